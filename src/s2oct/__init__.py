@@ -1,0 +1,56 @@
+"""Semi-supervised optimal classification trees: few labels, a known total, one readable tree, proven optimal.
+
+Public names are imported on first use, so that ``import s2oct`` is quick and pulls in no solver.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from s2oct.certificate import Certificate, OCTHCertificate
+    from s2oct.errors import S2OCTError, S2OCTWarning
+    from s2oct.estimators import LabeledKFold, OCTHClassifier, S2OCTClassifier
+    from s2oct.problem import Problem
+    from s2oct.topology import Topology
+    from s2oct.tree import ObliqueTree
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Certificate": "s2oct.certificate",
+    "LabeledKFold": "s2oct.estimators",
+    "OCTHCertificate": "s2oct.certificate",
+    "OCTHClassifier": "s2oct.estimators",
+    "ObliqueTree": "s2oct.tree",
+    "Problem": "s2oct.problem",
+    "S2OCTClassifier": "s2oct.estimators",
+    "S2OCTError": "s2oct.errors",
+    "S2OCTWarning": "s2oct.errors",
+    "Topology": "s2oct.topology",
+}
+
+__all__ = [
+    "Certificate",
+    "LabeledKFold",
+    "OCTHCertificate",
+    "OCTHClassifier",
+    "ObliqueTree",
+    "Problem",
+    "S2OCTClassifier",
+    "S2OCTError",
+    "S2OCTWarning",
+    "Topology",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 's2oct' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,175 @@
+"""The constants of P2 by the paper's rules, their per-row versions, and lower bounds that need no solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.problem import Problem
+
+LEAST_M = 500.0
+"""Sec. 4.2: s is raised until M = eta s sqrt(p) + 1 reaches this."""
+
+_BLOCK = 2048
+_EXACT_L1_WORK = 5e8
+"""Pairs times features up to which the farthest row in the 1-norm is found exactly, not bounded by the box."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """eta, s, M and B(s) of Propositions 1 and 2, and the tighter M_i and B_i of single rows.
+
+    ``M_unlabeled`` and ``B_labeled`` keep an optimal tree: a hyperplane that separates rows is within
+    s * max_k |x_i - x_k|_1 of each of them, one that separates nothing can be moved that near.
+    """
+
+    depth: int
+    eta: float
+    s: float
+    M: float
+    B: float
+    M_unlabeled: FloatArray
+    B_labeled: FloatArray
+
+
+def paper_depth(n_rows: int) -> int:
+    """The paper's rule for D."""
+    return 2 if n_rows < 1000 else 3
+
+
+def paper_weight_bound(n_rows: int, n_features: int, eta: float) -> float:
+    """The paper's rule for s; where all rows are equal (eta = 0) only its constant part is defined."""
+    least = 10.0 if n_rows < 650 else 20.0 if n_rows < 1500 else 40.0
+    return max(least, (LEAST_M - 1) / (eta * np.sqrt(n_features))) if eta > 0 else least
+
+
+def compute_bounds(problem: Problem, depth: int, weight_bound: float | None = None) -> Bounds:
+    """All constants of P2 for a problem in model units; ``weight_bound`` overrides the rule for s."""
+    X, p = problem.X, problem.n_features
+    eta = diameter(X)
+    s = paper_weight_bound(problem.n_rows, p, eta) if weight_bound is None else float(weight_bound)
+    if not 0 < s < np.inf:
+        raise InvalidProblem(f"Expected a weight bound s between 0 and infinity, got {s!r}.")
+    reach = eta * s * np.sqrt(p)
+    # Below 2 no hyperplane could keep distance 1 on both sides of (BIGM1) and (BIGM2).
+    M = max(reach + 1.0, 2.0)
+    M_rows = np.minimum(s * farthest_l1(X) + 2.0, M)
+    B = depth * M
+    return Bounds(depth, eta, s, M, B, M_rows[problem.n_labeled :], depth * M_rows[: problem.n_labeled])
+
+
+def diameter(X: FloatArray) -> float:
+    """eta: the largest Euclidean distance between two rows, without an N x N matrix.
+
+    Rows are taken by decreasing distance r from their centre. Two rows are at most r_i + r_k apart, so once
+    some distance d is known, a row need only be compared with rows of r_k > d - r_i.
+    """
+    if len(X) < 2:
+        return 0.0
+    centred = X - (0.5 * X.min(axis=0) + 0.5 * X.max(axis=0))
+    radius = np.linalg.norm(centred, axis=1)
+    order = np.argsort(-radius, kind="stable")
+    rows, radius = centred[order], radius[order]
+    squares = np.einsum("ij,ij->i", rows, rows)
+    best = _far_pair(rows)
+    for start in range(0, len(rows), _BLOCK):
+        if 2 * radius[start] <= best:
+            break
+        block = slice(start, start + _BLOCK)
+        reach = len(radius) - int(np.searchsorted(radius[::-1], best - radius[start], side="right"))
+        for other in range(start, reach, _BLOCK):
+            across = slice(other, min(other + _BLOCK, reach))
+            best = max(best, _block_diameter(rows, squares, block, across, best))
+    return best
+
+
+def _far_pair(rows: FloatArray) -> float:
+    """A large distance at once: the farthest row from the farthest row, a few times over."""
+    best, here = 0.0, 0
+    for _ in range(8):
+        distance = np.linalg.norm(rows - rows[here], axis=1)
+        here = int(distance.argmax())
+        if distance[here] <= best:
+            break
+        best = float(distance[here])
+    return best
+
+
+def _block_diameter(rows: FloatArray, squares: FloatArray, block: slice, across: slice, best: float) -> float:
+    """Largest distance between two blocks if it exceeds the best, recomputed from the differences."""
+    gram = rows[block] @ rows[across].T
+    squared = squares[block][:, None] + squares[across][None, :] - 2 * gram
+    largest = squared.max()
+    # The Gram form loses digits to cancellation: it nominates pairs, the differences decide.
+    slack = 1e-9 * max(squares[block].max(), squares[across].max())
+    if largest + slack <= best * best:
+        return best
+    i, k = np.nonzero(squared >= largest - 2 * slack)
+    i, k = i[:_BLOCK], k[:_BLOCK]
+    return float(np.linalg.norm(rows[block][i] - rows[across][k], axis=1).max())
+
+
+def farthest_l1(X: FloatArray) -> FloatArray:
+    """max_k |x_i - x_k|_1 for every row, or the distance to the farthest corner of the box where that is too much."""
+    n, p = X.shape
+    corner = np.maximum(X - X.min(axis=0), X.max(axis=0) - X).sum(axis=1)
+    if n * n * p > _EXACT_L1_WORK:
+        return np.asarray(corner)
+    farthest = np.zeros(n)
+    for start in range(0, n, _BLOCK):
+        farthest[start : start + _BLOCK] = cdist(X[start : start + _BLOCK], X, "cityblock").max(axis=1)
+    return farthest
+
+
+def lower_bound(problem: Problem) -> float:
+    """A cost that no tree of any depth can undercut."""
+    return contradiction_bound(problem) + problem.C * total_bound(problem)
+
+
+def contradiction_bound(problem: Problem) -> float:
+    """What labeled rows with equal features and different classes must cost.
+
+    Leaves of different classes part at some node, where the two branch errors of one x add up to at least 2.
+    So either one class at x costs nothing and each row of the others 2, or every row costs 1.
+    """
+    if not problem.n_labeled:
+        return 0.0
+    _, group = np.unique(problem.X_labeled + 0.0, axis=0, return_inverse=True)
+    cell = group.ravel() * problem.n_classes + problem.labels
+    counts = np.bincount(
+        cell, weights=problem.labeled_weights, minlength=(int(group.max()) + 1) * problem.n_classes
+    ).reshape(-1, problem.n_classes)
+    rows = counts.sum(axis=1)
+    return float(np.minimum(rows, 2 * (rows - counts.max(axis=1))).sum())
+
+
+def total_bound(problem: Problem) -> float:
+    """How far the totals must be missed because equal unlabeled rows change class together."""
+    if problem.n_classes != 2 or not problem.n_unlabeled:
+        return 0.0
+    sizes, groups = np.unique(problem.merged().unlabeled_weights.astype(int), return_counts=True)
+    singles = int(groups[0]) if sizes[0] == 1 else 0
+    if singles >= sizes[-1] - 1:
+        return 0.0
+    reachable = _subset_sums(sizes, groups)
+    wanted, off = int(problem.totals[0]), 0
+    while not ((reachable >> (wanted + off)) & 1 or (off <= wanted and (reachable >> (wanted - off)) & 1)):
+        off += 1
+    return float(off)
+
+
+def _subset_sums(sizes: IntArray, groups: IntArray) -> int:
+    """An integer whose bit k says that some of the groups add up to k."""
+    reachable = 1
+    for size, count in zip(sizes.tolist(), groups.tolist(), strict=True):
+        take = 1
+        # 1, 2, 4, ... and a rest reach every number of groups of this size.
+        while count > 0:
+            step = min(take, count)
+            reachable |= reachable << (step * size)
+            count, take = count - step, 2 * take
+    return reachable

@@ -1,0 +1,157 @@
+"""What a tree is worth and what is proved of it, recomputed from the tree alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from s2oct.bounds import Bounds
+from s2oct.feasibility import is_feasible
+from s2oct.milp.octh import OcthSettings, baseline_errors
+from s2oct.objective import MARGIN_TOLERANCE, score
+from s2oct.problem import Problem
+from s2oct.race import DECIDED_TOLERANCE, Bound, Moment
+from s2oct.tree import ObliqueTree
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The part that certificates of P2 and OCT-H share.
+
+    Attributes
+    ----------
+    objective : float
+        Cost of the tree, evaluated from its hyperplanes on the rows.
+    lower_bound : float
+        No feasible tree costs less.
+    feasible : bool
+        Whether the tree satisfies every constraint of the model within the stated tolerances.
+    bound_source : str
+        Where the lower bound comes from.
+    min_margin : float
+        Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
+    seconds : float
+        Wall-clock seconds of the fit.
+    history : tuple of Moment
+        Best cost and lower bound over time.
+    """
+
+    objective: float
+    lower_bound: float
+    feasible: bool
+    bound_source: str
+    min_margin: float
+    seconds: float
+    history: tuple[Moment, ...]
+
+    @property
+    def gap(self) -> float:
+        """Cost above the lower bound, never negative."""
+        return max(self.objective - self.lower_bound, 0.0)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the tree is feasible and its cost meets the lower bound."""
+        return self.feasible and self.objective <= self.lower_bound + DECIDED_TOLERANCE
+
+    @property
+    def proved_by(self) -> str | None:
+        """Who supplied the lower bound that the cost meets; None if nothing is proved."""
+        return self.bound_source if self.proved else None
+
+
+@dataclass(frozen=True)
+class Certificate(Claim):
+    """What is known of a tree in P2: its errors on the labeled rows, and xi, the rows by which the total is missed."""
+
+    leaf_error: float
+    xi: float
+    n_margin_violations: int
+
+    def __str__(self) -> str:
+        verdict = f"proved optimal by {self.proved_by}" if self.proved else f"not proved, gap {self.gap:.4g}"
+        if not self.feasible:
+            verdict = f"not feasible for P2 ({self.n_margin_violations} rows too near a hyperplane)"
+        return (
+            f"P2 cost {self.objective:.6g} = leaf error {self.leaf_error:.6g} + C * xi ({self.xi:g} rows off the "
+            f"total); lower bound {self.lower_bound:.6g}; {verdict}; {self.seconds:.2f} s"
+        )
+
+
+@dataclass(frozen=True)
+class OCTHCertificate(Claim):
+    """What is known of a tree in OCT-H: its training errors and the number of coefficients it uses."""
+
+    n_errors: int
+    n_coefficients: int
+
+    def __str__(self) -> str:
+        verdict = f"proved optimal by {self.proved_by}" if self.proved else f"not proved, gap {self.gap:.4g}"
+        return (
+            f"OCT-H cost {self.objective:.6g} ({self.n_errors} labeled rows misclassified); "
+            f"lower bound {self.lower_bound:.6g}; {verdict}; {self.seconds:.2f} s"
+        )
+
+
+def certify(
+    problem: Problem,
+    tree: ObliqueTree,
+    bounds: Bounds,
+    bound: Bound,
+    *,
+    seconds: float,
+    history: tuple[Moment, ...] = (),
+) -> Certificate:
+    """Certify a tree for P2 from its hyperplanes: problem, tree and bounds are in model units."""
+    found = score(problem, tree)
+    return Certificate(
+        objective=found.objective,
+        lower_bound=bound.value,
+        feasible=is_feasible(problem, tree, bounds, found),
+        bound_source=bound.source,
+        min_margin=found.min_margin,
+        seconds=seconds,
+        history=history,
+        leaf_error=found.leaf_error,
+        xi=found.xi,
+        n_margin_violations=found.n_margin_violations,
+    )
+
+
+def certify_octh(
+    problem: Problem,
+    tree: ObliqueTree,
+    settings: OcthSettings,
+    bound: Bound,
+    *,
+    seconds: float,
+    history: tuple[Moment, ...] = (),
+) -> OCTHCertificate:
+    """Certify a tree for OCT-H from its hyperplanes and leaf classes, features in [0, 1]."""
+    wrong = tree.predict(problem.X_labeled) != problem.labels
+    n_errors = float(problem.labeled_weights[wrong].sum())
+    n_coefficients = int(np.count_nonzero(tree.omega))
+    leaf = tree.apply(problem.X_labeled) - tree.topology.n_leaves
+    sizes = np.bincount(leaf, weights=problem.labeled_weights)
+    margin = _octh_margin(problem, tree)
+    enough = bool((sizes[sizes > 0] >= settings.min_leaf).all())
+    normed = bool(np.abs(tree.omega).sum(axis=1).max() <= 1 + MARGIN_TOLERANCE)
+    return OCTHCertificate(
+        objective=n_errors / baseline_errors(problem) + settings.complexity * n_coefficients,
+        lower_bound=bound.value,
+        feasible=enough and normed and margin >= settings.mu / 2 - MARGIN_TOLERANCE,
+        bound_source=bound.source,
+        min_margin=margin,
+        seconds=seconds,
+        history=history,
+        n_errors=int(n_errors),
+        n_coefficients=n_coefficients,
+    )
+
+
+def _octh_margin(problem: Problem, tree: ObliqueTree) -> float:
+    """Least distance of a row from the hyperplanes on its own path; OCT-H bounds no others."""
+    distance = np.abs(tree.values(problem.X_labeled))
+    path = tree.topology.path_nodes[tree.apply(problem.X_labeled) - tree.topology.n_leaves]
+    return float(np.take_along_axis(distance, path, axis=1).min())

@@ -1,0 +1,7 @@
+"""scikit-learn estimators."""
+
+from s2oct.estimators.octh import OCTHClassifier
+from s2oct.estimators.s2oct import S2OCTClassifier
+from s2oct.estimators.splitting import LabeledKFold
+
+__all__ = ["LabeledKFold", "OCTHClassifier", "S2OCTClassifier"]

@@ -1,0 +1,69 @@
+"""What the tree classifiers share: fitting settings, prediction, and a score that knows unlabeled rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.errors import InvalidProblem
+from s2oct.estimators.inputs import positive, read_features, whole_or_auto
+from s2oct.labels import read_labels
+from s2oct.training import Settings
+from s2oct.tree import ObliqueTree
+
+
+class TreeClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the classifiers that end in an `ObliqueTree`."""
+
+    tree_: ObliqueTree
+    classes_: ObjectArray
+    feature_names_in_: ObjectArray
+
+    def _settings(self) -> Settings:
+        """The fitting parameters, checked."""
+        params: dict[str, Any] = self.get_params(deep=False)
+        n_jobs = params["n_jobs"]
+        if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
+            raise InvalidProblem(f"Expected n_jobs to be a whole number other than 0, or None, got {n_jobs!r}.")
+        if params["solver"] is not None and not isinstance(params["solver"], str):
+            raise InvalidProblem(f"Expected solver to be a name or None, got {params['solver']!r}.")
+        return Settings(
+            depth=whole_or_auto("depth", params["depth"], 1),
+            solver=params["solver"],
+            time_limit=positive("time_limit", params["time_limit"]),
+            n_jobs=joblib.effective_n_jobs(n_jobs) if n_jobs is not None else 1,
+            seed=int(check_random_state(params["random_state"]).randint(2**31 - 1)),
+            verbose=int(params["verbose"]),
+        )
+
+    def _feature_names(self) -> list[str] | None:
+        return list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+
+    def _rows(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        return read_features(self, X, reset=False)
+
+    def apply(self, X: Any) -> IntArray:
+        """Id of the leaf in which each row ends; ids are the paper's, 2^D for the leftmost."""
+        rows = self._rows(X)
+        return self.tree_.apply(rows)
+
+    def predict(self, X: Any) -> ObjectArray:
+        """Class label of each row."""
+        rows = self._rows(X)
+        return np.asarray(self.classes_[self.tree_.predict(rows)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count."""
+        labels = read_labels(y, named=self.classes_.tolist())
+        known = labels.is_labeled
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        truth = labels.classes[labels.codes[known]]
+        return float(accuracy_score(truth, self.predict(X)[known], sample_weight=weights))

@@ -1,0 +1,75 @@
+"""Feature tables at the edge: scikit-learn's checks, with errors that name the column."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from s2oct.arrays import FloatArray
+from s2oct.errors import InvalidProblem
+
+
+def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
+    """Validate a feature table with scikit-learn, which also records or compares the feature names."""
+    _refuse_repeated_names(X)
+    try:
+        rows = validate_data(estimator, X, reset=reset, dtype=np.float64, accept_sparse=False, order="C")
+    except (TypeError, ValueError) as error:
+        culprit = _culprit(X)
+        if culprit is None:
+            raise
+        raise InvalidProblem(culprit) from error
+    return np.asarray(rows, dtype=np.float64)
+
+
+def _refuse_repeated_names(X: Any) -> None:
+    names = [str(name) for name in getattr(X, "columns", [])]
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if repeated:
+        raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once.")
+
+
+def _culprit(X: Any) -> str | None:
+    """A sentence about the first column of a frame that cannot be a feature."""
+    for name in getattr(X, "columns", []):
+        try:
+            values = np.asarray(X[name], dtype=float)
+        except (TypeError, ValueError):
+            return (
+                f"Expected numeric features, got column {str(name)!r} of {X[name].dtype} values. Encode it first, "
+                "for instance with sklearn.preprocessing.OneHotEncoder."
+            )
+        if np.isnan(values).any():
+            n_missing = int(np.isnan(values).sum())
+            return f"Expected complete features, got {n_missing} missing values (NaN) in column {str(name)!r}."
+        if np.isinf(values).any():
+            return f"Expected finite features, got infinity (inf) in column {str(name)!r}."
+    return None
+
+
+def positive(name: str, value: Any) -> float:
+    """A parameter that must be a positive number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) > 0:
+        raise InvalidProblem(f"Expected {name} to be a positive number, got {value!r}.")
+    return float(value)
+
+
+def positive_or_auto(name: str, value: Any) -> float | None:
+    """A positive number, or None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    if isinstance(value, str):
+        raise InvalidProblem(f"Expected {name} to be 'auto' or a positive number, got {value!r}.")
+    return positive(name, value)
+
+
+def whole_or_auto(name: str, value: Any, least: int) -> int | None:
+    """A whole number, or None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
+        raise InvalidProblem(f"Expected {name} to be 'auto' or a whole number of at least {least}, got {value!r}.")
+    return int(value)

@@ -1,0 +1,143 @@
+"""OCT-H, the supervised baseline, as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.certificate import OCTHCertificate
+from s2oct.errors import InvalidProblem
+from s2oct.estimators.base import TreeClassifier
+from s2oct.estimators.inputs import positive, read_features, whole_or_auto
+from s2oct.labels import read_labels
+from s2oct.milp.octh import OcthSettings
+from s2oct.problem import Problem
+from s2oct.training import train_octh
+
+MIN_LEAF_SHARE = 0.05
+"""The paper's minimum leaf size: 5 % of the labeled rows."""
+
+
+class OCTHClassifier(TreeClassifier):
+    """The optimal classification tree with hyperplane splits of Bertsimas and Dunn, fitted to the labeled rows.
+
+    Unlabeled rows, marked as for `S2OCTClassifier`, only take part in scaling the features to [0, 1].
+
+    Parameters
+    ----------
+    depth : int or "auto"
+        Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 from there.
+    min_leaf : int or "auto"
+        Least number of labeled rows in an occupied leaf; "auto" is 5 % of them.
+    complexity : float
+        Price of every coefficient a split uses.
+    mu : float
+        Width of the gap between the two sides of a split.
+    solver : {"highs", "scip", "gurobi"} or None
+        Who solves the MILP; None searches only.
+    time_limit : float
+        Seconds of wall clock for the whole fit.
+    n_jobs : int or None
+        Threads; -1 for all cores.
+    random_state : int, RandomState or None
+        Seed of everything random.
+    verbose : int
+        1 prints every improvement to standard error.
+
+    Attributes
+    ----------
+    tree_ : ObliqueTree
+        The tree, in the units of the features as they were passed.
+    certificate_ : OCTHCertificate
+        Cost, bound and what is proved, recomputed from the tree.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+
+    Examples
+    --------
+    >>> from s2oct import OCTHClassifier
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> clf = OCTHClassifier(depth=2, random_state=0).fit(X, ["no", "yes", "yes", "no"])
+    >>> clf.predict(X).tolist()
+    ['no', 'yes', 'yes', 'no']
+    """
+
+    certificate_: OCTHCertificate
+
+    def __init__(
+        self,
+        depth: int | str = "auto",
+        min_leaf: int | str = "auto",
+        complexity: float = 0.0,
+        mu: float = 0.005,
+        solver: str | None = "highs",
+        time_limit: float = 60.0,
+        n_jobs: int | None = 1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.depth = depth
+        self.min_leaf = min_leaf
+        self.complexity = complexity
+        self.mu = mu
+        self.solver = solver
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> OCTHClassifier:
+        """Fit the tree to the labeled rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Labeled and, if there are any, unlabeled rows; all numeric and complete.
+        y : array-like of shape (n_rows,)
+            Labels, with the markers for unlabeled rows of `S2OCTClassifier`.
+        """
+        settings = self._settings()
+        rows = read_features(self, X, reset=True)
+        labels = read_labels(y)
+        if len(labels.codes) != len(rows):
+            raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {len(rows)} rows.")
+        if len(labels.classes) < 2:
+            only = labels.classes.tolist()[0]
+            raise InvalidProblem(f"Expected labeled rows of at least two classes, got one class only: {only!r}.")
+        no_totals = np.zeros(len(labels.classes), dtype=np.int64)
+        problem = Problem.from_labels(rows, labels, no_totals, feature_names=self._feature_names())
+        trained = train_octh(problem, settings, self._octh_settings(problem.n_labeled))
+        self.tree_, self.certificate_ = trained.tree, trained.certificate
+        self.classes_ = labels.classes
+        self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
+        return self
+
+    def _octh_settings(self, n_labeled: int) -> OcthSettings:
+        if not (isinstance(self.complexity, (int, float)) and self.complexity >= 0):
+            raise InvalidProblem(f"Expected complexity to be a number of at least 0, got {self.complexity!r}.")
+        mu = positive("mu", self.mu)
+        if mu >= 1:
+            raise InvalidProblem(f"Expected mu below 1, the range of a scaled feature, got {mu}.")
+        min_leaf = whole_or_auto("min_leaf", self.min_leaf, 1)
+        if min_leaf is None:
+            min_leaf = max(1, int(np.floor(MIN_LEAF_SHARE * n_labeled)))
+        if min_leaf > n_labeled:
+            raise InvalidProblem(f"Expected min_leaf of at most {n_labeled}, the labeled rows, got {min_leaf}.")
+        return OcthSettings(min_leaf=min_leaf, complexity=float(self.complexity), mu=mu)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class shares among the labeled rows of each row's leaf; the leaf's class where it has none."""
+        leaf = self.apply(X) - self.tree_.topology.n_leaves
+        return np.asarray(self._leaf_shares[leaf])
+
+
+def _leaf_shares(leaf_ids: IntArray, problem: Problem, leaf_classes: IntArray) -> FloatArray:
+    """Share of each class among the labeled rows of each leaf, shape (n_leaves, n_classes)."""
+    n_leaves = len(leaf_classes)
+    counts = np.zeros((n_leaves, problem.n_classes))
+    np.add.at(counts, (leaf_ids - n_leaves, problem.labels), 1.0)
+    empty = counts.sum(axis=1) == 0
+    counts[empty, leaf_classes[empty]] = 1.0
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))

@@ -1,0 +1,214 @@
+"""The semi-supervised optimal classification tree as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.certificate import Certificate
+from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.estimators.base import TreeClassifier
+from s2oct.estimators.inputs import positive, positive_or_auto, read_features
+from s2oct.labels import Labels, read_labels
+from s2oct.problem import Problem
+from s2oct.totals import Totals, named_classes, read_totals
+from s2oct.training import train
+
+
+class S2OCTClassifier(TreeClassifier):
+    """A shallow oblique tree from few labeled rows, many unlabeled ones and a known total.
+
+    The tree minimises the paper's P2: the errors of the labeled rows plus C for every row by which the number of
+    unlabeled rows assigned to a class misses its known total.
+
+    Parameters
+    ----------
+    depth : int or "auto"
+        Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 from there.
+    C : float
+        Price of one row off the total.
+    guide : "auto" or None
+        Which optimal tree to prefer. None is the paper's P2 and nothing else; "auto" leaves the choice to the
+        package, which at present chooses None.
+    guide_weight : float or "auto"
+        Weight of the guide; without a guide it has no effect.
+    weight_bound : float or "auto"
+        s, the bound on every coefficient in model units; "auto" is the paper's rule.
+    scaling : "paper" or None
+        Centre and rescale the features as in the paper's Sec. 4.1, or take them as they are.
+    solver : {"highs", "scip", "gurobi"} or None
+        Who solves the MILP; None searches only.
+    time_limit : float
+        Seconds of wall clock for the whole fit.
+    n_jobs : int or None
+        Threads; -1 for all cores.
+    random_state : int, RandomState or None
+        Seed of everything random.
+    verbose : int
+        1 prints every improvement to standard error.
+
+    Attributes
+    ----------
+    tree_ : ObliqueTree
+        The tree, in the units of the features as they were passed.
+    certificate_ : Certificate
+        Cost, bound and what is proved, recomputed from the tree.
+    transduction_ : ndarray of shape (n_rows,)
+        A label for every training row: the given one, or the tree's where none was given.
+    classes_ : ndarray of shape (2,)
+        The class labels, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, where the table had any.
+
+    Examples
+    --------
+    >>> from s2oct import S2OCTClassifier
+    >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
+    >>> y = ["no", "no", "yes", "yes", None, None, None, None]
+    >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 2})
+    >>> clf.transduction_.tolist()
+    ['no', 'no', 'yes', 'yes', 'no', 'no', 'yes', 'yes']
+    >>> clf.certificate_.proved
+    True
+    """
+
+    certificate_: Certificate
+
+    def __init__(
+        self,
+        depth: int | str = "auto",
+        C: float = 1.0,
+        guide: str | None = "auto",
+        guide_weight: float | str = "auto",
+        weight_bound: float | str = "auto",
+        scaling: str | None = "paper",
+        solver: str | None = "highs",
+        time_limit: float = 60.0,
+        n_jobs: int | None = 1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.depth = depth
+        self.C = C
+        self.guide = guide
+        self.guide_weight = guide_weight
+        self.weight_bound = weight_bound
+        self.scaling = scaling
+        self.solver = solver
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any, totals: Totals | None = None, population_totals: Totals | None = None
+    ) -> S2OCTClassifier:
+        """Fit the tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Labeled and unlabeled rows together, all numeric and complete.
+        y : array-like of shape (n_rows,)
+            Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
+        totals : mapping of class to count, optional
+            Number of unlabeled rows of a class. One class is enough; several must add up.
+        population_totals : mapping of class to count, optional
+            The same for all rows, the labeled ones included.
+        """
+        self._check_parameters()
+        settings = self._settings()
+        rows = read_features(self, X, reset=True)
+        labels = read_labels(y, named=named_classes(totals, population_totals))
+        _check_labels(labels, len(rows))
+        counts = read_totals(labels, totals, population_totals)
+        problem = Problem.from_labels(
+            rows, labels, counts, C=positive("C", self.C), feature_names=self._feature_names()
+        )
+        weight_bound = positive_or_auto("weight_bound", self.weight_bound)
+        trained = train(problem, settings, weight_bound=weight_bound, scale=self.scaling == "paper")
+        self.tree_, self.certificate_ = trained.tree, trained.certificate
+        self.classes_ = labels.classes
+        self.transduction_ = self._transduce(rows, labels)
+        self._slope = _slope(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.guide not in ("auto", None):
+            raise InvalidProblem(f"Expected guide to be 'auto' or None, got {self.guide!r}.")
+        if self.guide_weight != "auto" and not (isinstance(self.guide_weight, (int, float)) and self.guide_weight >= 0):
+            raise InvalidProblem(
+                f"Expected guide_weight to be 'auto' or a number of at least 0, got {self.guide_weight!r}."
+            )
+        if self.scaling not in ("paper", None):
+            raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {self.scaling!r}.")
+
+    def _transduce(self, rows: FloatArray, labels: Labels) -> ObjectArray:
+        codes = np.where(labels.is_labeled, labels.codes, self.tree_.predict(rows))
+        return np.asarray(labels.classes[codes])
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
+
+        Its size is the least |omega . x - gamma| of the hyperplanes that led the row to its leaf; the unlabeled
+        rows of the fit have at least 1.
+        """
+        return self._signed_margin(self._rows(X))
+
+    def _signed_margin(self, rows: FloatArray) -> FloatArray:
+        # A row on a hyperplane has margin 0; the smallest number keeps it on the side of its class.
+        margin = np.maximum(self.tree_.path_margin(rows), np.finfo(float).tiny)
+        return np.where(self.tree_.predict(rows) == 1, margin, -margin)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class probabilities: a logistic function of the signed margin.
+
+        Its slope is the smallest for which the probabilities of the unlabeled rows of the fit add up to the known
+        total within half a row (plus the rows by which the tree itself misses the total). They agree with `predict`
+        and say how far a row is from the nearest split, no more: they are not calibrated on held-out labels.
+        """
+        second = expit(self.decision_function(X) * self._slope)
+        return np.column_stack([1 - second, second])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _check_labels(labels: Labels, n_rows: int) -> None:
+    if len(labels.codes) != n_rows:
+        raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {n_rows} rows.")
+    classes = labels.classes.tolist()
+    if len(classes) > 2:
+        marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
+        hint = f" {marks[0]!r} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
+        # The first sentence carries the words scikit-learn's own checks look for.
+        raise InvalidProblem(
+            f"Only binary classification is supported. Expected two classes, got {len(classes)}: {classes[:10]}.{hint}"
+        )
+    if len(classes) < 2:
+        raise InvalidProblem(
+            f"Expected labeled rows of two classes, got one class only: {classes[0]!r}. One class is enough when the "
+            "totals name the other class too, as in totals={'A': 120, 'B': 80}."
+        )
+    if labels.is_labeled.all():
+        warnings.warn(
+            "Every row is labeled, so totals have nothing to act on; OCTHClassifier is the supervised tree.",
+            S2OCTWarning,
+            stacklevel=3,
+        )
+
+
+def _slope(margin: FloatArray, total: float, xi: float) -> float:
+    """The smallest of a ladder of slopes that keeps the sum of probabilities near the total."""
+    for slope in 2.0 ** np.arange(-4, 6):
+        if abs(float(expit(slope * margin).sum()) - total) <= xi + 0.5:
+            return float(slope)
+    return 64.0

@@ -1,0 +1,59 @@
+"""Whether a tree is feasible for P2, and the small changes that make a nearly feasible one so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from s2oct.bounds import Bounds
+from s2oct.objective import MARGIN_TOLERANCE, Score, leaf_errors, score
+from s2oct.problem import Problem
+from s2oct.tree import ObliqueTree
+
+_WORTH_MENDING = 0.5
+"""A least margin below this is no rounding error; scaling it up would be a different tree."""
+
+
+def is_feasible(problem: Problem, tree: ObliqueTree, bounds: Bounds, found: Score) -> bool:
+    """Whether unlabeled rows keep distance 1 and (boundomega), the far sides of (BIGM1/2) and LE <= B(s) hold."""
+    slack = 1 + MARGIN_TOLERANCE
+    reach = np.abs(tree.values(problem.X_unlabeled)).max(initial=0.0)
+    own_class = tree.leaf_classes[None, :] == problem.labels[:, None]
+    errors = np.where(own_class, leaf_errors(tree, problem.X_labeled), 0.0)
+    return bool(
+        found.n_margin_violations == 0
+        and np.abs(tree.omega).max(initial=0.0) <= bounds.s * slack
+        and reach <= (bounds.M - 1) * slack
+        and errors.max(initial=0.0) <= bounds.B * slack
+    )
+
+
+def feasible_cost(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> float | None:
+    """Cost of a tree in P2, or None if it is not feasible."""
+    found = score(problem, tree)
+    return found.objective if is_feasible(problem, tree, bounds, found) else None
+
+
+def mend(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> ObliqueTree:
+    """Undo what solver tolerances do to a tree; every row keeps its side.
+
+    Coefficients are clipped to s; a node with a margin a little below 1 is scaled up as far as s allows; a node that
+    has all rows at distance 1 or more on one side becomes constant, which no row pays for and M always admits.
+    """
+    omega = np.clip(tree.omega, -bounds.s, bounds.s)
+    gamma = tree.gamma.copy()
+    values = replace(tree, omega=omega).values(problem.X)
+    unlabeled = np.abs(values[problem.n_labeled :])
+    for b in range(tree.topology.n_branches):
+        if (values[:, b] >= 1).all() or (values[:, b] <= -1).all():
+            omega[b], gamma[b] = 0.0, -np.sign(values[0, b])
+            continue
+        margin = unlabeled[:, b].min(initial=np.inf)
+        largest = np.abs(omega[b]).max(initial=0.0)
+        if _WORTH_MENDING < margin < 1 and largest > 0:
+            # A hair more than needed, so that rounding does not take it back.
+            factor = min((1 + 1e-12) / margin, bounds.s / largest)
+            omega[b] *= factor
+            gamma[b] *= factor
+    return replace(tree, omega=omega, gamma=gamma)

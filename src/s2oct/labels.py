@@ -1,0 +1,185 @@
+"""Which rows are labeled, and as what: the reading of ``y`` with its markers for unlabeled rows."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import DataConversionWarning
+
+from s2oct.arrays import BoolArray, IntArray, ObjectArray
+from s2oct.errors import InvalidProblem
+
+UNLABELED = -1
+"""Code of an unlabeled row; also the integer marker that scikit-learn's semi-supervised estimators use."""
+
+_MARKING = "Mark unlabeled rows with NaN, None or NA"
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The classes in sorted order, and for every row the index of its class or ``UNLABELED``."""
+
+    classes: ObjectArray
+    codes: IntArray
+
+    @property
+    def is_labeled(self) -> BoolArray:
+        """Whether each row is labeled."""
+        return np.asarray(self.codes != UNLABELED)
+
+    def counts(self) -> IntArray:
+        """Number of labeled rows of each class."""
+        return np.bincount(self.codes[self.is_labeled], minlength=len(self.classes)).astype(np.int64)
+
+
+def read_labels(y: Any, *, named: Collection[Any] = ()) -> Labels:
+    """Read labels and markers from a list, an array or a pandas or polars series.
+
+    Parameters
+    ----------
+    y : array-like of shape (N,)
+        Strings, integers or booleans; NaN, None, NA and NaT mark unlabeled rows, and so does the integer -1
+        where it cannot be a class: beside two other values, or where `named` says so.
+    named : collection
+        Classes that the totals name. They may add a class that no labeled row has, and they settle what -1 means.
+    """
+    values = _as_vector(y)
+    missing = _is_missing(values)
+    values, missing = _apply_integer_marker(values, missing, named)
+    if missing.all():
+        raise InvalidProblem("Expected at least one labeled row, got none: every entry of y marks an unlabeled row.")
+    classes = _sorted_classes(values[~missing], named)
+    codes = np.full(len(values), UNLABELED, dtype=np.int64)
+    codes[~missing] = np.searchsorted(classes, values[~missing].astype(classes.dtype))
+    return Labels(classes, codes)
+
+
+def _as_vector(y: Any) -> ObjectArray:
+    """A one-dimensional array: numeric where y is, of Python objects otherwise."""
+    if y is None:
+        raise InvalidProblem("This classifier requires y to be passed, but the target y is None.")
+    if isinstance(y, np.ndarray):
+        values = y
+    elif hasattr(y, "to_list") or hasattr(y, "tolist"):
+        # Series with nulls turn integers into floats on their way to numpy; Python objects survive.
+        values = _objects(y.to_list() if hasattr(y, "to_list") else y.tolist())
+    elif hasattr(y, "__array__"):
+        values = np.asarray(y)
+    elif isinstance(y, str) or not isinstance(y, Iterable):
+        raise InvalidProblem(f"Expected y to be a sequence of labels, got {type(y).__name__}.")
+    else:
+        values = _objects(list(y))
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Pass y.ravel().",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InvalidProblem(f"Expected y to be one-dimensional, got shape {values.shape}.")
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise InvalidProblem("Expected finite labels, got infinity (inf) in y.")
+    return _tighten(values) if values.dtype == object else values
+
+
+def _objects(rows: list[Any]) -> ObjectArray:
+    if any(isinstance(row, (list, tuple, np.ndarray)) for row in rows):
+        raise InvalidProblem("Expected y to be one-dimensional, got nested sequences.")
+    values = np.empty(len(rows), dtype=object)
+    values[:] = rows
+    return values
+
+
+def _tighten(values: ObjectArray) -> ObjectArray:
+    """Plain integers and booleans without markers need no object array."""
+    kinds = set(map(type, values))
+    if kinds == {bool} or kinds == {int}:
+        return values.astype(kinds.pop())
+    return values
+
+
+def _is_missing(values: ObjectArray) -> BoolArray:
+    if values.dtype.kind in "fc":
+        return np.asarray(np.isnan(values))
+    if values.dtype.kind in "mM":
+        raise InvalidProblem(f"Expected labels to be strings, integers or booleans, got dtype {values.dtype}.")
+    if values.dtype != object:
+        return np.zeros(len(values), dtype=bool)
+    return np.fromiter((_marks_missing(value) for value in values), dtype=bool, count=len(values))
+
+
+def _marks_missing(value: Any) -> bool:
+    # pandas' NA and NaT are recognised by name, so that pandas need not be imported.
+    return (
+        value is None
+        or (isinstance(value, (float, np.floating)) and value != value)
+        or type(value).__name__ in {"NAType", "NaTType"}
+    )
+
+
+def _apply_integer_marker(
+    values: ObjectArray, missing: BoolArray, named: Collection[Any]
+) -> tuple[ObjectArray, BoolArray]:
+    """Decide whether -1 is a class or a marker."""
+    present = values[~missing]
+    if not len(present) or not all(_is_number(value) for value in _few_distinct(present)):
+        return values, missing
+    is_minus_one = np.zeros(len(values), dtype=bool)
+    is_minus_one[~missing] = present.astype(float) == UNLABELED
+    if not is_minus_one.any() or UNLABELED in named or (missing.any() and len(_few_distinct(present)) <= 2):
+        return values, missing
+    others = {float(value) for value in _few_distinct(present)} - {float(UNLABELED)}
+    if missing.any() and len(others) >= 2:
+        raise InvalidProblem(
+            f"Expected one kind of marker for unlabeled rows, got both NaN and -1 in y beside the classes "
+            f"{sorted(others)}. {_MARKING} only."
+        )
+    if len(others | {float(label) for label in named if _is_number(label)}) < 2:
+        raise InvalidProblem(
+            "Expected to know whether -1 in y is a class or marks unlabeled rows, got labels in "
+            f"{sorted({float(UNLABELED)} | others)} and totals that do not settle it. {_MARKING}, "
+            "or name both classes in the totals."
+        )
+    return values, missing | is_minus_one
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+
+
+def _few_distinct(values: ObjectArray) -> list[Any]:
+    """Distinct values; sets are linear where sorting objects is not."""
+    return list(set(values.tolist())) if values.dtype == object else list(np.unique(values))
+
+
+def _sorted_classes(present: ObjectArray, named: Collection[Any]) -> ObjectArray:
+    """The classes of the labeled rows, with those only the totals name, in sorted order."""
+    distinct = set(present.tolist()) if present.dtype == object else set(np.unique(present).tolist())
+    if any(isinstance(label, float) and not label.is_integer() for label in distinct):
+        # The wording scikit-learn's users know for a regression target.
+        raise InvalidProblem("Unknown label type: expected classes in y, got continuous values.")
+    kinds = {_kind(label) for label in distinct}
+    if len(kinds) > 1 or "other" in kinds:
+        got = ", ".join(sorted({type(label).__name__ for label in distinct}))
+        raise InvalidProblem(f"Expected labels that are all strings, all numbers or all booleans, got {got}.")
+    kind = kinds.pop()
+    distinct |= {label for label in named if _kind(label) == kind}
+    if kind == "number" and all(isinstance(label, (int, np.integer)) for label in distinct):
+        dtype: Any = np.int64 if present.dtype == object else present.dtype
+    else:
+        dtype = {"number": float, "boolean": bool, "string": None}[kind]
+    return np.array(sorted(distinct), dtype=dtype)
+
+
+def _kind(label: Any) -> str:
+    if isinstance(label, (bool, np.bool_)):
+        return "boolean"
+    if isinstance(label, (str, bytes)):
+        return "string"
+    return "number" if isinstance(label, numbers.Real) else "other"

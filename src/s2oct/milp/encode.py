@@ -1,0 +1,47 @@
+"""Trees as solution vectors of P2, and solution vectors as trees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from s2oct.arrays import FloatArray
+from s2oct.milp.model import Milp
+from s2oct.milp.p2 import own_leaves
+from s2oct.objective import branch_errors, leaf_errors, total_error
+from s2oct.problem import Problem
+from s2oct.topology import Topology
+from s2oct.tree import ObliqueTree
+
+
+def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
+    """The complete solution vector of a tree, for the literal and the lean model alike."""
+    topology, blocks = tree.topology, milp.blocks
+    left, right = branch_errors(tree, problem.X_labeled)
+    own = np.take_along_axis(leaf_errors(tree, problem.X_labeled), own_leaves(problem.labels, topology), axis=1)
+    alpha = np.zeros_like(own)
+    alpha[np.arange(len(own)), own.argmin(axis=1)] = 1.0
+    leaves_of_a = np.asarray(topology.leaves_of(0))
+    values = {
+        "omega": tree.omega,
+        "gamma": tree.gamma,
+        "y_left": left.T,
+        "y_right": right.T,
+        "alpha": alpha,
+        "beta": alpha * own,
+        "z": tree.goes_right(problem.X_unlabeled).T,
+        "delta": tree.apply(problem.X_unlabeled)[None, :] == leaves_of_a[:, None],
+        "xi": total_error(problem, tree),
+    }
+    x = np.empty(milp.n_columns)
+    for name, value in values.items():
+        x[blocks[name].columns] = np.ravel(value)
+    for name in ("y_left", "y_right"):
+        columns = blocks[name].columns
+        # The lean model fixes the branch errors that nobody pays.
+        x[columns] = np.minimum(x[columns], milp.upper[columns])
+    return x
+
+
+def decode_tree(milp: Milp, x: FloatArray, topology: Topology) -> ObliqueTree:
+    """The tree in a solution vector: (omega, gamma), and nothing else the solver said."""
+    return ObliqueTree.of(topology, milp.blocks["omega"].read(x).copy(), milp.blocks["gamma"].read(x).copy())

@@ -1,0 +1,194 @@
+"""OCT-H of Bertsimas and Dunn (2017): the supervised optimal tree with hyperplane splits.
+
+Their conventions: features in [0, 1]; left iff a . x + mu <= b, right iff a . x >= b; |a|_1 <= 1; a node may go
+unsplit (d = 0), then every row passes to the right; leaves take their classes freely. Our trees put the
+offset into the middle of the gap, gamma = b - mu / 2, so that both sides are strict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from s2oct.arrays import FloatArray
+from s2oct.milp.model import Block, Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
+from s2oct.problem import Problem
+from s2oct.topology import Topology
+from s2oct.tree import ObliqueTree
+
+
+@dataclass(frozen=True)
+class OcthSettings:
+    """What OCT-H asks for beside the data."""
+
+    min_leaf: int
+    complexity: float = 0.0
+    mu: float = 0.005
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The variables of OCT-H. Axes: b branch nodes, t leaves, i rows, j features, k classes."""
+
+    a: Block  # (b, j) normal vectors
+    b: Block  # (b,)   offsets
+    size: Block  # (b, j) |a|
+    d: Block  # (b,)   1 where a node splits
+    used: Block  # (b, j) 1 where a split may use a feature
+    z: Block  # (i, t) 1 where a row ends in a leaf
+    occupied: Block  # (t,)   1 where a leaf holds rows
+    c: Block  # (k, t) 1 for the class of a leaf
+    loss: Block  # (t,)   misclassified rows of a leaf
+    n_leaf: Block  # (t,)   rows of a leaf
+    n_class: Block  # (k, t) rows of a class in a leaf
+
+
+def build_octh(problem: Problem, topology: Topology, settings: OcthSettings) -> Milp:
+    """OCT-H over the labeled rows of a problem whose features lie in [0, 1]."""
+    builder = ModelBuilder()
+    v = _variables(builder, problem, topology)
+    costs: Costs = [(v.loss, 1.0 / baseline_errors(problem)), (v.used, settings.complexity)]
+    return builder.build(costs, _equations(v, problem, topology, settings))
+
+
+def baseline_errors(problem: Problem) -> float:
+    """L-hat: the errors of always predicting the most frequent class (1 if there are none)."""
+    counts = np.bincount(problem.labels, weights=problem.labeled_weights)
+    return float(max(counts.sum() - counts.max(), 1.0))
+
+
+def _variables(builder: ModelBuilder, problem: Problem, topology: Topology) -> Variables:
+    nb, nt, k = topology.n_branches, topology.n_leaves, problem.n_classes
+    n, p = problem.n_labeled, problem.n_features
+    return Variables(
+        a=builder.add("a", (nb, p), lower=-1, upper=1),
+        b=builder.add("b", (nb,), lower=-1, upper=1),
+        size=builder.add("size", (nb, p), upper=1),
+        d=builder.add("d", (nb,), upper=1, integral=True),
+        used=builder.add("used", (nb, p), upper=1, integral=True),
+        z=builder.add("z", (n, nt), upper=1, integral=True),
+        occupied=builder.add("occupied", (nt,), upper=1, integral=True),
+        c=builder.add("c", (k, nt), upper=1, integral=True),
+        loss=builder.add("loss", (nt,)),
+        n_leaf=builder.add("n_leaf", (nt,)),
+        n_class=builder.add("n_class", (k, nt)),
+    )
+
+
+def _equations(v: Variables, problem: Problem, topology: Topology, settings: OcthSettings) -> Iterator[Rows]:
+    yield from loss_rows(v, float(problem.labeled_weights.sum()))
+    yield from count_rows(v, problem)
+    yield from leaf_rows(v, problem, settings.min_leaf)
+    yield from side_rows(v, problem.X_labeled, topology, settings.mu)
+    yield from split_rows(v, topology)
+
+
+def loss_rows(v: Variables, n: float) -> Iterator[Rows]:
+    """L_t >= N_t - N_kt - n (1 - c_kt) and L_t <= N_t - N_kt + n c_kt."""
+    counts: Terms = [(v.loss.index, 1.0), (v.n_leaf.index, -1.0), (v.n_class.index, 1.0), (v.c.index, -n)]
+    yield linear_rows("loss_lower", v.c.shape, counts, lower=-n)
+    yield linear_rows("loss_upper", v.c.shape, counts, upper=0.0)
+
+
+def count_rows(v: Variables, problem: Problem) -> Iterator[Rows]:
+    """N_kt = sum of z_it over the rows of class k, and N_t = sum of z_it."""
+    weights = problem.labeled_weights
+    z = v.z.index.T
+    of_class = (problem.labels[None, :] == np.arange(problem.n_classes)[:, None]) * weights
+    terms: Terms = [(z[None, :, :], of_class[:, None, :]), (v.n_class.index, -1.0)]
+    yield linear_rows("class_count", v.c.shape, terms, lower=0.0, upper=0.0)
+    yield linear_rows("leaf_count", v.n_leaf.shape, [(z, weights), (v.n_leaf.index, -1.0)], lower=0.0, upper=0.0)
+
+
+def leaf_rows(v: Variables, problem: Problem, min_leaf: int) -> Iterator[Rows]:
+    """One class per occupied leaf; one leaf per row; rows only in occupied leaves, at least N_min in each."""
+    yield linear_rows(
+        "one_class", v.occupied.shape, [(v.c.index.T, 1.0), (v.occupied.index, -1.0)], lower=0.0, upper=0.0
+    )
+    yield linear_rows("one_leaf", (v.z.shape[0],), [(v.z.index, 1.0)], lower=1.0, upper=1.0)
+    yield linear_rows("occupied", v.z.shape, [(v.z.index, 1.0), (v.occupied.index, -1.0)], upper=0.0)
+    terms: Terms = [(v.z.index.T, problem.labeled_weights), (v.occupied.index, -float(min_leaf))]
+    yield linear_rows("min_leaf", v.occupied.shape, terms, lower=0.0)
+
+
+def side_rows(v: Variables, X: FloatArray, topology: Topology, mu: float) -> Iterator[Rows]:
+    """A . x_i + mu <= b + (2 + mu)(1 - z_it) left of b, and a . x_i >= b - 2 (1 - z_it) right of b."""
+    for name, side, sign, big, gap in (("left", 0, 1.0, 2.0 + mu, mu), ("right", 1, -1.0, 2.0, 0.0)):
+        leaf, step = np.nonzero(topology.path_sides == side)
+        node = topology.path_nodes[leaf, step]
+        terms: Terms = [
+            (v.a.index[node][:, None, :], sign * X[None, :, :]),
+            (v.b.index[node][:, None], -sign),
+            (v.z.index.T[leaf], big),
+        ]
+        yield linear_rows(name, (len(leaf), len(X)), terms, upper=big - gap)
+
+
+def split_rows(v: Variables, topology: Topology) -> Iterator[Rows]:
+    """Sum |a_j| <= d, |a_j| <= used_j <= d, sum used_j >= d, |b| <= d, d <= d of the parent."""
+    d = v.d.index[:, None]
+    yield linear_rows("abs_pos", v.a.shape, [(v.size.index, 1.0), (v.a.index, -1.0)], lower=0.0)
+    yield linear_rows("abs_neg", v.a.shape, [(v.size.index, 1.0), (v.a.index, 1.0)], lower=0.0)
+    yield linear_rows("norm", v.d.shape, [(v.size.index, 1.0), (v.d.index, -1.0)], upper=0.0)
+    yield linear_rows("used_pos", v.a.shape, [(v.a.index, 1.0), (v.used.index, -1.0)], upper=0.0)
+    yield linear_rows("used_neg", v.a.shape, [(v.a.index, 1.0), (v.used.index, 1.0)], lower=0.0)
+    yield linear_rows("used_split", v.a.shape, [(v.used.index, 1.0), (d, -1.0)], upper=0.0)
+    yield linear_rows("uses_some", v.d.shape, [(v.used.index, 1.0), (v.d.index, -1.0)], lower=0.0)
+    yield linear_rows("offset_upper", v.d.shape, [(v.b.index, 1.0), (v.d.index, -1.0)], upper=0.0)
+    yield linear_rows("offset_lower", v.d.shape, [(v.b.index, 1.0), (v.d.index, 1.0)], lower=0.0)
+    child = np.arange(2, topology.n_leaves)
+    terms: Terms = [(v.d.index[child - 1], 1.0), (v.d.index[child // 2 - 1], -1.0)]
+    yield linear_rows("hierarchy", (len(child),), terms, upper=0.0)
+
+
+def with_majority_classes(problem: Problem, tree: ObliqueTree) -> ObliqueTree:
+    """The tree with every leaf's class set to its most frequent label; empty leaves ask their ancestors' rows."""
+    leaf = tree.apply(problem.X_labeled)
+    classes = np.empty(tree.topology.n_leaves, dtype=np.int64)
+    for position, t in enumerate(tree.topology.leaves):
+        ancestor, up = t, 0
+        while not (leaf >> up == ancestor).any():
+            ancestor, up = ancestor // 2, up + 1
+        here = leaf >> up == ancestor
+        classes[position] = np.bincount(problem.labels[here], weights=problem.labeled_weights[here]).argmax()
+    return replace(tree, leaf_classes=classes)
+
+
+def encode_octh(milp: Milp, problem: Problem, tree: ObliqueTree, settings: OcthSettings) -> FloatArray:
+    """The complete solution vector of a tree whose leaves have their majority classes."""
+    splits = tree.omega.any(axis=1)
+    leaf = tree.apply(problem.X_labeled) - tree.topology.n_leaves
+    z = np.eye(tree.topology.n_leaves)[leaf]
+    weighted = z * problem.labeled_weights[:, None]
+    n_class = (problem.labels[None, :] == np.arange(problem.n_classes)[:, None]) @ weighted
+    n_leaf = weighted.sum(axis=0)
+    occupied = n_leaf > 0
+    chosen = (np.arange(problem.n_classes)[:, None] == tree.leaf_classes) & occupied
+    values = {
+        "a": tree.omega,
+        "b": np.where(splits, tree.gamma + settings.mu / 2, 0.0),
+        "size": np.abs(tree.omega),
+        "d": splits,
+        "used": tree.omega != 0,
+        "z": z,
+        "occupied": occupied,
+        "c": chosen,
+        "loss": n_leaf - (n_class * chosen).sum(axis=0),
+        "n_leaf": n_leaf,
+        "n_class": n_class,
+    }
+    x = np.empty(milp.n_columns)
+    for name, value in values.items():
+        x[milp.blocks[name].columns] = np.ravel(value)
+    return x
+
+
+def decode_octh(milp: Milp, x: FloatArray, problem: Problem, topology: Topology, settings: OcthSettings) -> ObliqueTree:
+    """The tree in a solution vector: its hyperplanes, with classes recounted from the rows."""
+    splits = milp.blocks["d"].read(x) > 0.5
+    used = milp.blocks["used"].read(x) > 0.5
+    omega = np.where(splits[:, None] & used, milp.blocks["a"].read(x), 0.0)
+    gamma = np.where(splits, milp.blocks["b"].read(x), 0.0) - settings.mu / 2
+    return with_majority_classes(problem, ObliqueTree(topology, omega, gamma, topology.leaf_classes))

@@ -1,0 +1,189 @@
+"""The problem: labeled rows, unlabeled rows, totals and C, validated once and immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.errors import InvalidProblem
+from s2oct.labels import Labels, read_labels
+from s2oct.totals import Totals, named_classes, read_totals
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What P2 is about. Rows carry weights, so that equal rows can be merged with their multiplicity.
+
+    Parameters
+    ----------
+    X_labeled : ndarray of shape (n, p)
+    labels : ndarray of shape (n,)
+        Class index of each labeled row.
+    X_unlabeled : ndarray of shape (m, p)
+    totals : ndarray of shape (n_classes,)
+        Known number of unlabeled rows of each class.
+    C : float
+        Price of a row by which the totals are missed.
+    classes : ndarray of shape (n_classes,)
+        Class labels as the user has them; index 0 is the paper's class A.
+    feature_names : tuple of str
+    labeled_weights, unlabeled_weights : ndarray
+        Multiplicity of each row.
+    """
+
+    X_labeled: FloatArray
+    labels: IntArray
+    X_unlabeled: FloatArray
+    totals: IntArray
+    C: float
+    classes: ObjectArray
+    feature_names: tuple[str, ...]
+    labeled_weights: FloatArray
+    unlabeled_weights: FloatArray
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        totals: Totals | None = None,
+        population_totals: Totals | None = None,
+        C: float = 1.0,
+        feature_names: Sequence[str] | None = None,
+    ) -> Problem:
+        """Validate rows, labels with markers, and totals; see `read_labels` for the markers."""
+        rows = _feature_matrix(X)
+        labels = read_labels(y, named=named_classes(totals, population_totals))
+        if len(labels.codes) != len(rows):
+            raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {len(rows)} rows.")
+        return cls.from_labels(
+            rows, labels, read_totals(labels, totals, population_totals), C=C, feature_names=feature_names
+        )
+
+    @classmethod
+    def from_labels(
+        cls,
+        X: FloatArray,
+        labels: Labels,
+        totals: IntArray,
+        *,
+        C: float = 1.0,
+        feature_names: Sequence[str] | None = None,
+    ) -> Problem:
+        """A problem from rows, labels and totals that are already read."""
+        if not 0 < C < np.inf:
+            raise InvalidProblem(f"Expected C to be a positive number, got {C!r}.")
+        known = labels.is_labeled
+        names = feature_names if feature_names is not None else [f"x{j}" for j in range(X.shape[1])]
+        return cls(
+            X_labeled=X[known],
+            labels=labels.codes[known],
+            X_unlabeled=X[~known],
+            totals=totals,
+            C=float(C),
+            classes=labels.classes,
+            feature_names=tuple(str(name) for name in names),
+            labeled_weights=np.ones(int(known.sum())),
+            unlabeled_weights=np.ones(int((~known).sum())),
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        label: str,
+        *,
+        totals: Totals | None = None,
+        population_totals: Totals | None = None,
+        C: float = 1.0,
+    ) -> Problem:
+        """One table, pandas or polars, with the labels and their gaps in one of its columns."""
+        columns = [str(name) for name in frame.columns]
+        if label not in columns:
+            raise InvalidProblem(f"Expected a label column among {columns}, got {label!r}.")
+        features = [name for name in columns if name != label]
+        if not features:
+            raise InvalidProblem(f"Expected feature columns beside the label {label!r}, got none.")
+        return cls.from_arrays(
+            frame[features],
+            frame[label],
+            totals=totals,
+            population_totals=population_totals,
+            C=C,
+            feature_names=features,
+        )
+
+    @property
+    def n_labeled(self) -> int:
+        """Number n of labeled rows as stored (each may stand for several)."""
+        return len(self.X_labeled)
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Number m of unlabeled rows as stored."""
+        return len(self.X_unlabeled)
+
+    @property
+    def n_rows(self) -> int:
+        """Number N of rows, multiplicities counted."""
+        return int(self.labeled_weights.sum() + self.unlabeled_weights.sum())
+
+    @property
+    def n_features(self) -> int:
+        """Number p of features."""
+        return int(self.X_labeled.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def X(self) -> FloatArray:
+        """All rows, the labeled ones first."""
+        return np.vstack([self.X_labeled, self.X_unlabeled])
+
+    def merged(self) -> Problem:
+        """The same problem with equal rows (and labels) merged and weighed: P2's costs do not change."""
+        keyed = np.column_stack([self.X_labeled, self.labels])
+        labeled, labeled_weights = _merge(keyed, self.labeled_weights)
+        X_unlabeled, unlabeled_weights = _merge(self.X_unlabeled, self.unlabeled_weights)
+        return replace(
+            self,
+            X_labeled=np.ascontiguousarray(labeled[:, :-1]),
+            labels=labeled[:, -1].astype(np.int64),
+            labeled_weights=labeled_weights,
+            X_unlabeled=X_unlabeled,
+            unlabeled_weights=unlabeled_weights,
+        )
+
+
+def _feature_matrix(X: Any) -> FloatArray:
+    try:
+        rows = np.ascontiguousarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidProblem(f"Expected numeric features, got values that are not numbers: {error}.") from error
+    if rows.ndim != 2 or not rows.shape[0] or not rows.shape[1]:
+        raise InvalidProblem(f"Expected a table of rows and features, got shape {rows.shape}.")
+    if not np.isfinite(rows).all():
+        raise InvalidProblem("Expected finite features, got NaN or infinity.")
+    return rows
+
+
+def _merge(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Distinct rows in order of first appearance, with their summed weights."""
+    if not len(rows):
+        return rows, weights
+    # -0.0 and 0.0 are one value; their bytes are not. Comparing bytes makes this linear in practice.
+    keys = np.ascontiguousarray(rows + 0.0).view([("", rows.dtype)] * rows.shape[1]).ravel()
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    merged_weights = np.bincount(position[inverse.ravel()], weights=weights, minlength=len(first))
+    return np.asarray(rows[first[order]]), merged_weights.astype(float)

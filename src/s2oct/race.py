@@ -1,0 +1,101 @@
+"""The race for the best tree: whoever finds one hands it in here, whoever proves a bound says so here."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from s2oct.tree import ObliqueTree
+
+DECIDED_TOLERANCE = 1e-6
+"""A cost within this of the lower bound ends the race."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A cost that no tree can undercut, and who says so."""
+
+    value: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The state of a fit at some second."""
+
+    seconds: float
+    objective: float
+    lower_bound: float
+
+
+@dataclass
+class Race:
+    """Best tree and lower bound so far, against the clock. Safe to use from several threads.
+
+    Parameters
+    ----------
+    cost : callable
+        Evaluates a tree from scratch; None where it is not feasible.
+    bound : Bound
+        What is known before the race starts.
+    seconds : float
+        Wall-clock time until the deadline, counted from ``began``.
+    verbose : int
+        1 or more prints every improvement to standard error.
+    """
+
+    cost: Callable[[ObliqueTree], float | None]
+    bound: Bound
+    seconds: float
+    verbose: int = 0
+    began: float = field(default_factory=time.monotonic)
+    best: ObliqueTree | None = None
+    best_cost: float = float("inf")
+    history: list[Moment] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def offer(self, tree: ObliqueTree) -> bool:
+        """Hand in a tree; it is evaluated here, and kept if it is feasible and cheaper than the best."""
+        cost = self.cost(tree)
+        with self._lock:
+            if cost is None or cost >= self.best_cost:
+                return False
+            self.best, self.best_cost = tree, cost
+            self._note()
+            return True
+
+    def raise_bound(self, value: float, source: str) -> None:
+        """Report a lower bound. One above the cost of a tree that was checked is false, and ignored."""
+        with self._lock:
+            if self.bound.value < value <= self.best_cost + DECIDED_TOLERANCE:
+                self.bound = Bound(min(value, self.best_cost), source)
+                self._note()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the fit began."""
+        return time.monotonic() - self.began
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the deadline, 0 after it."""
+        return max(self.seconds - self.elapsed, 0.0)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the best tree is proved optimal."""
+        return self.best_cost <= self.bound.value + DECIDED_TOLERANCE
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the race is decided or out of time."""
+        return self.is_decided or self.seconds_left <= 0
+
+    def _note(self) -> None:
+        self.history.append(Moment(self.elapsed, self.best_cost, self.bound.value))
+        if self.verbose:
+            now = self.history[-1]
+            print(f"{now.seconds:8.2f} s  cost {now.objective:<12.6g} bound {now.lower_bound:.6g}", file=sys.stderr)

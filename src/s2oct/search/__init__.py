@@ -1,0 +1,1 @@
+"""The engine: trees for a problem, found without a solver."""

@@ -1,0 +1,142 @@
+"""Gurobi through gurobipy; its free licence admits 2000 rows and 2000 columns."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import gurobipy as gp
+import numpy as np
+from gurobipy import GRB
+
+from s2oct.arrays import FloatArray
+from s2oct.errors import ModelTooLarge, SolverFailed, SolverLicenceError
+from s2oct.milp.model import Milp
+from s2oct.solvers.protocol import Limits, Listener, SolveResult, Termination
+
+_STATUS = {
+    GRB.OPTIMAL: Termination.OPTIMAL,
+    GRB.INFEASIBLE: Termination.INFEASIBLE,
+    GRB.INF_OR_UNBD: Termination.INFEASIBLE,
+    GRB.TIME_LIMIT: Termination.TIME_LIMIT,
+    GRB.MEM_LIMIT: Termination.MEMORY_LIMIT,
+    GRB.INTERRUPTED: Termination.INTERRUPTED,
+}
+
+_OUT_OF_MEMORY, _NO_LICENCE, _SIZE_LIMIT = 10001, 10009, 10010
+
+
+class Gurobi:
+    """The Gurobi optimizer, focused on feasible solutions as in the paper."""
+
+    name = "gurobi"
+
+    def solve(self, milp: Milp, *, limits: Limits, listener: Listener, start: FloatArray | None = None) -> SolveResult:
+        """Solve a model; see `Solver.solve`."""
+        began = time.monotonic()
+        try:
+            with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
+                variables = _load(model, milp)
+                if start is not None:
+                    variables.Start = start
+                for name, value in _parameters(limits).items():
+                    model.setParam(name, value)
+                model.setParam("TimeLimit", max(limits.seconds - (time.monotonic() - began), 0.01))
+                relay = _Relay(variables, listener)
+                model.optimize(relay)
+                relay.raise_error()
+                return _result(model, variables, time.monotonic() - began)
+        except gp.GurobiError as error:
+            raise _translate(error, milp) from error
+
+
+def _parameters(limits: Limits) -> dict[str, Any]:
+    return {
+        "Threads": limits.threads,
+        "Seed": limits.seed % 2_000_000_000,
+        "MIPGap": 0.0,
+        "MIPFocus": 1,
+        # Without these, binaries off by the tolerance times a large M pass as optimal trees that are none.
+        "IntegralityFocus": 1,
+        "IntFeasTol": 1e-9,
+        "FeasibilityTol": 1e-9,
+    }
+
+
+def _load(model: Any, milp: Milp) -> Any:
+    types = np.where(milp.integrality == 1, GRB.BINARY, GRB.CONTINUOUS)
+    variables = model.addMVar(milp.n_columns, lb=milp.lower, ub=milp.upper, obj=milp.c, vtype=types)
+    equal = milp.row_lower == milp.row_upper
+    # Ranged rows would cost a column each, and the free licence counts columns.
+    for sense, side, chosen in (
+        (GRB.EQUAL, milp.row_lower, equal),
+        (GRB.GREATER_EQUAL, milp.row_lower, ~equal & np.isfinite(milp.row_lower)),
+        (GRB.LESS_EQUAL, milp.row_upper, ~equal & np.isfinite(milp.row_upper)),
+    ):
+        if chosen.any():
+            model.addMConstr(milp.A[np.flatnonzero(chosen)], variables, sense, side[chosen])
+    model.update()
+    return variables
+
+
+class _Relay:
+    """Gurobi's callback. Gurobi swallows exceptions raised in it, so they are kept and raised afterwards."""
+
+    def __init__(self, variables: Any, listener: Listener) -> None:
+        self._variables, self._listener = variables, listener
+        self._error: BaseException | None = None
+
+    def __call__(self, model: Any, where: int) -> None:
+        try:
+            self._handle(model, where)
+        except BaseException as error:  # kept until Gurobi has returned
+            self._error = self._error or error
+        if self._error is not None or self._listener.should_stop():
+            model.terminate()
+
+    def _handle(self, model: Any, where: int) -> None:
+        if where == GRB.Callback.MIPSOL:
+            self._listener.incumbent(np.array(model.cbGetSolution(self._variables), dtype=float))
+            self._report(model.cbGet(GRB.Callback.MIPSOL_OBJBND))
+        elif where == GRB.Callback.MIP:
+            self._report(model.cbGet(GRB.Callback.MIP_OBJBND))
+        elif where == GRB.Callback.MIPNODE:
+            suggested = self._listener.suggestion()
+            if suggested is not None:
+                model.cbSetSolution(self._variables, suggested)
+                model.cbUseSolution()
+
+    def _report(self, bound: float) -> None:
+        if abs(bound) < GRB.INFINITY:
+            self._listener.bound(float(bound))
+
+    def raise_error(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+
+def _result(model: Any, variables: Any, seconds: float) -> SolveResult:
+    if model.Status not in _STATUS:
+        raise SolverFailed(f"Gurobi ended with status {model.Status}.")
+    found = model.SolCount > 0
+    return SolveResult(
+        termination=_STATUS[model.Status],
+        x=np.array(variables.X, dtype=float) if found else None,
+        primal_bound=float(model.ObjVal) if found else float("inf"),
+        dual_bound=float(model.ObjBound) if model.IsMIP else float(model.ObjVal),
+        nodes=int(model.NodeCount),
+        seconds=seconds,
+    )
+
+
+def _translate(error: Any, milp: Milp) -> Exception:
+    if error.errno == _SIZE_LIMIT:
+        return SolverLicenceError(
+            f"Gurobi's size-limited licence admits 2000 rows and 2000 columns; this model has {milp.n_rows} rows "
+            f"and {milp.n_columns} columns. Use solver='highs', or install a full Gurobi licence."
+        )
+    if error.errno == _NO_LICENCE:
+        return SolverLicenceError(f"Gurobi found no valid licence ({error}). Use solver='highs', or install one.")
+    if error.errno == _OUT_OF_MEMORY:
+        return ModelTooLarge(f"Gurobi has no memory for a model of {milp.n_columns} columns; fit fewer rows.")
+    return SolverFailed(f"Gurobi failed: {error}")

@@ -1,0 +1,146 @@
+"""HiGHS, the embedded default."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import highspy
+import numpy as np
+
+from s2oct.arrays import FloatArray
+from s2oct.errors import ModelTooLarge, SolverFailed
+from s2oct.milp.model import Milp
+from s2oct.solvers.protocol import Limits, Listener, SolveResult, Termination
+
+_STATUS = {
+    highspy.HighsModelStatus.kOptimal: Termination.OPTIMAL,
+    highspy.HighsModelStatus.kInfeasible: Termination.INFEASIBLE,
+    highspy.HighsModelStatus.kTimeLimit: Termination.TIME_LIMIT,
+    highspy.HighsModelStatus.kMemoryLimit: Termination.MEMORY_LIMIT,
+    highspy.HighsModelStatus.kInterrupt: Termination.INTERRUPTED,
+}
+
+
+class Highs:
+    """The HiGHS branch-and-cut solver."""
+
+    name = "highs"
+
+    def solve(self, milp: Milp, *, limits: Limits, listener: Listener, start: FloatArray | None = None) -> SolveResult:
+        """Solve a model; see `Solver.solve`."""
+        began = time.monotonic()
+        highs = highspy.Highs()
+        for option, value in _options(limits).items():
+            highs.setOptionValue(option, value)
+        _pass_model(highs, milp)
+        if start is not None:
+            solution = highspy.HighsSolution()
+            solution.col_value = list(start)
+            highs.setSolution(solution)
+        callbacks = _Callbacks(highs, listener)
+        left = limits.seconds - (time.monotonic() - began)
+        highs.setOptionValue("time_limit", max(left, 0.01))
+        highs.run()
+        callbacks.raise_error()
+        return _result(highs, time.monotonic() - began)
+
+
+def _options(limits: Limits) -> dict[str, Any]:
+    return {
+        "output_flag": False,
+        "threads": limits.threads,
+        "random_seed": limits.seed,
+        "mip_rel_gap": 0.0,
+        "mip_abs_gap": 1e-7,
+        # M times the default 1e-6 is slack enough for rows to sit on a hyperplane; this is the least HiGHS takes.
+        "mip_feasibility_tolerance": 1e-9,
+        "primal_feasibility_tolerance": 1e-8,
+    }
+
+
+def _pass_model(highs: Any, milp: Milp) -> None:
+    columnwise = milp.A.tocsc()
+    try:
+        status = highs.passModel(
+            milp.n_columns,
+            milp.n_rows,
+            columnwise.nnz,
+            int(highspy.MatrixFormat.kColwise),
+            int(highspy.ObjSense.kMinimize),
+            0.0,
+            milp.c,
+            milp.lower,
+            milp.upper,
+            milp.row_lower,
+            milp.row_upper,
+            columnwise.indptr.astype(np.int32),
+            columnwise.indices.astype(np.int32),
+            columnwise.data,
+            milp.integrality.astype(np.int32),
+        )
+    except MemoryError as error:
+        raise ModelTooLarge(f"HiGHS has no memory for {columnwise.nnz} entries; fit fewer rows.") from error
+    if status == highspy.HighsStatus.kError:
+        raise SolverFailed("HiGHS rejected the model.")
+
+
+class _Callbacks:
+    """Translates HiGHS callbacks for the listener. HiGHS dies of an exception in a callback, so none leaves here."""
+
+    def __init__(self, highs: Any, listener: Listener) -> None:
+        self._listener = listener
+        self._error: BaseException | None = None
+        self._suggested = False
+        highs.cbMipImprovingSolution += self._guard(self._improving)
+        highs.cbMipLogging += self._guard(self._logging)
+        highs.cbMipInterrupt += self._guard(self._interrupt)
+        highs.cbSimplexInterrupt += self._guard(self._interrupt)
+        highs.cbMipUserSolution += self._guard(self._user_solution)
+
+    def _guard(self, handler: Any) -> Any:
+        def guarded(event: Any) -> None:
+            try:
+                handler(event)
+            except BaseException as error:  # kept until the solver has returned
+                self._error = self._error or error
+
+        return guarded
+
+    def _improving(self, event: Any) -> None:
+        self._listener.incumbent(np.array(event.data_out.mip_solution, dtype=float))
+
+    def _logging(self, event: Any) -> None:
+        bound = float(event.data_out.mip_dual_bound)
+        if math.isfinite(bound):
+            self._listener.bound(bound)
+
+    def _interrupt(self, event: Any) -> None:
+        if self._error is not None or self._listener.should_stop():
+            event.interrupt()
+
+    def _user_solution(self, event: Any) -> None:
+        suggested = self._listener.suggestion()
+        if suggested is not None:
+            event.data_in.setSolution(suggested)
+
+    def raise_error(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+
+def _result(highs: Any, seconds: float) -> SolveResult:
+    status = highs.getModelStatus()
+    if status not in _STATUS:
+        raise SolverFailed(f"HiGHS ended with status {highs.modelStatusToString(status)!r}.")
+    info = highs.getInfo()
+    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    return SolveResult(
+        termination=_STATUS[status],
+        x=np.array(highs.getSolution().col_value, dtype=float) if found else None,
+        primal_bound=float(info.objective_function_value) if found else float("inf"),
+        dual_bound=float(info.mip_dual_bound),
+        nodes=int(info.mip_node_count),
+        seconds=seconds,
+    )

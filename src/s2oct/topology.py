@@ -1,0 +1,103 @@
+"""The complete binary tree of the paper: who is whose ancestor, and on which side.
+
+Node ids are the paper's and start at 1; node ``b`` has the children ``2 b`` (left) and ``2 b + 1`` (right).
+Everything is derived by integer arithmetic, for any depth and number of classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from s2oct.arrays import IntArray
+from s2oct.errors import InvalidProblem
+
+MAX_DEPTH = 12
+"""Deeper trees have more than 4095 hyperplanes: no longer shallow, and no longer a model that can be solved."""
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Branch nodes, leaves and paths of a complete tree.
+
+    Parameters
+    ----------
+    depth : int
+        D >= 1, the number of hyperplanes between the root and a leaf.
+    n_classes : int
+        Classes are dealt to the leaves in turn from the left: A, B, A, B, ... for two.
+    """
+
+    depth: int
+    n_classes: int = 2
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.depth <= MAX_DEPTH:
+            raise InvalidProblem(f"Expected a depth between 1 and {MAX_DEPTH}, got {self.depth}.")
+        if not 1 <= self.n_classes <= self.n_leaves:
+            raise InvalidProblem(
+                f"Expected between 1 and {self.n_leaves} classes (the leaves of a tree of depth {self.depth}), "
+                f"got {self.n_classes}."
+            )
+
+    @property
+    def n_branches(self) -> int:
+        """Size of T_B, the branch nodes 1 .. 2^D - 1."""
+        return int(2**self.depth - 1)
+
+    @property
+    def n_leaves(self) -> int:
+        """Size of T_L, the leaves 2^D .. 2^(D+1) - 1."""
+        return int(2**self.depth)
+
+    @property
+    def branches(self) -> range:
+        """Ids of the branch nodes."""
+        return range(1, self.n_leaves)
+
+    @property
+    def leaves(self) -> range:
+        """Ids of the leaves."""
+        return range(self.n_leaves, 2 * self.n_leaves)
+
+    @property
+    def last_level(self) -> range:
+        """Ids of the branch nodes whose children are leaves."""
+        return range(self.n_leaves // 2, self.n_leaves)
+
+    def path(self, leaf: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """N_L(t) and N_R(t): the branch nodes left to the left, and to the right, on the way to a leaf."""
+        left: list[int] = []
+        right: list[int] = []
+        node = leaf
+        while node > 1:
+            (right if node % 2 else left).append(node // 2)
+            node //= 2
+        return tuple(reversed(left)), tuple(reversed(right))
+
+    def leaf_class(self, leaf: int) -> int:
+        """Class index of a leaf."""
+        return (leaf - self.n_leaves) % self.n_classes
+
+    def leaves_of(self, class_index: int) -> tuple[int, ...]:
+        """T_L^c: ids of the leaves of one class."""
+        return tuple(t for t in self.leaves if self.leaf_class(t) == class_index)
+
+    @cached_property
+    def leaf_classes(self) -> IntArray:
+        """Class index of every leaf from the left, shape (n_leaves,)."""
+        return np.arange(self.n_leaves) % self.n_classes
+
+    @cached_property
+    def path_nodes(self) -> IntArray:
+        """Row of each ancestor in the node arrays (id - 1), root first, shape (n_leaves, depth)."""
+        shifts = np.arange(self.depth, 0, -1)
+        return (np.asarray(self.leaves)[:, None] >> shifts) - 1
+
+    @cached_property
+    def path_sides(self) -> IntArray:
+        """0 where a path goes left and 1 where it goes right, root first, shape (n_leaves, depth)."""
+        shifts = np.arange(self.depth - 1, -1, -1)
+        return (np.asarray(self.leaves)[:, None] >> shifts) & 1

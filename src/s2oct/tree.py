@@ -1,0 +1,92 @@
+"""The oblique tree: hyperplanes at the branch nodes, classes at the leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.topology import Topology
+
+
+@dataclass(frozen=True, eq=False)
+class ObliqueTree:
+    """A complete tree of hyperplanes; a row goes left iff omega . x - gamma <= 0.
+
+    Parameters
+    ----------
+    topology : Topology
+        Shape of the tree.
+    omega : ndarray of shape (n_branches, p)
+        Normal vector of each branch node, in the order of the node ids.
+    gamma : ndarray of shape (n_branches,)
+        Offset of each branch node.
+    leaf_classes : ndarray of shape (n_leaves,)
+        Class index of each leaf from the left.
+    """
+
+    topology: Topology
+    omega: FloatArray
+    gamma: FloatArray
+    leaf_classes: IntArray
+
+    def __post_init__(self) -> None:
+        n_branches, n_leaves = self.topology.n_branches, self.topology.n_leaves
+        if self.omega.ndim != 2 or self.omega.shape[0] != n_branches or self.gamma.shape != (n_branches,):
+            raise InvalidProblem(
+                f"Expected omega of shape ({n_branches}, p) and gamma of shape ({n_branches},) at depth "
+                f"{self.topology.depth}, got {self.omega.shape} and {self.gamma.shape}."
+            )
+        if self.leaf_classes.shape != (n_leaves,):
+            raise InvalidProblem(f"Expected {n_leaves} leaf classes, got shape {self.leaf_classes.shape}.")
+
+    @classmethod
+    def of(cls, topology: Topology, omega: FloatArray, gamma: FloatArray) -> ObliqueTree:
+        """A tree whose leaves have the classes the topology deals them."""
+        return cls(topology, np.asarray(omega, dtype=float), np.asarray(gamma, dtype=float), topology.leaf_classes)
+
+    @classmethod
+    def constant(cls, topology: Topology, n_features: int, *, right: bool) -> ObliqueTree:
+        """The tree that splits nothing: every row passes every node at distance 1 on the same side."""
+        offset = -1.0 if right else 1.0
+        return cls.of(
+            topology,
+            np.zeros((topology.n_branches, n_features)),
+            np.full(topology.n_branches, offset),
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of features p of the rows this tree reads."""
+        return int(self.omega.shape[1])
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """omega_b . x - gamma_b for every row and branch node, shape (rows, n_branches)."""
+        return np.asarray(X @ self.omega.T - self.gamma)
+
+    def goes_right(self, X: FloatArray) -> BoolArray:
+        """Whether each row lies on the right of each hyperplane, shape (rows, n_branches)."""
+        return np.asarray(self.values(X) > 0)
+
+    def apply(self, X: FloatArray) -> IntArray:
+        """Id of the leaf in which each row ends."""
+        right = self.goes_right(X)
+        rows = np.arange(len(right))
+        node = np.ones(len(right), dtype=np.int64)
+        for _ in range(self.topology.depth):
+            node = 2 * node + right[rows, node - 1]
+        return node
+
+    def predict(self, X: FloatArray) -> IntArray:
+        """Class index of the leaf in which each row ends."""
+        return np.asarray(self.leaf_classes[self.apply(X) - self.topology.n_leaves])
+
+    def path_margin(self, X: FloatArray) -> FloatArray:
+        """Least |omega_b . x - gamma_b| on each row's own path, over the nodes that split at all (1 if none does)."""
+        distance = np.abs(self.values(X))
+        distance[:, ~self.omega.any(axis=1)] = np.inf
+        path = self.topology.path_nodes[self.apply(X) - self.topology.n_leaves]
+        margin = np.take_along_axis(distance, path, axis=1).min(axis=1)
+        return np.where(np.isfinite(margin), margin, 1.0)
