@@ -1,0 +1,190 @@
+"""A tree as indented text: one rule per split, in the user's units and with the user's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.tree import ObliqueTree
+
+INDENT = "    "
+_EXACT = 17
+"""Significant digits that tell any two floats apart."""
+
+
+def tree_to_text(
+    tree: ObliqueTree,
+    feature_names: Sequence[str],
+    classes: Sequence[Any],
+    *,
+    decimals: int = 4,
+    labeled: FloatArray | None = None,
+    unlabeled: FloatArray | None = None,
+) -> str:
+    """Write a tree as nested rules.
+
+    Splits that send every row the same way are left out, and so are splits whose two sides end in the same class:
+    the rules predict what the tree predicts.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+    feature_names : sequence of str
+        A name for every feature.
+    classes : sequence
+        The class labels, in the order of their indices.
+    decimals : int
+        Digits after the point; numbers below 1 get as many significant digits instead.
+    labeled, unlabeled : ndarray of shape (rows, n_features), optional
+        Rows to count in the leaves. A split is given more digits if `decimals` of them would send one of these
+        rows the other way.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from s2oct import ObliqueTree, Topology
+    >>> tree = ObliqueTree.of(Topology(1), np.array([[0.5, -0.125]]), np.array([17.25]))
+    >>> print(tree_to_text(tree, ["age", "education"], ["no", "yes"]))
+    if 0.5 * age - 0.125 * education <= 17.25:
+        no
+    otherwise:
+        yes
+    """
+    if len(feature_names) != tree.n_features:
+        raise InvalidProblem(f"Expected {tree.n_features} feature names, got {len(feature_names)}.")
+    rows = [np.empty((0, tree.n_features)) if X is None else X for X in (labeled, unlabeled)]
+    ends = [tree.apply(X) for X in rows]
+    words = _Words(
+        tree=tree,
+        names=tuple(feature_names),
+        classes=tuple(classes),
+        decimals=decimals,
+        counted=tuple(
+            (kind, leaf)
+            for kind, X, leaf in zip(("labeled", "unlabeled"), (labeled, unlabeled), ends, strict=True)
+            if X is not None
+        ),
+        X=np.vstack(rows),
+        leaf=np.concatenate(ends),
+    )
+    return "\n".join(words.lines(_pruned(tree, 1), ""))
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """Leaves of one class that are read as one."""
+
+    ids: tuple[int, ...]
+    class_index: int
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A branch node that matters."""
+
+    node: int
+    left: _Leaf | _Split
+    right: _Leaf | _Split
+
+
+def _pruned(tree: ObliqueTree, node: int) -> _Leaf | _Split:
+    """The tree below a node without the splits that decide nothing."""
+    first_leaf = tree.topology.n_leaves
+    if node >= first_leaf:
+        return _Leaf((node,), int(tree.leaf_classes[node - first_leaf]))
+    if not tree.omega[node - 1].any():
+        everyone_goes_right = -tree.gamma[node - 1] > 0
+        return _pruned(tree, 2 * node + int(everyone_goes_right))
+    left, right = _pruned(tree, 2 * node), _pruned(tree, 2 * node + 1)
+    if isinstance(left, _Leaf) and isinstance(right, _Leaf) and left.class_index == right.class_index:
+        return _Leaf(left.ids + right.ids, left.class_index)
+    return _Split(node, left, right)
+
+
+@dataclass(frozen=True, eq=False)
+class _Words:
+    """Puts the parts of a tree into words."""
+
+    tree: ObliqueTree
+    names: tuple[str, ...]
+    classes: tuple[Any, ...]
+    decimals: int
+    counted: tuple[tuple[str, IntArray], ...]
+    X: FloatArray
+    leaf: IntArray
+
+    def lines(self, part: _Leaf | _Split, indent: str) -> Iterator[str]:
+        if isinstance(part, _Leaf):
+            yield f"{indent}{self.classes[part.class_index]}{self._counts(part)}"
+            return
+        yield f"{indent}if {self._rule(part.node)}:"
+        yield from self.lines(part.left, indent + INDENT)
+        yield f"{indent}otherwise:"
+        yield from self.lines(part.right, indent + INDENT)
+
+    def _counts(self, part: _Leaf) -> str:
+        counts = [f"{int(np.isin(leaf, part.ids).sum())} {kind}" for kind, leaf in self.counted]
+        return f"  ({', '.join(counts)})" if counts else ""
+
+    def _rule(self, node: int) -> str:
+        """The rule of a split, with as many digits as the rows that come by need."""
+        omega, gamma = self.tree.omega[node - 1], float(self.tree.gamma[node - 1])
+        levels_below = self.tree.topology.depth + 1 - node.bit_length()
+        here = self.X[self.leaf >> levels_below == node]
+        right = here @ omega - gamma > 0
+        for decimals in range(self.decimals, _EXACT):
+            rule = _Rule.rounded(omega, gamma, decimals)
+            if (rule.goes_left(here) != right).all():
+                break
+        else:
+            rule = _Rule.rounded(omega, gamma, _EXACT)
+        return rule.text(self.names)
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A split as it is written: (feature, coefficient) pairs, a relation and a right-hand side, all as text."""
+
+    terms: tuple[tuple[int, str], ...]
+    relation: str
+    offset: str
+
+    @classmethod
+    def rounded(cls, omega: FloatArray, gamma: float, decimals: int) -> _Rule:
+        """Round a split; one over a single feature is divided by its coefficient."""
+        used = np.flatnonzero(omega).tolist()
+        if len(used) == 1:
+            coefficient = float(omega[used[0]])
+            return cls(
+                ((used[0], "1"),), "<=" if coefficient > 0 else ">=", _number(float(gamma / coefficient), decimals)
+            )
+        return cls(tuple((j, _number(float(omega[j]), decimals)) for j in used), "<=", _number(gamma, decimals))
+
+    def goes_left(self, X: FloatArray) -> Any:
+        """Which rows satisfy the rule as written."""
+        total = np.zeros(len(X))
+        for j, coefficient in self.terms:
+            total += float(coefficient) * X[:, j]
+        return total <= float(self.offset) if self.relation == "<=" else total >= float(self.offset)
+
+    def text(self, names: Sequence[str]) -> str:
+        written = ""
+        for j, coefficient in self.terms:
+            size = coefficient.removeprefix("-")
+            sign = "-" if coefficient.startswith("-") else "+"
+            term = names[j] if size == "1" else f"{size} * {names[j]}"
+            written += f" {sign} {term}" if written else f"{sign.removeprefix('+')}{term}"
+        return f"{written} {self.relation} {self.offset}"
+
+
+def _number(value: float, decimals: int) -> str:
+    """A number with that many digits after the point, or, below 1 and where all digits count, significant ones."""
+    value += 0.0  # no minus before a zero
+    if abs(value) < 1 or decimals >= _EXACT:
+        return f"{value:.{max(decimals, 1)}g}"
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{value:.0f}"
