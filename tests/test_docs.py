@@ -1,0 +1,79 @@
+"""Documentation that runs: every Python block of the README and the docs, and every example."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DEMO_SECONDS = 30
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def python_blocks(text):
+    """First line number and source of every ```python block."""
+    for block in re.finditer(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        yield text.count("\n", 0, block.start(1)), block.group(1)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_python_blocks_of_a_page_run_in_order_and_print_what_they_say(page):
+    namespace = {"__name__": "docs"}
+    for line, source in python_blocks(page.read_text()):
+        if ">>>" in source:
+            check_session(source, namespace, page, line)
+        else:
+            # Leading newlines let a traceback name the line of the page.
+            exec(compile("\n" * line + source, str(page), "exec"), namespace)
+
+
+def check_session(source, namespace, page, line):
+    session = doctest.DocTestParser().get_doctest(source, namespace, name_of(page), str(page), line)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    report = []
+    runner.run(session, out=report.append, clear_globs=False)
+    namespace.update(session.globs)
+    assert not runner.failures, "".join(report)
+
+
+def test_quick_start_of_the_readme_is_among_the_blocks_that_run():
+    sources = [source for _, source in python_blocks((ROOT / "README.md").read_text())]
+    assert any("S2OCTClassifier" in source and "import pandas" in source for source in sources)
+
+
+def test_block_that_prints_something_else_is_caught():
+    with pytest.raises(AssertionError, match="Got:"):
+        check_session(">>> 1 + 1\n3\n", {}, ROOT / "README.md", 0)
+
+
+def test_demo_tells_its_story_in_time():
+    began = time.monotonic()
+    told = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "labour_force.py")],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert told.returncode == 0, told.stderr
+    assert not told.stderr, told.stderr
+    for part in (
+        "400 people, 40 of whom said whether they work",
+        "The tree: is this person employed?",
+        "Totals among those who did not answer",
+        "Share of employed people",
+        "What is proved",
+        "Against the truth",
+        "ordinary decision tree",
+    ):
+        assert part in told.stdout
+    assert time.monotonic() - began < DEMO_SECONDS

@@ -1,0 +1,131 @@
+"""What holds of the repository itself: names, versions, dependencies and references agree, and nothing is local."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import s2oct
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+TEXT_SUFFIXES = {".py", ".md", ".toml", ".txt", ".cff", ".yml", ".yaml", ".cfg", ".sh", ""}
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def own_files():
+    """The files under version control, or all outside of hidden folders where there is no git."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode == 0 and listed.stdout:
+        found = [ROOT / line for line in listed.stdout.splitlines()]
+    else:
+        found = [
+            path for path in ROOT.rglob("*") if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+        ]
+    return [path for path in found if path.is_file() and path.suffix in TEXT_SUFFIXES]
+
+
+def dependencies():
+    extras = PROJECT["optional-dependencies"].values()
+    for requirement in [*PROJECT["dependencies"], *(entry for extra in extras for entry in extra)]:
+        yield re.match(r"[A-Za-z0-9_.-]+", requirement).group().lower()
+
+
+def test_readme_names_both_commands_before_anything_else_to_run():
+    readme = (ROOT / "README.md").read_text()
+    first_block = readme.split("```")[1]
+    assert "make demo" in first_block
+    assert "make test" in first_block
+
+
+def test_versions_agree():
+    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), flags=re.MULTILINE).group(1)
+    logged = re.search(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE).group(1)
+    assert PROJECT["version"] == s2oct.__version__ == cited == logged
+
+
+@pytest.mark.parametrize("name", sorted(set(dependencies())))
+def test_every_dependency_has_its_reason_and_its_pin(name):
+    assert re.search(
+        rf"^\| {re.escape(name)} \| .+ \| .+ \|$", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE
+    )
+    assert re.search(rf"^{re.escape(name)}==", (ROOT / "constraints.txt").read_text(), re.MULTILINE | re.IGNORECASE)
+
+
+def test_reasons_are_given_for_nothing_that_is_not_a_dependency():
+    named = re.findall(r"^\| ([a-z0-9_.-]+) \|", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
+    assert set(named) - {"package"} == set(dependencies())
+
+
+def test_constraints_are_plain_pins():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert lines
+    assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9.!+_-]+", line)] == []
+    assert not any(line.lower().startswith("s2oct") for line in lines)
+
+
+def test_no_file_names_a_path_of_some_machine():
+    # Written apart so that this file does not find itself.
+    homes = [f"/{folder}/" for folder in ("home", "root", "Users", "work", "opt")]
+    found = [
+        f"{name_of(path)}: {home}"
+        for path in own_files()
+        for home in homes
+        if re.search(rf"(?<![\w.<-]){re.escape(home)}", path.read_text())
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_to_files_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_code_that_a_page_refers_to_exists(page):
+    for file, name in re.findall(r"`((?:src|tests|bench|examples)/[\w/.-]+\.py)(?:::(\w+))?`", page.read_text()):
+        assert (ROOT / file).exists(), file
+        if name:
+            assert re.search(rf"^\s*(?:def|class) {name}\b|^{name}\b.* = ", (ROOT / file).read_text(), re.MULTILINE), (
+                name
+            )
+
+
+def test_every_room_has_its_line_in_the_architecture():
+    described = re.findall(r"^\| `(\w+)` \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
+    rooms = {
+        path.stem for path in (ROOT / "src/s2oct").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert rooms - {"__init__"} <= set(described)
+
+
+def test_rooms_stand_in_the_architecture_in_the_order_of_their_layers():
+    described = re.findall(r"^\| `(\w+)` \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    rooms = [room.strip().removeprefix("s2oct.") for layer in layers for room in layer.split("|")]
+    level = {room.strip().removeprefix("s2oct."): i for i, layer in enumerate(layers) for room in layer.split("|")}
+    assert sorted(rooms) == sorted(room for room in described if room in level)
+    order = [level[room] for room in described if room in level]
+    assert order == sorted(order)
+
+
+def test_continuous_integration_runs_make_test_without_skips():
+    script = ROOT / ".ci" / "run"
+    assert script.stat().st_mode & 0o100
+    assert "make test" in script.read_text()
+    assert "CI=true" in script.read_text()
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "lint", "bench", "clean"])
+def test_make_knows_its_targets(target):
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
