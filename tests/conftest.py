@@ -1,0 +1,117 @@
+"""Named tiny problems, solver backends that may be missing, and hypothesis settings."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from s2oct.errors import SolverUnavailable
+from s2oct.problem import Problem
+from s2oct.solvers import SOLVERS, Solver, load_solver
+from tests.instances import TINY, Tiny
+
+# The same examples every time: a suite that fails must fail again.
+settings.register_profile("s2oct", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("s2oct")
+
+
+@pytest.fixture(params=TINY)
+def tiny(request: pytest.FixtureRequest) -> Tiny:
+    """Every named tiny problem in turn."""
+    return TINY[request.param]
+
+
+@pytest.fixture
+def corners() -> Tiny:
+    """Four labeled corners of a square, A opposite A, and three unlabeled rows: depth 2 solves it at no cost."""
+    return TINY["corners_at_depth_2"]
+
+
+@pytest.fixture
+def line() -> Tiny:
+    """A on the left, B on the right, four unlabeled rows between them: one hyperplane solves it at no cost."""
+    return TINY["separable_line"]
+
+
+@pytest.fixture
+def medium() -> Tiny:
+    """Labels without any pattern: no tree is free, no solver proves one in seconds, and Gurobi's free licence holds."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(100, 3))
+    y = [str(label) for label in rng.choice(["A", "B"], 24)] + [None] * 76
+    return Tiny(Problem.from_arrays(X, y, totals={"A": 31}), depth=2, optimum=None)
+
+
+@pytest.fixture
+def survey() -> tuple[np.ndarray, list[str | None], dict[str, int]]:
+    """Rows, labels and totals of sixteen people in the user's own units: young ones answer no, old ones yes."""
+    age = np.array([19, 24, 31, 60, 66, 71, 18, 22, 27, 33, 36, 55, 58, 61, 68, 73], dtype=float)
+    income = np.array([9, 14, 22, 30, 24, 20, 8, 12, 19, 25, 28, 33, 31, 27, 22, 18], dtype=float) * 1000
+    y = ["no", "no", "no", "yes", "yes", "yes", *[None] * 10]
+    return np.column_stack([age, income]), y, {"yes": 5}
+
+
+def backend_or_skip(name: str) -> Solver:
+    """A backend; a missing extra skips the test with its reason, but fails it where CI promises all of them."""
+    try:
+        return load_solver(name)
+    except SolverUnavailable as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"CI must test every backend: {error}")
+        pytest.skip(str(error))
+
+
+@pytest.fixture(params=SOLVERS)
+def backend(request: pytest.FixtureRequest) -> Solver:
+    """Every solver backend in turn."""
+    return backend_or_skip(request.param)
+
+
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C raises KeyboardInterrupt, as in an interactive session, whatever the test runner does with it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: os.kill(os.getpid(), signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
+PACKAGES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
+
+
+@pytest.fixture
+def without_package(monkeypatch):
+    """Makes the import of a solver's package fail, as where it is not installed."""
+
+    def remove(name: str) -> None:
+        monkeypatch.setitem(sys.modules, PACKAGES[name], None)
+        monkeypatch.delitem(sys.modules, f"s2oct.solvers.{name}", raising=False)
+
+    return remove
+
+
+@pytest.fixture
+def size_limited_gurobi() -> Solver:
+    """Gurobi under its free licence of 2000 rows and columns."""
+    gurobi = backend_or_skip("gurobi")
+    import gurobipy
+
+    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
+        model.addMVar(2001)
+        try:
+            model.optimize()
+        except gurobipy.GurobiError:
+            return gurobi
+    pytest.skip("a full Gurobi licence is installed")
+
+
+@pytest.fixture
+def four_hundred() -> Problem:
+    """400 rows: too many for Gurobi's free licence at depth 2."""
+    rng = np.random.default_rng(0)
+    y = [*rng.choice(["A", "B"], 20).tolist(), *[None] * 380]
+    return Problem.from_arrays(rng.normal(size=(400, 3)), y, totals={"A": 190})

@@ -1,0 +1,294 @@
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
+from s2oct.errors import S2OCTWarning
+
+
+def classifier(**parameters) -> S2OCTClassifier:
+    """Depth 1 solves the survey at no cost, at once."""
+    return S2OCTClassifier(**{"depth": 1, "time_limit": 10.0, "random_state": 0, **parameters})
+
+
+@pytest.fixture
+def fitted(survey):
+    X, y, totals = survey
+    return classifier().fit(X, y, totals=totals)
+
+
+def test_the_contract_of_the_fitted_attributes(fitted, survey):
+    X, _, _ = survey
+    assert isinstance(fitted.tree_, ObliqueTree)
+    assert isinstance(fitted.certificate_, Certificate)
+    assert fitted.classes_.tolist() == ["no", "yes"]
+    assert fitted.n_features_in_ == 2
+    assert not hasattr(fitted, "feature_names_in_")
+    assert fitted.transduction_.shape == (len(X),)
+    assert is_classifier(fitted)
+
+
+def test_the_default_parameters_are_those_of_the_contract():
+    assert S2OCTClassifier().get_params() == {
+        "depth": "auto",
+        "C": 1.0,
+        "guide": "auto",
+        "guide_weight": "auto",
+        "weight_bound": "auto",
+        "scaling": "paper",
+        "solver": "highs",
+        "time_limit": 60.0,
+        "n_jobs": 1,
+        "random_state": None,
+        "verbose": 0,
+    }
+
+
+def test_labels_that_were_given_are_kept_and_the_others_are_the_trees(fitted, survey):
+    X, y, totals = survey
+    unlabeled = np.array([label is None for label in y])
+    assert fitted.transduction_[~unlabeled].tolist() == [label for label in y if label is not None]
+    assert fitted.transduction_[unlabeled].tolist() == fitted.predict(X[unlabeled]).tolist()
+    assert (fitted.transduction_[unlabeled] == "yes").sum() == totals["yes"]
+
+
+def test_a_label_that_the_tree_gets_wrong_is_kept_in_the_transduction():
+    X = [[0.0], [0.0], [5.0], [6.0]]
+    clf = classifier().fit(X, ["a", "b", None, None], totals={"a": 0})
+    assert clf.transduction_[:2].tolist() == ["a", "b"]
+    assert len(set(clf.predict(X[:2]))) == 1
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_the_sign_of_the_decision_function_is_the_predicted_class(survey, depth):
+    X, y, totals = survey
+    clf = classifier(depth=depth).fit(X, y, totals=totals)
+    grid = np.column_stack([np.linspace(0, 100, 60), np.linspace(40_000, 0, 60)])
+    for rows in (X, grid):
+        decision = clf.decision_function(rows)
+        assert (decision != 0).all()
+        assert clf.predict(rows).tolist() == clf.classes_[(decision > 0).astype(int)].tolist()
+
+
+def test_unlabeled_rows_keep_distance_1(fitted, survey):
+    X, y, _ = survey
+    unlabeled = np.array([label is None for label in y])
+    assert (np.abs(fitted.decision_function(X[unlabeled])) >= 1 - 1e-6).all()
+
+
+@pytest.mark.parametrize("total", [0, 3, 5, 10])
+def test_probabilities_add_up_to_the_total(survey, total):
+    """Within half a row, and the rows by which the tree itself misses it."""
+    X, y, _ = survey
+    clf = classifier(depth=2).fit(X, y, totals={"yes": total})
+    unlabeled = np.array([label is None for label in y])
+    probabilities = clf.predict_proba(X[unlabeled])
+    assert probabilities.sum(axis=1) == pytest.approx(np.ones(10))
+    assert (probabilities >= 0).all()
+    assert abs(probabilities[:, 1].sum() - total) <= clf.certificate_.xi + 0.5
+    assert clf.classes_[probabilities.argmax(axis=1)].tolist() == clf.predict(X[unlabeled]).tolist()
+
+
+def test_leaves_have_the_papers_ids_and_classes(survey):
+    X, y, totals = survey
+    clf = classifier(depth=2).fit(X, y, totals=totals)
+    leaves = clf.apply(X)
+    assert set(leaves) <= {4, 5, 6, 7}
+    assert clf.predict(X).tolist() == clf.classes_[leaves % 2].tolist()
+
+
+def test_the_score_counts_labeled_rows_only(fitted, survey):
+    X, y, _ = survey
+    assert fitted.score(X, y) == 1.0
+    wrong = ["yes", *y[1:]]
+    assert fitted.score(X, wrong) == pytest.approx(5 / 6)
+    weights = np.where(np.arange(len(y)) == 0, 5.0, 1.0)
+    assert fitted.score(X, wrong, sample_weight=weights) == pytest.approx(5 / 10)
+
+
+def test_the_score_knows_the_classes_of_the_fit():
+    """A test set with -1 markers and one class only is not ambiguous to a fitted classifier."""
+    X = [[0.0], [1.0], [8.0], [9.0]]
+    clf = classifier().fit(X, [0, -1, 1, -1], totals={1: 1})
+    assert clf.score(X, [0, -1, -1, -1]) == 1.0
+
+
+def test_totals_and_population_totals_say_the_same(survey):
+    X, y, totals = survey
+    first = classifier().fit(X, y, totals=totals)
+    second = classifier().fit(X, y, population_totals={"yes": totals["yes"] + 3})
+    assert second.certificate_.objective == first.certificate_.objective
+    assert second.tree_.omega.tolist() == first.tree_.omega.tolist()
+    assert second.transduction_.tolist() == first.transduction_.tolist()
+
+
+def test_naming_the_other_class_says_the_same(survey):
+    X, y, totals = survey
+    first = classifier().fit(X, y, totals=totals)
+    second = classifier().fit(X, y, totals={"no": 10 - totals["yes"]})
+    assert second.tree_.omega.tolist() == first.tree_.omega.tolist()
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_swapping_the_names_of_the_classes_changes_no_cost(depth):
+    X = np.array([[0.0], [0.0], [2.0], [5.0], [5.0], [9.0], [4.0]])
+    y = ["a", "b", "a", None, None, None, None]
+    other = {"a": "b", "b": "a", None: None}
+    clf = classifier(depth=depth).fit(X, y, totals={"a": 1})
+    swapped = classifier(depth=depth).fit(X, [other[label] for label in y], totals={"b": 1})
+    assert clf.certificate_.proved
+    assert swapped.certificate_.proved
+    assert swapped.certificate_.objective == pytest.approx(clf.certificate_.objective, abs=1e-5)
+    assert clf.certificate_.objective > 0
+
+
+def test_a_proved_fit_is_the_same_every_time(survey):
+    X, y, totals = survey
+    first, second = (classifier(depth=2, random_state=3).fit(X, y, totals=totals) for _ in range(2))
+    assert first.certificate_.proved
+    assert second.tree_.omega.tolist() == first.tree_.omega.tolist()
+    assert second.tree_.gamma.tolist() == first.tree_.gamma.tolist()
+
+
+@pytest.mark.parametrize("random_state", [None, 0, 12345, np.random.RandomState(1)], ids=str)
+def test_any_random_state_finds_the_optimum(survey, random_state):
+    X, y, totals = survey
+    certificate = classifier(random_state=random_state).fit(X, y, totals=totals).certificate_
+    assert certificate.proved
+    assert certificate.objective == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_price_of_the_total_is_C():
+    """One unlabeled row sits on a labeled one of the other class: C or 2, whichever is less."""
+    X, y = [[0.0], [4.0], [4.0]], ["a", "b", None]
+    costs = [classifier(C=C).fit(X, y, totals={"a": 1}).certificate_.objective for C in (0.5, 1.0, 5.0)]
+    assert costs == pytest.approx([0.5, 1.0, 2.0])
+
+
+def test_coefficients_stay_within_the_weight_bound():
+    X, y = [[0.0], [1.0], [10.0]], ["a", "b", None]
+    clf = classifier(weight_bound=0.5, scaling=None).fit(X, y, totals={"a": 0})
+    assert np.abs(clf.tree_.omega).max() <= 0.5 + 1e-9
+    assert clf.certificate_.objective == pytest.approx(1.5)
+
+
+def test_the_depth_follows_the_papers_rule(survey):
+    X, y, totals = survey
+    assert classifier(depth="auto").fit(X, y, totals=totals).tree_.topology.depth == 2
+    rows = np.vstack([X] * 63)
+    many = classifier(depth="auto", solver=None, time_limit=2.0).fit(rows, y * 63, totals={"yes": 5 * 63})
+    assert many.tree_.topology.depth == 3
+
+
+@pytest.mark.parametrize("scaling", ["paper", None])
+def test_scaling_or_not_both_solve_the_survey(survey, scaling):
+    X, y, totals = survey
+    clf = classifier(scaling=scaling).fit(X[:, :1], y, totals=totals)
+    assert clf.certificate_.proved
+    assert clf.certificate_.objective == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("guide", "guide_weight"), [(None, "auto"), (None, 0), ("auto", 0.5)])
+def test_the_guide_never_changes_what_the_certificate_is_about(survey, guide, guide_weight):
+    X, y, totals = survey
+    certificate = classifier(guide=guide, guide_weight=guide_weight).fit(X, y, totals=totals).certificate_
+    assert certificate.objective == pytest.approx(0.0, abs=1e-6)
+
+
+def test_one_class_of_labels_is_enough_when_totals_name_the_other():
+    X = [[0.0], [1.0], [2.0], [8.0], [9.0]]
+    clf = classifier().fit(X, ["yes", "yes", None, None, None], totals={"yes": 1, "no": 2})
+    assert clf.classes_.tolist() == ["no", "yes"]
+    assert clf.transduction_.tolist() == ["yes", "yes", "yes", "no", "no"]
+
+
+def test_without_totals_the_labeled_shares_are_taken_with_a_warning(survey):
+    X, y, _ = survey
+    with pytest.warns(S2OCTWarning, match="No totals were given"):
+        clf = classifier().fit(X, y)
+    assert (clf.transduction_[6:] == "yes").sum() == 5
+
+
+def test_a_fully_labeled_table_is_fitted_with_a_warning():
+    with pytest.warns(S2OCTWarning, match="Every row is labeled"):
+        clf = classifier().fit([[0.0], [1.0]], ["a", "b"])
+    assert clf.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
+
+
+def test_constant_features_are_accepted():
+    clf = classifier().fit(np.ones((4, 2)), ["a", "b", None, None], totals={"a": 1})
+    assert clf.certificate_.proved
+    assert clf.certificate_.objective == pytest.approx(3.0)
+
+
+def test_a_refit_forgets_the_first_fit(fitted):
+    frame = pd.DataFrame({"age": [0.0, 1.0, 2.0]})
+    fitted.fit(frame, ["a", "b", None], totals={"a": 0})
+    assert fitted.n_features_in_ == 1
+    assert fitted.feature_names_in_.tolist() == ["age"]
+    assert fitted.classes_.tolist() == ["a", "b"]
+
+
+def test_a_clone_has_the_parameters_and_nothing_else(fitted, survey):
+    twin = clone(fitted.set_params(C=3.0))
+    assert twin.get_params() == fitted.get_params()
+    with pytest.raises(NotFittedError):
+        twin.predict(survey[0])
+
+
+@pytest.mark.parametrize("copied", [lambda clf: pickle.loads(pickle.dumps(clf)), copy.deepcopy], ids=["pickle", "copy"])
+def test_a_copy_predicts_alike(fitted, survey, copied):
+    X, y, _ = survey
+    twin = copied(fitted)
+    assert twin.predict(X).tolist() == fitted.predict(X).tolist()
+    assert twin.predict_proba(X).tolist() == fitted.predict_proba(X).tolist()
+    assert twin.certificate_ == fitted.certificate_
+    assert twin.score(X, y) == 1.0
+
+
+def test_it_works_at_the_end_of_a_pipeline(survey):
+    X, y, totals = survey
+    pipeline = make_pipeline(StandardScaler(), classifier())
+    pipeline.fit(X, y, s2octclassifier__totals=totals)
+    assert pipeline.score(X, y) == 1.0
+    assert (pipeline.predict(X[6:]) == "yes").sum() == totals["yes"]
+
+
+def test_feature_names_pass_through_a_pipeline_with_pandas_output(survey):
+    X, y, totals = survey
+    frame = pd.DataFrame(X, columns=["age", "income"])
+    pipeline = Pipeline([("scale", StandardScaler()), ("tree", classifier())]).set_output(transform="pandas")
+    pipeline.fit(frame, y, tree__totals=totals)
+    assert pipeline[-1].feature_names_in_.tolist() == ["age", "income"]
+    assert pipeline.score(frame, y) == 1.0
+
+
+@pytest.fixture
+def ages(survey):
+    """The survey by age alone: five yes of the unlabeled rows leave one place for the split, whoever is held out."""
+    X, y, totals = survey
+    return X[:, :1], y, totals
+
+
+def test_parameters_are_chosen_by_grid_search(ages):
+    """Unlabeled rows are trained on in every fold, so the totals stay true in every fold."""
+    X, y, totals = ages
+    search = GridSearchCV(classifier(time_limit=3.0), {"C": [0.1, 1.0]}, cv=LabeledKFold(3), error_score="raise")
+    search.fit(X, y, totals=totals)
+    assert search.best_params_["C"] in (0.1, 1.0)
+    assert search.best_score_ == 1.0
+    assert search.best_estimator_.certificate_.proved
+
+
+def test_it_can_be_cross_validated(ages):
+    X, y, totals = ages
+    scores = cross_val_score(classifier(), X, y, cv=LabeledKFold(3), params={"totals": totals}, error_score="raise")
+    assert scores.tolist() == [1.0, 1.0, 1.0]

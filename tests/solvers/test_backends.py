@@ -1,0 +1,271 @@
+"""What every backend must do: take a start, report on the way, stop in time, and never be more hopeful than it may."""
+
+import threading
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from s2oct.bounds import compute_bounds
+from s2oct.errors import S2OCTError, SolverFailed, SolverLicenceError
+from s2oct.milp.encode import encode_tree
+from s2oct.milp.lean import build_lean
+from s2oct.milp.model import Milp, ModelBuilder, linear_rows
+from s2oct.milp.p2 import build_p2
+from s2oct.solvers import Limits, Termination, load_solver, solve_in_worker
+from s2oct.topology import Topology
+from s2oct.tree import ObliqueTree
+from tests.conftest import backend_or_skip
+from tests.instances import TINY
+from tests.solvers.listeners import Recorder, solve
+
+WITH_A_COST = "corners_at_depth_1"
+
+
+@pytest.fixture
+def milp(medium) -> Milp:
+    """A model that no backend solves in the seconds a test may take."""
+    return build_lean(medium.problem, medium.topology, medium.bounds)
+
+
+@pytest.fixture
+def start(medium, milp) -> np.ndarray:
+    """The tree that sends every row to the right, as a solution vector."""
+    return encode_tree(milp, medium.problem, ObliqueTree.constant(medium.topology, 3, right=True))
+
+
+def lean(name: str) -> Milp:
+    instance = TINY[name]
+    return build_lean(instance.problem, instance.topology, instance.bounds)
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.5])
+def test_a_complete_start_is_accepted(backend, milp, start, seconds):
+    """Even with hardly any time, what comes back is at least as good as the start."""
+    result = solve(backend, milp, seconds=seconds, start=start)
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.x is not None
+    assert milp.violations(result.x) == {}
+    assert milp.c @ result.x <= milp.c @ start + 1e-6
+    assert result.primal_bound == pytest.approx(milp.c @ result.x, abs=1e-6)
+    assert result.dual_bound <= result.primal_bound
+
+
+def test_an_infeasible_start_does_no_harm(backend):
+    milp = lean(WITH_A_COST)
+    result = solve(backend, milp, start=np.full(milp.n_columns, 0.3))
+    assert result.termination is Termination.OPTIMAL
+    assert result.primal_bound == pytest.approx(4.5)
+
+
+@pytest.mark.parametrize("name", [WITH_A_COST, "alternating_line_at_depth_2"])
+def test_incumbents_reach_the_listener(backend, name):
+    """Every one is feasible, they get no worse, and the last is the result."""
+    milp, listener = lean(name), Recorder()
+    result = solve(backend, milp, listener=listener)
+    costs = [float(milp.c @ x) for x in listener.incumbents]
+    assert costs
+    assert all(milp.violations(x, tolerance=1e-5) == {} for x in listener.incumbents)
+    assert all(later <= earlier + 1e-6 for earlier, later in pairwise(costs))
+    assert costs[-1] == pytest.approx(result.primal_bound, abs=1e-6)
+
+
+def test_bounds_reach_the_listener_before_the_end(backend):
+    """None of them is above the optimum, and some of them are worth more than nothing."""
+    listener = Recorder()
+    result = solve(backend, lean(WITH_A_COST), listener=listener)
+    assert listener.bounds
+    assert max(listener.bounds) > 0
+    assert max(listener.bounds) <= result.primal_bound + 1e-6
+    assert np.isfinite(listener.bounds).all()
+
+
+def test_a_suggested_solution_is_taken_up(backend, milp, start):
+    """A tree found elsewhere becomes the incumbent of a solve that began without one."""
+
+    def is_known(recorder: Recorder) -> bool:
+        return any(milp.c @ x <= milp.c @ start + 1e-6 for x in recorder.incumbents)
+
+    listener = Recorder(stop_when=is_known, suggest=start)
+    result = solve(backend, milp, seconds=8.0, listener=listener)
+    assert listener.suggest is None
+    assert is_known(listener)
+    assert milp.c @ result.x <= milp.c @ start + 1e-6
+
+
+def test_the_time_limit_is_kept(backend, milp, start):
+    """Within 1 s + 5 % on a model that cannot be solved in that time."""
+    began = time.monotonic()
+    result = solve(backend, milp, seconds=1.5, start=start)
+    assert time.monotonic() - began <= 1.5 * 1.05 + 1.0
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.seconds <= 1.5 * 1.05 + 1.0
+
+
+def test_the_time_limit_is_kept_in_a_worker(backend, milp, start):
+    """The watchdog asks the solver to stop at the same moment: that is the clock, not an interrupt."""
+    began = time.monotonic()
+    result = solve_in_worker(backend, milp, limits=Limits(1.0), listener=Recorder(), start=start)
+    assert time.monotonic() - began <= 1.0 * 1.05 + 1.0
+    assert result.termination is Termination.TIME_LIMIT
+    assert milp.c @ result.x <= milp.c @ start + 1e-6
+
+
+def test_a_listener_that_asks_to_stop_is_obeyed_and_the_incumbent_kept(backend, milp, start):
+    began = time.monotonic()
+    listener = Recorder(stop_when=lambda recorder: time.monotonic() - began > 0.4)
+    result = solve(backend, milp, listener=listener, start=start)
+    assert listener.asked_at is not None
+    assert time.monotonic() - listener.asked_at <= 1.0
+    assert result.termination is Termination.INTERRUPTED
+    assert milp.c @ result.x <= milp.c @ start + 1e-6
+
+
+class Trouble(Exception):
+    """Raised by listeners below."""
+
+
+@pytest.mark.parametrize("method", ["incumbent", "bound", "should_stop", "suggestion"])
+def test_an_exception_in_a_listener_reaches_the_caller(backend, milp, method):
+    """Solvers swallow or die of exceptions in their callbacks; ours end the solve and come out."""
+
+    def fail(*_: object):
+        raise Trouble(method)
+
+    listener = Recorder()
+    setattr(listener, method, fail)
+    began = time.monotonic()
+    with pytest.raises(Trouble, match=method):
+        solve(backend, milp, seconds=4.0, listener=listener, start=None)
+    assert time.monotonic() - began < 4.0
+
+
+def test_an_exception_in_a_listener_leaves_the_worker(backend, milp):
+    listener = Recorder()
+
+    def fail() -> None:
+        raise Trouble("suggestion")
+
+    listener.suggestion = fail
+    with pytest.raises(Trouble):
+        solve_in_worker(backend, milp, limits=Limits(10.0), listener=listener)
+
+
+def test_ctrl_c_ends_a_solve_and_keeps_its_incumbent(backend, milp, start, ctrl_c):
+    timer = threading.Timer(0.5, ctrl_c)
+    timer.start()
+    began = time.monotonic()
+    result = solve_in_worker(backend, milp, limits=Limits(20.0), listener=Recorder(), start=start)
+    timer.join()
+    assert time.monotonic() - began <= 2.0
+    assert result.termination is Termination.INTERRUPTED
+    assert milp.c @ result.x <= milp.c @ start + 1e-6
+
+
+def unit_model(*, lower: float, upper: float, cost: float, limit: float) -> Milp:
+    """min cost * x0 subject to x0 + x1 >= limit, x binary or bounded as given."""
+    builder = ModelBuilder()
+    x = builder.add("x", (2,), lower=lower, upper=upper, integral=upper == 1)
+    # A binary besides, so that a relaxation is not all there is to solve.
+    flag = builder.add("flag", (1,), upper=1, integral=True)
+    rows = [
+        linear_rows("limit", (1,), [(x.index[None, :], 1.0)], lower=limit),
+        linear_rows("flag", (1,), [(flag.index, 1.0), (x.index[:1], 1.0)], lower=0.5),
+    ]
+    return builder.build([(x, np.array([cost, 0.0]))], rows)
+
+
+def test_an_infeasible_model_is_called_so_and_has_no_solution(backend):
+    result = solve(backend, unit_model(lower=0, upper=1, cost=1.0, limit=3.0))
+    assert result.termination is Termination.INFEASIBLE
+    assert result.x is None
+    assert result.primal_bound == np.inf
+
+
+def test_an_unbounded_model_is_neither_solved_nor_infeasible(backend):
+    """No status stands for what the solver did not find out."""
+    with pytest.raises(SolverFailed):
+        solve(backend, unit_model(lower=0, upper=np.inf, cost=-1.0, limit=0.0))
+
+
+def test_a_status_that_means_nothing_raises():
+    """A model that was never solved has a status, too; it is not in the map."""
+    backend_or_skip("highs")
+    import highspy
+
+    from s2oct.solvers import highs
+
+    with pytest.raises(SolverFailed, match="HiGHS ended with status"):
+        highs._result(highspy.Highs(), 0.0)
+
+
+def test_a_status_of_scip_that_means_nothing_raises():
+    backend_or_skip("scip")
+    import pyscipopt
+
+    from s2oct.solvers import scip
+
+    with pytest.raises(SolverFailed, match="SCIP ended with status 'unknown'"):
+        scip._result(pyscipopt.Model(), [], 0.0)
+
+
+def test_a_status_of_gurobi_that_means_nothing_raises():
+    backend_or_skip("gurobi")
+    import gurobipy
+
+    from s2oct.solvers import gurobi
+
+    with (
+        gurobipy.Env(params={"OutputFlag": 0}) as env,
+        gurobipy.Model(env=env) as model,
+        pytest.raises(SolverFailed, match="Gurobi ended with status 1"),
+    ):
+        gurobi._result(model, None, 0.0)
+
+
+def test_no_status_without_a_proof_is_called_optimal(backend):
+    """In every map, exactly one status of the solver stands for OPTIMAL."""
+    module = __import__(type(backend).__module__, fromlist=["_STATUS"])
+    assert list(module._STATUS.values()).count(Termination.OPTIMAL) == 1
+
+
+def test_a_backend_is_silent(backend, capfd):
+    solve(backend, lean("alternating_line_at_depth_3"))
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "")
+
+
+def test_the_same_seed_gives_the_same_solution(backend):
+    milp = lean("alternating_line_at_depth_2")
+    first, second = (solve(backend, milp).x for _ in range(2))
+    assert first.tolist() == second.tolist()
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**31 - 2])
+def test_any_seed_is_accepted(backend, seed):
+    result = backend.solve(lean(WITH_A_COST), limits=Limits(20.0, threads=1, seed=seed), listener=Recorder())
+    assert result.primal_bound == pytest.approx(4.5)
+
+
+def test_two_threads_find_the_same_optimum(backend):
+    result = backend.solve(lean(WITH_A_COST), limits=Limits(20.0, threads=2), listener=Recorder())
+    assert result.primal_bound == pytest.approx(4.5)
+
+
+def test_a_model_over_gurobis_free_licence_is_refused_with_a_remedy(size_limited_gurobi, four_hundred):
+    milp = build_p2(four_hundred, Topology(2), compute_bounds(four_hundred, 2))
+    with pytest.raises(SolverLicenceError, match=r"2000 rows and 2000 columns; this model has \d+ .* solver='highs'"):
+        solve(size_limited_gurobi, milp)
+
+
+def test_every_error_of_a_solver_is_one_of_ours():
+    assert issubclass(SolverLicenceError, S2OCTError)
+    assert issubclass(SolverFailed, S2OCTError)
+
+
+def test_one_backend_can_solve_twice():
+    """Nothing of a solve is left behind in its backend."""
+    highs = load_solver("highs")
+    assert solve(highs, lean(WITH_A_COST)).primal_bound == pytest.approx(4.5)
+    assert solve(highs, lean("contradictory_pair")).primal_bound == pytest.approx(2.0)

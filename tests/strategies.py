@@ -1,0 +1,69 @@
+"""What hypothesis draws: small problems and trees whose numbers are multiples of 1/4, so that sums are exact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from s2oct.bounds import Bounds, compute_bounds
+from s2oct.feasibility import feasible_cost, mend
+from s2oct.problem import Problem
+from s2oct.topology import Topology
+from s2oct.tree import ObliqueTree
+
+quarters = st.integers(-16, 16).map(lambda k: k / 4)
+
+
+def tables(n_rows: st.SearchStrategy[int], n_features: int) -> st.SearchStrategy[np.ndarray]:
+    """Feature tables of quarters."""
+    return n_rows.flatmap(lambda n: arrays(float, (n, n_features), elements=quarters))
+
+
+@st.composite
+def problems(draw, *, max_labeled: int = 6, max_unlabeled: int = 6) -> Problem:
+    """Problems with 1 to 3 features; equal rows and contradictions are common."""
+    n, m = draw(st.integers(1, max_labeled)), draw(st.integers(0, max_unlabeled))
+    X = draw(tables(st.just(n + m), draw(st.integers(1, 3))))
+    y = draw(st.lists(st.sampled_from("AB"), min_size=n, max_size=n)) + [None] * m
+    total = draw(st.integers(0, m))
+    C = draw(st.sampled_from([0.25, 1.0, 3.0]))
+    return Problem.from_arrays(X, y, totals={"A": total, "B": m - total}, C=C)
+
+
+@st.composite
+def trees(draw, n_features: int, *, max_depth: int = 3) -> ObliqueTree:
+    """Trees of any depth up to the given one."""
+    topology = Topology(draw(st.integers(1, max_depth)))
+    omega = draw(arrays(float, (topology.n_branches, n_features), elements=quarters))
+    gamma = draw(arrays(float, topology.n_branches, elements=quarters))
+    return ObliqueTree.of(topology, omega, gamma)
+
+
+@st.composite
+def problems_with_trees(draw) -> tuple[Problem, ObliqueTree]:
+    """A problem and a tree over its features."""
+    problem = draw(problems())
+    return problem, draw(trees(problem.n_features))
+
+
+@st.composite
+def feasible_trees(draw) -> tuple[Problem, ObliqueTree, Bounds]:
+    """A problem and a tree that P2 admits: unlabeled rows nearer than 1 to a hyperplane are left out."""
+    problem, tree = draw(problems_with_trees())
+    keeps = (np.abs(tree.values(problem.X_unlabeled)) >= 1).all(axis=1)
+    m = int(keeps.sum())
+    total = min(int(problem.totals[0]), m)
+    problem = replace(
+        problem,
+        X_unlabeled=problem.X_unlabeled[keeps],
+        unlabeled_weights=np.ones(m),
+        totals=np.array([total, m - total]),
+    )
+    bounds = compute_bounds(problem, tree.topology.depth, 4.0)
+    tree = mend(problem, tree, bounds)
+    assume(feasible_cost(problem, tree, bounds) is not None)
+    return problem, tree, bounds

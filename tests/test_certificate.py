@@ -1,0 +1,177 @@
+"""A certificate is computed from the tree alone: whatever a solver says, it never claims more than is true."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from s2oct.bounds import compute_bounds, lower_bound
+from s2oct.certificate import Certificate, certify, certify_octh
+from s2oct.feasibility import feasible_cost
+from s2oct.milp.encode import decode_tree, encode_tree
+from s2oct.milp.octh import OcthSettings, build_octh, encode_octh, with_majority_classes
+from s2oct.milp.p2 import build_p2
+from s2oct.problem import Problem
+from s2oct.race import Bound, Race
+from s2oct.topology import Topology
+from s2oct.tree import ObliqueTree
+
+TOLERANCE = 1e-5
+"""Gurobi's default for integrality; 1e-5 times M = 4e5 is slack 4 in (BIGM1) and (BIGM2)."""
+
+
+def false_optimum(position: float):
+    """A model with M = 4e5 and a vector that satisfies it within the tolerance at cost 0, but for one row of A.
+
+    Labeled: A at 0, B at 1. Unlabeled: one row at ``position``, which the total wants in A, and one far away in B.
+    Values are 2 x - 1, so that the row at ``position`` belongs to A only by a binary that is off by 5e-6.
+    """
+    far = 39_999.9
+    problem = Problem.from_arrays([[0.0], [1.0], [position], [far]], ["A", "B", None, None], totals={"A": 1, "B": 1})
+    topology, bounds = Topology(1), compute_bounds(problem, 1, 10.0)
+    assert pytest.approx(4e5) == bounds.M
+    milp = build_p2(problem, topology, bounds)
+    tree = ObliqueTree.of(topology, [[2.0]], [1.0])
+    x = encode_tree(milp, problem, tree)
+    off = 2.0 * position / bounds.M
+    for block, value in (("z", [off, 1.0]), ("delta", [1.0 - off, 0.0]), ("xi", [off])):
+        x[milp.blocks[block].columns] = value
+    return problem, topology, bounds, milp, x
+
+
+@pytest.mark.parametrize("position", [0.5, 0.7, 1.0])
+def test_the_false_optimum_passes_for_one_within_the_solvers_tolerance(position):
+    """Otherwise the tests below would show nothing."""
+    _, _, _, milp, x = false_optimum(position)
+    assert milp.violations(x, tolerance=TOLERANCE) == {}
+    assert milp.c @ x == pytest.approx(0.0, abs=TOLERANCE)
+
+
+def test_a_false_optimum_is_reported_at_its_true_cost_and_unproved():
+    """The solver says cost 0; the row at 1 is of class B for the tree, so the total is missed by 1."""
+    problem, topology, bounds, milp, x = false_optimum(1.0)
+    certificate = certify(
+        problem, decode_tree(milp, x, topology), bounds, Bound(float(milp.c @ x), "the solver"), seconds=1.0
+    )
+    assert certificate.objective == 1.0
+    assert certificate.xi == 1.0
+    assert certificate.leaf_error == 0.0
+    assert certificate.gap == pytest.approx(1.0, abs=TOLERANCE)
+    assert certificate.proved is False
+    assert certificate.proved_by is None
+    assert "not proved" in str(certificate)
+
+
+@pytest.mark.parametrize("position", [0.5, 0.7])
+def test_a_row_too_near_a_hyperplane_keeps_a_cheap_tree_from_being_proved(position):
+    """At 0.5 the row is on the hyperplane and counts as A: the cost meets the bound, but P2 forbids the tree."""
+    problem, topology, bounds, milp, x = false_optimum(position)
+    certificate = certify(problem, decode_tree(milp, x, topology), bounds, Bound(0.0, "the solver"), seconds=1.0)
+    assert certificate.n_margin_violations == 1
+    assert certificate.min_margin == pytest.approx(2 * position - 1)
+    assert certificate.feasible is False
+    assert certificate.proved is False
+    assert "not feasible" in str(certificate)
+
+
+@pytest.mark.parametrize("position", [0.5, 0.7, 1.0])
+def test_a_false_optimum_never_wins_the_race_at_its_claimed_cost(position):
+    problem, topology, bounds, milp, x = false_optimum(position)
+    race = Race(lambda tree: feasible_cost(problem, tree, bounds), Bound(lower_bound(problem), "the start"), 60.0)
+    race.offer(ObliqueTree.constant(topology, 1, right=False))
+    race.offer(decode_tree(milp, x, topology))
+    race.raise_bound(float(milp.c @ x), "the solver")
+    assert race.best_cost == (1.0 if position == 1.0 else 3.0)
+    assert not race.is_decided
+
+
+def test_a_true_optimum_is_proved(line):
+    """The same path, with nothing to find fault with."""
+    tree = ObliqueTree.of(line.topology, [[1.0]], [5.0])
+    certificate = certify(line.problem, tree, line.bounds, Bound(0.0, "nobody needed"), seconds=2.0)
+    assert (certificate.objective, certificate.gap, certificate.proved) == (0.0, 0.0, True)
+    assert certificate.proved_by == "nobody needed"
+    assert certificate.min_margin == 3.0
+    assert "proved optimal by nobody needed" in str(certificate)
+
+
+def test_a_positive_cost_is_proved_only_by_a_bound_that_meets_it(line):
+    tree = ObliqueTree.constant(line.topology, 1, right=True)
+    for value, proved in ((0.0, False), (3.9, False), (4.0, True)):
+        certificate = certify(line.problem, tree, line.bounds, Bound(value, "a bound"), seconds=0.0)
+        assert certificate.objective == 4.0
+        assert certificate.proved is proved
+
+
+def test_a_bound_above_the_cost_proves_nothing(line):
+    """Such a bound is false: the tree itself refutes it."""
+    tree = ObliqueTree.constant(line.topology, 1, right=True)
+    certificate = certify(line.problem, tree, line.bounds, Bound(9.0, "a false bound"), seconds=0.0)
+    assert certificate.proved is False
+
+
+def test_a_tree_steeper_than_s_is_not_feasible(line):
+    steep = ObliqueTree.of(line.topology, [[line.bounds.s * 1.01]], [line.bounds.s * 5])
+    assert certify(line.problem, steep, line.bounds, Bound(0.0, "a bound"), seconds=0.0).proved is False
+
+
+def test_the_certificate_has_the_fields_of_the_contract():
+    names = {field.name for field in fields(Certificate)} | {"gap", "proved", "proved_by"}
+    claims = {"objective", "leaf_error", "xi", "lower_bound", "gap", "proved", "proved_by"}
+    assert names >= claims | {"min_margin", "seconds", "history"}
+
+
+SETTINGS = OcthSettings(min_leaf=2, complexity=0.1, mu=0.2)
+
+
+@pytest.fixture
+def unit_line():
+    """Six labeled rows in [0, 1]: A A A B B A from the left."""
+    X = [[0.0], [0.1], [0.2], [0.7], [0.8], [1.0]]
+    return Problem.from_arrays(X, ["A", "A", "A", "B", "B", "A"], totals={"A": 0})
+
+
+def octh_tree(omega, gamma, classes=(0, 1)):
+    return ObliqueTree(Topology(1), np.array([[omega]]), np.array([gamma]), np.array(classes))
+
+
+def test_octh_costs_its_errors_over_the_baseline_plus_its_coefficients(unit_line):
+    certificate = certify_octh(unit_line, octh_tree(1.0, 0.4), SETTINGS, Bound(0.0, "a bound"), seconds=0.0)
+    assert certificate.n_errors == 1
+    assert certificate.n_coefficients == 1
+    assert certificate.objective == pytest.approx(1 / 2 + 0.1)
+    assert certificate.feasible
+    assert not certificate.proved
+    assert certificate.min_margin == pytest.approx(0.2)
+    assert "1 labeled rows misclassified" in str(certificate)
+
+
+@pytest.mark.parametrize(
+    ("tree", "feasible"),
+    [
+        (octh_tree(1.0, 0.45), True),
+        (octh_tree(-1.0, -0.45, (1, 0)), True),
+        (octh_tree(0.0, -1.0), True),
+        (octh_tree(1.01, 0.45), False),  # |a|_1 above 1
+        (octh_tree(1.0, 0.25), False),  # nearer than mu / 2 to the row at 0.2
+        (octh_tree(1.0, 0.9), False),  # one row in the right leaf, two are asked for
+    ],
+    ids=["in the middle", "turned around", "no split", "too steep", "too near", "small leaf"],
+)
+def test_octh_is_feasible_where_norm_gap_and_leaf_sizes_are_kept(unit_line, tree, feasible):
+    assert certify_octh(unit_line, tree, SETTINGS, Bound(0.0, ""), seconds=0.0).feasible is feasible
+
+
+@pytest.mark.parametrize(
+    ("omega", "gamma"),
+    [([1.0, 0.0, 0.0], [1.2, -0.1, -0.1]), ([0.0, 0.0, 1.0], [-0.1, -0.1, 0.45])],
+    ids=["offset beyond 1", "split below a node that does not split"],
+)
+def test_an_octh_tree_outside_the_model_is_not_called_feasible(unit_line, omega, gamma):
+    """OCT-H's own rows (offset_upper, hierarchy) forbid these, so no solver can start from them."""
+    topology = Topology(2)
+    tree = with_majority_classes(unit_line, ObliqueTree.of(topology, np.array([omega]).T, np.array(gamma)))
+    settings = OcthSettings(min_leaf=1, mu=0.2)
+    milp = build_octh(unit_line, topology, settings)
+    assert milp.violations(encode_octh(milp, unit_line, tree, settings)) != {}
+    assert not certify_octh(unit_line, tree, settings, Bound(0.0, ""), seconds=0.0).feasible
