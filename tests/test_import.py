@@ -1,0 +1,66 @@
+"""Importing the package is quick and brings in nothing that a fit may never need."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import s2oct
+
+HEAVY = ["highspy", "gurobipy", "pyscipopt", "pandas", "polars", "matplotlib", "numba"]
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_importing_takes_less_than_0_3_seconds():
+    """The best of three, because the first may have to fill the file cache."""
+    code = "import time; began = time.perf_counter(); import s2oct; print(time.perf_counter() - began)"
+    assert min(float(run(code)) for _ in range(3)) < 0.3
+
+
+def test_importing_imports_no_solver_and_no_table_or_plot_library():
+    code = f"import json, sys; import s2oct; print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
+    assert json.loads(run(code)) == []
+
+
+@pytest.mark.parametrize("solver", ["highs", None])
+def test_a_fit_imports_only_the_solver_it_uses(solver):
+    """Table libraries are left out: scikit-learn imports pandas by itself where it finds it."""
+    code = (
+        "import json, sys; from s2oct import S2OCTClassifier;"
+        f"S2OCTClassifier(depth=1, solver={solver!r}, time_limit=5).fit("
+        "[[0.0], [1.0], [2.0]], ['a', 'b', None], totals={'a': 0});"
+        "names = ('highspy', 'gurobipy', 'pyscipopt', 'matplotlib');"
+        "print(json.dumps([name for name in names if name in sys.modules]))"
+    )
+    assert json.loads(run(code)) == (["highspy"] if solver == "highs" else [])
+
+
+@pytest.mark.parametrize("name", s2oct.__all__)
+def test_every_public_name_can_be_had(name):
+    assert getattr(s2oct, name) is not None
+    assert name in dir(s2oct)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 's2oct' has no attribute 'Forest'"):
+        _ = s2oct.Forest
+
+
+def test_errors_are_the_builtins_a_caller_would_catch():
+    from s2oct import errors
+
+    for ours, builtin in (
+        (errors.InvalidProblem, ValueError),
+        (errors.SolverUnavailable, ImportError),
+        (errors.SolverLicenceError, RuntimeError),
+        (errors.SolverFailed, RuntimeError),
+        (errors.ModelTooLarge, MemoryError),
+    ):
+        assert issubclass(ours, builtin)
+        assert issubclass(ours, errors.S2OCTError)
+    assert issubclass(errors.S2OCTWarning, UserWarning)
