@@ -14,7 +14,7 @@ from s2oct.problem import Problem
 LEAST_M = 500.0
 """Sec. 4.2: s is raised until M = eta s sqrt(p) + 1 reaches this."""
 
-_BLOCK = 2048
+_BLOCK, _BOX = 2048, 256
 _EXACT_L1_WORK = 5e8
 """Pairs times features up to which the farthest row in the 1-norm is found exactly, not bounded by the box."""
 
@@ -65,52 +65,69 @@ def compute_bounds(problem: Problem, depth: int, weight_bound: float | None = No
 def diameter(X: FloatArray) -> float:
     """eta: the largest Euclidean distance between two rows, without an N x N matrix.
 
-    Rows are taken by decreasing distance r from their centre. Two rows are at most r_i + r_k apart, so once
-    some distance d is known, a row need only be compared with rows of r_k > d - r_i.
+    Rows that cannot be farther apart than a distance already known are left out: first single rows (through the
+    centre, or in the farthest corner of the box), then pairs of boxes of neighbouring rows.
     """
     if len(X) < 2:
         return 0.0
-    centred = X - (0.5 * X.min(axis=0) + 0.5 * X.max(axis=0))
-    radius = np.linalg.norm(centred, axis=1)
-    order = np.argsort(-radius, kind="stable")
-    rows, radius = centred[order], radius[order]
-    squares = np.einsum("ij,ij->i", rows, rows)
+    rows = X - (0.5 * X.min(axis=0) + 0.5 * X.max(axis=0))
     best = _far_pair(rows)
-    for start in range(0, len(rows), _BLOCK):
-        if 2 * radius[start] <= best:
-            break
-        block = slice(start, start + _BLOCK)
-        reach = len(radius) - int(np.searchsorted(radius[::-1], best - radius[start], side="right"))
-        for other in range(start, reach, _BLOCK):
-            across = slice(other, min(other + _BLOCK, reach))
-            best = max(best, _block_diameter(rows, squares, block, across, best))
+    radius = np.linalg.norm(rows, axis=1)
+    corner = np.linalg.norm(np.maximum(rows - rows.min(axis=0), rows.max(axis=0) - rows), axis=1)
+    rows = rows[np.minimum(radius + radius.max(), corner) > best]
+    boxes = _boxes(rows)
+    low = np.array([rows[box].min(axis=0) for box in boxes])
+    high = np.array([rows[box].max(axis=0) for box in boxes])
+    for a, box in enumerate(boxes):
+        apart = np.linalg.norm(np.maximum(high[a:] - low[a], high[a] - low[a:]), axis=1)
+        for b in a + np.flatnonzero(apart > best):
+            if apart[b - a] > best:
+                best = max(best, _largest_distance(rows[box], rows[boxes[b]], best))
     return best
 
 
 def _far_pair(rows: FloatArray) -> float:
-    """A large distance at once: the farthest row from the farthest row, a few times over."""
-    best, here = 0.0, 0
-    for _ in range(8):
-        distance = np.linalg.norm(rows - rows[here], axis=1)
-        here = int(distance.argmax())
-        if distance[here] <= best:
-            break
-        best = float(distance[here])
+    """A large distance at once: the farthest row from the farthest row, from several rows on the way out."""
+    best = 0.0
+    outer = np.argsort(-np.linalg.norm(rows, axis=1), kind="stable")[:: max(1, len(rows) // 16)][:16]
+    for here in outer.tolist():
+        reached = 0.0
+        while True:
+            distance = np.linalg.norm(rows - rows[here], axis=1)
+            here = int(distance.argmax())
+            if distance[here] <= reached:
+                break
+            reached = float(distance[here])
+        best = max(best, reached)
     return best
 
 
-def _block_diameter(rows: FloatArray, squares: FloatArray, block: slice, across: slice, best: float) -> float:
-    """Largest distance between two blocks if it exceeds the best, recomputed from the differences."""
-    gram = rows[block] @ rows[across].T
-    squared = squares[block][:, None] + squares[across][None, :] - 2 * gram
-    largest = squared.max()
+def _boxes(rows: FloatArray) -> list[IntArray]:
+    """Row numbers in groups of neighbours: halved along the widest feature until small."""
+    pending, boxes = [np.arange(len(rows))], []
+    while pending:
+        group = pending.pop()
+        if len(group) <= _BOX:
+            if len(group):
+                boxes.append(group)
+            continue
+        widest = int(np.ptp(rows[group], axis=0).argmax())
+        group = group[np.argsort(rows[group, widest], kind="stable")]
+        pending += [group[: len(group) // 2], group[len(group) // 2 :]]
+    return boxes
+
+
+def _largest_distance(first: FloatArray, second: FloatArray, best: float) -> float:
+    """Largest distance between two groups of rows if it exceeds the best, recomputed from the differences."""
+    squares = np.einsum("ij,ij->i", first, first)[:, None] + np.einsum("ij,ij->i", second, second)[None, :]
+    squared = squares - 2 * (first @ second.T)
     # The Gram form loses digits to cancellation: it nominates pairs, the differences decide.
-    slack = 1e-9 * max(squares[block].max(), squares[across].max())
+    slack = 1e-9 * float(squares.max())
+    largest = float(squared.max())
     if largest + slack <= best * best:
         return best
     i, k = np.nonzero(squared >= largest - 2 * slack)
-    i, k = i[:_BLOCK], k[:_BLOCK]
-    return float(np.linalg.norm(rows[block][i] - rows[across][k], axis=1).max())
+    return float(np.linalg.norm(first[i] - second[k], axis=1).max())
 
 
 def farthest_l1(X: FloatArray) -> FloatArray:

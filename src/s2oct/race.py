@@ -37,29 +37,29 @@ class Race:
 
     Parameters
     ----------
-    cost : callable
-        Evaluates a tree from scratch; None where it is not feasible.
-    bound : Bound
-        What is known before the race starts.
     seconds : float
         Wall-clock time until the deadline, counted from ``began``.
     verbose : int
         1 or more prints every improvement to standard error.
     """
 
-    cost: Callable[[ObliqueTree], float | None]
-    bound: Bound
     seconds: float
     verbose: int = 0
     began: float = field(default_factory=time.monotonic)
+    bound: Bound = Bound(0.0, "costs are not negative")
     best: ObliqueTree | None = None
     best_cost: float = float("inf")
     history: list[Moment] = field(default_factory=list)
+    _cost: Callable[[ObliqueTree], float | None] = field(default=lambda tree: None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def open(self, cost: Callable[[ObliqueTree], float | None], bound: Bound) -> None:
+        """Admit trees: ``cost`` evaluates one from scratch, None where it is not feasible; the clock runs already."""
+        self._cost, self.bound = cost, bound
 
     def offer(self, tree: ObliqueTree) -> bool:
         """Hand in a tree; it is evaluated here, and kept if it is feasible and cheaper than the best."""
-        cost = self.cost(tree)
+        cost = self._cost(tree)
         with self._lock:
             if cost is None or cost >= self.best_cost:
                 return False
@@ -73,6 +73,13 @@ class Race:
             if self.bound.value < value <= self.best_cost + DECIDED_TOLERANCE:
                 self.bound = Bound(min(value, self.best_cost), source)
                 self._note()
+
+    @property
+    def winner(self) -> ObliqueTree:
+        """The best tree; a constant one is always feasible, so a race that was offered it has one."""
+        if self.best is None:
+            raise RuntimeError("The race was given no feasible tree.")
+        return self.best
 
     @property
     def elapsed(self) -> float:

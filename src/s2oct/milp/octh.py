@@ -59,6 +59,14 @@ def baseline_errors(problem: Problem) -> float:
     return float(max(counts.sum() - counts.max(), 1.0))
 
 
+def attainable_cost(problem: Problem, settings: OcthSettings, bound: float) -> float:
+    """The least cost at or above a bound: without a price on coefficients, costs count errors."""
+    if settings.complexity > 0 or not np.isfinite(bound):
+        return bound
+    baseline = baseline_errors(problem)
+    return float(np.ceil(bound * baseline - 1e-6) / baseline)
+
+
 def _variables(builder: ModelBuilder, problem: Problem, topology: Topology) -> Variables:
     nb, nt, k = topology.n_branches, topology.n_leaves, problem.n_classes
     n, p = problem.n_labeled, problem.n_features

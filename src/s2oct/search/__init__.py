@@ -1,1 +1,7 @@
 """The engine: trees for a problem, found without a solver."""
+
+from s2oct.search.instance import Instance
+from s2oct.search.octh import search_octh
+from s2oct.search.portfolio import search
+
+__all__ = ["Instance", "search", "search_octh"]

@@ -92,10 +92,9 @@ class _Callbacks:
     def __init__(self, highs: Any, listener: Listener) -> None:
         self._listener = listener
         self._error: BaseException | None = None
-        self._suggested = False
+        self._bound = -math.inf
         highs.cbMipImprovingSolution += self._guard(self._improving)
-        highs.cbMipLogging += self._guard(self._logging)
-        highs.cbMipInterrupt += self._guard(self._interrupt)
+        highs.cbMipInterrupt += self._guard(self._mip_interrupt)
         highs.cbSimplexInterrupt += self._guard(self._interrupt)
         highs.cbMipUserSolution += self._guard(self._user_solution)
 
@@ -111,10 +110,13 @@ class _Callbacks:
     def _improving(self, event: Any) -> None:
         self._listener.incumbent(np.array(event.data_out.mip_solution, dtype=float))
 
-    def _logging(self, event: Any) -> None:
+    def _mip_interrupt(self, event: Any) -> None:
+        # The logging callback is silent when output is off; this one carries the bound as well.
         bound = float(event.data_out.mip_dual_bound)
-        if math.isfinite(bound):
+        if math.isfinite(bound) and bound > self._bound:
+            self._bound = bound
             self._listener.bound(bound)
+        self._interrupt(event)
 
     def _interrupt(self, event: Any) -> None:
         if self._error is not None or self._listener.should_stop():

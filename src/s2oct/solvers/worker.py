@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from s2oct.arrays import FloatArray
@@ -20,12 +21,22 @@ GRACE_SECONDS = 0.6
 
 
 def solve_in_worker(
-    solver: Solver, milp: Milp, *, limits: Limits, listener: Listener, start: FloatArray | None = None
+    solver: Solver,
+    milp: Milp,
+    *,
+    limits: Limits,
+    listener: Listener,
+    start: FloatArray | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> SolveResult:
-    """Solve; a KeyboardInterrupt here ends the solve and its incumbent is returned, marked as interrupted."""
+    """Solve; a KeyboardInterrupt here ends the solve and its incumbent is returned, marked as interrupted.
+
+    ``meanwhile`` is called once in this thread while the solver works in its own.
+    """
     job = _Job(solver, milp, limits, listener, start)
     job.thread.start()
     try:
+        meanwhile()
         job.wait()
     except KeyboardInterrupt:
         job.stop.set()

@@ -1,0 +1,120 @@
+"""The search and a solver against the clock: first the search alone, then both side by side."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from s2oct.arrays import FloatArray
+from s2oct.errors import ModelTooLarge, S2OCTWarning, SolverLicenceError
+from s2oct.memory import require_memory
+from s2oct.milp.model import Milp
+from s2oct.milp.size import ModelSize
+from s2oct.race import Race
+from s2oct.solvers import Limits, Solver, Termination, solve_in_worker
+from s2oct.tree import ObliqueTree
+
+HEAD_START = 0.15
+"""Share of the time limit that the search has to itself: most problems end there."""
+
+ENTRIES_PER_SECOND = 10_000
+"""A model with more matrix entries than this per second left is not worth a core: its root relaxation alone would
+take the time in which the search tries millions of moves."""
+
+FINISH_SECONDS = 0.05
+"""Kept back from the solver for the way from its last tree to the certificate."""
+
+Explore = Callable[[int, float], int]
+"""Runs search rounds from a number on, for so many seconds; returns the next number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A solver, its limits apart from time, and the model it would solve."""
+
+    solver: Solver
+    threads: int
+    seed: int
+    size: ModelSize
+    build: Callable[[], Milp]
+    encode: Callable[[Milp, ObliqueTree], FloatArray]
+    decode: Callable[[Milp, FloatArray], ObliqueTree]
+    attainable: Callable[[float], float] = float
+    """The least cost a tree can have at or above a bound."""
+
+
+def compete(race: Race, explore: Explore, contender: Contender | None) -> None:
+    """Run until the race is over. Ctrl-C ends it early with a warning; the best tree stays in the race."""
+    try:
+        if contender is None:
+            explore(0, race.seconds_left)
+            return
+        number = explore(0, HEAD_START * race.seconds)
+        if not race.is_over:
+            _side_by_side(race, lambda: explore(number, race.seconds_left), contender)
+    except KeyboardInterrupt:
+        _warn_interrupted(race)
+
+
+def _side_by_side(race: Race, explore: Callable[[], int], contender: Contender) -> None:
+    if contender.size.n_entries > ENTRIES_PER_SECOND * race.seconds_left:
+        explore()
+        return
+    try:
+        require_memory(contender.size.n_bytes, f"The model for {contender.solver.name}")
+        milp = contender.build()
+        listener = _Listener(race, milp, contender)
+        result = solve_in_worker(
+            contender.solver,
+            milp,
+            limits=Limits(max(race.seconds_left - FINISH_SECONDS, 0.01), contender.threads, contender.seed),
+            listener=listener,
+            start=None if race.best is None else contender.encode(milp, race.best),
+            meanwhile=explore,
+        )
+    except (SolverLicenceError, ModelTooLarge, MemoryError) as error:
+        reason = str(error) or "There is no memory for the model."
+        warnings.warn(f"{reason} The search goes on without a solver.", S2OCTWarning, stacklevel=5)
+        explore()
+        return
+    if result.x is not None:
+        listener.incumbent(result.x)
+    listener.bound(result.dual_bound)
+    if result.termination is Termination.INTERRUPTED and not race.is_over:
+        _warn_interrupted(race)
+
+
+def _warn_interrupted(race: Race) -> None:
+    warnings.warn(
+        f"The fit was interrupted after {race.elapsed:.1f} s: the tree is the best found so far, of cost "
+        f"{race.best_cost:.6g}; the lower bound is {race.bound.value:.6g}.",
+        S2OCTWarning,
+        stacklevel=6,
+    )
+
+
+class _Listener:
+    """Hands a solver's trees and bounds to the race, and the race's better trees to the solver."""
+
+    def __init__(self, race: Race, milp: Milp, contender: Contender) -> None:
+        self._race, self._milp, self._contender = race, milp, contender
+        self._known = race.best
+
+    def incumbent(self, x: FloatArray) -> None:
+        tree = self._contender.decode(self._milp, x)
+        if self._race.offer(tree):
+            self._known = tree
+
+    def bound(self, value: float) -> None:
+        self._race.raise_bound(self._contender.attainable(value), f"the bound of {self._contender.solver.name}")
+
+    def should_stop(self) -> bool:
+        return self._race.is_over
+
+    def suggestion(self) -> FloatArray | None:
+        best = self._race.best
+        if best is None or best is self._known:
+            return None
+        self._known = best
+        return self._contender.encode(self._milp, best)

@@ -1,0 +1,102 @@
+"""Annealing a tree in short compiled stretches, so that the clock and Ctrl-C are heard in between."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from s2oct.arrays import FloatArray
+from s2oct.search import kernels
+from s2oct.search.instance import Instance
+
+STRETCH_WORK = 4e7
+"""Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how hot to anneal, and what the search minds on the way.
+
+    Attributes
+    ----------
+    n_visits, moves_per_visit : int
+        A visit tries that many moves at one node.
+    hot, cold : float
+        Temperatures at the first and the last visit.
+    xi_weight : float
+        Price of a row off the totals.
+    margin_weight : float
+        Price of a unit of margin violation.
+    cap : float
+        Most that one labeled row can cost.
+    on_grid : bool
+        Keep to grid steps.
+    """
+
+    n_visits: int
+    moves_per_visit: int = 60
+    hot: float = 1.0
+    cold: float = 0.1
+    xi_weight: float = 0.1
+    margin_weight: float = 2.0
+    cap: float = 4.0
+    on_grid: bool = False
+
+
+@dataclass(eq=False)
+class State:
+    """Hyperplanes on the move, and the best ones met on the way with their cost as the search counts it."""
+
+    omega: FloatArray
+    gamma: FloatArray
+    best_omega: FloatArray
+    best_gamma: FloatArray
+    best_cost: float
+
+    @classmethod
+    def at(cls, omega: FloatArray, gamma: FloatArray) -> State:
+        """Start from given hyperplanes."""
+        return cls(omega.copy(), gamma.copy(), omega.copy(), gamma.copy(), kernels.FAR)
+
+
+def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, deadline: float) -> None:
+    """Anneal ``state`` in place until the schedule, the deadline (``time.monotonic``) or the floor is reached."""
+    random_state = np.array([np.uint64(seed * 2654435761 % 2**63 + 88172645463325252)], dtype=np.uint64)
+    work = instance.n_rows * schedule.moves_per_visit
+    stretch = max(1, int(STRETCH_WORK / work / 20))
+    state.best_cost = kernels.FAR
+    for begin in range(0, schedule.n_visits, stretch):
+        state.best_cost = kernels.anneal(
+            instance.XT,
+            instance.spans,
+            instance.labels,
+            instance.weights,
+            instance.topology.leaf_classes,
+            instance.topology.depth,
+            instance.totals,
+            instance.row_costs,
+            instance.C,
+            instance.s,
+            instance.quanta,
+            state.omega,
+            state.gamma,
+            state.best_omega,
+            state.best_gamma,
+            state.best_cost,
+            instance.floor,
+            random_state,
+            begin,
+            min(begin + stretch, schedule.n_visits),
+            schedule.n_visits,
+            schedule.moves_per_visit,
+            schedule.hot,
+            schedule.cold,
+            schedule.xi_weight,
+            schedule.margin_weight,
+            schedule.cap,
+            schedule.on_grid,
+        )
+        if state.best_cost <= instance.floor + 1e-9 or time.monotonic() > deadline:
+            return

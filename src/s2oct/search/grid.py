@@ -1,0 +1,44 @@
+"""Features that lie on a grid, where margins can be had for nothing.
+
+If the values of feature j are whole multiples of g_j apart, a coefficient that is a multiple of 2 / g_j changes h by
+even numbers from row to row. A hyperplane with such coefficients and one row at an odd distance has every row
+at an odd distance: no row is nearer than 1, whatever the coefficients.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from s2oct.arrays import FloatArray
+
+_RELATIVE_TOLERANCE = 1e-7
+
+
+def grid_quanta(X: FloatArray, s: float) -> FloatArray:
+    """2 / g_j for every feature on a grid that is wide enough for coefficients up to s, and 0 for the others."""
+    return np.array([_quantum(np.unique(column), s) for column in X.T])
+
+
+def _quantum(values: FloatArray, s: float) -> float:
+    if len(values) < 2:
+        return 0.0
+    steps = np.unique(np.diff(values))
+    tolerance = _RELATIVE_TOLERANCE * float(values[-1] - values[0])
+    spacing = 0.0
+    for step in steps.tolist():
+        spacing = _common_divisor(step, spacing, tolerance)
+        if spacing * s < 2 * (1 - _RELATIVE_TOLERANCE):
+            return 0.0
+    # Averaging over the whole range takes the rounding of single steps out.
+    n_steps = np.round((values[-1] - values[0]) / spacing)
+    return float(2 * n_steps / (values[-1] - values[0]))
+
+
+def _common_divisor(a: float, b: float, tolerance: float) -> float:
+    """Euclid's algorithm on measured numbers; remainders within the tolerance of 0 or of the divisor are 0."""
+    while b > tolerance:
+        remainder = a % b
+        if b - remainder <= tolerance:
+            remainder = 0.0
+        a, b = b, remainder
+    return a

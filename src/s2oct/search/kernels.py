@@ -1,0 +1,478 @@
+"""Compiled moves on one hyperplane at a time, with exact evaluation.
+
+While one node b changes and the others stay, a labeled row's cost depends on its value h at b alone,
+
+    min(left + [1 + h]+, right + [1 - h]+, other),
+
+where ``left`` and ``right`` are the best errors on the rest of the way below b on that side, and ``other`` that of
+avoiding b altogether; an unlabeled row that reaches b has one class on each side. `node_view` tabulates this, and
+a move is then evaluated in one pass over the rows, whatever the depth.
+
+A move replaces h by scale * h + step * x_j - shift: a new coefficient, a new offset, both, or a longer normal.
+Rows are columns of ``XT`` (p, N), labeled ones first, so that a feature's values lie side by side.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba as nb
+import numpy as np
+
+FAR = 1e30
+"""Stands for "no such leaf" without the trouble of infinities."""
+
+N_BUCKETS = 10
+
+NEAR_SHARE = 8
+"""A move is evaluated from the near rows alone where they are fewer than one in so many."""
+
+_BLOCK = 256
+
+
+@nb.njit(cache=True)
+def random_unit(state):
+    """A number in [0, 1) from a xorshift state of one 64-bit word."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return np.float64((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
+
+
+@nb.njit(cache=True)
+def random_below(state, n):
+    """A whole number below n."""
+    return min(int(random_unit(state) * n), n - 1)
+
+
+@nb.njit(cache=True)
+def node_values(XT, omega, gamma, b, H):
+    """Recompute h of every row at node b from its hyperplane, so that rounding does not pile up."""
+    p, n_rows = XT.shape
+    h = H[b]
+    h[:] = -gamma[b]
+    for j in range(p):
+        weight = omega[b, j]
+        if weight != 0.0:
+            x = XT[j]
+            for i in range(n_rows):
+                h[i] += weight * x[i]
+
+
+@nb.njit(cache=True)
+def node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right, other, gain, dcost, base):
+    """Tabulate what each side of node b means for each row; see the module's first paragraph.
+
+    ``gain[k, u]`` is the weight by which class k grows when unlabeled row u goes right of b instead of left;
+    ``dcost[u]`` the same for its guide cost. ``base`` receives the class counts with all rows left of b, and in its
+    last entry the guide cost then.
+    """
+    n, n_rows = labels.size, H.shape[1]
+    n_leaves = leaf_classes.size
+    node = b + 1
+    level = 0
+    while (node >> (level + 1)) > 0:
+        level += 1
+    for i in range(n):
+        left[i], right[i], other[i] = FAR, FAR, FAR
+        for t in range(n_leaves):
+            if leaf_classes[t] != labels[i]:
+                continue
+            leaf = t + n_leaves
+            error = 0.0
+            side = -1
+            for up in range(depth - 1, -1, -1):
+                at = leaf >> (up + 1)
+                goes_right = (leaf >> up) & 1
+                if at == node:
+                    side = goes_right
+                else:
+                    h = H[at - 1, i]
+                    e = 1.0 - h if goes_right == 1 else 1.0 + h
+                    if e > 0.0:
+                        error += e
+            if side == 0:
+                left[i] = min(left[i], error)
+            elif side == 1:
+                right[i] = min(right[i], error)
+            else:
+                other[i] = min(other[i], error)
+    n_classes = base.size - 1
+    base[:] = 0.0
+    for u in range(n_rows - n):
+        i = n + u
+        at = 1
+        reaches = False
+        while at < n_leaves:
+            if at == node:
+                reaches = True
+                break
+            at = 2 * at + (1 if H[at - 1, i] > 0.0 else 0)
+        for k in range(n_classes - 1):
+            gain[k, u] = 0.0
+        dcost[u] = 0.0
+        if not reaches:
+            c = leaf_classes[at - n_leaves]
+            base[c] += weights[i]
+            base[n_classes] += weights[i] * row_costs[u, c]
+            continue
+        go = 2 * node
+        while go < n_leaves:
+            go = 2 * go + (1 if H[go - 1, i] > 0.0 else 0)
+        c_left = leaf_classes[go - n_leaves]
+        go = 2 * node + 1
+        while go < n_leaves:
+            go = 2 * go + (1 if H[go - 1, i] > 0.0 else 0)
+        c_right = leaf_classes[go - n_leaves]
+        base[c_left] += weights[i]
+        base[n_classes] += weights[i] * row_costs[u, c_left]
+        if c_left != c_right:
+            if c_left < n_classes - 1:
+                gain[c_left, u] -= weights[i]
+            if c_right < n_classes - 1:
+                gain[c_right, u] += weights[i]
+            dcost[u] = weights[i] * (row_costs[u, c_right] - row_costs[u, c_left])
+
+
+@nb.njit(cache=True, inline="always")
+def labeled_cost(v, left, right, other, cap):
+    """Cost of a labeled row with value v at the node in view."""
+    cost = min(left + max(1.0 + v, 0.0), right + max(1.0 - v, 0.0))
+    return min(min(cost, other), cap)
+
+
+@nb.njit(cache=True)
+def off_totals(base, moved, totals):
+    """xi: half the sum of the differences between class counts and totals."""
+    n_classes = totals.size
+    last = base[n_classes - 1]
+    xi = 0.0
+    for k in range(n_classes - 1):
+        xi += abs(base[k] + moved[k] - totals[k])
+        last -= moved[k]
+    return 0.5 * (xi + abs(last - totals[n_classes - 1]))
+
+
+@nb.njit(cache=True, fastmath=True)
+def evaluate(
+    h, x, scale, step, shift, weights, left, right, other, gain, dcost, base, totals, xi_weight, rho, cap, stop_above,
+    parts, moved,
+):  # fmt: skip
+    """Cost of the tree after a move at the node in view, from all rows; gives up once it exceeds ``stop_above``.
+
+    ``parts`` receives the labeled cost, xi, the margin violation at this node and the guide cost; ``moved`` the
+    weight that the rows on the right add to each class.
+    """
+    n, n_rows = left.size, h.size
+    labeled = 0.0
+    for i in range(n):
+        v = scale * h[i] + step * x[i] - shift
+        labeled += weights[i] * labeled_cost(v, left[i], right[i], other[i], cap)
+    violation = 0.0
+    guide = base[totals.size]
+    moved[:] = 0.0
+    for start in range(n, n_rows, _BLOCK):
+        if labeled + rho * violation > stop_above:
+            return labeled + rho * violation
+        stop = min(start + _BLOCK, n_rows)
+        for i in range(start, stop):
+            v = scale * h[i] + step * x[i] - shift
+            violation += max(1.0 - abs(v), 0.0)
+            guide += dcost[i - n] if v > 0.0 else 0.0
+        for k in range(totals.size - 1):
+            g = gain[k]
+            total = 0.0
+            for i in range(start, stop):
+                v = scale * h[i] + step * x[i] - shift
+                total += g[i - n] if v > 0.0 else 0.0
+            moved[k] += total
+    xi = off_totals(base, moved, totals)
+    parts[0], parts[1], parts[2], parts[3] = labeled, xi, violation, guide
+    return labeled + xi_weight * xi + rho * violation + guide
+
+
+@nb.njit(cache=True)
+def evaluate_near(
+    h, x, step, shift, weights, left, right, other, gain, dcost, base, totals, xi_weight, rho, cap,
+    near_labeled, near_unlabeled, parts, moved, new_parts, new_moved,
+):  # fmt: skip
+    """The same from the rows near the hyperplane alone, where a small move leaves the others as they are."""
+    n = left.size
+    n_classes = totals.size
+    labeled, violation, guide = parts[0], parts[2], parts[3]
+    for i in near_labeled:
+        v = h[i] + step * x[i] - shift
+        after = labeled_cost(v, left[i], right[i], other[i], cap)
+        labeled += weights[i] * (after - labeled_cost(h[i], left[i], right[i], other[i], cap))
+    new_moved[:] = moved
+    for i in near_unlabeled:
+        before = h[i]
+        v = before + step * x[i] - shift
+        violation += max(1.0 - abs(v), 0.0) - max(1.0 - abs(before), 0.0)
+        if (v > 0.0) != (before > 0.0):
+            sign = 1.0 if v > 0.0 else -1.0
+            guide += sign * dcost[i - n]
+            for k in range(n_classes - 1):
+                new_moved[k] += sign * gain[k, i - n]
+    xi = off_totals(base, new_moved, totals)
+    violation = max(violation, 0.0)
+    new_parts[0], new_parts[1], new_parts[2], new_parts[3] = labeled, xi, violation, guide
+    return labeled + xi_weight * xi + rho * violation + guide
+
+
+@nb.njit(cache=True)
+def bucket_of(distance):
+    """Rows are sorted by distance into [0, 4], (4, 8], (8, 16], ... and the rest."""
+    bucket, edge = 0, 4.0
+    while distance > edge and bucket < N_BUCKETS - 1:
+        bucket += 1
+        edge *= 2.0
+    return bucket
+
+
+@nb.njit(cache=True)
+def sort_by_distance(h, first, stop, order, ends):
+    """Rows first .. stop by bucket into ``order``; ``ends[k]`` is where bucket k ends."""
+    ends[:] = 0
+    for i in range(first, stop):
+        ends[bucket_of(abs(h[i]))] += 1
+    total = 0
+    for k in range(N_BUCKETS):
+        count = ends[k]
+        ends[k] = total
+        total += count
+    for i in range(first, stop):
+        k = bucket_of(abs(h[i]))
+        order[ends[k]] = i
+        ends[k] += 1
+
+
+@nb.njit(cache=True)
+def pick_row(state, h, left, right, other, order_l, order_u, ends_u):
+    """A row for a move to act on: one that pays, one too near the hyperplane, or any, the nearer the likelier."""
+    n = left.size
+    what = random_unit(state)
+    if what < 0.35:
+        for _ in range(8):
+            i = random_below(state, n)
+            if labeled_cost(h[i], left[i], right[i], other[i], FAR) > 1e-9:
+                return i
+    elif what < 0.6 and ends_u[0] > 0:
+        for _ in range(8):
+            i = order_u[random_below(state, ends_u[0])]
+            if abs(h[i]) < 1.0 - 1e-9:
+                return i
+    if order_u.size == 0 or random_unit(state) < 0.3:
+        u = random_unit(state)
+        return order_l[int(n * u * u)]
+    u = random_unit(state)
+    return order_u[int(order_u.size * u * u * u)]
+
+
+@nb.njit(cache=True)
+def propose(state, XT, h, omega, gamma, b, s, quanta, on_grid, row, move):
+    """Draw a move at node b that brings ``row`` to distance 1; move is (j, scale, step, shift). False if there is none.
+
+    ``on_grid`` keeps every h an odd number: steps are whole multiples of ``quanta`` and turn about a row.
+    """
+    p = XT.shape[0]
+    kind = random_unit(state)
+    target = 1.0 if random_unit(state) < 0.5 else -1.0
+    move[0], move[1], move[2], move[3] = 0.0, 1.0, 0.0, 0.0
+    if kind < 0.2:  # slide the offset
+        move[3] = h[row] - target
+        return True
+    if kind < 0.28 and not on_grid:  # lengthen or shorten the normal
+        largest = 0.0
+        for j in range(p):
+            largest = max(largest, abs(omega[b, j]))
+        if abs(h[row]) < 1e-9 or largest == 0.0:
+            return False
+        scale = 1.0 / abs(h[row])
+        if random_unit(state) < 0.3:
+            scale = 1.5 * random_unit(state) + 0.5
+        move[1] = min(scale, s / largest)
+        return True
+    j = random_below(state, p)
+    if on_grid and quanta[j] == 0.0:
+        return False
+    x = XT[j]
+    move[0] = float(j)
+    pivot = 0.0
+    if on_grid or random_unit(state) < 0.6:  # turn about another row
+        pivot = x[random_below(state, x.size)]
+    if kind < 0.36:  # drop a coefficient
+        if omega[b, j] == 0.0:
+            return False
+        move[2] = -omega[b, j]
+        move[3] = move[2] * pivot
+        return True
+    lever = x[row] - pivot
+    if abs(lever) < 1e-12:
+        return False
+    step = (target - h[row]) / lever
+    if on_grid:
+        times = np.floor(step / quanta[j] + random_unit(state))
+        if times == 0.0:
+            times = 1.0 if random_unit(state) < 0.5 else -1.0
+        step = times * quanta[j]
+    if abs(omega[b, j] + step) > s * (1.0 + 1e-12):
+        return False
+    move[2] = step
+    move[3] = step * pivot
+    return True
+
+
+@nb.njit(cache=True)
+def lunge(state, XT, h, omega, b, s, quanta, on_grid, row, direction, slope):
+    """Draw a move of all coefficients at once, towards ``row`` and about another row, as a perceptron would.
+
+    Fills ``direction``, the change of omega, and ``slope``, the change of every h; returns the change of gamma.
+    """
+    p, n_rows = XT.shape
+    pivot = random_below(state, n_rows)
+    squared = 0.0
+    for j in range(p):
+        if on_grid and quanta[j] == 0.0:
+            direction[j] = 0.0
+        else:
+            direction[j] = XT[j, row] - XT[j, pivot]
+            squared += direction[j] * direction[j]
+    if squared < 1e-12:
+        return 0.0, False
+    target = 1.0 if random_unit(state) < 0.5 else -1.0
+    length = (target - h[row]) / squared * (0.5 + random_unit(state))
+    shift = 0.0
+    slope[:] = 0.0
+    for j in range(p):
+        d = direction[j] * length
+        if on_grid:
+            d = quanta[j] * np.floor(d / quanta[j] + random_unit(state)) if d != 0.0 else 0.0
+        if abs(omega[b, j] + d) > s:
+            d = 0.0
+        direction[j] = d
+        if d != 0.0:
+            shift += d * XT[j, pivot]
+            x = XT[j]
+            for i in range(n_rows):
+                slope[i] += d * x[i]
+    return shift, True
+
+
+@nb.njit(cache=True)
+def total_violation(H, n):
+    """Sum of margin violations of the unlabeled rows at each node."""
+    violations = np.zeros(H.shape[0])
+    for b in range(H.shape[0]):
+        for i in range(n, H.shape[1]):
+            violations[b] += max(1.0 - abs(H[b, i]), 0.0)
+    return violations
+
+
+@nb.njit(cache=True, nogil=True)
+def anneal(
+    XT, spans, labels, weights, leaf_classes, depth, totals, row_costs, C, s, quanta,
+    omega, gamma, best_omega, best_gamma, best, good_enough, state,
+    visit_from, visit_to, n_visits, moves_per_visit, hot, cold, xi_weight, rho, cap, on_grid,
+):  # fmt: skip
+    """Anneal a tree in place over visits ``visit_from`` .. ``visit_to`` of ``n_visits``.
+
+    Moves are accepted by the search's own cost: labeled errors up to ``cap`` each, ``xi_weight`` per row off the
+    totals, ``rho`` per unit of margin violation, and the guide. The best tree without violations by labeled errors
+    (capped), C per row off the totals and the guide is copied to ``best_*``. Returns its cost.
+    """
+    p, n_rows = XT.shape
+    n = labels.size
+    n_nodes = gamma.size
+    H = np.empty((n_nodes, n_rows))
+    for b in range(n_nodes):
+        node_values(XT, omega, gamma, b, H)
+    violations = total_violation(H, n)
+    left, right, other = np.empty(n), np.empty(n), np.empty(n)
+    gain = np.empty((max(totals.size - 1, 1), n_rows - n))
+    dcost = np.empty(n_rows - n)
+    base = np.empty(totals.size + 1)
+    parts, new_parts = np.zeros(4), np.zeros(4)
+    moved, new_moved = np.zeros(totals.size), np.zeros(totals.size)
+    order_l, order_u = np.empty(n, dtype=np.int64), np.empty(n_rows - n, dtype=np.int64)
+    ends_l, ends_u = np.empty(N_BUCKETS, dtype=np.int64), np.empty(N_BUCKETS, dtype=np.int64)
+    move, direction, slope = np.zeros(4), np.zeros(p), np.zeros(n_rows)
+    # A lunge costs about p ordinary moves.
+    lunges = min(0.1, 0.5 / p) if p > 1 else 0.0
+    # Beyond this distance a labeled row's capped cost is flat, and an unlabeled row keeps its margin and side.
+    flat = max(1.0, cap - 1.0)
+    for visit in range(visit_from, visit_to):
+        temperature = hot * (cold / hot) ** (visit / max(n_visits - 1, 1))
+        b = random_below(state, n_nodes)
+        node_values(XT, omega, gamma, b, H)
+        node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right, other, gain, dcost, base)
+        h = H[b]
+        elsewhere = violations.sum() - violations[b]
+        current = evaluate(
+            h, h, 1.0, 0.0, 0.0, weights, left, right, other, gain, dcost, base, totals, xi_weight, rho, cap, FAR,
+            parts, moved,
+        )  # fmt: skip
+        drift = FAR
+        for attempt in range(moves_per_visit + 1):
+            if attempt > 0:
+                # Sorting costs several evaluations; it pays only where few rows are near.
+                if drift == FAR or (drift > 8.0 and NEAR_SHARE * ends_u[1] < n_rows - n):
+                    sort_by_distance(h, 0, n, order_l, ends_l)
+                    sort_by_distance(h, n, n_rows, order_u, ends_u)
+                    drift = 0.0
+                row = pick_row(state, h, left, right, other, order_l, order_u, ends_u)
+                all_at_once = random_unit(state) < lunges
+                if all_at_once:
+                    shift, there_is = lunge(state, XT, h, omega, b, s, quanta, on_grid, row, direction, slope)
+                    j, scale, step, x = 0, 1.0, 1.0, slope
+                    reach = 0.0
+                    for i in range(n_rows):
+                        reach = max(reach, abs(slope[i] - shift))
+                else:
+                    there_is = propose(state, XT, h, omega, gamma, b, s, quanta, on_grid, row, move)
+                    j, scale, step, shift = int(move[0]), move[1], move[2], move[3]
+                    x = XT[j]
+                    reach = max(abs(step * spans[0, j] - shift), abs(step * spans[1, j] - shift))
+                if not there_is:
+                    continue
+                stop_above = current - temperature * math.log(random_unit(state) + 1e-300)
+                near_u = ends_u[bucket_of(1.0 + reach + drift)]
+                if scale == 1.0 and NEAR_SHARE * near_u < n_rows - n:
+                    near_l = ends_l[bucket_of(flat + reach + drift)]
+                    cost = evaluate_near(
+                        h, x, step, shift, weights, left, right, other, gain, dcost, base, totals, xi_weight, rho,
+                        cap, order_l[:near_l], order_u[:near_u], parts, moved, new_parts, new_moved,
+                    )  # fmt: skip
+                else:
+                    cost = evaluate(
+                        h, x, scale, step, shift, weights, left, right, other, gain, dcost, base, totals, xi_weight,
+                        rho, cap, stop_above, new_parts, new_moved,
+                    )  # fmt: skip
+                if cost > stop_above:
+                    continue
+                current = cost
+                parts[:] = new_parts
+                moved[:] = new_moved
+                drift += reach if scale == 1.0 else 1e9
+                for i in range(n_rows):
+                    h[i] = scale * h[i] + step * x[i] - shift
+                if all_at_once:
+                    for k in range(p):
+                        omega[b, k] += direction[k]
+                else:
+                    for k in range(p):
+                        omega[b, k] *= scale
+                    omega[b, j] += step
+                gamma[b] = scale * gamma[b] + shift
+            violations[b] = parts[2]
+            if parts[2] + elsewhere < 1e-7:
+                value = parts[0] + C * parts[1] + parts[3]
+                if value < best - 1e-9:
+                    best = value
+                    best_omega[:] = omega
+                    best_gamma[:] = gamma
+                    if best <= good_enough + 1e-9:
+                        return best
+    return best

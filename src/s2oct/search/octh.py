@@ -1,0 +1,96 @@
+"""The search for OCT-H: the same annealing on the labeled rows alone, and trees in the form OCT-H asks for."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from s2oct.arrays import FloatArray
+from s2oct.milp.octh import OcthSettings, with_majority_classes
+from s2oct.problem import Problem
+from s2oct.race import Race
+from s2oct.search.annealing import Schedule, State, anneal
+from s2oct.search.instance import Instance
+from s2oct.search.portfolio import LONGEST, SHORTEST
+from s2oct.search.starts import axis_start
+from s2oct.topology import Topology
+from s2oct.tree import ObliqueTree
+
+
+def search_octh(
+    problem: Problem,
+    topology: Topology,
+    settings: OcthSettings,
+    race: Race,
+    *,
+    seed: int,
+    first_round: int = 0,
+    seconds: float = float("inf"),
+) -> int:
+    """Anneal until the race is over or the seconds are spent; returns the next round's number.
+
+    A margin of 1 with |omega|_1 <= 2 / mu is OCT-H's gap once omega is divided by its 1-norm. Labeled rows cost
+    at most a little more than 2 each, which counts errors rather than measuring them.
+    """
+    until = time.monotonic() + min(seconds, race.seconds_left)
+    number = first_round
+    while not race.is_over and time.monotonic() < until:
+        rng = np.random.default_rng([seed, number])
+        # The box that fits into the 1-norm ball is safe; larger boxes are tried as well, and checked afterwards.
+        s = 2 / settings.mu / problem.n_features ** rng.choice([0.5, 0.75, 1.0])
+        instance = _labeled_instance(problem, topology, s)
+        state = State.at(*axis_start(instance, rng))
+        n_visits = min(int(SHORTEST * 2 ** (number / 3)), LONGEST)
+        cap = float(rng.choice([2.2, 4.0]))
+        anneal(instance, state, Schedule(n_visits, cap=cap), int(rng.integers(2**31)), until)
+        race.offer(standard_form(problem, topology, settings, state.best_omega, state.best_gamma))
+        number += 1
+    return number
+
+
+def _labeled_instance(problem: Problem, topology: Topology, s: float) -> Instance:
+    return Instance(
+        topology=topology,
+        XT=np.ascontiguousarray(problem.X_labeled.T),
+        labels=problem.labels,
+        weights=problem.labeled_weights,
+        totals=np.zeros(problem.n_classes),
+        row_costs=np.zeros((0, problem.n_classes)),
+        C=1.0,
+        s=s,
+        quanta=np.zeros(problem.n_features),
+        floor=0.0,
+    )
+
+
+def standard_form(
+    problem: Problem, topology: Topology, settings: OcthSettings, omega: FloatArray, gamma: FloatArray
+) -> ObliqueTree:
+    """A tree as OCT-H has them: |a|_1 = 1 where a node splits, and below a node that does not, none does.
+
+    A node that separates no labeled rows is taken out and the child it leads to moves up.
+    """
+    given = ObliqueTree.of(topology, omega, gamma)
+    right = given.goes_right(problem.X_labeled)
+    reached = [np.ones(problem.n_labeled, dtype=bool)] * (2 * topology.n_leaves)
+    for node in topology.branches:
+        reached[2 * node] = reached[node] & ~right[:, node - 1]
+        reached[2 * node + 1] = reached[node] & right[:, node - 1]
+    new_omega = np.zeros_like(omega)
+    new_gamma = np.full_like(gamma, -settings.mu / 2)
+
+    def place(source: int, target: int) -> None:
+        if source >= topology.n_leaves or target >= topology.n_leaves:
+            return
+        if not reached[2 * source].any() or not reached[2 * source + 1].any():
+            place(2 * source + (not reached[2 * source].any()), target)
+            return
+        size = np.abs(omega[source - 1]).sum()
+        new_omega[target - 1] = omega[source - 1] / size
+        new_gamma[target - 1] = gamma[source - 1] / size
+        place(2 * source, 2 * target)
+        place(2 * source + 1, 2 * target + 1)
+
+    place(1, 1)
+    return with_majority_classes(problem, ObliqueTree(topology, new_omega, new_gamma, topology.leaf_classes))
