@@ -88,7 +88,9 @@ def show_the_tree(survey: Survey, tree: S2OCTClassifier) -> None:
     )
     for rule in rules.splitlines():
         margin = "  " + " " * (len(rule) - len(rule.lstrip()))
-        print(textwrap.fill(rule.strip(), WIDTH, initial_indent=margin, subsequent_indent=margin + "   "))
+        unbroken = rule.strip().replace(" * ", "\N{NO-BREAK SPACE}*\N{NO-BREAK SPACE}")
+        wrapped = textwrap.fill(unbroken, WIDTH, initial_indent=margin, subsequent_indent=margin + "   ")
+        print(wrapped.replace("\N{NO-BREAK SPACE}", " "))
     print()
     say("In brackets: how many people end there, of those who answered (labeled) and of the others (unlabeled).")
 
