@@ -51,33 +51,38 @@ def compete(race: Race, explore: Explore, contender: Contender | None) -> None:
             explore(0, race.seconds_left)
             return
         number = explore(0, HEAD_START * race.seconds)
-        if not race.is_over:
-            _side_by_side(race, lambda: explore(number, race.seconds_left), contender)
+        if race.is_over:
+            return
+        if contender.size.n_entries > ENTRIES_PER_SECOND * race.seconds_left:
+            explore(number, race.seconds_left)
+            return
+        try:
+            _run_solver(race, contender, lambda: explore(number, race.seconds_left), start=race.best)
+        except (SolverLicenceError, ModelTooLarge, MemoryError) as error:
+            reason = str(error) or "There is no memory for the model."
+            warnings.warn(f"{reason} The search goes on without a solver.", S2OCTWarning, stacklevel=5)
+            explore(number, race.seconds_left)
     except KeyboardInterrupt:
         _warn_interrupted(race)
 
 
-def _side_by_side(race: Race, explore: Callable[[], int], contender: Contender) -> None:
-    if contender.size.n_entries > ENTRIES_PER_SECOND * race.seconds_left:
-        explore()
-        return
-    try:
-        require_memory(contender.size.n_bytes, f"The model for {contender.solver.name}")
-        milp = contender.build()
-        listener = _Listener(race, milp, contender)
-        result = solve_in_worker(
-            contender.solver,
-            milp,
-            limits=Limits(max(race.seconds_left - FINISH_SECONDS, 0.01), contender.threads, contender.seed),
-            listener=listener,
-            start=None if race.best is None else contender.encode(milp, race.best),
-            meanwhile=explore,
-        )
-    except (SolverLicenceError, ModelTooLarge, MemoryError) as error:
-        reason = str(error) or "There is no memory for the model."
-        warnings.warn(f"{reason} The search goes on without a solver.", S2OCTWarning, stacklevel=5)
-        explore()
-        return
+def solve_alone(race: Race, contender: Contender) -> None:
+    """Let the solver run without a search and without a start, whatever the model's size."""
+    _run_solver(race, contender, lambda: None, start=None)
+
+
+def _run_solver(race: Race, contender: Contender, meanwhile: Callable[[], object], start: ObliqueTree | None) -> None:
+    require_memory(contender.size.n_bytes, f"The model for {contender.solver.name}")
+    milp = contender.build()
+    listener = _Listener(race, milp, contender, known=start)
+    result = solve_in_worker(
+        contender.solver,
+        milp,
+        limits=Limits(max(race.seconds_left - FINISH_SECONDS, 0.01), contender.threads, contender.seed),
+        listener=listener,
+        start=None if start is None else contender.encode(milp, start),
+        meanwhile=meanwhile,
+    )
     if result.x is not None:
         listener.incumbent(result.x)
     listener.bound(result.dual_bound)
@@ -97,9 +102,8 @@ def _warn_interrupted(race: Race) -> None:
 class _Listener:
     """Hands a solver's trees and bounds to the race, and the race's better trees to the solver."""
 
-    def __init__(self, race: Race, milp: Milp, contender: Contender) -> None:
-        self._race, self._milp, self._contender = race, milp, contender
-        self._known = race.best
+    def __init__(self, race: Race, milp: Milp, contender: Contender, known: ObliqueTree | None) -> None:
+        self._race, self._milp, self._contender, self._known = race, milp, contender, known
 
     def incumbent(self, x: FloatArray) -> None:
         tree = self._contender.decode(self._milp, x)

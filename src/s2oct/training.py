@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from s2oct.bounds import compute_bounds, lower_bound, paper_depth
+from s2oct.bounds import Bounds, compute_bounds, lower_bound, paper_depth
 from s2oct.certificate import Certificate, OCTHCertificate, certify, certify_octh
-from s2oct.contest import Contender, compete
+from s2oct.contest import Contender, compete, solve_alone
 from s2oct.feasibility import feasible_cost, mend
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.octh import OcthSettings, attainable_cost, build_octh, decode_octh, encode_octh, with_majority_classes
+from s2oct.milp.p2 import build_p2
 from s2oct.milp.size import octh_size, p2_size
 from s2oct.problem import Problem
 from s2oct.race import Bound, Race
@@ -90,11 +91,41 @@ def train(problem: Problem, settings: Settings, *, weight_bound: float | None = 
         )
     )
     compete(race, explore, contender)
+    return _finish(race, scaled, scaling, bounds)
+
+
+def _finish(race: Race, scaled: Problem, scaling: Scaling, bounds: Bounds) -> Trained:
+    """The winner in the user's units, certified from what its user will have."""
     tree = scaling.to_user(race.winner)
     certificate = certify(
         scaled, scaling.to_model(tree), bounds, race.bound, seconds=race.elapsed, history=tuple(race.history)
     )
     return Trained(tree, certificate)
+
+
+def train_plain(problem: Problem, settings: Settings) -> Trained:
+    """Hand the literal P2 to a solver alone, as the paper does; trees and costs are still checked here."""
+    solver = load_solver(settings.solver or "highs")
+    race = Race(settings.time_limit, settings.verbose)
+    scaling = Scaling.paper(problem.X)
+    scaled = scaling.scale_problem(problem)
+    topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
+    bounds = compute_bounds(scaled, topology.depth)
+    race.open(lambda tree: feasible_cost(scaled, tree, bounds), Bound(0.0, "costs are not negative"))
+    contender = Contender(
+        solver,
+        threads=settings.n_jobs,
+        seed=settings.seed,
+        size=p2_size(scaled.n_labeled, scaled.n_unlabeled, scaled.n_features, topology.depth),
+        build=lambda: build_p2(scaled, topology, bounds),
+        encode=lambda milp, tree: encode_tree(milp, scaled, tree),
+        decode=lambda milp, x: mend(scaled, decode_tree(milp, x, topology), bounds),
+    )
+    solve_alone(race, contender)
+    # A solver may end without any tree; the constant one is there without it.
+    for right in (False, True):
+        race.offer(ObliqueTree.constant(topology, problem.n_features, right=right))
+    return _finish(race, scaled, scaling, bounds)
 
 
 def train_octh(problem: Problem, settings: Settings, octh: OcthSettings) -> TrainedOcth:

@@ -27,8 +27,8 @@ class Schedule:
         Temperatures at the first and the last visit.
     xi_weight : float
         Price of a row off the totals.
-    margin_weight : float
-        Price of a unit of margin violation.
+    margin_weights : tuple of float
+        Price of a unit of margin violation at the first and the last visit; it grows geometrically.
     cap : float
         Most that one labeled row can cost.
     on_grid : bool
@@ -40,7 +40,7 @@ class Schedule:
     hot: float = 1.0
     cold: float = 0.1
     xi_weight: float = 0.1
-    margin_weight: float = 2.0
+    margin_weights: tuple[float, float] = (2.0, 2.0)
     cap: float = 4.0
     on_grid: bool = False
 
@@ -55,10 +55,33 @@ class State:
     best_gamma: FloatArray
     best_cost: float
 
+    def lengthen(self, s: float) -> None:
+        """Scale every hyperplane up to the bound on its coefficients: rows keep their sides and gain distance."""
+        largest = np.abs(self.omega).max(axis=1)
+        factor = np.where(largest > 0, s / np.where(largest > 0, largest, 1.0), 1.0)
+        self.omega *= factor[:, None]
+        self.gamma *= factor
+
     @classmethod
     def at(cls, omega: FloatArray, gamma: FloatArray) -> State:
         """Start from given hyperplanes."""
         return cls(omega.copy(), gamma.copy(), omega.copy(), gamma.copy(), kernels.FAR)
+
+
+def clear_offsets(instance: Instance, state: State) -> None:
+    """Slide every offset of ``state`` into its best gap, so that no unlabeled row is too near a hyperplane."""
+    kernels.clear_offsets(
+        instance.XT,
+        instance.labels,
+        instance.weights,
+        instance.topology.leaf_classes,
+        instance.topology.depth,
+        instance.totals,
+        instance.row_costs,
+        instance.C,
+        state.omega,
+        state.gamma,
+    )
 
 
 def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, deadline: float) -> None:
@@ -94,7 +117,7 @@ def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, dead
             schedule.hot,
             schedule.cold,
             schedule.xi_weight,
-            schedule.margin_weight,
+            *schedule.margin_weights,
             schedule.cap,
             schedule.on_grid,
         )

@@ -362,6 +362,19 @@ def lunge(state, XT, h, omega, b, s, quanta, on_grid, row, direction, slope):
 
 
 @nb.njit(cache=True)
+def pick_node(state, violations, rho):
+    """A node to visit: any, or where margins count, half of the time one with violations, the more the likelier."""
+    total = violations.sum()
+    if rho > 0.0 and total > 1e-7 and random_unit(state) < 0.5:
+        at = random_unit(state) * total
+        for b in range(violations.size):
+            at -= violations[b]
+            if at <= 0.0:
+                return b
+    return random_below(state, violations.size)
+
+
+@nb.njit(cache=True)
 def total_violation(H, n):
     """Sum of margin violations of the unlabeled rows at each node."""
     violations = np.zeros(H.shape[0])
@@ -372,16 +385,56 @@ def total_violation(H, n):
 
 
 @nb.njit(cache=True, nogil=True)
+def clear_offsets(XT, labels, weights, leaf_classes, depth, totals, row_costs, C, omega, gamma):
+    """Slide the offset of every node into the best gap between the unlabeled rows, in place.
+
+    A gap is at least 2 wide, so that its rows keep distance 1; beyond the outermost rows there always is one. Nodes
+    without violations stay as they are if nothing better turns up.
+    """
+    n, n_rows = labels.size, XT.shape[1]
+    n_nodes = gamma.size
+    H = np.empty((n_nodes, n_rows))
+    for b in range(n_nodes):
+        node_values(XT, omega, gamma, b, H)
+    left, right, other = np.empty(n), np.empty(n), np.empty(n)
+    gain = np.empty((max(totals.size - 1, 1), n_rows - n))
+    dcost = np.empty(n_rows - n)
+    base = np.empty(totals.size + 1)
+    parts, moved = np.zeros(4), np.zeros(totals.size)
+    for b in range(n_nodes):
+        h = H[b]
+        node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right, other, gain, dcost, base)
+        values = np.sort(h[n:])
+        best, best_shift = FAR, 0.0
+        for k in range(values.size + 1):
+            low = values[k - 1] + 1.0 if k > 0 else -FAR
+            high = values[k] - 1.0 if k < values.size else FAR
+            if high < low:
+                continue
+            # The point of the gap nearest to the present offset, 0.
+            shift = min(max(0.0, low), high)
+            cost = evaluate(
+                h, h, 1.0, 0.0, shift, weights, left, right, other, gain, dcost, base, totals, C, 0.0, FAR, best,
+                parts, moved,
+            )  # fmt: skip
+            if cost < best:
+                best, best_shift = cost, shift
+        for i in range(n_rows):
+            h[i] -= best_shift
+        gamma[b] += best_shift
+
+
+@nb.njit(cache=True, nogil=True)
 def anneal(
     XT, spans, labels, weights, leaf_classes, depth, totals, row_costs, C, s, quanta,
     omega, gamma, best_omega, best_gamma, best, good_enough, state,
-    visit_from, visit_to, n_visits, moves_per_visit, hot, cold, xi_weight, rho, cap, on_grid,
+    visit_from, visit_to, n_visits, moves_per_visit, hot, cold, xi_weight, rho_from, rho_to, cap, on_grid,
 ):  # fmt: skip
     """Anneal a tree in place over visits ``visit_from`` .. ``visit_to`` of ``n_visits``.
 
     Moves are accepted by the search's own cost: labeled errors up to ``cap`` each, ``xi_weight`` per row off the
-    totals, ``rho`` per unit of margin violation, and the guide. The best tree without violations by labeled errors
-    (capped), C per row off the totals and the guide is copied to ``best_*``. Returns its cost.
+    totals, ``rho_from`` to ``rho_to`` per unit of margin violation, and the guide. The best tree without violations
+    by labeled errors (capped), C per row off the totals and the guide is copied to ``best_*``. Returns its cost.
     """
     p, n_rows = XT.shape
     n = labels.size
@@ -404,8 +457,10 @@ def anneal(
     # Beyond this distance a labeled row's capped cost is flat, and an unlabeled row keeps its margin and side.
     flat = max(1.0, cap - 1.0)
     for visit in range(visit_from, visit_to):
-        temperature = hot * (cold / hot) ** (visit / max(n_visits - 1, 1))
-        b = random_below(state, n_nodes)
+        progress = visit / max(n_visits - 1, 1)
+        temperature = hot * (cold / hot) ** progress
+        rho = rho_from * (rho_to / rho_from) ** progress if rho_from > 0.0 else 0.0
+        b = pick_node(state, violations, rho)
         node_values(XT, omega, gamma, b, H)
         node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right, other, gain, dcost, base)
         h = H[b]

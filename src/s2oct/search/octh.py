@@ -12,7 +12,7 @@ from s2oct.problem import Problem
 from s2oct.race import Race
 from s2oct.search.annealing import Schedule, State, anneal
 from s2oct.search.instance import Instance
-from s2oct.search.portfolio import LONGEST, SHORTEST
+from s2oct.search.portfolio import round_length
 from s2oct.search.starts import axis_start
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
@@ -41,9 +41,8 @@ def search_octh(
         s = 2 / settings.mu / problem.n_features ** rng.choice([0.5, 0.75, 1.0])
         instance = _labeled_instance(problem, topology, s)
         state = State.at(*axis_start(instance, rng))
-        n_visits = min(int(SHORTEST * 2 ** (number / 3)), LONGEST)
         cap = float(rng.choice([2.2, 4.0]))
-        anneal(instance, state, Schedule(n_visits, cap=cap), int(rng.integers(2**31)), until)
+        anneal(instance, state, Schedule(round_length(instance, number), cap=cap), int(rng.integers(2**31)), until)
         race.offer(standard_form(problem, topology, settings, state.best_omega, state.best_gamma))
         number += 1
     return number

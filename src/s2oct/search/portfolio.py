@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from s2oct.race import Race
-from s2oct.search.annealing import Schedule, State, anneal
+from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
 from s2oct.search.instance import Instance
+from s2oct.search.kernels import FAR
 from s2oct.search.starts import axis_start, constant_start
 from s2oct.tree import ObliqueTree
 
 SHORTEST, LONGEST = 100, 20_000
-"""Visits of the first round and of the longest ones; rounds double in length every third time."""
+"""Visits of the first round of a small problem, and of the longest rounds."""
+
+WORK = 2e7
+"""Most visits times rows of a first round: seconds, not minutes, for a million rows."""
 
 _CLOSE = 1e-9
 
@@ -62,36 +66,97 @@ def search(
 def run_round(
     instance: Instance, seed: int, number: int, seconds: float, best: ObliqueTree | None = None
 ) -> list[ObliqueTree]:
-    """One round: fit the labeled rows, then draw in the unlabeled ones and the totals, then mind the true cost.
-
-    Every fourth round works on the best tree so far instead.
-    """
-    deadline = time.monotonic() + seconds
+    """One round from a new start, or every fourth time from the best tree so far; returns the trees met on the way."""
     rng = np.random.default_rng([seed, number])
-    n_visits = min(int(SHORTEST * 2 ** (number / 3)), LONGEST)
-    on_grid = _on_grid(instance, number)
-    schedule = Schedule(n_visits, on_grid=on_grid)
-    state = State.at(*(constant_start if on_grid else axis_start)(instance, rng))
+    n_visits = round_length(instance, number)
+    run = _Round(instance, rng, time.monotonic() + seconds, [])
     if number % 4 == 3 and best is not None:
         state = State.at(best.omega, best.gamma)
-        schedule = replace(schedule, hot=0.5, on_grid=False)
-    elif number % 2 == 0:
-        anneal(instance.labeled_only(), state, schedule, int(rng.integers(2**31)), deadline)
-        state = State.at(state.best_omega, state.best_gamma)
-    anneal(instance, state, schedule, int(rng.integers(2**31)), deadline)
-    found = [_best(instance, state)]
-    if state.best_cost > instance.floor + _CLOSE:
-        true_cost = replace(schedule, n_visits=max(n_visits // 4, 1), hot=0.3, cold=0.02, xi_weight=instance.C, cap=1e9)
-        anneal(instance, state, true_cost, int(rng.integers(2**31)), deadline)
-        found.append(_best(instance, state))
-    return found
+        run.anneal(state, Schedule(n_visits, hot=0.5))
+        run.settle(state, n_visits)
+    elif _on_grid(instance, number):
+        run.from_grid(n_visits)
+    elif number % 4 == 1:
+        run.from_axis_splits(n_visits)
+    else:
+        run.by_continuation(n_visits)
+    return run.found
+
+
+@dataclass(eq=False)
+class _Round:
+    """The ways from a start to trees; each ends early once a tree reaches the floor."""
+
+    instance: Instance
+    rng: np.random.Generator
+    deadline: float
+    found: list[ObliqueTree]
+
+    def from_grid(self, n_visits: int) -> None:
+        """Grid steps only, so that margins take care of themselves: the labeled rows first, then all."""
+        state = State.at(*constant_start(self.instance, self.rng))
+        schedule = Schedule(n_visits, on_grid=True)
+        state = self.fit_labeled(state, schedule)
+        if not self.anneal(state, schedule):
+            self.anneal(state, self.true_cost(n_visits, on_grid=True))
+
+    def from_axis_splits(self, n_visits: int) -> None:
+        """Everything at once, from random splits of single features."""
+        state = State.at(*axis_start(self.instance, self.rng))
+        if not self.anneal(state, Schedule(n_visits)):
+            self.settle(state, n_visits)
+
+    def by_continuation(self, n_visits: int) -> None:
+        """The labeled rows first, then the totals without margins, then margins with a growing price."""
+        state = State.at(*axis_start(self.instance, self.rng))
+        state = self.fit_labeled(state, Schedule(n_visits))
+        self.anneal(state, Schedule(n_visits // 2 + 1, cold=0.2, xi_weight=0.3, margin_weights=(0.0, 0.0)))
+        state.lengthen(self.instance.s)
+        if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, xi_weight=0.2, margin_weights=(0.1, 4.0))):
+            self.settle(state, n_visits)
+
+    def settle(self, state: State, n_visits: int) -> None:
+        """Mind the true cost; then slide the offsets clear of all rows and try again from there."""
+        if not self.anneal(state, self.true_cost(n_visits)):
+            clear_offsets(self.instance, state)
+            self.anneal(state, replace(self.true_cost(n_visits), hot=0.1))
+
+    def true_cost(self, n_visits: int, *, on_grid: bool = False) -> Schedule:
+        """A cool schedule that counts what P2 counts."""
+        return Schedule(
+            n_visits // 2 + 1,
+            hot=0.3,
+            cold=0.02,
+            xi_weight=self.instance.C,
+            margin_weights=(4.0, 4.0),
+            cap=1e9,
+            on_grid=on_grid,
+        )
+
+    def fit_labeled(self, state: State, schedule: Schedule) -> State:
+        """Anneal on the labeled rows alone and go on from the best."""
+        anneal(self.instance.labeled_only(), state, schedule, self.seed(), self.deadline)
+        return State.at(state.best_omega, state.best_gamma)
+
+    def anneal(self, state: State, schedule: Schedule) -> bool:
+        """Anneal, keep the best tree, and say whether it reached the floor."""
+        anneal(self.instance, state, schedule, self.seed(), self.deadline)
+        if state.best_cost < FAR:
+            tree = ObliqueTree.of(self.instance.topology, state.best_omega.copy(), state.best_gamma.copy())
+            self.found.append(tree)
+        return state.best_cost <= self.instance.floor + _CLOSE
+
+    def seed(self) -> int:
+        return int(self.rng.integers(2**31))
+
+
+def round_length(instance: Instance, number: int) -> int:
+    """Visits of a round: doubled every third time, and longer for many rows, where short ones settle nothing."""
+    shortest = min(max(SHORTEST, instance.n_rows // 5), int(WORK / instance.n_rows) + 1)
+    return int(min(shortest * 2 ** (number / 3), LONGEST))
 
 
 def _on_grid(instance: Instance, number: int) -> bool:
     """Keep to the grid where there is one: mostly if it has all features, every other time if some."""
     gridded = instance.quanta > 0
     return bool(gridded.any()) and (bool(gridded.all()) or number % 3 != 1)
-
-
-def _best(instance: Instance, state: State) -> ObliqueTree:
-    return ObliqueTree.of(instance.topology, state.best_omega.copy(), state.best_gamma.copy())

@@ -1,0 +1,187 @@
+"""Side by side in one run: this fit, literal P2 in HiGHS, and literal P2 in Gurobi where its licence admits it.
+
+    python bench/engine.py --data FOLDER --draws 0 1 --limit 20 --methods engine highs gurobi --out bench/out
+
+Prints a row per draw and method and a summary, writes draws.csv and the run-time ECDF (ecdf.png) to the output folder.
+Costs are recomputed from the trees; a run counts as proved only if its certificate says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gc
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from s2oct.certificate import Certificate
+from s2oct.errors import S2OCTWarning, SolverLicenceError
+from s2oct.study import biased_draw, load_instance, manifest
+from s2oct.training import Settings, train, train_plain
+
+
+@dataclass
+class Row:
+    instance: str
+    draw: int
+    method: str
+    n_rows: int
+    n_features: int
+    cost: float
+    bound: float
+    proved: bool
+    feasible: bool
+    seconds: float
+    time_to_proof: float
+    primal_integral: float = float("nan")
+
+
+def main() -> None:
+    args = parse()
+    folder = Path(args.data)
+    names = args.sets or [name for name in manifest() if (folder / f"{name}.tsv.gz").exists()]
+    rows: list[Row] = []
+    certificates: list[Certificate] = []
+    warm_up(folder, names[0])
+    for name in names:
+        data = load_instance(name, folder)
+        for seed in args.draws:
+            problem = biased_draw(data, seed).problem()
+            done = []
+            for method in args.methods:
+                certificate = run(method, problem, args.limit)
+                if certificate is not None:
+                    done.append((method, certificate))
+            best = min(certificate.objective for _, certificate in done)
+            for method, certificate in done:
+                proof = certificate.seconds if certificate.proved else float("inf")
+                row = Row(
+                    name, seed, method, len(data.X), data.X.shape[1], certificate.objective, certificate.lower_bound,
+                    certificate.proved, certificate.feasible, certificate.seconds, proof,
+                    primal_integral(certificate, best, args.limit),
+                )  # fmt: skip
+                rows.append(row)
+                certificates.append(certificate)
+                print(
+                    f"{name:28s} draw {seed}  {method:7s} cost {row.cost:10.4g}  bound {row.bound:6.3g}  "
+                    f"{'proved' if row.proved else '      '}  {row.seconds:7.2f} s  P.I. {row.primal_integral:7.3f}",
+                    flush=True,
+                )
+    args.out.mkdir(parents=True, exist_ok=True)
+    write_csv(rows, args.out / "draws.csv")
+    summarise(rows, args.methods, args.limit)
+    draw_ecdf(rows, args.methods, args.limit, args.out / "ecdf.png")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, help="folder with <instance>.tsv.gz files of PMLB")
+    parser.add_argument("--sets", nargs="*", default=[], help="instances (default: all in the folder)")
+    parser.add_argument("--draws", nargs="*", type=int, default=[0, 1])
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds per fit")
+    parser.add_argument("--methods", nargs="*", default=["engine", "highs", "gurobi"])
+    parser.add_argument("--out", type=Path, default=Path("bench/out"))
+    return parser.parse_args()
+
+
+def warm_up(folder: Path, name: str) -> None:
+    """Compile the kernels outside the measurements, and say how long that took."""
+    began = time.monotonic()
+    run("engine", biased_draw(load_instance(name, folder), 0).problem(), 1.0)
+    print(f"first fit, compilation or its cache included: {time.monotonic() - began:.1f} s")
+
+
+def run(method: str, problem: object, limit: float) -> Certificate | None:
+    gc.collect()
+    settings = Settings(None, "highs" if method == "engine" else method, limit, 1, 0, 0)
+    fit = train if method == "engine" else train_plain
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", S2OCTWarning)
+            return fit(problem, settings).certificate
+    except SolverLicenceError:
+        return None
+
+
+def primal_integral(certificate: Certificate, best: float, limit: float) -> float:
+    """Integral over time of the relative distance from the best cost any method found; 1 while there is no tree."""
+    total, since, gap = 0.0, 0.0, 1.0
+    for moment in certificate.history:
+        total += gap * (min(moment.seconds, limit) - since)
+        since = min(moment.seconds, limit)
+        worst = max(moment.objective, best)
+        gap = 0.0 if worst <= best + 1e-9 else min((worst - best) / worst, 1.0)
+    return total + gap * (limit - since)
+
+
+def write_csv(rows: list[Row], path: Path) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, list(asdict(rows[0])))
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+
+
+def summarise(rows: list[Row], methods: list[str], limit: float) -> None:
+    by_key = {(row.instance, row.draw, row.method): row for row in rows}
+    print(f"\nlimit {limit:g} s")
+    for method in methods:
+        mine = [row for row in rows if row.method == method]
+        if not mine:
+            continue
+        times = [row.time_to_proof for row in mine if row.proved]
+        print(
+            f"{method:7s} {len(mine):4d} draws  proved {np.mean([row.proved for row in mine]):6.1%}  "
+            f"infeasible {sum(not row.feasible for row in mine)}  "
+            f"median time to proof {np.median(times) if times else float('nan'):8.3f} s  "
+            f"mean primal integral {np.mean([row.primal_integral for row in mine]):.3f}"
+        )
+    for other in [method for method in methods if method != "engine"]:
+        pairs = [
+            (by_key[row.instance, row.draw, "engine"], row)
+            for row in rows
+            if row.method == other and (row.instance, row.draw, "engine") in by_key
+        ]
+        if not pairs:
+            continue
+        both = [(a, b) for a, b in pairs if a.proved and b.proved]
+        ratios = [b.time_to_proof / a.time_to_proof for a, b in both]
+        # Where only the engine proves, the limit is a lower estimate of the other's time.
+        at_least = [min(b.time_to_proof, limit) / a.time_to_proof for a, b in pairs if a.proved]
+        print(
+            f"engine against {other}: {len(pairs)} draws; cheaper {sum(a.cost < b.cost - 1e-6 for a, b in pairs)}, "
+            f"equal {sum(abs(a.cost - b.cost) <= 1e-6 for a, b in pairs)}, "
+            f"dearer {sum(a.cost > b.cost + 1e-6 for a, b in pairs)}; "
+            f"proved by {other} only {sum(b.proved and not a.proved for a, b in pairs)}, by the engine only "
+            f"{sum(a.proved and not b.proved for a, b in pairs)}; time ratio {other} / engine where both prove: median "
+            f"{np.median(ratios) if ratios else float('nan'):.1f} ({len(ratios)} draws); where the engine proves, at "
+            f"least: median {np.median(at_least) if at_least else float('nan'):.1f}"
+        )
+
+
+def draw_ecdf(rows: list[Row], methods: list[str], limit: float, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for method in methods:
+        times = np.sort([row.time_to_proof for row in rows if row.method == method])
+        if len(times):
+            share = np.arange(1, len(times) + 1) / len(times)
+            solved = times <= limit * 1.05 + 1
+            x = np.concatenate([[1e-3], times[solved], [limit]])
+            y = np.concatenate([[0.0], share[solved], [share[solved].max(initial=0.0)]])
+            axes.step(x, y, where="post", label=f"{method} ({len(times)} draws)")
+    axes.set(xscale="log", xlim=(1e-3, limit), ylim=(0, 1), xlabel="seconds", ylabel="share proved optimal")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="upper left")
+    figure.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Sampling designs of Sec. 4.1 and Appendix B: which rows are labeled."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray, ObjectArray
+from s2oct.problem import Problem
+from s2oct.study.instances import StudyData
+
+LABELED_SHARE = 0.1
+WEIGHT_A, WEIGHT_B = 0.85, 0.15
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """An instance with some of its rows labeled; the total of class A among the others is known."""
+
+    data: StudyData
+    is_labeled: BoolArray
+
+    @property
+    def y(self) -> ObjectArray:
+        """Labels "A" and "B", None for unlabeled rows."""
+        labels = np.where(self.data.is_a, "A", "B").astype(object)
+        labels[~self.is_labeled] = None
+        return labels
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Unlabeled rows of each class."""
+        unlabeled_a = int(self.data.is_a[~self.is_labeled].sum())
+        return {"A": unlabeled_a, "B": int((~self.is_labeled).sum()) - unlabeled_a}
+
+    def problem(self, C: float = 1.0) -> Problem:
+        """The problem a method is given."""
+        return Problem.from_arrays(self.data.X, self.y, totals=self.totals, C=C)
+
+
+def biased_draw(data: StudyData, seed: int, share: float = LABELED_SHARE) -> Draw:
+    """Labeled rows drawn without replacement, with weight .85 for rows of class A and .15 for the others."""
+    return _draw(data, seed, share, np.where(data.is_a, WEIGHT_A, WEIGHT_B))
+
+
+def simple_draw(data: StudyData, seed: int, share: float = LABELED_SHARE) -> Draw:
+    """A simple random sample of labeled rows."""
+    return _draw(data, seed, share, np.ones(len(data.X)))
+
+
+def _draw(data: StudyData, seed: int, share: float, weights: FloatArray) -> Draw:
+    # Seeded by instance and sample, so that a draw does not depend on what was drawn before.
+    rng = np.random.default_rng([seed, zlib.crc32(data.name.encode())])
+    n_rows = len(data.X)
+    n_labeled = max(1, round(share * n_rows))
+    chosen = rng.choice(n_rows, n_labeled, replace=False, p=weights / weights.sum())
+    is_labeled = np.zeros(n_rows, dtype=bool)
+    is_labeled[chosen] = True
+    return Draw(data, is_labeled)

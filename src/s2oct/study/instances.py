@@ -1,0 +1,77 @@
+"""The 97 instances of the paper's Table 1: what is known of them, and their rows from a local folder."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray
+from s2oct.errors import InvalidProblem
+
+LABEL_COLUMN = "target"
+
+
+@dataclass(frozen=True)
+class InstanceFacts:
+    """A line of the manifest.
+
+    Attributes
+    ----------
+    name : str
+        As in Table 1.
+    pmlb_name : str
+        As in the Penn Machine Learning Benchmarks today.
+    n_rows, n_features : int
+        After exact duplicates are dropped, as in Table 1.
+    class_a : float
+        The value of the label column that is class A.
+    """
+
+    name: str
+    pmlb_name: str
+    n_rows: int
+    n_features: int
+    class_a: float
+
+
+@dataclass(frozen=True, eq=False)
+class StudyData:
+    """Rows and true classes of an instance."""
+
+    name: str
+    X: FloatArray
+    is_a: BoolArray
+
+
+@cache
+def manifest() -> dict[str, InstanceFacts]:
+    """Facts of every instance by name, in the paper's order."""
+    text = files("s2oct.study").joinpath("manifest.csv").read_text(encoding="utf-8")
+    return {
+        row["instance"]: InstanceFacts(
+            row["instance"], row["pmlb_name"], int(row["N"]), int(row["p"]), float(row["class_a_target"])
+        )
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+def load_instance(name: str, folder: str | Path) -> StudyData:
+    """Complete cases of an instance without duplicates; class A by the manifest, all other labels class B."""
+    if name not in manifest():
+        raise InvalidProblem(f"Expected an instance of the paper's Table 1, got {name!r}.")
+    path = Path(folder) / f"{name}.tsv.gz"
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+        reader = csv.reader(lines, delimiter="\t")
+        header = next(reader)
+        table = np.array([[float(cell) if cell.strip() else np.nan for cell in row] for row in reader])
+    table = table[~np.isnan(table).any(axis=1)]
+    _, first = np.unique(table, axis=0, return_index=True)
+    table = table[np.sort(first)]
+    label = header.index(LABEL_COLUMN)
+    return StudyData(name, np.delete(table, label, axis=1), table[:, label] == manifest()[name].class_a)
