@@ -76,7 +76,7 @@ def test_a_perturbed_block_violates_exactly_its_own_equations(encoded, block):
         ("xi", (), -1.0, {"sumbin"}),  # the total is missed by 1
         ("xi", (), 1.0, set()),  # to claim more error than there is only costs
     ],
-    ids=str,
+    ids=["small error", "error not chosen", "wrong side", "not counted", "counted elsewhere", "less xi", "more xi"],
 )
 def test_a_single_false_entry_violates_what_it_contradicts(encoded, block, index, step, violated):
     milp, x = encoded
