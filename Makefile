@@ -22,8 +22,8 @@ lint: $(DEVELOPMENT)
 	$(BIN)/lint-imports
 
 bench:
-	@echo "Each measurement is a script that prints a table; run one with: $(BIN)/python bench/NAME.py"
-	@found=$$(ls bench/*.py 2>/dev/null); if [ -n "$$found" ]; then printf '  %s\n' $$found; else echo "  (there is none yet)"; fi
+	@echo "Measurements, no tests: each prints a table. Run one with $(BIN)/python FILE; --help tells its options."
+	@for file in bench/*.py; do [ -e "$$file" ] || continue; printf '  %-20s %s\n' "$$file" "$$(head -n 1 "$$file" | tr -d '"')"; done
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
