@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -27,13 +28,34 @@ class Bounds:
     s * max_k |x_i - x_k|_1 of each of them, one that separates nothing can be moved that near.
     """
 
+    problem: Problem
     depth: int
     eta: float
     s: float
-    M: float
-    B: float
-    M_unlabeled: FloatArray
-    B_labeled: FloatArray
+
+    @property
+    def M(self) -> float:
+        """Eta s sqrt(p) + 1, but 2 at least: below, no hyperplane could keep distance 1 under (BIGM1) and (BIGM2)."""
+        return float(max(self.eta * self.s * np.sqrt(self.problem.n_features) + 1.0, 2.0))
+
+    @property
+    def B(self) -> float:
+        """B(s) = D M, the most a leaf error can be."""
+        return self.depth * self.M
+
+    @cached_property
+    def _M_rows(self) -> FloatArray:
+        return np.minimum(self.s * farthest_l1(self.problem.X) + 2.0, self.M)
+
+    @property
+    def M_unlabeled(self) -> FloatArray:
+        """M_i of the unlabeled rows."""
+        return self._M_rows[self.problem.n_labeled :]
+
+    @property
+    def B_labeled(self) -> FloatArray:
+        """B_i of the labeled rows."""
+        return self.depth * self._M_rows[: self.problem.n_labeled]
 
 
 def paper_depth(n_rows: int) -> int:
@@ -49,17 +71,11 @@ def paper_weight_bound(n_rows: int, n_features: int, eta: float) -> float:
 
 def compute_bounds(problem: Problem, depth: int, weight_bound: float | None = None) -> Bounds:
     """All constants of P2 for a problem in model units; ``weight_bound`` overrides the rule for s."""
-    X, p = problem.X, problem.n_features
-    eta = diameter(X)
-    s = paper_weight_bound(problem.n_rows, p, eta) if weight_bound is None else float(weight_bound)
+    eta = diameter(problem.X)
+    s = paper_weight_bound(problem.n_rows, problem.n_features, eta) if weight_bound is None else float(weight_bound)
     if not 0 < s < np.inf:
         raise InvalidProblem(f"Expected a weight bound s between 0 and infinity, got {s!r}.")
-    reach = eta * s * np.sqrt(p)
-    # Below 2 no hyperplane could keep distance 1 on both sides of (BIGM1) and (BIGM2).
-    M = max(reach + 1.0, 2.0)
-    M_rows = np.minimum(s * farthest_l1(X) + 2.0, M)
-    B = depth * M
-    return Bounds(depth, eta, s, M, B, M_rows[problem.n_labeled :], depth * M_rows[: problem.n_labeled])
+    return Bounds(problem, depth, eta, s)
 
 
 def diameter(X: FloatArray) -> float:

@@ -16,7 +16,7 @@ from s2oct.milp.size import octh_size, p2_size
 from s2oct.problem import Problem
 from s2oct.race import Bound, Race
 from s2oct.scaling import Scaling
-from s2oct.search import Instance, search, search_octh
+from s2oct.search import Instance, polish, search, search_octh
 from s2oct.solvers import load_solver
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
@@ -71,6 +71,7 @@ def train(problem: Problem, settings: Settings, *, weight_bound: float | None = 
             instance,
             race,
             lambda tree: race.offer(mend(merged, tree, bounds)),
+            lambda tree, until: polish(merged, tree, bounds, until),
             seed=settings.seed,
             n_jobs=settings.n_jobs,
             first_round=first_round,

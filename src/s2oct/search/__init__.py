@@ -2,6 +2,7 @@
 
 from s2oct.search.instance import Instance
 from s2oct.search.octh import search_octh
+from s2oct.search.polish import polish
 from s2oct.search.portfolio import search
 
-__all__ = ["Instance", "search", "search_octh"]
+__all__ = ["Instance", "polish", "search", "search_octh"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from joblib import Parallel, delayed
 
+from s2oct.arrays import FloatArray
 from s2oct.race import Race
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
 from s2oct.search.instance import Instance
@@ -16,7 +17,13 @@ from s2oct.search.kernels import FAR
 from s2oct.search.starts import axis_start, constant_start
 from s2oct.tree import ObliqueTree
 
-SHORTEST, LONGEST = 100, 20_000
+Start = Callable[[Instance, np.random.Generator], tuple[FloatArray, FloatArray]]
+"""Draws hyperplanes to start from."""
+
+LABELED_TRIES = 4
+"""How often the labeled rows are fitted anew while they do not come out right."""
+
+SHORTEST, LONGEST = 150, 20_000
 """Visits of the first round of a small problem, and of the longest rounds."""
 
 WORK = 2e7
@@ -28,7 +35,8 @@ _CLOSE = 1e-9
 def search(
     instance: Instance,
     race: Race,
-    hand_in: Callable[[ObliqueTree], object],
+    hand_in: Callable[[ObliqueTree], bool],
+    improve: Callable[[ObliqueTree, float], ObliqueTree],
     *,
     seed: int,
     n_jobs: int = 1,
@@ -41,7 +49,9 @@ def search(
     Parameters
     ----------
     hand_in : callable
-        Receives every tree found; it mends and checks them before they enter the race.
+        Receives every tree found; it mends and checks them before they enter the race, and says whether one leads.
+    improve : callable
+        Refits a leading tree that is not yet proved optimal, until a deadline.
     n_jobs : int
         Rounds to run at a time through joblib, on whatever backend is configured.
     """
@@ -58,7 +68,8 @@ def search(
             batches = run_all(delayed(run_round)(instance, seed, number + k, left, race.best) for k in range(n_jobs))
         for trees in batches:
             for tree in trees:
-                hand_in(tree)
+                while hand_in(tree) and not race.is_over:
+                    tree = improve(tree, until)
         number += len(batches)
     return number
 
@@ -94,22 +105,20 @@ class _Round:
 
     def from_grid(self, n_visits: int) -> None:
         """Grid steps only, so that margins take care of themselves: the labeled rows first, then all."""
-        state = State.at(*constant_start(self.instance, self.rng))
-        schedule = Schedule(n_visits, on_grid=True)
-        state = self.fit_labeled(state, schedule)
+        schedule = Schedule(n_visits, hot=self.hot(), on_grid=True)
+        state = self.fit_labeled(constant_start, schedule)
         if not self.anneal(state, schedule):
             self.anneal(state, self.true_cost(n_visits, on_grid=True))
 
     def from_axis_splits(self, n_visits: int) -> None:
         """Everything at once, from random splits of single features."""
         state = State.at(*axis_start(self.instance, self.rng))
-        if not self.anneal(state, Schedule(n_visits)):
+        if not self.anneal(state, Schedule(n_visits, hot=self.hot())):
             self.settle(state, n_visits)
 
     def by_continuation(self, n_visits: int) -> None:
         """The labeled rows first, then the totals without margins, then margins with a growing price."""
-        state = State.at(*axis_start(self.instance, self.rng))
-        state = self.fit_labeled(state, Schedule(n_visits))
+        state = self.fit_labeled(axis_start, Schedule(n_visits))
         self.anneal(state, Schedule(n_visits // 2 + 1, cold=0.2, xi_weight=0.3, margin_weights=(0.0, 0.0)))
         state.lengthen(self.instance.s)
         if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, xi_weight=0.2, margin_weights=(0.1, 4.0))):
@@ -133,10 +142,15 @@ class _Round:
             on_grid=on_grid,
         )
 
-    def fit_labeled(self, state: State, schedule: Schedule) -> State:
-        """Anneal on the labeled rows alone and go on from the best."""
-        anneal(self.instance.labeled_only(), state, schedule, self.seed(), self.deadline)
-        return State.at(state.best_omega, state.best_gamma)
+    def fit_labeled(self, start: Start, schedule: Schedule) -> State:
+        """Anneal on the labeled rows alone, a few times if need be: they are few, and all rows cost more."""
+        labeled = self.instance.labeled_only()
+        tries: list[State] = []
+        while len(tries) < LABELED_TRIES and (not tries or tries[-1].best_cost > self.instance.floor + _CLOSE):
+            tries.append(State.at(*start(self.instance, self.rng)))
+            anneal(labeled, tries[-1], schedule, self.seed(), self.deadline)
+        best = min(tries, key=lambda state: state.best_cost)
+        return State.at(best.best_omega, best.best_gamma)
 
     def anneal(self, state: State, schedule: Schedule) -> bool:
         """Anneal, keep the best tree, and say whether it reached the floor."""
@@ -146,14 +160,29 @@ class _Round:
             self.found.append(tree)
         return state.best_cost <= self.instance.floor + _CLOSE
 
+    def hot(self) -> float:
+        """A temperature to start at: hot forgets the start, warm keeps what is good about it."""
+        return float(self.rng.choice([1.0, 0.4]))
+
     def seed(self) -> int:
         return int(self.rng.integers(2**31))
 
 
 def round_length(instance: Instance, number: int) -> int:
-    """Visits of a round: doubled every third time, and longer for many rows, where short ones settle nothing."""
+    """Visits of a round: short ones often and long ones now and then, all growing slowly.
+
+    Longer for many rows, where short rounds settle nothing.
+    """
     shortest = min(max(SHORTEST, instance.n_rows // 5), int(WORK / instance.n_rows) + 1)
-    return int(min(shortest * 2 ** (number / 3), LONGEST))
+    return int(min(shortest * luby(number + 1) * 2 ** (number / 8), LONGEST))
+
+
+def luby(k: int) -> int:
+    """The k-th of 1, 1, 2, 1, 1, 2, 4, 1, 1, 2, ...: restarts that are never far from the best fixed length."""
+    size = 1
+    while size < k + 1:
+        size *= 2
+    return size // 2 if size == k + 1 else luby(k - size // 2 + 1)
 
 
 def _on_grid(instance: Instance, number: int) -> bool:
