@@ -1,0 +1,56 @@
+"""The search for OCT-H."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s2oct import OCTHClassifier
+from s2oct.certificate import certify_octh
+from s2oct.milp.octh import OcthSettings, build_octh, encode_octh
+from s2oct.problem import Problem
+from s2oct.race import Bound
+from s2oct.search.octh import standard_form
+from s2oct.topology import Topology
+
+
+def unit_problem(seed: int, n: int = 30, p: int = 3) -> Problem:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, p))
+    return Problem.from_arrays(X, ["A", "B", *rng.choice(["A", "B"], n - 2).tolist()])
+
+
+@given(seed=st.integers(0, 10**5), depth=st.integers(1, 3))
+def test_the_standard_form_of_any_tree_satisfies_every_row_of_the_model_but_the_gap(seed, depth):
+    """Splits, hierarchy, classes and counts are OCT-H's; only rows within the gap may be left over."""
+    problem, topology = unit_problem(seed), Topology(depth)
+    rng = np.random.default_rng(seed)
+    omega = rng.normal(size=(topology.n_branches, 3)) * (rng.random((topology.n_branches, 1)) < 0.7)
+    settings = OcthSettings(min_leaf=1)
+    tree = standard_form(problem, topology, settings, omega, rng.normal(size=topology.n_branches) * 0.3)
+    milp = build_octh(problem, topology, settings)
+    x = encode_octh(milp, problem, tree, settings)
+    assert set(milp.violations(x)) <= {"left", "right"}
+    certificate = certify_octh(problem, tree, settings, Bound(0.0, "test"), seconds=0.0)
+    assert certificate.objective == pytest.approx(milp.c @ x)
+    assert certificate.feasible == (not milp.violations(x))
+
+
+def test_separable_classes_are_proved_without_a_solver():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(90, 4)) * [1, 10, 100, 1000]
+    y = np.where((X[:, 0] > 0) ^ (X[:, 1] > 0), "no", "yes")
+    clf = OCTHClassifier(depth=2, solver=None, time_limit=20, random_state=0).fit(X, y)
+    assert clf.certificate_.proved
+    assert (clf.predict(X) == y).all()
+
+
+def test_three_classes_are_separated_too():
+    rng = np.random.default_rng(2)
+    X = np.vstack([rng.normal(size=(20, 2)) + centre for centre in ([0, 0], [8, 0], [0, 8])])
+    y = np.repeat(["a", "b", "c"], 20)
+    clf = OCTHClassifier(depth=2, solver=None, time_limit=20, random_state=0).fit(X, y)
+    assert clf.certificate_.proved
+    assert clf.score(X, y) == 1.0

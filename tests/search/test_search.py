@@ -1,0 +1,189 @@
+"""The search as a whole: what it finds, that it repeats itself, and that it stops."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s2oct import S2OCTClassifier
+from s2oct.bounds import compute_bounds
+from s2oct.errors import S2OCTWarning
+from s2oct.feasibility import feasible_cost, mend
+from s2oct.problem import Problem
+from s2oct.race import Bound, Race
+from s2oct.search import Instance, polish, search
+from s2oct.search.grid import grid_quanta
+from s2oct.search.portfolio import luby, run_round
+from s2oct.topology import Topology
+from s2oct.tree import ObliqueTree
+
+
+def planted(seed: int, n_rows: int, p: int, depth: int, labeled: int, *, integer: bool = True) -> Problem:
+    """Rows labeled by a random oblique tree, so that a cheap tree exists."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 9, (n_rows, p)).astype(float) if integer else rng.normal(size=(n_rows, p)) * 3
+    topology = Topology(depth)
+    omega = rng.integers(-3, 4, (topology.n_branches, p)).astype(float)
+    truth = ObliqueTree.of(topology, omega, np.median(X @ omega.T, axis=0) + 0.5).predict(X)
+    y = np.array(["A", "B"], dtype=object)[truth]
+    y[labeled:] = None
+    return Problem.from_arrays(X, y, totals={"A": int((truth[labeled:] == 0).sum()), "B": int(truth[labeled:].sum())})
+
+
+def raced(problem: Problem, depth: int, *, seed: int = 0, n_jobs: int = 1, rounds: int = 6, seconds: float = 60.0):
+    """Search for a number of rounds; returns the race."""
+    merged = problem.merged()
+    bounds = compute_bounds(merged, depth)
+    race = Race(seconds)
+    race.open(lambda tree: feasible_cost(merged, tree, bounds), Bound(0.0, "test"))
+    topology = Topology(depth)
+    for right in (False, True):
+        race.offer(ObliqueTree.constant(topology, merged.n_features, right=right))
+    search(
+        Instance.of(merged, topology, bounds, 0.0),
+        race,
+        lambda tree: race.offer(mend(merged, tree, bounds)),
+        lambda tree, until: polish(merged, tree, bounds, until),
+        seed=seed,
+        n_jobs=n_jobs,
+        max_rounds=rounds,
+    )
+    return race
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_planted_tree_is_found_at_no_cost(depth):
+    assert raced(planted(depth, 150, 3, depth, 15), depth, rounds=40).best_cost <= 1e-6
+
+
+@pytest.mark.parametrize("depth", [4, 5])
+def test_deep_trees_are_searched_as_well(depth):
+    race = raced(planted(depth, 120, 3, 2, 12), depth, rounds=4)
+    assert race.best_cost <= 1e-6
+
+
+def test_a_search_repeats_itself_for_a_seed_and_a_number_of_rounds():
+    """Reproducible by work, not by time: the same rounds give the same tree."""
+    problem = planted(5, 300, 4, 3, 60, integer=False)
+    first, second, other = (raced(problem, 2, seed=seed, rounds=3) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.winner.omega, second.winner.omega)
+    assert first.best_cost == second.best_cost
+    assert first.best_cost != other.best_cost
+
+
+def test_parallel_rounds_find_what_the_same_rounds_find_one_by_one():
+    """Rounds 0 and 1 are pure functions of the instance and the seed, wherever they run."""
+    problem = planted(5, 200, 4, 3, 40, integer=False)
+    assert raced(problem, 2, n_jobs=2, rounds=2).best_cost == raced(problem, 2, rounds=2).best_cost
+
+
+def test_a_round_returns_by_its_deadline():
+    problem = planted(1, 4000, 8, 3, 400, integer=False).merged()
+    instance = Instance.of(problem, Topology(3), compute_bounds(problem, 3), 0.0)
+    run_round(instance, 0, 0, 0.01)
+    began = time.monotonic()
+    run_round(instance, 0, 30, 0.5)
+    assert time.monotonic() - began < 1.2
+
+
+def test_a_fit_keeps_its_deadline_while_the_machine_is_busy():
+    """Two threads spin beside the fit; the limit still holds within 1 s + 5 %."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 6)), [*rng.choice(["A", "B"], 200).tolist(), *[None] * 1300]
+    idle = threading.Event()
+
+    def spin() -> None:
+        while not idle.is_set():
+            np.linalg.norm(rng.normal(size=(200, 200)))
+
+    spinners = [threading.Thread(target=spin) for _ in range(2)]
+    for spinner in spinners:
+        spinner.start()
+    try:
+        S2OCTClassifier(time_limit=0.2, random_state=0).fit(X, y, totals={"A": 400})
+        began = time.monotonic()
+        S2OCTClassifier(time_limit=2.0, random_state=0).fit(X, y, totals={"A": 400})
+        assert time.monotonic() - began < 2.0 * 1.05 + 1.0
+    finally:
+        idle.set()
+        for spinner in spinners:
+            spinner.join()
+
+
+def test_ctrl_c_during_the_search_returns_the_best_tree(ctrl_c):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 4)), [*rng.choice(["A", "B"], 60).tolist(), *[None] * 540]
+    S2OCTClassifier(time_limit=0.2, solver=None, random_state=0).fit(X, y, totals={"A": 200})
+    timer = threading.Timer(0.7, ctrl_c)
+    timer.start()
+    began = time.monotonic()
+    with pytest.warns(S2OCTWarning, match="interrupted"):
+        clf = S2OCTClassifier(time_limit=30.0, solver=None, random_state=0).fit(X, y, totals={"A": 200})
+    assert time.monotonic() - began < 5
+    assert clf.certificate_.feasible
+
+
+@pytest.mark.parametrize("total", [0, 40])
+def test_extreme_totals_are_met(total):
+    """lambda = 0 and lambda = m: all unlabeled rows in one class, the labeled ones still apart."""
+    rng = np.random.default_rng(3)
+    X = np.vstack([rng.integers(0, 4, (5, 3)), rng.integers(6, 10, (5, 3)), rng.integers(0, 10, (40, 3))]).astype(float)
+    y = ["A"] * 5 + ["B"] * 5 + [None] * 40
+    clf = S2OCTClassifier(solver=None, time_limit=10, random_state=0).fit(X, y, totals={"A": total})
+    assert clf.certificate_.xi == 0
+
+
+def test_labels_of_one_class_leave_only_the_total_to_meet():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(80, 3))
+    y = ["A"] * 8 + [None] * 72
+    clf = S2OCTClassifier(solver=None, time_limit=10, random_state=0).fit(X, y, totals={"A": 30, "B": 42})
+    assert clf.certificate_.proved
+    assert (clf.transduction_[8:] == "A").sum() == 30
+
+
+def test_more_features_than_rows_and_useless_columns_do_no_harm():
+    """p > n, a constant column and a duplicated one."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 90))
+    X[:, 1], X[:, 2] = 7.0, X[:, 0]
+    y = ["A", "B"] * 6 + [None] * 48
+    clf = S2OCTClassifier(solver=None, time_limit=10, random_state=0).fit(X, y, totals={"A": 20})
+    assert clf.certificate_.proved
+
+
+@given(steps=st.lists(st.integers(1, 40), min_size=1, max_size=8), spacing=st.sampled_from([1.0, 0.5, 0.1, 200 / 87]))
+def test_the_quantum_of_a_grid_divides_every_distance(steps, spacing):
+    """2 / g, where all values are whole multiples of g apart."""
+    values = np.concatenate([[0.0], np.cumsum(steps)]) * spacing - 3.7
+    (quantum,) = grid_quanta(values[:, None], s=1000.0)
+    assert quantum == pytest.approx(2 / (np.gcd.reduce(steps) * spacing), rel=1e-6)
+
+
+def test_features_without_a_usable_grid_have_no_quantum():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=50), np.full(50, 3.0), rng.integers(0, 9, 50) * 0.001])
+    assert (grid_quanta(X, s=10.0) == 0).all()
+
+
+def test_restarts_follow_the_luby_sequence():
+    assert [luby(k) for k in range(1, 16)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
+
+
+@given(seed=st.integers(0, 1000))
+def test_polishing_never_makes_a_feasible_tree_dearer(seed):
+    """The node LPs keep every row's side and minimise what the labeled rows pay on their way."""
+    problem = planted(seed, 60, 3, 2, 20, integer=False).merged()
+    bounds = compute_bounds(problem, 2)
+    instance = Instance.of(problem, Topology(2), bounds, -1.0)
+    for tree in run_round(instance, seed, 1, 5.0):
+        before = feasible_cost(problem, mend(problem, tree, bounds), bounds)
+        after = feasible_cost(problem, polish(problem, mend(problem, tree, bounds), bounds, float("inf")), bounds)
+        assert before is not None
+        assert after is not None
+        assert after <= before + 1e-6

@@ -1,0 +1,54 @@
+"""The manifest, the loader and the sampling designs."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from s2oct.errors import InvalidProblem
+from s2oct.study import StudyData, biased_draw, load_instance, manifest, simple_draw
+
+
+def test_the_manifest_lists_the_papers_97_instances():
+    facts = manifest()
+    assert len(facts) == 97
+    assert next(iter(facts)) == "prnn_synth"
+    assert (facts["adult"].n_rows, facts["adult"].n_features) == (48790, 14)
+    assert facts["postoperative_patient_data"].class_a == 0.0
+
+
+def test_loading_drops_duplicates_and_incomplete_rows_and_merges_classes(tmp_path):
+    """The label column may stand anywhere."""
+    with gzip.open(tmp_path / "iris.tsv.gz", "wt") as out:
+        out.write("a\ttarget\tb\n1\t1\t2\n1\t1\t2\n3\t0\t4\n5\t2\t6\n7\t\t8\n")
+    data = load_instance("iris", tmp_path)
+    np.testing.assert_array_equal(data.X, [[1, 2], [3, 4], [5, 6]])
+    np.testing.assert_array_equal(data.is_a, [True, False, False])
+
+
+def test_an_unknown_instance_is_named(tmp_path):
+    with pytest.raises(InvalidProblem, match="Table 1, got 'irises'"):
+        load_instance("irises", tmp_path)
+
+
+def test_draws_label_a_tenth_of_the_rows_and_the_biased_one_prefers_class_a():
+    data = StudyData("iris", np.arange(1000.0)[:, None], np.arange(1000) < 500)
+    shares = {
+        design: np.mean([draw(data, seed).data.is_a[draw(data, seed).is_labeled].mean() for seed in range(20)])
+        for design, draw in (("biased", biased_draw), ("simple", simple_draw))
+    }
+    assert biased_draw(data, 0).is_labeled.sum() == 100
+    assert 0.75 < shares["biased"] < 0.9
+    assert 0.45 < shares["simple"] < 0.55
+
+
+def test_a_draw_is_the_same_whenever_it_is_drawn_and_its_totals_are_true():
+    data = StudyData("iris", np.arange(50.0)[:, None], np.arange(50) % 3 == 0)
+    first, again, other = biased_draw(data, 3), biased_draw(data, 3), biased_draw(data, 4)
+    np.testing.assert_array_equal(first.is_labeled, again.is_labeled)
+    assert (first.is_labeled != other.is_labeled).any()
+    unlabeled = ~first.is_labeled
+    assert first.totals == {"A": data.is_a[unlabeled].sum(), "B": (~data.is_a[unlabeled]).sum()}
+    assert first.problem().totals.tolist() == list(first.totals.values())
