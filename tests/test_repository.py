@@ -108,6 +108,12 @@ def test_every_room_has_its_line_in_the_architecture():
     assert rooms - {"__init__"} <= set(described)
 
 
+def test_every_module_of_the_search_has_its_line_in_the_architecture():
+    described = re.findall(r"^\| `(src/s2oct/search/\w+\.py)` \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
+    modules = {name_of(path) for path in (ROOT / "src/s2oct/search").glob("*.py") if path.stem != "__init__"}
+    assert set(described) == modules
+
+
 def test_rooms_stand_in_the_architecture_in_the_order_of_their_layers():
     described = re.findall(r"^\| `(\w+)` \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
