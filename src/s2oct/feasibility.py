@@ -46,7 +46,7 @@ def mend(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> ObliqueTree:
     values = replace(tree, omega=omega).values(problem.X)
     unlabeled = np.abs(values[problem.n_labeled :])
     for b in range(tree.topology.n_branches):
-        if (values[:, b] >= 1).all() or (values[:, b] <= -1).all():
+        if abs(np.sign(values[:, b]).sum()) == len(values) and np.abs(values[:, b]).min() >= 1 - MARGIN_TOLERANCE:
             omega[b], gamma[b] = 0.0, -np.sign(values[0, b])
             continue
         margin = unlabeled[:, b].min(initial=np.inf)

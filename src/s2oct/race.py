@@ -14,6 +14,10 @@ DECIDED_TOLERANCE = 1e-6
 """A cost within this of the lower bound ends the race."""
 
 
+WORTH_NOTING = 1e-9
+"""A bound must rise by this much to count: solvers report rounding errors as progress."""
+
+
 @dataclass(frozen=True)
 class Bound:
     """A cost that no tree can undercut, and who says so."""
@@ -70,7 +74,7 @@ class Race:
     def raise_bound(self, value: float, source: str) -> None:
         """Report a lower bound. One above the cost of a tree that was checked is false, and ignored."""
         with self._lock:
-            if self.bound.value < value <= self.best_cost + DECIDED_TOLERANCE:
+            if self.bound.value + WORTH_NOTING < value <= self.best_cost + DECIDED_TOLERANCE:
                 self.bound = Bound(min(value, self.best_cost), source)
                 self._note()
 

@@ -38,13 +38,12 @@ class Scaling:
 
     @classmethod
     def unit(cls, X: FloatArray) -> Scaling:
-        """Map the coordinates that leave [0, 1] onto it, as OCT-H requires."""
+        """Map every coordinate onto [0, 1], as OCT-H requires; constant ones become 0."""
         low, high = X.min(axis=0), X.max(axis=0)
-        outside = (low < 0) | (high > 1)
         half_range = 0.5 * high - 0.5 * low
         scale = np.ones_like(half_range)
-        np.divide(0.5, half_range, out=scale, where=outside & (half_range > 0))
-        return cls(np.where(outside, low, 0.0), scale)
+        np.divide(0.5, half_range, out=scale, where=half_range > 0)
+        return cls(low, scale)
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Rows in model units."""

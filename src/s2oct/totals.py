@@ -107,6 +107,6 @@ def _estimate(labels: Labels, labeled: IntArray, m: int) -> IntArray:
             f"No totals were given: the labeled shares are taken for them, {shares} of {m} unlabeled rows. "
             "A biased sample has these wrong; pass totals or population_totals.",
             S2OCTWarning,
-            stacklevel=2,
+            stacklevel=4,
         )
     return counts

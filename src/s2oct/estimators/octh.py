@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class OCTHClassifier(TreeClassifier):
     depth : int or "auto"
         Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 from there.
     min_leaf : int or "auto"
-        Least number of labeled rows in an occupied leaf; "auto" is 5 % of them.
+        Least number of labeled rows in an occupied leaf; "auto" is 5 % of them, rounded up.
     complexity : float
         Price of every coefficient a split uses.
     mu : float
@@ -122,7 +123,7 @@ class OCTHClassifier(TreeClassifier):
             raise InvalidProblem(f"Expected mu below 1, the range of a scaled feature, got {mu}.")
         min_leaf = whole_or_auto("min_leaf", self.min_leaf, 1)
         if min_leaf is None:
-            min_leaf = max(1, int(np.floor(MIN_LEAF_SHARE * n_labeled)))
+            min_leaf = max(1, math.ceil(MIN_LEAF_SHARE * n_labeled))
         if min_leaf > n_labeled:
             raise InvalidProblem(f"Expected min_leaf of at most {n_labeled}, the labeled rows, got {min_leaf}.")
         return OcthSettings(min_leaf=min_leaf, complexity=float(self.complexity), mu=mu)

@@ -93,7 +93,8 @@ class _Job:
         termination = Termination.INTERRUPTED if self.interrupted else Termination.TIME_LIMIT
         if self.abandoned or outcome is None:
             return SolveResult(termination, self.incumbent_x, float("inf"), self.best_bound, 0, seconds)
-        if self.interrupted:
+        # A solver that was stopped at the deadline calls that an interrupt as well; here they differ.
+        if self.interrupted or (self.stop.is_set() and outcome.termination is Termination.INTERRUPTED):
             return SolveResult(termination, outcome.x, outcome.primal_bound, outcome.dual_bound, outcome.nodes, seconds)
         return outcome  # type: ignore[no-any-return]
 

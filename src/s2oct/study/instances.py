@@ -28,7 +28,7 @@ class InstanceFacts:
     pmlb_name : str
         As in the Penn Machine Learning Benchmarks today.
     n_rows, n_features : int
-        After exact duplicates are dropped, as in Table 1.
+        As in Table 1, which counts rows without exact duplicates (and ionosphere's 350 as 351).
     class_a : float
         The value of the label column that is class A.
     """
