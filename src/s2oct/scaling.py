@@ -47,7 +47,8 @@ class Scaling:
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Rows in model units."""
-        return np.asarray((X - self.shift) * self.scale)
+        # Halves are exact, and their difference cannot overflow.
+        return np.asarray((0.5 * X - 0.5 * self.shift) * (2 * self.scale))
 
     def scale_problem(self, problem: Problem) -> Problem:
         """The same problem with its rows in model units."""
