@@ -19,7 +19,9 @@ def race():
         cost = float(tree.gamma[0])
         return cost if cost >= 0 else None
 
-    return Race(price, Bound(0.0, "the start"), seconds=60.0)
+    opened = Race(seconds=60.0)
+    opened.open(price, Bound(0.0, "the start"))
+    return opened
 
 
 def test_only_cheaper_trees_win(race):

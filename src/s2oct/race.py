@@ -26,6 +26,9 @@ class Bound:
     source: str
 
 
+NOT_NEGATIVE = Bound(0.0, "costs are not negative")
+
+
 @dataclass(frozen=True)
 class Moment:
     """The state of a fit at some second."""
@@ -50,16 +53,18 @@ class Race:
     seconds: float
     verbose: int = 0
     began: float = field(default_factory=time.monotonic)
-    bound: Bound = Bound(0.0, "costs are not negative")
+    bound: Bound = NOT_NEGATIVE
     best: ObliqueTree | None = None
     best_cost: float = float("inf")
     history: list[Moment] = field(default_factory=list)
     _cost: Callable[[ObliqueTree], float | None] = field(default=lambda tree: None, repr=False)
+    _opening: Bound = NOT_NEGATIVE
+    _refuted: set[str] = field(default_factory=set, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def open(self, cost: Callable[[ObliqueTree], float | None], bound: Bound) -> None:
         """Admit trees: ``cost`` evaluates one from scratch, None where it is not feasible; the clock runs already."""
-        self._cost, self.bound = cost, bound
+        self._cost, self.bound, self._opening = cost, bound, bound
 
     def offer(self, tree: ObliqueTree) -> bool:
         """Hand in a tree; it is evaluated here, and kept if it is feasible and cheaper than the best."""
@@ -68,12 +73,18 @@ class Race:
             if cost is None or cost >= self.best_cost:
                 return False
             self.best, self.best_cost = tree, cost
+            if cost < self.bound.value - DECIDED_TOLERANCE:
+                # A checked tree refutes the bound, and with it whoever reported it.
+                self._refuted.add(self.bound.source)
+                self.bound = self._opening
             self._note()
             return True
 
     def raise_bound(self, value: float, source: str) -> None:
         """Report a lower bound. One above the cost of a tree that was checked is false, and ignored."""
         with self._lock:
+            if source in self._refuted:
+                return
             if self.bound.value + WORTH_NOTING < value <= self.best_cost + DECIDED_TOLERANCE:
                 self.bound = Bound(min(value, self.best_cost), source)
                 self._note()

@@ -14,7 +14,7 @@ from s2oct.milp.octh import OcthSettings, attainable_cost, build_octh, decode_oc
 from s2oct.milp.p2 import build_p2
 from s2oct.milp.size import octh_size, p2_size
 from s2oct.problem import Problem
-from s2oct.race import Bound, Race
+from s2oct.race import NOT_NEGATIVE, Bound, Race
 from s2oct.scaling import Scaling
 from s2oct.search import Instance, polish, search, search_octh
 from s2oct.solvers import load_solver
@@ -112,7 +112,7 @@ def train_plain(problem: Problem, settings: Settings) -> Trained:
     scaled = scaling.scale_problem(problem)
     topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
     bounds = compute_bounds(scaled, topology.depth)
-    race.open(lambda tree: feasible_cost(scaled, tree, bounds), Bound(0.0, "costs are not negative"))
+    race.open(lambda tree: feasible_cost(scaled, tree, bounds), NOT_NEGATIVE)
     contender = Contender(
         solver,
         threads=settings.n_jobs,
