@@ -77,7 +77,8 @@ def test_a_row_too_near_a_hyperplane_keeps_a_cheap_tree_from_being_proved(positi
 @pytest.mark.parametrize("position", [0.5, 0.7, 1.0])
 def test_a_false_optimum_never_wins_the_race_at_its_claimed_cost(position):
     problem, topology, bounds, milp, x = false_optimum(position)
-    race = Race(lambda tree: feasible_cost(problem, tree, bounds), Bound(lower_bound(problem), "the start"), 60.0)
+    race = Race(60.0)
+    race.open(lambda tree: feasible_cost(problem, tree, bounds), Bound(lower_bound(problem), "the start"))
     race.offer(ObliqueTree.constant(topology, 1, right=False))
     race.offer(decode_tree(milp, x, topology))
     race.raise_bound(float(milp.c @ x), "the solver")

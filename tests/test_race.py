@@ -81,6 +81,23 @@ def test_a_bound_that_a_cheaper_tree_refutes_is_withdrawn(race):
     assert not race.is_decided
 
 
+def test_who_reported_a_false_bound_is_not_believed_again(race):
+    race.offer(tree_of_cost(10.0))
+    race.raise_bound(5.0, "a solver with tolerances")
+    race.offer(tree_of_cost(3.0))
+    race.raise_bound(3.0, "a solver with tolerances")
+    assert not race.is_decided
+    race.raise_bound(3.0, "an exact solver")
+    assert race.is_decided
+
+
+def test_a_race_that_is_not_open_admits_no_tree():
+    race = Race(seconds=60.0)
+    assert not race.offer(tree_of_cost(1.0))
+    with pytest.raises(RuntimeError, match="no feasible tree"):
+        _ = race.winner
+
+
 def test_the_history_tells_every_improvement_in_order(race):
     race.offer(tree_of_cost(3.0))
     race.raise_bound(1.0, "a solver")
