@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import SolverUnavailable
 from s2oct.problem import Problem
 from s2oct.solvers import SOLVERS, Solver, load_solver
@@ -74,10 +78,27 @@ def backend(request: pytest.FixtureRequest) -> Solver:
 
 @pytest.fixture
 def ctrl_c():
-    """Ctrl-C raises KeyboardInterrupt, as in an interactive session, whatever the test runner does with it."""
+    """``with ctrl_c(seconds):`` presses Ctrl-C after so many seconds, if what is inside has not ended by then."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield lambda: os.kill(os.getpid(), signal.SIGINT)
+
+    @contextmanager
+    def press_after(seconds: float) -> Iterator[None]:
+        timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        yield
+        timer.cancel()
+        timer.join()
+
+    yield press_after
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session")
+def compiled() -> None:
+    """The search's kernels, compiled: a machine that never ran them compiles for seconds at the first fit."""
+    X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", None]
+    S2OCTClassifier(depth=1, solver=None, time_limit=0.5).fit(X, y, totals={"a": 1})
+    OCTHClassifier(depth=1, solver=None, time_limit=0.5).fit(X, y)
 
 
 PACKAGES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}

@@ -13,6 +13,8 @@ from sklearn.exceptions import NotFittedError
 from s2oct import LabeledKFold, ObliqueTree, OCTHClassifier, S2OCTClassifier, Topology
 from s2oct.errors import InvalidProblem, S2OCTError, S2OCTWarning
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
 Y = ["no", "no", "yes", "yes", None, None, None, None]
 FRAME = pd.DataFrame({"age": [1.0, 2, 8, 9, 1, 3, 7, 7], "height": [5.0, 1, 2, 8, 4, 2, 2, 1]})

@@ -13,10 +13,12 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 def classifier(**parameters) -> S2OCTClassifier:
     """Depth 1 solves the survey at no cost, at once."""
-    return S2OCTClassifier(**{"depth": 1, "time_limit": 10.0, "random_state": 0, **parameters})
+    return S2OCTClassifier(**{"depth": 1, "time_limit": 4.0, "random_state": 0, **parameters})
 
 
 @pytest.fixture

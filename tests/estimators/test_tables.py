@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import InvalidProblem
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 NAMES = ["age", "income"]
 
 TABLES = {
@@ -47,7 +49,7 @@ LABELS = {
 
 
 def classifier() -> S2OCTClassifier:
-    return S2OCTClassifier(depth=1, time_limit=10.0, random_state=0)
+    return S2OCTClassifier(depth=1, time_limit=4.0, random_state=0)
 
 
 @pytest.fixture
@@ -91,7 +93,7 @@ def test_octh_reads_every_kind_of_label_and_marker(survey, kind):
     X, y, _ = survey
     classes, marker, container = LABELS[kind]
     value = {"no": classes[0], "yes": classes[1], None: marker}
-    clf = OCTHClassifier(depth=1, time_limit=10.0).fit(X, container([value[label] for label in y]))
+    clf = OCTHClassifier(depth=1, time_limit=4.0).fit(X, container([value[label] for label in y]))
     assert clf.predict(X[:6]).tolist() == [value[label] for label in y[:6]]
 
 

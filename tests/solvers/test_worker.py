@@ -26,7 +26,7 @@ class Deaf:
         self.may_end.wait(20)
         listener.incumbent(np.array([2.0]))
         self.heard.append(listener.should_stop())
-        return SolveResult(Termination.OPTIMAL, np.array([2.0]), 0.0, 0.0, 0, 0.0)
+        return SolveResult(Termination.OPTIMAL, np.array([2.0]), 0.7, 0.7, 0, 0.0)
 
 
 class Obedient:
@@ -76,11 +76,9 @@ def test_what_a_solver_reports_after_it_was_left_behind_is_not_heard(deaf, milp)
 
 
 def test_ctrl_c_leaves_a_deaf_solver_behind_after_the_grace_period(deaf, milp, ctrl_c):
-    timer = threading.Timer(0.3, ctrl_c)
-    timer.start()
     began = time.monotonic()
-    result = solve_in_worker(deaf, milp, limits=Limits(30.0), listener=Recorder())
-    timer.join()
+    with ctrl_c(0.3):
+        result = solve_in_worker(deaf, milp, limits=Limits(30.0), listener=Recorder())
     assert time.monotonic() - began <= 0.3 + GRACE_SECONDS + 0.5
     assert result.termination is Termination.INTERRUPTED
     assert result.x.tolist() == [1.0]
@@ -105,3 +103,18 @@ def test_a_solver_that_the_listener_stopped_was_interrupted(milp):
     assert solve_in_worker(Obedient(), milp, limits=Limits(9.0), listener=listener).termination is (
         Termination.INTERRUPTED
     )
+
+
+def test_a_result_reaches_the_listener_while_the_caller_is_busy(deaf, milp):
+    """Otherwise a search beside the solver would run on although the solver has proved its tree."""
+    deaf.may_end.set()
+    listener, told = Recorder(), []
+
+    def search() -> None:
+        deadline = time.monotonic() + 3.0
+        while time.monotonic() < deadline and 0.7 not in listener.bounds:
+            time.sleep(0.01)
+        told.extend(listener.bounds)
+
+    solve_in_worker(deaf, milp, limits=Limits(9.0), listener=listener, meanwhile=search)
+    assert 0.7 in told
