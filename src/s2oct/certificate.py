@@ -53,7 +53,8 @@ class Claim:
     @property
     def proved(self) -> bool:
         """Whether the tree is feasible and its cost meets the lower bound."""
-        return self.feasible and self.objective <= self.lower_bound + DECIDED_TOLERANCE
+        # A bound above the cost of a feasible tree is false, and proves nothing.
+        return self.feasible and abs(self.objective - self.lower_bound) <= DECIDED_TOLERANCE
 
     @property
     def proved_by(self) -> str | None:
@@ -136,11 +137,15 @@ def certify_octh(
     sizes = np.bincount(leaf, weights=problem.labeled_weights)
     margin = _octh_margin(problem, tree)
     enough = bool((sizes[sizes > 0] >= settings.min_leaf).all())
-    normed = bool(np.abs(tree.omega).sum(axis=1).max() <= 1 + MARGIN_TOLERANCE)
+    splits = np.asarray(tree.omega.any(axis=1))
+    offset = np.abs(tree.gamma[splits] + settings.mu / 2)
+    normed = bool(max(np.abs(tree.omega).sum(axis=1).max(), offset.max(initial=0.0)) <= 1 + MARGIN_TOLERANCE)
+    child = np.arange(2, tree.topology.n_leaves)
+    ordered = not (splits[child - 1] & ~splits[child // 2 - 1]).any()
     return OCTHCertificate(
         objective=n_errors / baseline_errors(problem) + settings.complexity * n_coefficients,
         lower_bound=bound.value,
-        feasible=enough and normed and margin >= settings.mu / 2 - MARGIN_TOLERANCE,
+        feasible=enough and normed and ordered and margin >= settings.mu / 2 - MARGIN_TOLERANCE,
         bound_source=bound.source,
         min_margin=margin,
         seconds=seconds,

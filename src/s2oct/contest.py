@@ -60,7 +60,7 @@ def compete(race: Race, explore: Explore, contender: Contender | None) -> None:
             _run_solver(race, contender, lambda: explore(number, race.seconds_left), start=race.best)
         except (SolverLicenceError, ModelTooLarge, MemoryError) as error:
             reason = str(error) or "There is no memory for the model."
-            warnings.warn(f"{reason} The search goes on without a solver.", S2OCTWarning, stacklevel=5)
+            warnings.warn(f"{reason} The tree will be the best that was found without it.", S2OCTWarning, stacklevel=5)
             explore(number, race.seconds_left)
     except KeyboardInterrupt:
         _warn_interrupted(race)

@@ -63,6 +63,8 @@ def _as_vector(y: Any) -> ObjectArray:
     """A one-dimensional array: numeric where y is, of Python objects otherwise."""
     if y is None:
         raise InvalidProblem("This classifier requires y to be passed, but the target y is None.")
+    if hasattr(y, "tocsr"):
+        raise InvalidProblem(f"Expected y to be a sequence of labels, got a sparse {type(y).__name__}.")
     if isinstance(y, np.ndarray):
         values = y
     elif hasattr(y, "to_list") or hasattr(y, "tolist"):
@@ -83,7 +85,8 @@ def _as_vector(y: Any) -> ObjectArray:
         values = values[:, 0]
     if values.ndim != 1:
         raise InvalidProblem(f"Expected y to be one-dimensional, got shape {values.shape}.")
-    if values.dtype.kind == "f" and np.isinf(values).any():
+    floats = values if values.dtype.kind == "f" else [value for value in values if isinstance(value, float)]
+    if values.dtype.kind in "fO" and np.isinf(np.asarray(floats, dtype=float)).any():
         raise InvalidProblem("Expected finite labels, got infinity (inf) in y.")
     return _tighten(values) if values.dtype == object else values
 
@@ -169,17 +172,19 @@ def _sorted_classes(present: ObjectArray, named: Collection[Any]) -> ObjectArray
         got = ", ".join(sorted({type(label).__name__ for label in distinct}))
         raise InvalidProblem(f"Expected labels that are all strings, all numbers or all booleans, got {got}.")
     kind = kinds.pop()
-    distinct |= {label for label in named if _kind(label) == kind}
-    if kind == "number" and all(isinstance(label, (int, np.integer)) for label in distinct):
-        dtype: Any = np.int64 if present.dtype == object else present.dtype
-    else:
-        dtype = {"number": float, "boolean": bool, "string": None}[kind]
-    return np.array(sorted(distinct), dtype=dtype)
+    added = {label for label in named if _kind(label) == kind} if len(distinct) < 2 else set()
+    if present.dtype != object and added <= distinct:
+        return np.array(sorted(distinct), dtype=present.dtype)
+    whole = all(isinstance(label, (int, np.integer)) for label in distinct | added)
+    dtype: Any = {"number": np.int64 if whole else float, "boolean": bool}.get(kind)
+    return np.array(sorted(distinct | added), dtype=dtype)
 
 
 def _kind(label: Any) -> str:
     if isinstance(label, (bool, np.bool_)):
         return "boolean"
-    if isinstance(label, (str, bytes)):
+    if isinstance(label, str):
         return "string"
+    if isinstance(label, bytes):
+        return "bytes"
     return "number" if isinstance(label, numbers.Real) else "other"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -76,10 +77,12 @@ class Problem:
         feature_names: Sequence[str] | None = None,
     ) -> Problem:
         """A problem from rows, labels and totals that are already read."""
-        if not 0 < C < np.inf:
+        if isinstance(C, bool) or not isinstance(C, numbers.Real) or not 0 < float(C) < np.inf:
             raise InvalidProblem(f"Expected C to be a positive number, got {C!r}.")
         known = labels.is_labeled
         names = feature_names if feature_names is not None else [f"x{j}" for j in range(X.shape[1])]
+        if len(names) != X.shape[1]:
+            raise InvalidProblem(f"Expected {X.shape[1]} feature names, got {len(names)}.")
         return cls(
             X_labeled=X[known],
             labels=labels.codes[known],
@@ -96,16 +99,19 @@ class Problem:
     def from_frame(
         cls,
         frame: Any,
-        label: str,
+        label: Any,
         *,
         totals: Totals | None = None,
         population_totals: Totals | None = None,
         C: float = 1.0,
     ) -> Problem:
         """One table, pandas or polars, with the labels and their gaps in one of its columns."""
-        columns = [str(name) for name in frame.columns]
+        columns = list(frame.columns)
         if label not in columns:
             raise InvalidProblem(f"Expected a label column among {columns}, got {label!r}.")
+        repeated = sorted({str(name) for name in columns if columns.count(name) > 1})
+        if repeated:
+            raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once.")
         features = [name for name in columns if name != label]
         if not features:
             raise InvalidProblem(f"Expected feature columns beside the label {label!r}, got none.")
@@ -115,7 +121,7 @@ class Problem:
             totals=totals,
             population_totals=population_totals,
             C=C,
-            feature_names=features,
+            feature_names=[str(name) for name in features],
         )
 
     @property

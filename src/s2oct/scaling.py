@@ -45,6 +45,10 @@ class Scaling:
         np.divide(0.5, half_range, out=scale, where=half_range > 0)
         return cls(low, scale)
 
+    def times(self, factor: float) -> Scaling:
+        """The same map, followed by a multiplication of every coordinate."""
+        return Scaling(self.shift, self.scale * factor)
+
     def transform(self, X: FloatArray) -> FloatArray:
         """Rows in model units."""
         # Halves are exact, and their difference cannot overflow.

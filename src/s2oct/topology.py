@@ -34,7 +34,7 @@ class Topology:
     n_classes: int = 2
 
     def __post_init__(self) -> None:
-        if not 1 <= self.depth <= MAX_DEPTH:
+        if not isinstance(self.depth, (int, np.integer)) or not 1 <= self.depth <= MAX_DEPTH:
             raise InvalidProblem(f"Expected a depth between 1 and {MAX_DEPTH}, got {self.depth}.")
         if not 1 <= self.n_classes <= self.n_leaves:
             raise InvalidProblem(

@@ -73,8 +73,9 @@ def _complete(labels: Labels, given: Totals, n_rows: int, name: str, which: str)
 def _class_index(label: Any, classes: list[Any], name: str) -> int:
     if label in classes:
         return classes.index(label)
-    close = difflib.get_close_matches(str(label), [str(known) for known in classes], n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    by_text = {str(known).lower(): known for known in classes}
+    close = difflib.get_close_matches(str(label).lower(), list(by_text), n=1)
+    hint = f" Did you mean {by_text[close[0]]!r}?" if close else ""
     raise InvalidProblem(f"Expected {name} of the classes {classes}, got {label!r}.{hint}")
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from s2oct.bounds import Bounds, compute_bounds, lower_bound, paper_depth
 from s2oct.certificate import Certificate, OCTHCertificate, certify, certify_octh
 from s2oct.contest import Contender, compete, solve_alone
+from s2oct.errors import InvalidProblem
 from s2oct.feasibility import feasible_cost, mend
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
@@ -20,6 +22,12 @@ from s2oct.search import Instance, polish, search, search_octh
 from s2oct.solvers import load_solver
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
+
+TINY = 1e-3
+"""Rows that differ by less than this in all are enlarged for the solvers' sake."""
+
+LARGEST_M = 1e10
+"""Beyond this M a double cannot tell a distance of 1 from one of 1 - 1e-6."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +62,9 @@ def train(problem: Problem, settings: Settings, *, weight_bound: float | None = 
     """Fit a tree to P2. Ctrl-C ends the fit early; the best tree so far is returned with a warning."""
     solver = load_solver(settings.solver) if settings.solver is not None else None
     race = Race(settings.time_limit, settings.verbose)
-    scaling = Scaling.paper(problem.X) if scale else Scaling.identity(problem.n_features)
-    scaled = scaling.scale_problem(problem)
-    merged = scaled.merged()
     topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
-    bounds = compute_bounds(merged, topology.depth, weight_bound)
+    scaling, scaled, bounds = _prepare(problem, topology.depth, weight_bound, scale)
+    merged = bounds.problem
     race.open(
         lambda tree: feasible_cost(merged, tree, bounds), Bound(lower_bound(merged), "a bound that needs no solver")
     )
@@ -95,6 +101,28 @@ def train(problem: Problem, settings: Settings, *, weight_bound: float | None = 
     return _finish(race, scaled, scaling, bounds)
 
 
+def _prepare(problem: Problem, depth: int, weight_bound: float | None, scale: bool) -> tuple[Scaling, Problem, Bounds]:
+    """The scaling, the problem in model units, and the constants of P2 for its merged rows.
+
+    Solvers drop entries below 1e-9. Multiplying tiny features by a power of 2 and dividing s by it gives the same P2
+    in numbers they keep.
+    """
+    scaling = Scaling.paper(problem.X) if scale else Scaling.identity(problem.n_features)
+    scaled = scaling.scale_problem(problem)
+    bounds = compute_bounds(scaled.merged(), depth, weight_bound)
+    if bounds.M > LARGEST_M:
+        raise InvalidProblem(
+            f"Expected features and a weight bound of moderate size, got ones that make M = {bounds.M:.3g}, beyond "
+            f"{LARGEST_M:.0g}, where a distance of 1 is lost in rounding. Use scaling='paper' or a smaller bound."
+        )
+    if 0 < bounds.eta < TINY:
+        factor = 2.0 ** -math.floor(math.log2(bounds.eta))
+        scaling = scaling.times(factor)
+        scaled = scaling.scale_problem(problem)
+        bounds = compute_bounds(scaled.merged(), depth, bounds.s / factor)
+    return scaling, scaled, bounds
+
+
 def _finish(race: Race, scaled: Problem, scaling: Scaling, bounds: Bounds) -> Trained:
     """The winner in the user's units, certified from what its user will have."""
     tree = scaling.to_user(race.winner)
@@ -108,9 +136,9 @@ def train_plain(problem: Problem, settings: Settings) -> Trained:
     """Hand the literal P2 to a solver alone, as the paper does; trees and costs are still checked here."""
     solver = load_solver(settings.solver or "highs")
     race = Race(settings.time_limit, settings.verbose)
+    topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
     scaling = Scaling.paper(problem.X)
     scaled = scaling.scale_problem(problem)
-    topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
     bounds = compute_bounds(scaled, topology.depth)
     race.open(lambda tree: feasible_cost(scaled, tree, bounds), NOT_NEGATIVE)
     contender = Contender(

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.inputs import positive, read_features, whole_or_auto
+from s2oct.estimators.inputs import at_least_zero, positive, read_features, whole_or_auto
 from s2oct.labels import read_labels
 from s2oct.training import Settings
 from s2oct.tree import ObliqueTree
@@ -29,7 +29,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     def _settings(self) -> Settings:
         """The fitting parameters, checked."""
         params: dict[str, Any] = self.get_params(deep=False)
-        n_jobs = params["n_jobs"]
+        n_jobs, verbose = params["n_jobs"], params["verbose"]
         if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
             raise InvalidProblem(f"Expected n_jobs to be a whole number other than 0, or None, got {n_jobs!r}.")
         if params["solver"] is not None and not isinstance(params["solver"], str):
@@ -40,7 +40,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
             time_limit=positive("time_limit", params["time_limit"]),
             n_jobs=joblib.effective_n_jobs(n_jobs) if n_jobs is not None else 1,
             seed=int(check_random_state(params["random_state"]).randint(2**31 - 1)),
-            verbose=int(params["verbose"]),
+            verbose=int(at_least_zero("verbose", int(verbose) if isinstance(verbose, bool) else verbose)),
         )
 
     def _feature_names(self) -> list[str] | None:
@@ -62,8 +62,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count."""
+        predicted = self.predict(X)
         labels = read_labels(y, named=self.classes_.tolist())
         known = labels.is_labeled
+        if len(known) != len(predicted):
+            raise InvalidProblem(f"Expected one label per row, got {len(known)} labels for {len(predicted)} rows.")
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         truth = labels.classes[labels.codes[known]]
-        return float(accuracy_score(truth, self.predict(X)[known], sample_weight=weights))
+        return float(accuracy_score(truth, predicted[known], sample_weight=weights))

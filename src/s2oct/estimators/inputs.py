@@ -14,11 +14,13 @@ from s2oct.errors import InvalidProblem
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     """Validate a feature table with scikit-learn, which also records or compares the feature names."""
+    if X is None or isinstance(X, (str, bytes)):
+        raise InvalidProblem(f"Expected a table of rows and features, got {X!r}.")
     _refuse_repeated_names(X)
     try:
         rows = validate_data(estimator, X, reset=reset, dtype=np.float64, accept_sparse=False, order="C")
     except (TypeError, ValueError) as error:
-        culprit = _culprit(X)
+        culprit = _culprit_column(X) if hasattr(X, "columns") else _culprit_cell(X)
         if culprit is None:
             raise
         raise InvalidProblem(culprit) from error
@@ -32,10 +34,12 @@ def _refuse_repeated_names(X: Any) -> None:
         raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once.")
 
 
-def _culprit(X: Any) -> str | None:
+def _culprit_column(X: Any) -> str | None:
     """A sentence about the first column of a frame that cannot be a feature."""
-    for name in getattr(X, "columns", []):
+    for name in X.columns:
         try:
+            if np.asarray(X[name]).dtype.kind in "mM":  # dates would pass as numbers of nanoseconds
+                raise TypeError("a date is no number")
             values = np.asarray(X[name], dtype=float)
         except (TypeError, ValueError):
             return (
@@ -50,10 +54,33 @@ def _culprit(X: Any) -> str | None:
     return None
 
 
+def _culprit_cell(X: Any) -> str | None:
+    """A sentence about the first row or cell of a list or an object array that cannot be read as numbers."""
+    if not isinstance(X, (list, tuple)) and getattr(X, "dtype", np.dtype(float)).kind != "O":
+        return None
+    lengths = sorted({len(row) for row in X if hasattr(row, "__len__") and not isinstance(row, str)})
+    if len(lengths) > 1:
+        return f"Expected rows of equal length, got rows of {' and '.join(map(str, lengths))} features."
+    for cell in np.asarray(X, dtype=object).ravel():
+        if isinstance(cell, (str, bytes)):
+            try:
+                float(cell)
+            except ValueError:
+                return f"Expected numeric features, got values that are not numbers, as {cell!r}."
+    return None
+
+
 def positive(name: str, value: Any) -> float:
     """A parameter that must be a positive number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) > 0:
         raise InvalidProblem(f"Expected {name} to be a positive number, got {value!r}.")
+    return float(value)
+
+
+def at_least_zero(name: str, value: Any) -> float:
+    """A parameter that must be a finite number of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < np.inf:
+        raise InvalidProblem(f"Expected {name} to be a finite number of at least 0, got {value!r}.")
     return float(value)
 
 

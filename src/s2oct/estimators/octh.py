@@ -11,7 +11,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import OCTHCertificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
-from s2oct.estimators.inputs import positive, read_features, whole_or_auto
+from s2oct.estimators.inputs import at_least_zero, positive, read_features, whole_or_auto
 from s2oct.labels import read_labels
 from s2oct.milp.octh import OcthSettings
 from s2oct.problem import Problem
@@ -116,8 +116,7 @@ class OCTHClassifier(TreeClassifier):
         return self
 
     def _octh_settings(self, n_labeled: int) -> OcthSettings:
-        if not (isinstance(self.complexity, (int, float)) and self.complexity >= 0):
-            raise InvalidProblem(f"Expected complexity to be a number of at least 0, got {self.complexity!r}.")
+        complexity = at_least_zero("complexity", self.complexity)
         mu = positive("mu", self.mu)
         if mu >= 1:
             raise InvalidProblem(f"Expected mu below 1, the range of a scaled feature, got {mu}.")
@@ -126,7 +125,7 @@ class OCTHClassifier(TreeClassifier):
             min_leaf = max(1, math.ceil(MIN_LEAF_SHARE * n_labeled))
         if min_leaf > n_labeled:
             raise InvalidProblem(f"Expected min_leaf of at most {n_labeled}, the labeled rows, got {min_leaf}.")
-        return OcthSettings(min_leaf=min_leaf, complexity=float(self.complexity), mu=mu)
+        return OcthSettings(min_leaf=min_leaf, complexity=complexity, mu=mu)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class shares among the labeled rows of each row's leaf; the leaf's class where it has none."""

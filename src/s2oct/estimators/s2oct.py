@@ -12,7 +12,7 @@ from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.estimators.base import TreeClassifier
-from s2oct.estimators.inputs import positive, positive_or_auto, read_features
+from s2oct.estimators.inputs import at_least_zero, positive, positive_or_auto, read_features
 from s2oct.labels import Labels, read_labels
 from s2oct.problem import Problem
 from s2oct.totals import Totals, named_classes, read_totals
@@ -142,10 +142,8 @@ class S2OCTClassifier(TreeClassifier):
     def _check_parameters(self) -> None:
         if self.guide not in ("auto", None):
             raise InvalidProblem(f"Expected guide to be 'auto' or None, got {self.guide!r}.")
-        if self.guide_weight != "auto" and not (isinstance(self.guide_weight, (int, float)) and self.guide_weight >= 0):
-            raise InvalidProblem(
-                f"Expected guide_weight to be 'auto' or a number of at least 0, got {self.guide_weight!r}."
-            )
+        if self.guide_weight != "auto":
+            at_least_zero("guide_weight", self.guide_weight)
         if self.scaling not in ("paper", None):
             raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {self.scaling!r}.")
 

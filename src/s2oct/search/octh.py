@@ -17,6 +17,8 @@ from s2oct.search.starts import axis_start
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
 
+PRICED_ROUNDS = 30
+
 
 def search_octh(
     problem: Problem,
@@ -35,7 +37,9 @@ def search_octh(
     """
     until = time.monotonic() + min(seconds, race.seconds_left)
     number = first_round
-    while not race.is_over and time.monotonic() < until:
+    # The annealing counts errors and knows no price on coefficients: with one, it only supplies starts.
+    last = np.inf if settings.complexity == 0 else PRICED_ROUNDS
+    while not race.is_over and time.monotonic() < until and number < last:
         rng = np.random.default_rng([seed, number])
         # The box that fits into the 1-norm ball is safe; larger boxes are tried as well, and checked afterwards.
         s = 2 / settings.mu / problem.n_features ** rng.choice([0.5, 0.75, 1.0])

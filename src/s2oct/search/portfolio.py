@@ -174,7 +174,7 @@ def round_length(instance: Instance, number: int) -> int:
     Longer for many rows, where short rounds settle nothing.
     """
     shortest = min(max(SHORTEST, instance.n_rows // 5), int(WORK / instance.n_rows) + 1)
-    return int(min(shortest * luby(number + 1) * 2 ** (number / 8), LONGEST))
+    return int(min(shortest * luby(number + 1) * 2 ** min(number / 8, 10), LONGEST))
 
 
 def luby(k: int) -> int:

@@ -89,9 +89,10 @@ class _Relay:
     def __call__(self, model: Any, where: int) -> None:
         try:
             self._handle(model, where)
+            stop = self._listener.should_stop()
         except BaseException as error:  # kept until Gurobi has returned
             self._error = self._error or error
-        if self._error is not None or self._listener.should_stop():
+        if self._error is not None or stop:
             model.terminate()
 
     def _handle(self, model: Any, where: int) -> None:

@@ -23,6 +23,9 @@ _STATUS = {
 }
 
 
+_pool_size: int | None = None
+
+
 class Highs:
     """The HiGHS branch-and-cut solver."""
 
@@ -32,6 +35,7 @@ class Highs:
         """Solve a model; see `Solver.solve`."""
         began = time.monotonic()
         highs = highspy.Highs()
+        _use_threads(limits.threads)
         for option, value in _options(limits).items():
             highs.setOptionValue(option, value)
         _pass_model(highs, milp)
@@ -45,6 +49,14 @@ class Highs:
         highs.run()
         callbacks.raise_error()
         return _result(highs, time.monotonic() - began)
+
+
+def _use_threads(n_threads: int) -> None:
+    """HiGHS keeps one pool of threads per process and fails to solve with another number of them."""
+    global _pool_size
+    if _pool_size not in (None, n_threads):
+        highspy.Highs.resetGlobalScheduler(False)
+    _pool_size = n_threads
 
 
 def _options(limits: Limits) -> dict[str, Any]:

@@ -107,7 +107,11 @@ class _Relay:
     def _poll(self) -> None:
         """Events are too rare for a prompt stop: SCIP can work for seconds between two of them."""
         while not self._over.wait(_POLL_SECONDS):
-            if self._error is not None or self._listener.should_stop():
+            try:
+                stop = self._listener.should_stop()
+            except BaseException as error:  # kept until SCIP has returned
+                self._error = self._error or error
+            if self._error is not None or stop:
                 self._model.interruptSolve()
 
     def improved(self) -> None:
