@@ -117,6 +117,19 @@ def test_a_solver_alone_proves_nothing_false_of_tiny_features(solver, unit):
     assert certificate.proved == (certificate.objective <= 1e-6)
 
 
+@pytest.mark.parametrize("value", [-5.0, 1e9, 1e15, 1e300])
+@pytest.mark.parametrize("solver", list(SOLVERS))
+def test_a_solver_alone_is_not_fooled_by_a_constant_feature(solver, value):
+    """Solvers give any weight to a feature that costs nothing; in the user's units it must not drown the others."""
+    backend_or_skip(solver)
+    X = np.column_stack([[1.0, 2.0, 8.0, 9.0, 1.5, 3.0, 7.0, 7.5], np.full(8, value)])
+    problem = Problem.from_arrays(X, ["no", "no", "yes", "yes", None, None, None, None], totals={"yes": 2})
+    trained = train_plain(problem, settings(1, solver))
+    found = score(problem, trained.tree)
+    assert (trained.certificate.objective, trained.certificate.proved) == (0.0, True)
+    assert (found.objective, found.n_margin_violations) == (0.0, 0)
+
+
 WITH_A_COST = [name for name, instance in TINY.items() if instance.optimum != 0 and instance.weight_bound is None]
 
 
