@@ -215,16 +215,20 @@ def test_a_fit_ends_soon_after_its_tree_is_proved(name):
     assert certificate.seconds <= 4.0
 
 
-def test_the_time_limit_is_kept_by_the_very_first_fit_on_a_machine(tmp_path):
-    """Where nothing is compiled yet, compiling must not overrun the user's clock."""
+def test_the_very_first_fit_on_a_machine_compiles_in_less_than_20_s_outside_its_time_limit(tmp_path):
+    """Where nothing is compiled yet the clock starts after compiling, and the second process loads from the cache."""
     code = (
         "import time; from s2oct import S2OCTClassifier; began = time.monotonic();"
-        "S2OCTClassifier(depth=2, time_limit=2.0).fit([[i * 0.7 % 1, i * 0.3 % 1] for i in range(40)],"
-        "['a', 'b'] * 8 + [None] * 24, totals={'a': 9}); print(time.monotonic() - began)"
+        "clf = S2OCTClassifier(depth=2, time_limit=2.0).fit([[i * 0.7 % 1, i * 0.3 % 1] for i in range(40)],"
+        "['a', 'b'] * 8 + [None] * 24, totals={'a': 9});"
+        "print(time.monotonic() - began - clf.certificate_.seconds, clf.certificate_.seconds)"
     )
     cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=cold, check=True)
-    assert float(done.stdout) <= 2.0 * 1.05 + 1.0
+    for compiling_at_most in (40.0 if os.environ.get("PYTEST_XDIST_WORKER") else 20.0, 3.0):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=cold, check=True)
+        compiling, fitting = map(float, done.stdout.split())
+        assert compiling < compiling_at_most
+        assert fitting <= 2.0 * 1.05 + 1.0
 
 
 @pytest.mark.parametrize("solver", ["highs", "scip"])

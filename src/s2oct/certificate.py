@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from s2oct.arrays import FloatArray
 from s2oct.bounds import Bounds
 from s2oct.feasibility import is_feasible
 from s2oct.milp.octh import OcthSettings, baseline_errors
 from s2oct.objective import MARGIN_TOLERANCE, score
 from s2oct.problem import Problem
 from s2oct.race import DECIDED_TOLERANCE, Bound, Moment
+from s2oct.scaling import Scaling
 from s2oct.tree import ObliqueTree
 
 
@@ -103,13 +105,17 @@ def certify(
     *,
     seconds: float,
     history: tuple[Moment, ...] = (),
+    scale: FloatArray | float = 1.0,
 ) -> Certificate:
-    """Certify a tree for P2 from its hyperplanes: problem, tree and bounds are in model units."""
+    """Certify a tree for P2 from its hyperplanes, in the units in which it will predict.
+
+    ``scale`` is what the features were multiplied with to get to the units of ``bounds``.
+    """
     found = score(problem, tree)
     return Certificate(
         objective=found.objective,
         lower_bound=bound.value,
-        feasible=is_feasible(problem, tree, bounds, found),
+        feasible=is_feasible(problem, tree, bounds, found, scale),
         bound_source=bound.source,
         min_margin=found.min_margin,
         seconds=seconds,
@@ -128,8 +134,13 @@ def certify_octh(
     *,
     seconds: float,
     history: tuple[Moment, ...] = (),
+    scaling: Scaling | None = None,
 ) -> OCTHCertificate:
-    """Certify a tree for OCT-H from its hyperplanes and leaf classes, features in [0, 1]."""
+    """Certify a tree for OCT-H from its hyperplanes and leaf classes, in the units in which it will predict.
+
+    ``scaling`` is the map to [0, 1], in which |a|_1 and |b| are bounded; None if the features are there already.
+    """
+    model = tree if scaling is None else scaling.to_model(tree)
     wrong = tree.predict(problem.X_labeled) != problem.labels
     n_errors = float(problem.labeled_weights[wrong].sum())
     n_coefficients = int(np.count_nonzero(tree.omega))
@@ -138,8 +149,8 @@ def certify_octh(
     margin = _octh_margin(problem, tree)
     enough = bool((sizes[sizes > 0] >= settings.min_leaf).all())
     splits = np.asarray(tree.omega.any(axis=1))
-    offset = np.abs(tree.gamma[splits] + settings.mu / 2)
-    normed = bool(max(np.abs(tree.omega).sum(axis=1).max(), offset.max(initial=0.0)) <= 1 + MARGIN_TOLERANCE)
+    offset = np.abs(model.gamma[splits] + settings.mu / 2)
+    normed = bool(max(np.abs(model.omega).sum(axis=1).max(), offset.max(initial=0.0)) <= 1 + MARGIN_TOLERANCE)
     child = np.arange(2, tree.topology.n_leaves)
     ordered = not (splits[child - 1] & ~splits[child // 2 - 1]).any()
     return OCTHCertificate(

@@ -74,18 +74,14 @@ def solve_alone(race: Race, contender: Contender) -> None:
 def _run_solver(race: Race, contender: Contender, meanwhile: Callable[[], object], start: ObliqueTree | None) -> None:
     require_memory(contender.size.n_bytes, f"The model for {contender.solver.name}")
     milp = contender.build()
-    listener = _Listener(race, milp, contender, known=start)
     result = solve_in_worker(
         contender.solver,
         milp,
         limits=Limits(max(race.seconds_left - FINISH_SECONDS, 0.01), contender.threads, contender.seed),
-        listener=listener,
+        listener=_Listener(race, milp, contender, known=start),
         start=None if start is None else contender.encode(milp, start),
         meanwhile=meanwhile,
     )
-    if result.x is not None:
-        listener.incumbent(result.x)
-    listener.bound(result.dual_bound)
     if result.termination is Termination.INTERRUPTED and not race.is_over:
         _warn_interrupted(race)
 

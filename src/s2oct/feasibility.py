@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from s2oct.arrays import FloatArray
 from s2oct.bounds import Bounds
 from s2oct.objective import MARGIN_TOLERANCE, Score, leaf_errors, score
 from s2oct.problem import Problem
@@ -15,15 +16,20 @@ _WORTH_MENDING = 0.5
 """A least margin below this is no rounding error; scaling it up would be a different tree."""
 
 
-def is_feasible(problem: Problem, tree: ObliqueTree, bounds: Bounds, found: Score) -> bool:
-    """Whether unlabeled rows keep distance 1 and (boundomega), the far sides of (BIGM1/2) and LE <= B(s) hold."""
+def is_feasible(
+    problem: Problem, tree: ObliqueTree, bounds: Bounds, found: Score, scale: FloatArray | float = 1.0
+) -> bool:
+    """Whether unlabeled rows keep distance 1 and (boundomega), the far sides of (BIGM1/2) and LE <= B(s) hold.
+
+    Problem and tree may be in other units than the bounds: ``scale`` is what the features were multiplied with.
+    """
     slack = 1 + MARGIN_TOLERANCE
     reach = np.abs(tree.values(problem.X_unlabeled)).max(initial=0.0)
     own_class = tree.leaf_classes[None, :] == problem.labels[:, None]
     errors = np.where(own_class, leaf_errors(tree, problem.X_labeled), 0.0)
     return bool(
         found.n_margin_violations == 0
-        and np.abs(tree.omega).max(initial=0.0) <= bounds.s * slack
+        and np.abs(tree.omega / scale).max(initial=0.0) <= bounds.s * slack
         and reach <= (bounds.M - 1) * slack
         and errors.max(initial=0.0) <= bounds.B * slack
     )
@@ -38,12 +44,17 @@ def feasible_cost(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> float 
 def mend(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> ObliqueTree:
     """Undo what solver tolerances do to a tree; every row keeps its side.
 
-    Coefficients are clipped to s; a node with a margin a little below 1 is scaled up as far as s allows; a node that
-    has all rows at distance 1 or more on one side becomes constant, which no row pays for and M always admits.
+    Coefficients are clipped to s, and those of constant features moved into the offset. A node with a margin a little
+    below 1 is scaled up as far as s allows. A node that has all rows at distance 1 or more on one side becomes
+    constant, which no row pays for and M always admits.
     """
+    X = problem.X
     omega = np.clip(tree.omega, -bounds.s, bounds.s)
-    gamma = tree.gamma.copy()
-    values = replace(tree, omega=omega).values(problem.X)
+    # Solvers give any weight to a feature that tells no rows apart; where its values are large it drowns the others.
+    constant = np.ptp(X, axis=0) == 0
+    gamma = tree.gamma - omega[:, constant] @ X[0, constant]
+    omega[:, constant] = 0.0
+    values = replace(tree, omega=omega, gamma=gamma).values(X)
     unlabeled = np.abs(values[problem.n_labeled :])
     for b in range(tree.topology.n_branches):
         if abs(np.sign(values[:, b]).sum()) == len(values) and np.abs(values[:, b]).min() >= 1 - MARGIN_TOLERANCE:

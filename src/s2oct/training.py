@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from s2oct.bounds import Bounds, compute_bounds, lower_bound, paper_depth
 from s2oct.certificate import Certificate, OCTHCertificate, certify, certify_octh
@@ -18,7 +18,7 @@ from s2oct.milp.size import octh_size, p2_size
 from s2oct.problem import Problem
 from s2oct.race import NOT_NEGATIVE, Bound, Race
 from s2oct.scaling import Scaling
-from s2oct.search import Instance, polish, search, search_octh
+from s2oct.search import Instance, compile_kernels, polish, search, search_octh
 from s2oct.solvers import load_solver
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
@@ -61,9 +61,10 @@ class TrainedOcth:
 def train(problem: Problem, settings: Settings, *, weight_bound: float | None = None, scale: bool = True) -> Trained:
     """Fit a tree to P2. Ctrl-C ends the fit early; the best tree so far is returned with a warning."""
     solver = load_solver(settings.solver) if settings.solver is not None else None
+    compile_kernels()
     race = Race(settings.time_limit, settings.verbose)
     topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
-    scaling, scaled, bounds = _prepare(problem, topology.depth, weight_bound, scale)
+    scaling, bounds = _prepare(problem, topology.depth, weight_bound, scale)
     merged = bounds.problem
     race.open(
         lambda tree: feasible_cost(merged, tree, bounds), Bound(lower_bound(merged), "a bound that needs no solver")
@@ -98,18 +99,17 @@ def train(problem: Problem, settings: Settings, *, weight_bound: float | None = 
         )
     )
     compete(race, explore, contender)
-    return _finish(race, scaled, scaling, bounds)
+    return _finish(race, problem, scaling, bounds)
 
 
-def _prepare(problem: Problem, depth: int, weight_bound: float | None, scale: bool) -> tuple[Scaling, Problem, Bounds]:
-    """The scaling, the problem in model units, and the constants of P2 for its merged rows.
+def _prepare(problem: Problem, depth: int, weight_bound: float | None, scale: bool) -> tuple[Scaling, Bounds]:
+    """The scaling to model units, and the constants of P2 there, for the problem with its equal rows merged.
 
     Solvers drop entries below 1e-9. Multiplying tiny features by a power of 2 and dividing s by it gives the same P2
     in numbers they keep.
     """
     scaling = Scaling.paper(problem.X) if scale else Scaling.identity(problem.n_features)
-    scaled = scaling.scale_problem(problem)
-    bounds = compute_bounds(scaled.merged(), depth, weight_bound)
+    bounds = compute_bounds(scaling.scale_problem(problem).merged(), depth, weight_bound)
     if bounds.M > LARGEST_M:
         raise InvalidProblem(
             f"Expected features and a weight bound of moderate size, got ones that make M = {bounds.M:.3g}, beyond "
@@ -118,16 +118,21 @@ def _prepare(problem: Problem, depth: int, weight_bound: float | None, scale: bo
     if 0 < bounds.eta < TINY:
         factor = 2.0 ** -math.floor(math.log2(bounds.eta))
         scaling = scaling.times(factor)
-        scaled = scaling.scale_problem(problem)
-        bounds = compute_bounds(scaled.merged(), depth, bounds.s / factor)
-    return scaling, scaled, bounds
+        bounds = compute_bounds(scaling.scale_problem(problem).merged(), depth, bounds.s / factor)
+    return scaling, bounds
 
 
-def _finish(race: Race, scaled: Problem, scaling: Scaling, bounds: Bounds) -> Trained:
-    """The winner in the user's units, certified from what its user will have."""
+def _finish(race: Race, problem: Problem, scaling: Scaling, bounds: Bounds) -> Trained:
+    """The winner in the user's units, certified on the user's rows."""
     tree = scaling.to_user(race.winner)
     certificate = certify(
-        scaled, scaling.to_model(tree), bounds, race.bound, seconds=race.elapsed, history=tuple(race.history)
+        problem,
+        tree,
+        bounds,
+        race.bound,
+        seconds=race.elapsed,
+        history=tuple(race.history),
+        scale=scaling.scale,
     )
     return Trained(tree, certificate)
 
@@ -137,9 +142,9 @@ def train_plain(problem: Problem, settings: Settings) -> Trained:
     solver = load_solver(settings.solver or "highs")
     race = Race(settings.time_limit, settings.verbose)
     topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
-    scaling = Scaling.paper(problem.X)
+    scaling, bounds = _prepare(problem, topology.depth, None, scale=True)
     scaled = scaling.scale_problem(problem)
-    bounds = compute_bounds(scaled, topology.depth)
+    bounds = replace(bounds, problem=scaled)
     race.open(lambda tree: feasible_cost(scaled, tree, bounds), NOT_NEGATIVE)
     contender = Contender(
         solver,
@@ -154,12 +159,13 @@ def train_plain(problem: Problem, settings: Settings) -> Trained:
     # A solver may end without any tree; the constant one is there without it.
     for right in (False, True):
         race.offer(ObliqueTree.constant(topology, problem.n_features, right=right))
-    return _finish(race, scaled, scaling, bounds)
+    return _finish(race, problem, scaling, bounds)
 
 
 def train_octh(problem: Problem, settings: Settings, octh: OcthSettings) -> TrainedOcth:
     """Fit a tree to OCT-H over the labeled rows; scaling sees all rows."""
     solver = load_solver(settings.solver) if settings.solver is not None else None
+    compile_kernels()
     race = Race(settings.time_limit, settings.verbose)
     scaling = Scaling.unit(problem.X)
     scaled = scaling.scale_problem(problem)
@@ -193,6 +199,6 @@ def train_octh(problem: Problem, settings: Settings, octh: OcthSettings) -> Trai
     compete(race, explore, contender)
     tree = scaling.to_user(race.winner)
     certificate = certify_octh(
-        scaled, scaling.to_model(tree), octh, race.bound, seconds=race.elapsed, history=tuple(race.history)
+        problem, tree, octh, race.bound, seconds=race.elapsed, history=tuple(race.history), scaling=scaling
     )
     return TrainedOcth(tree, certificate)

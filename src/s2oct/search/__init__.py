@@ -1,8 +1,9 @@
 """The engine: trees for a problem, found without a solver."""
 
+from s2oct.search.annealing import compile_kernels
 from s2oct.search.instance import Instance
 from s2oct.search.octh import search_octh
 from s2oct.search.polish import polish
 from s2oct.search.portfolio import search
 
-__all__ = ["Instance", "polish", "search", "search_octh"]
+__all__ = ["Instance", "compile_kernels", "polish", "search", "search_octh"]

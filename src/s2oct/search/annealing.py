@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.search import kernels
 from s2oct.search.instance import Instance
+from s2oct.topology import Topology
 
 STRETCH_WORK = 4e7
 """Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed."""
@@ -66,6 +68,32 @@ class State:
     def at(cls, omega: FloatArray, gamma: FloatArray) -> State:
         """Start from given hyperplanes."""
         return cls(omega.copy(), gamma.copy(), omega.copy(), gamma.copy(), kernels.FAR)
+
+
+@cache
+def compile_kernels() -> None:
+    """Compile the kernels, or load them from the cache on disk, once per process.
+
+    The first fit on a machine takes some seconds for this. They are not the user's time limit's to pay: a fit that
+    spent its limit on compiling would return the constant tree.
+    """
+    rows = np.array([[0.0, 1.0, 2.0, 3.0]])
+    no_weight = np.zeros((1, 1))
+    tiny = Instance(
+        topology=Topology(1),
+        XT=rows,
+        labels=np.array([0, 1]),
+        weights=np.ones(4),
+        totals=np.array([1.0, 1.0]),
+        row_costs=np.zeros((2, 2)),
+        C=1.0,
+        s=10.0,
+        quanta=np.array([2.0]),
+        floor=0.0,
+    )
+    state = State.at(no_weight, np.ones(1))
+    anneal(tiny, state, Schedule(1), 0, np.inf)
+    clear_offsets(tiny, state)
 
 
 def clear_offsets(instance: Instance, state: State) -> None:

@@ -7,6 +7,7 @@ it if it does not stop within a grace period.
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
 from collections.abc import Callable
@@ -63,8 +64,17 @@ class _Job:
         self.thread = threading.Thread(target=self._run, name=f"s2oct-{solver.name}", daemon=True)
 
     def _run(self) -> None:
+        relay = _Relay(self)
         try:
-            self._outcome = self.solver.solve(self.milp, limits=self.limits, listener=_Relay(self), start=self.start)
+            outcome = self.solver.solve(self.milp, limits=self.limits, listener=relay, start=self.start)
+            # Told at once: the caller may be busy, and a proof may end what keeps it so.
+            if outcome.x is not None:
+                relay.incumbent(outcome.x)
+            relay.bound(outcome.dual_bound)
+            if outcome.termination is Termination.INTERRUPTED and not relay.should_stop():
+                # Nobody here asked for it, so the solver caught the user's Ctrl-C; pass it on.
+                _thread.interrupt_main()
+            self._outcome = outcome
         except BaseException as error:  # handed to the waiting thread, which raises it
             self._outcome = error
         finally:
