@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import gc
+import os
 import time
 import warnings
 from dataclasses import asdict, dataclass
@@ -42,6 +43,9 @@ class Row:
 
 def main() -> None:
     args = parse()
+    if hasattr(os, "sched_setaffinity"):
+        # Threads of a fit then share one core, whatever the machine has.
+        os.sched_setaffinity(0, {args.core})
     folder = Path(args.data)
     names = args.sets or [name for name in manifest() if (folder / f"{name}.tsv.gz").exists()]
     rows: list[Row] = []
@@ -84,6 +88,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--draws", nargs="*", type=int, default=[0, 1])
     parser.add_argument("--limit", type=float, default=20.0, help="seconds per fit")
     parser.add_argument("--methods", nargs="*", default=["engine", "highs", "gurobi"])
+    parser.add_argument("--core", type=int, default=0, help="the one core to run on, where the system can pin")
     parser.add_argument("--out", type=Path, default=Path("bench/out"))
     return parser.parse_args()
 
