@@ -94,7 +94,7 @@ def test_the_rows_near_the_hyperplane_suffice_for_a_small_move(seed, depth):
     new_parts, new_moved = np.zeros(4), np.zeros(2)
     near = kernels.evaluate_near(
         view.h, view.instance.XT[j], step, shift, view.instance.weights, view.left, view.right, view.other, view.gain,
-        view.dcost, view.base, view.instance.totals, 0.7, 2.0, cap, order_l[:near_l], order_u[:near_u], view.parts,
+        view.dcost, view.base, view.instance.totals, 0.7, 2.0, cap, order_l, near_l, order_u, near_u, view.parts,
         view.moved, new_parts, new_moved,
     )  # fmt: skip
     assert near == pytest.approx(view.evaluate(view.instance.XT[j], 1.0, step, shift, cap=cap), abs=1e-8)

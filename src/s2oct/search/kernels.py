@@ -48,11 +48,28 @@ def random_below(state, n):
 
 
 @nb.njit(cache=True)
+def copy(source, target):
+    """Plain loops compile several times faster than array expressions."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@nb.njit(cache=True)
+def total(values):
+    """The sum of a vector."""
+    result = 0.0
+    for value in values:
+        result += value
+    return result
+
+
+@nb.njit(cache=True)
 def node_values(XT, omega, gamma, b, H):
     """Recompute h of every row at node b from its hyperplane, so that rounding does not pile up."""
     p, n_rows = XT.shape
     h = H[b]
-    h[:] = -gamma[b]
+    for i in range(n_rows):
+        h[i] = -gamma[b]
     for j in range(p):
         weight = omega[b, j]
         if weight != 0.0:
@@ -100,7 +117,8 @@ def node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right
             else:
                 other[i] = min(other[i], error)
     n_classes = base.size - 1
-    base[:] = 0.0
+    for k in range(n_classes + 1):
+        base[k] = 0.0
     for u in range(n_rows - n):
         i = n + u
         at = 1
@@ -136,7 +154,7 @@ def node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right
             dcost[u] = weights[i] * (row_costs[u, c_right] - row_costs[u, c_left])
 
 
-@nb.njit(cache=True, inline="always")
+@nb.njit(cache=True)
 def labeled_cost(v, left, right, other, cap):
     """Cost of a labeled row with value v at the node in view."""
     cost = min(left + max(1.0 + v, 0.0), right + max(1.0 - v, 0.0))
@@ -172,7 +190,8 @@ def evaluate(
         labeled += weights[i] * labeled_cost(v, left[i], right[i], other[i], cap)
     violation = 0.0
     guide = base[totals.size]
-    moved[:] = 0.0
+    for k in range(totals.size):
+        moved[k] = 0.0
     for start in range(n, n_rows, _BLOCK):
         if labeled + rho * violation > stop_above:
             return labeled + rho * violation
@@ -183,11 +202,11 @@ def evaluate(
             guide += dcost[i - n] if v > 0.0 else 0.0
         for k in range(totals.size - 1):
             g = gain[k]
-            total = 0.0
+            gained = 0.0
             for i in range(start, stop):
                 v = scale * h[i] + step * x[i] - shift
-                total += g[i - n] if v > 0.0 else 0.0
-            moved[k] += total
+                gained += g[i - n] if v > 0.0 else 0.0
+            moved[k] += gained
     xi = off_totals(base, moved, totals)
     parts[0], parts[1], parts[2], parts[3] = labeled, xi, violation, guide
     return labeled + xi_weight * xi + rho * violation + guide
@@ -196,18 +215,24 @@ def evaluate(
 @nb.njit(cache=True)
 def evaluate_near(
     h, x, step, shift, weights, left, right, other, gain, dcost, base, totals, xi_weight, rho, cap,
-    near_labeled, near_unlabeled, parts, moved, new_parts, new_moved,
+    order_l, near_l, order_u, near_u, parts, moved, new_parts, new_moved,
 ):  # fmt: skip
-    """The same from the rows near the hyperplane alone, where a small move leaves the others as they are."""
+    """The same from the rows near the hyperplane alone, where a small move leaves the others as they are.
+
+    These are the first ``near_l`` of ``order_l`` and the first ``near_u`` of ``order_u``.
+    """
     n = left.size
     n_classes = totals.size
     labeled, violation, guide = parts[0], parts[2], parts[3]
-    for i in near_labeled:
+    for k in range(near_l):
+        i = order_l[k]
         v = h[i] + step * x[i] - shift
         after = labeled_cost(v, left[i], right[i], other[i], cap)
         labeled += weights[i] * (after - labeled_cost(h[i], left[i], right[i], other[i], cap))
-    new_moved[:] = moved
-    for i in near_unlabeled:
+    for k in range(n_classes):
+        new_moved[k] = moved[k]
+    for row in range(near_u):
+        i = order_u[row]
         before = h[i]
         v = before + step * x[i] - shift
         violation += max(1.0 - abs(v), 0.0) - max(1.0 - abs(before), 0.0)
@@ -235,14 +260,15 @@ def bucket_of(distance):
 @nb.njit(cache=True)
 def sort_by_distance(h, first, stop, order, ends):
     """Rows first .. stop by bucket into ``order``; ``ends[k]`` is where bucket k ends."""
-    ends[:] = 0
+    for k in range(N_BUCKETS):
+        ends[k] = 0
     for i in range(first, stop):
         ends[bucket_of(abs(h[i]))] += 1
-    total = 0
+    end = 0
     for k in range(N_BUCKETS):
         count = ends[k]
-        ends[k] = total
-        total += count
+        ends[k] = end
+        end += count
     for i in range(first, stop):
         k = bucket_of(abs(h[i]))
         order[ends[k]] = i
@@ -345,7 +371,8 @@ def lunge(state, XT, h, omega, b, s, quanta, on_grid, row, direction, slope):
     target = 1.0 if random_unit(state) < 0.5 else -1.0
     length = (target - h[row]) / squared * (0.5 + random_unit(state))
     shift = 0.0
-    slope[:] = 0.0
+    for i in range(n_rows):
+        slope[i] = 0.0
     for j in range(p):
         d = direction[j] * length
         if on_grid:
@@ -364,9 +391,9 @@ def lunge(state, XT, h, omega, b, s, quanta, on_grid, row, direction, slope):
 @nb.njit(cache=True)
 def pick_node(state, violations, rho):
     """A node to visit: any, or where margins count, half of the time one with violations, the more the likelier."""
-    total = violations.sum()
-    if rho > 0.0 and total > 1e-7 and random_unit(state) < 0.5:
-        at = random_unit(state) * total
+    everywhere = total(violations)
+    if rho > 0.0 and everywhere > 1e-7 and random_unit(state) < 0.5:
+        at = random_unit(state) * everywhere
         for b in range(violations.size):
             at -= violations[b]
             if at <= 0.0:
@@ -464,7 +491,7 @@ def anneal(
         node_values(XT, omega, gamma, b, H)
         node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right, other, gain, dcost, base)
         h = H[b]
-        elsewhere = violations.sum() - violations[b]
+        elsewhere = total(violations) - violations[b]
         current = evaluate(
             h, h, 1.0, 0.0, 0.0, weights, left, right, other, gain, dcost, base, totals, xi_weight, rho, cap, FAR,
             parts, moved,
@@ -498,7 +525,7 @@ def anneal(
                     near_l = ends_l[bucket_of(flat + reach + drift)]
                     cost = evaluate_near(
                         h, x, step, shift, weights, left, right, other, gain, dcost, base, totals, xi_weight, rho,
-                        cap, order_l[:near_l], order_u[:near_u], parts, moved, new_parts, new_moved,
+                        cap, order_l, near_l, order_u, near_u, parts, moved, new_parts, new_moved,
                     )  # fmt: skip
                 else:
                     cost = evaluate(
@@ -508,8 +535,8 @@ def anneal(
                 if cost > stop_above:
                     continue
                 current = cost
-                parts[:] = new_parts
-                moved[:] = new_moved
+                copy(new_parts, parts)
+                copy(new_moved, moved)
                 drift += reach if scale == 1.0 else 1e9
                 for i in range(n_rows):
                     h[i] = scale * h[i] + step * x[i] - shift
@@ -526,8 +553,9 @@ def anneal(
                 value = parts[0] + C * parts[1] + parts[3]
                 if value < best - 1e-9:
                     best = value
-                    best_omega[:] = omega
-                    best_gamma[:] = gamma
+                    copy(gamma, best_gamma)
+                    for k in range(n_nodes):
+                        copy(omega[k], best_omega[k])
                     if best <= good_enough + 1e-9:
                         return best
     return best
