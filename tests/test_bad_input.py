@@ -229,6 +229,11 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
         InvalidProblem,
         r"Expected population_totals of the classes \['no', 'yes'\], got 'yess'\. Did you mean 'yes'\?",
     ),
+    "a total of the only class misspelt": (
+        lambda: fit(y=["yes"] * 4 + [None] * 4, totals={"Yes": 2}),
+        InvalidProblem,
+        r"got 'Yes'\. Did you mean 'yes'\?",
+    ),
     "a total of a class of another type": (
         lambda: fit(y=[0, 0, 1, 1, *[None] * 4], totals={"1": 2}),
         InvalidProblem,
