@@ -55,6 +55,7 @@ def read_totals(labels: Labels, totals: Totals | None, population_totals: Totals
 def _complete(labels: Labels, given: Totals, n_rows: int, name: str, which: str) -> IntArray:
     """Check every entry, and fill in the class that is left out."""
     classes = labels.classes.tolist()
+    _refuse_near_misses(labels, given, name)
     counts: dict[int, int] = {}
     for label, count in given.items():
         counts[_class_index(label, classes, name)] = _whole_number(label, count, n_rows, which)
@@ -68,6 +69,16 @@ def _complete(labels: Labels, given: Totals, n_rows: int, name: str, which: str)
     if sum(counts.values()) != n_rows or min(counts.values()) < 0:
         raise InvalidProblem(f"Expected {name} that add up to {n_rows} ({which}), got {dict(given)}, {known} in all.")
     return np.array([counts[index] for index in range(len(classes))], dtype=np.int64)
+
+
+def _refuse_near_misses(labels: Labels, given: Totals, name: str) -> None:
+    """A class that differs from a labeled one in case or blanks alone is a slip, not the other class."""
+    labeled = [known for known, count in zip(labels.classes.tolist(), labels.counts(), strict=True) if count]
+    by_text = {str(known).strip().casefold(): known for known in labeled}
+    for label in given:
+        twin = by_text.get(str(label).strip().casefold(), label)
+        if twin != label:
+            raise InvalidProblem(f"Expected {name} of the classes {labeled}, got {label!r}. Did you mean {twin!r}?")
 
 
 def _class_index(label: Any, classes: list[Any], name: str) -> int:
