@@ -151,7 +151,7 @@ def test_clearing_offsets_leaves_no_row_too_near_a_hyperplane(seed, depth):
     problem, tree = random_case(seed, depth)
     instance = Instance.of(problem, tree.topology, compute_bounds(problem, depth), 0.0)
     state = State.at(tree.omega, tree.gamma)
-    clear_offsets(instance, state)
+    clear_offsets(instance, state, seed, NEVER)
     assert score(problem, ObliqueTree.of(tree.topology, state.omega, state.gamma)).n_margin_violations == 0
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from s2oct.arrays import FloatArray
 from s2oct.search import kernels
@@ -15,6 +16,10 @@ from s2oct.topology import Topology
 
 STRETCH_WORK = 4e7
 """Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed."""
+
+
+DIRECTIONS, DIRECTION_WORK = 30, 1e6
+"""Random directions tried at a node when its offset is cleared, and at most how many times the number of rows."""
 
 
 @dataclass(frozen=True)
@@ -93,28 +98,37 @@ def compile_kernels() -> None:
     )
     state = State.at(no_weight, np.ones(1))
     anneal(tiny, state, Schedule(1), 0, np.inf)
-    clear_offsets(tiny, state)
+    clear_offsets(tiny, state, 0, np.inf)
 
 
-def clear_offsets(instance: Instance, state: State) -> None:
-    """Slide every offset of ``state`` into its best gap, so that no unlabeled row is too near a hyperplane."""
-    kernels.clear_offsets(
-        instance.XT,
-        instance.labels,
-        instance.weights,
-        instance.topology.leaf_classes,
-        instance.topology.depth,
-        instance.totals,
-        instance.row_costs,
-        instance.C,
-        state.omega,
-        state.gamma,
-    )
+def clear_offsets(instance: Instance, state: State, seed: int, deadline: float) -> None:
+    """Give every node of ``state`` in turn its best offset clear of all unlabeled rows; try random directions."""
+    random_state = _random_state(seed)
+    n_directions = min(DIRECTIONS, int(DIRECTION_WORK / instance.n_rows))
+    for b in range(instance.topology.n_branches):
+        if time.monotonic() > deadline:
+            return
+        kernels.clear_node(
+            instance.XT,
+            instance.labels,
+            instance.weights,
+            instance.topology.leaf_classes,
+            instance.topology.depth,
+            instance.totals,
+            instance.row_costs,
+            instance.C,
+            instance.s,
+            state.omega,
+            state.gamma,
+            b,
+            n_directions,
+            random_state,
+        )
 
 
 def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, deadline: float) -> None:
     """Anneal ``state`` in place until the schedule, the deadline (``time.monotonic``) or the floor is reached."""
-    random_state = np.array([np.uint64(seed * 2654435761 % 2**63 + 88172645463325252)], dtype=np.uint64)
+    random_state = _random_state(seed)
     work = instance.n_rows * schedule.moves_per_visit
     stretch = max(1, int(STRETCH_WORK / work / 20))
     state.best_cost = kernels.FAR
@@ -151,3 +165,8 @@ def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, dead
         )
         if state.best_cost <= instance.floor + 1e-9 or time.monotonic() > deadline:
             return
+
+
+def _random_state(seed: int) -> NDArray[np.uint64]:
+    """The kernels' random state: one word that must not be 0."""
+    return np.array([seed * 2654435761 % 2**63 + 88172645463325252], dtype=np.uint64)

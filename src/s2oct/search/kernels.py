@@ -411,44 +411,78 @@ def total_violation(H, n):
     return violations
 
 
-@nb.njit(cache=True, nogil=True)
-def clear_offsets(XT, labels, weights, leaf_classes, depth, totals, row_costs, C, omega, gamma):
-    """Slide the offset of every node into the best gap between the unlabeled rows, in place.
+@nb.njit(cache=True)
+def best_gap(h, weights, left, right, other, gain, dcost, base, totals, C, below, parts, moved):
+    """Cost of the best gap between the unlabeled rows, if less than ``below``, and the shift of the offset there.
 
-    A gap is at least 2 wide, so that its rows keep distance 1; beyond the outermost rows there always is one. Nodes
-    without violations stay as they are if nothing better turns up.
+    A gap is at least 2 wide, so that its rows keep distance 1; beyond the outermost rows there always is one.
+    """
+    n = left.size
+    values = np.sort(h[n:])
+    best, best_shift = below, 0.0
+    for k in range(values.size + 1):
+        low = values[k - 1] + 1.0 if k > 0 else -FAR
+        high = values[k] - 1.0 if k < values.size else FAR
+        if high < low:
+            continue
+        # The point of the gap nearest to the present offset, 0.
+        shift = min(max(0.0, low), high)
+        cost = evaluate(
+            h, h, 1.0, 0.0, shift, weights, left, right, other, gain, dcost, base, totals, C, 0.0, FAR, best, parts,
+            moved,
+        )  # fmt: skip
+        if cost < best:
+            best, best_shift = cost, shift
+    return best, best_shift
+
+
+@nb.njit(cache=True, nogil=True)
+def clear_node(
+    XT, labels, weights, leaf_classes, depth, totals, row_costs, C, s, omega, gamma, b, n_directions, state
+):  # fmt: skip
+    """Give node b its best offset clear of all unlabeled rows, in place.
+
+    Besides its present direction it may take the best of ``n_directions`` random ones.
     """
     n, n_rows = labels.size, XT.shape[1]
-    n_nodes = gamma.size
+    p, n_nodes = XT.shape[0], gamma.size
     H = np.empty((n_nodes, n_rows))
-    for b in range(n_nodes):
-        node_values(XT, omega, gamma, b, H)
+    for k in range(n_nodes):
+        node_values(XT, omega, gamma, k, H)
     left, right, other = np.empty(n), np.empty(n), np.empty(n)
     gain = np.empty((max(totals.size - 1, 1), n_rows - n))
     dcost = np.empty(n_rows - n)
     base = np.empty(totals.size + 1)
     parts, moved = np.zeros(4), np.zeros(totals.size)
-    for b in range(n_nodes):
-        h = H[b]
-        node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right, other, gain, dcost, base)
-        values = np.sort(h[n:])
-        best, best_shift = FAR, 0.0
-        for k in range(values.size + 1):
-            low = values[k - 1] + 1.0 if k > 0 else -FAR
-            high = values[k] - 1.0 if k < values.size else FAR
-            if high < low:
-                continue
-            # The point of the gap nearest to the present offset, 0.
-            shift = min(max(0.0, low), high)
-            cost = evaluate(
-                h, h, 1.0, 0.0, shift, weights, left, right, other, gain, dcost, base, totals, C, 0.0, FAR, best,
-                parts, moved,
-            )  # fmt: skip
-            if cost < best:
-                best, best_shift = cost, shift
-        for i in range(n_rows):
-            h[i] -= best_shift
-        gamma[b] += best_shift
+    node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right, other, gain, dcost, base)
+    best, shift = best_gap(H[b], weights, left, right, other, gain, dcost, base, totals, C, FAR, parts, moved)
+    gamma[b] += shift
+    trial_omega, trial_gamma, trial = np.zeros((1, p)), np.zeros(1), np.zeros((1, n_rows))
+    for _ in range(n_directions):
+        random_direction(state, s, trial_omega[0])
+        node_values(XT, trial_omega, trial_gamma, 0, trial)
+        cost, shift = best_gap(
+            trial[0], weights, left, right, other, gain, dcost, base, totals, C, best, parts, moved
+        )  # fmt: skip
+        if cost < best:
+            best = cost
+            copy(trial_omega[0], omega[b])
+            gamma[b] = shift
+
+
+@nb.njit(cache=True)
+def random_direction(state, s, omega):
+    """Coefficients of random signs and sizes, some of them 0 and the largest s."""
+    dense = random_unit(state)
+    largest = 0.0
+    for j in range(omega.size):
+        omega[j] = 2.0 * random_unit(state) - 1.0 if random_unit(state) < dense else 0.0
+        largest = max(largest, abs(omega[j]))
+    if largest == 0.0:
+        omega[random_below(state, omega.size)] = s
+        return
+    for j in range(omega.size):
+        omega[j] *= s / largest
 
 
 @nb.njit(cache=True, nogil=True)

@@ -20,6 +20,9 @@ from s2oct.tree import ObliqueTree
 Start = Callable[[Instance, np.random.Generator], tuple[FloatArray, FloatArray]]
 """Draws hyperplanes to start from."""
 
+PEELINGS = 3
+"""How often every node is cut anew before the annealing: later nodes change what is best for earlier ones."""
+
 LABELED_TRIES = 4
 """How often the labeled rows are fitted anew while they do not come out right."""
 
@@ -87,6 +90,8 @@ def run_round(
         run.settle(state, n_visits)
     elif _on_grid(instance, number):
         run.from_grid(n_visits)
+    elif number % 4 == 0:
+        run.by_peeling(n_visits)
     elif number % 4 == 1:
         run.from_axis_splits(n_visits)
     else:
@@ -116,6 +121,17 @@ class _Round:
         if not self.anneal(state, Schedule(n_visits, hot=self.hot())):
             self.settle(state, n_visits)
 
+    def by_peeling(self, n_visits: int) -> None:
+        """Cuts clear of all rows from the start, where the rows are sparse; then their true cost.
+
+        Among many rows on a continuum there is no other way to a feasible tree that is short.
+        """
+        state = State.at(*constant_start(self.instance, self.rng))
+        for _ in range(PEELINGS):
+            clear_offsets(self.instance, state, self.seed(), self.deadline)
+        if not self.anneal(state, self.true_cost(2 * n_visits)):
+            self.settle(State.at(state.best_omega, state.best_gamma), n_visits)
+
     def by_continuation(self, n_visits: int) -> None:
         """The labeled rows first, then the totals without margins, then margins with a growing price."""
         state = self.fit_labeled(axis_start, Schedule(n_visits))
@@ -127,7 +143,7 @@ class _Round:
     def settle(self, state: State, n_visits: int) -> None:
         """Mind the true cost; then slide the offsets clear of all rows and try again from there."""
         if not self.anneal(state, self.true_cost(n_visits)):
-            clear_offsets(self.instance, state)
+            clear_offsets(self.instance, state, self.seed(), self.deadline)
             self.anneal(state, replace(self.true_cost(n_visits), hot=0.1))
 
     def true_cost(self, n_visits: int, *, on_grid: bool = False) -> Schedule:
@@ -186,6 +202,8 @@ def luby(k: int) -> int:
 
 
 def _on_grid(instance: Instance, number: int) -> bool:
-    """Keep to the grid where there is one: mostly if it has all features, every other time if some."""
-    gridded = instance.quanta > 0
-    return bool(gridded.any()) and (bool(gridded.all()) or number % 3 != 1)
+    """Whether to keep to the grid: always if all features are on one, mostly if half of them are, else sometimes."""
+    share = float((instance.quanta > 0).mean())
+    if share == 1.0:
+        return True
+    return number % 3 != 1 if share >= 0.5 else share > 0.0 and number % 4 == 2
