@@ -40,16 +40,22 @@ def polish(problem: Problem, tree: ObliqueTree, bounds: Bounds, deadline: float)
         rows, step = np.nonzero(nodes == b)
         sign = np.where(sides[rows, step] == 1, 1.0, -1.0)
         if (sign * values[rows, b] < 1 - 1e-9).any() and time.monotonic() < deadline:
-            fitted = _fit_node(problem, bounds, omega[b], gamma[b], rows, sign)
+            fitted = _fit_node(problem, bounds, omega[b], gamma[b], rows, sign, deadline)
             if fitted is not None:
                 omega[b], gamma[b] = fitted[:-1], fitted[-1]
     return replace(tree, omega=omega, gamma=gamma)
 
 
 def _fit_node(
-    problem: Problem, bounds: Bounds, omega: FloatArray, gamma: float, rows: IntArray, sign: FloatArray
+    problem: Problem,
+    bounds: Bounds,
+    omega: FloatArray,
+    gamma: float,
+    rows: IntArray,
+    sign: FloatArray,
+    deadline: float,
 ) -> FloatArray | None:
-    """(omega, gamma) of least labeled error with the unlabeled rows on their sides; None if the LP fails."""
+    """(omega, gamma) of least labeled error with the unlabeled rows on their sides; None if the LP does not say."""
     p, n = problem.n_features, len(rows)
     weights = problem.labeled_weights[rows]
     signed = sign[:, None] * np.column_stack([problem.X_labeled[rows], -np.ones(n)])
@@ -65,8 +71,9 @@ def _fit_node(
         kept = hstack([csr_array(-margins[active]), csr_array((int(active.sum()), n))])
         right_hand = np.concatenate([-np.ones(n), np.full(int(active.sum()), -_SAFE)])
         rows_below: Any = vstack([errors, kept], format="csr")  # linprog takes sparse matrices, its stubs do not
-        solved = linprog(cost, A_ub=rows_below, b_ub=right_hand, bounds=limits, method="highs")
-        if solved.x is None:
+        seconds = {"time_limit": float(np.clip(deadline - time.monotonic(), 0.01, 1e6))}
+        solved = linprog(cost, A_ub=rows_below, b_ub=right_hand, bounds=limits, method="highs", options=seconds)
+        if solved.status != 0:
             return None
         hyperplane = np.asarray(solved.x[: p + 1])
         violated = margins @ hyperplane < 1 - 1e-9
