@@ -71,7 +71,7 @@ def _fit_node(
         kept = hstack([csr_array(-margins[active]), csr_array((int(active.sum()), n))])
         right_hand = np.concatenate([-np.ones(n), np.full(int(active.sum()), -_SAFE)])
         rows_below: Any = vstack([errors, kept], format="csr")  # linprog takes sparse matrices, its stubs do not
-        seconds = {"time_limit": float(np.clip(deadline - time.monotonic(), 0.01, 1e6))}
+        seconds: Any = {"time_limit": float(np.clip(deadline - time.monotonic(), 0.01, 1e6))}
         solved = linprog(cost, A_ub=rows_below, b_ub=right_hand, bounds=limits, method="highs", options=seconds)
         if solved.status != 0:
             return None
