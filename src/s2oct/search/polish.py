@@ -73,7 +73,7 @@ def _fit_node(
         rows_below: Any = vstack([errors, kept], format="csr")  # linprog takes sparse matrices, its stubs do not
         seconds: Any = {"time_limit": float(np.clip(deadline - time.monotonic(), 0.01, 1e6))}
         solved = linprog(cost, A_ub=rows_below, b_ub=right_hand, bounds=limits, method="highs", options=seconds)
-        if solved.status != 0:
+        if solved.status != 0 or solved.x is None:
             return None
         hyperplane = np.asarray(solved.x[: p + 1])
         violated = margins @ hyperplane < 1 - 1e-9
