@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from s2oct.certificate import Certificate, OCTHCertificate
     from s2oct.errors import S2OCTError, S2OCTWarning
-    from s2oct.estimators import LabeledKFold, OCTHClassifier, S2OCTClassifier
+    from s2oct.estimators import (
+        LabeledKFold,
+        OCTHClassifier,
+        PriorCorrectedClassifier,
+        S2OCTClassifier,
+        TopTotalClassifier,
+    )
     from s2oct.problem import Problem
     from s2oct.topology import Topology
     from s2oct.tree import ObliqueTree
@@ -24,10 +30,12 @@ _HOME = {
     "OCTHCertificate": "s2oct.certificate",
     "OCTHClassifier": "s2oct.estimators",
     "ObliqueTree": "s2oct.tree",
+    "PriorCorrectedClassifier": "s2oct.estimators",
     "Problem": "s2oct.problem",
     "S2OCTClassifier": "s2oct.estimators",
     "S2OCTError": "s2oct.errors",
     "S2OCTWarning": "s2oct.errors",
+    "TopTotalClassifier": "s2oct.estimators",
     "Topology": "s2oct.topology",
 }
 
@@ -37,10 +45,12 @@ __all__ = [
     "OCTHCertificate",
     "OCTHClassifier",
     "ObliqueTree",
+    "PriorCorrectedClassifier",
     "Problem",
     "S2OCTClassifier",
     "S2OCTError",
     "S2OCTWarning",
+    "TopTotalClassifier",
     "Topology",
     "__version__",
 ]

@@ -108,7 +108,9 @@ def _tighten(values: ObjectArray) -> ObjectArray:
 
 
 def _is_missing(values: ObjectArray) -> BoolArray:
-    if values.dtype.kind in "fc":
+    if values.dtype.kind == "c":
+        raise InvalidProblem("Complex data not supported: expected classes in y, got complex numbers.")
+    if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
     if values.dtype.kind in "mM":
         raise InvalidProblem(f"Expected labels to be strings, integers or booleans, got dtype {values.dtype}.")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from s2oct.arrays import FloatArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.labels import Labels
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
@@ -68,6 +70,31 @@ def _culprit_cell(X: Any) -> str | None:
             except ValueError:
                 return f"Expected numeric features, got values that are not numbers, as {cell!r}."
     return None
+
+
+def check_two_classes(labels: Labels, n_rows: int) -> None:
+    """Refuse what is not a label per row, of two classes; warn where no row is unlabeled."""
+    if len(labels.codes) != n_rows:
+        raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {n_rows} rows.")
+    classes = labels.classes.tolist()
+    if len(classes) > 2:
+        marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
+        hint = f" {marks[0]!r} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
+        # The first sentence carries the words scikit-learn's own checks look for.
+        raise InvalidProblem(
+            f"Only binary classification is supported. Expected two classes, got {len(classes)}: {classes[:10]}.{hint}"
+        )
+    if len(classes) < 2:
+        raise InvalidProblem(
+            f"Expected labeled rows of two classes, got one class only: {classes[0]!r}. One class is enough when the "
+            "totals name the other class too, as in totals={'A': 120, 'B': 80}."
+        )
+    if labels.is_labeled.all():
+        warnings.warn(
+            "Every row is labeled, so totals have nothing to act on; OCTHClassifier is the supervised tree.",
+            S2OCTWarning,
+            stacklevel=3,
+        )
 
 
 def positive(name: str, value: Any) -> float:

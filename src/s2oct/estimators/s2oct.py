@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,9 @@ from scipy.special import expit
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.certificate import Certificate
-from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
-from s2oct.estimators.inputs import at_least_zero, positive, positive_or_auto, read_features
+from s2oct.estimators.inputs import at_least_zero, check_two_classes, positive, positive_or_auto, read_features
 from s2oct.labels import Labels, read_labels
 from s2oct.problem import Problem
 from s2oct.totals import Totals, named_classes, read_totals
@@ -126,7 +125,7 @@ class S2OCTClassifier(TreeClassifier):
         settings = self._settings()
         rows = read_features(self, X, reset=True)
         labels = read_labels(y, named=named_classes(totals, population_totals))
-        _check_labels(labels, len(rows))
+        check_two_classes(labels, len(rows))
         counts = read_totals(labels, totals, population_totals)
         problem = Problem.from_labels(
             rows, labels, counts, C=positive("C", self.C), feature_names=self._feature_names()
@@ -178,30 +177,6 @@ class S2OCTClassifier(TreeClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _check_labels(labels: Labels, n_rows: int) -> None:
-    if len(labels.codes) != n_rows:
-        raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {n_rows} rows.")
-    classes = labels.classes.tolist()
-    if len(classes) > 2:
-        marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
-        hint = f" {marks[0]!r} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
-        # The first sentence carries the words scikit-learn's own checks look for.
-        raise InvalidProblem(
-            f"Only binary classification is supported. Expected two classes, got {len(classes)}: {classes[:10]}.{hint}"
-        )
-    if len(classes) < 2:
-        raise InvalidProblem(
-            f"Expected labeled rows of two classes, got one class only: {classes[0]!r}. One class is enough when the "
-            "totals name the other class too, as in totals={'A': 120, 'B': 80}."
-        )
-    if labels.is_labeled.all():
-        warnings.warn(
-            "Every row is labeled, so totals have nothing to act on; OCTHClassifier is the supervised tree.",
-            S2OCTWarning,
-            stacklevel=3,
-        )
 
 
 def _slope(margin: FloatArray, total: float, xi: float) -> float:
