@@ -14,11 +14,13 @@ from s2oct import S2OCTClassifier
 from s2oct.bounds import compute_bounds
 from s2oct.errors import S2OCTWarning
 from s2oct.feasibility import feasible_cost, mend
+from s2oct.objective import score
 from s2oct.problem import Problem
 from s2oct.race import Bound, Race
 from s2oct.search import Instance, polish, search
 from s2oct.search.grid import grid_quanta
 from s2oct.search.portfolio import luby, run_round
+from s2oct.search.starts import separating_start
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
 
@@ -185,3 +187,17 @@ def test_polishing_never_makes_a_feasible_tree_dearer(seed):
         assert before is not None
         assert after is not None
         assert after <= before + 1e-6
+
+
+@given(seed=st.integers(0, 1000), depth=st.integers(1, 3))
+def test_a_separating_start_is_right_about_separable_labels_and_keeps_every_margin(seed, depth):
+    """The LP's hyperplane, rounded to the grid: each side of the root leads to its class, every row at distance 1."""
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.integers(0, 4, (6, 3)), rng.integers(6, 10, (6, 3)), rng.integers(0, 10, (30, 3))]).astype(float)
+    problem = Problem.from_arrays(X, ["A"] * 6 + ["B"] * 6 + [None] * 30, totals={"A": 15}).merged()
+    instance = Instance.of(problem, Topology(depth), compute_bounds(problem, depth), 0.0)
+    tree = ObliqueTree.of(Topology(depth), *separating_start(instance, rng))
+    found = score(problem, tree)
+    assert found.n_margin_violations == 0
+    assert found.leaf_error == pytest.approx(0.0, abs=1e-9)
+    assert np.abs(tree.omega).max() <= instance.s * (1 + 1e-6)

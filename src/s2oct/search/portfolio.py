@@ -14,7 +14,7 @@ from s2oct.race import Race
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
-from s2oct.search.starts import axis_start, constant_start
+from s2oct.search.starts import axis_start, constant_start, separating_start
 from s2oct.tree import ObliqueTree
 
 Start = Callable[[Instance, np.random.Generator], tuple[FloatArray, FloatArray]]
@@ -89,7 +89,7 @@ def run_round(
         run.anneal(state, Schedule(n_visits, hot=0.5))
         run.settle(state, n_visits)
     elif _on_grid(instance, number):
-        run.from_grid(n_visits)
+        run.from_grid(n_visits, separate=number % 2 == 1)
     elif number % 4 == 0:
         run.by_peeling(n_visits)
     elif number % 4 == 1:
@@ -108,10 +108,17 @@ class _Round:
     deadline: float
     found: list[ObliqueTree]
 
-    def from_grid(self, n_visits: int) -> None:
-        """Grid steps only, so that margins take care of themselves: the labeled rows first, then all."""
+    def from_grid(self, n_visits: int, *, separate: bool) -> None:
+        """Grid steps only, so that margins take care of themselves: the labeled rows first, then all.
+
+        ``separate`` fits the labeled rows by a linear program and keeps what it found, instead of annealing.
+        """
         schedule = Schedule(n_visits, hot=self.hot(), on_grid=True)
-        state = self.fit_labeled(constant_start, schedule)
+        if separate:
+            schedule = replace(schedule, hot=0.4)
+            state = State.at(*separating_start(self.instance, self.rng))
+        else:
+            state = self.fit_labeled(constant_start, schedule)
         if not self.anneal(state, schedule):
             self.anneal(state, self.true_cost(n_visits, on_grid=True))
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, eye_array, hstack
 
 from s2oct.arrays import FloatArray
 from s2oct.search.instance import Instance
+
+_NORM_PRICE = 1e-3
+"""What the longest normal costs the separating hyperplane: little against any labeled row's error."""
 
 
 def constant_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -27,3 +34,57 @@ def axis_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray
         omega[b, j] = min(steep, instance.s) * rng.choice([-1.0, 1.0])
         gamma[b] = omega[b, j] * 0.5 * (values[k] + values[k + 1])
     return omega, gamma
+
+
+def separating_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """The hyperplane that separates the labeled classes best at the root, on the grid; the other nodes only pass on.
+
+    A linear program, solved by HiGHS: least hinge errors, then a short normal, so that there is room for rounding once
+    it is lengthened. Random prices of the features draw another hyperplane each time.
+    """
+    omega, gamma = constant_start(instance, rng)
+    hyperplane = _least_errors(instance, rng)
+    if hyperplane is None:
+        return omega, gamma
+    topology = instance.topology
+    for b in topology.last_level:
+        # Left of the root rows end in class 0, right of it in class 1.
+        right_of_root = b > 1 and (b >> (b.bit_length() - 2)) & 1
+        gamma[b - 1] = -1.0 if right_of_root else 1.0
+    omega[0], gamma[0] = _to_grid(instance, hyperplane[:-1], float(hyperplane[-1]))
+    return omega, gamma
+
+
+def _least_errors(instance: Instance, rng: np.random.Generator) -> FloatArray | None:
+    """(omega, gamma) of least hinge error between two classes, and then of least 1-norm; None if the LP fails."""
+    n, p = instance.n_labeled, instance.n_features
+    sign = np.where(instance.labels == 1, 1.0, -1.0)
+    X = sign[:, None] * instance.XT[:, :n].T
+    usable = np.where(instance.quanta > 0, instance.s, 0.0)
+    # omega is the difference of two nonnegative parts, whose price is its 1-norm.
+    price = _NORM_PRICE / (p * instance.s) * rng.uniform(0.5, 1.5, p)
+    cost = np.concatenate([price, price, [0.0], instance.weights[:n]])
+    rows = np.column_stack([-X, X, sign])
+    at_most: Any = hstack([csr_array(rows), -eye_array(n)], format="csr")  # linprog's stubs know no sparse matrices
+    bounds = [(0, u) for u in usable.tolist()] * 2 + [(None, None)] + [(0, None)] * n
+    solved = linprog(cost, A_ub=at_most, b_ub=-np.ones(n), bounds=bounds, method="highs")
+    if solved.status != 0 or solved.x is None:
+        return None
+    return np.append(solved.x[:p] - solved.x[p : 2 * p], solved.x[2 * p])
+
+
+def _to_grid(instance: Instance, omega: FloatArray, gamma: float) -> tuple[FloatArray, float]:
+    """The nearest hyperplane with every row at an odd distance, lengthened first so that rounding matters little."""
+    quanta = instance.quanta
+    largest = float(np.abs(omega).max())
+    if largest == 0.0:
+        return omega, 1.0
+    length = instance.s / largest
+    on_grid = quanta > 0
+    steps = np.zeros_like(omega)
+    steps[on_grid] = np.round(np.abs(omega[on_grid]) * length / quanta[on_grid])
+    steps[on_grid] = np.minimum(steps[on_grid], np.floor(instance.s * (1 + 1e-9) / quanta[on_grid]))
+    rounded = np.sign(omega) * steps * quanta
+    value = float(rounded @ instance.XT[:, 0])
+    odd = 2 * np.round((value - gamma * length - 1) / 2) + 1
+    return rounded, value - odd
