@@ -12,6 +12,7 @@ import argparse
 import csv
 import gc
 import os
+import resource
 import time
 import warnings
 from dataclasses import asdict, dataclass
@@ -49,7 +50,6 @@ def main() -> None:
     folder = Path(args.data)
     names = args.sets or [name for name in manifest() if (folder / f"{name}.tsv.gz").exists()]
     rows: list[Row] = []
-    certificates: list[Certificate] = []
     warm_up(folder, names[0])
     for name in names:
         data = load_instance(name, folder)
@@ -69,7 +69,6 @@ def main() -> None:
                     primal_integral(certificate, best, args.limit),
                 )  # fmt: skip
                 rows.append(row)
-                certificates.append(certificate)
                 print(
                     f"{name:28s} draw {seed}  {method:7s} cost {row.cost:10.4g}  bound {row.bound:6.3g}  "
                     f"{'proved' if row.proved else '      '}  {row.seconds:7.2f} s  P.I. {row.primal_integral:7.3f}",
@@ -78,6 +77,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     write_csv(rows, args.out / "draws.csv")
     summarise(rows, args.methods, args.limit)
+    print(f"largest memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
     draw_ecdf(rows, args.methods, args.limit, args.out / "ecdf.png")
 
 
@@ -144,6 +144,9 @@ def summarise(rows: list[Row], methods: list[str], limit: float) -> None:
             f"median time to proof {np.median(times) if times else float('nan'):8.3f} s  "
             f"mean primal integral {np.mean([row.primal_integral for row in mine]):.3f}"
         )
+    small = [row.seconds for row in rows if row.method == "engine" and row.proved and row.n_rows <= 200]
+    if small:
+        print(f"engine, up to 200 rows and proved: {len(small)} draws, median {np.median(small):.3f} s")
     for other in [method for method in methods if method != "engine"]:
         pairs = [
             (by_key[row.instance, row.draw, "engine"], row)
