@@ -304,3 +304,17 @@ def test_silent_fits_are_silent(corners, backend, capfd):
         train(corners.problem, settings(2, backend.name))
     printed = capfd.readouterr()
     assert (printed.out, printed.err) == ("", "")
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, None])
+def test_a_fit_without_a_time_limit_ends_with_its_proof(solver, line):
+    """Infinity is a time limit like any other."""
+    if solver is not None:
+        backend_or_skip(solver)
+    assert train(line.problem, settings(1, solver, float("inf"))).certificate.proved
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_solver_without_a_time_limit_solves(solver, line):
+    backend_or_skip(solver)
+    assert train_plain(line.problem, settings(1, solver, float("inf"))).certificate.proved

@@ -15,8 +15,8 @@ from s2oct.race import Race
 from s2oct.solvers import Limits, Solver, Termination, solve_in_worker
 from s2oct.tree import ObliqueTree
 
-HEAD_START = 0.15
-"""Share of the time limit that the search has to itself: most problems end there."""
+HEAD_START, LONGEST_HEAD_START = 0.15, 30.0
+"""Share of the time limit that the search has to itself, and at most how many seconds: most problems end there."""
 
 ENTRIES_PER_SECOND = 10_000
 """A model with more matrix entries than this per second left is not worth a core: its root relaxation alone would
@@ -50,7 +50,7 @@ def compete(race: Race, explore: Explore, contender: Contender | None) -> None:
         if contender is None:
             explore(0, race.seconds_left)
             return
-        number = explore(0, HEAD_START * race.seconds)
+        number = explore(0, min(HEAD_START * race.seconds, LONGEST_HEAD_START))
         if race.is_over:
             return
         if contender.size.n_entries > ENTRIES_PER_SECOND * race.seconds_left:

@@ -42,7 +42,7 @@ class Scip:
         if start is not None:
             _add_start(model, variables, start)
         relay = _Relay(model, variables, listener)
-        model.setParam("limits/time", max(limits.seconds - (time.monotonic() - began), 0.01))
+        model.setParam("limits/time", min(max(limits.seconds - (time.monotonic() - began), 0.01), 1e20))
         with relay:
             model.optimizeNogil()
         relay.raise_error()
