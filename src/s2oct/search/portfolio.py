@@ -32,6 +32,9 @@ SHORTEST, LONGEST = 150, 20_000
 WORK = 2e7
 """Most visits times rows of a first round: seconds, not minutes, for a million rows."""
 
+IMPROVEMENT_SHARE = 0.05
+"""Share of the time limit (but a second at least) that refitting one leading tree may take."""
+
 _CLOSE = 1e-9
 
 
@@ -72,7 +75,9 @@ def search(
         for trees in batches:
             for tree in trees:
                 while hand_in(tree) and not race.is_over:
-                    tree = improve(tree, until)
+                    # A linear program with many features can take longer than all rounds together.
+                    allowed = max(1.0, IMPROVEMENT_SHARE * race.seconds)
+                    tree = improve(tree, min(until, time.monotonic() + allowed))
         number += len(batches)
     return number
 
@@ -116,7 +121,7 @@ class _Round:
         schedule = Schedule(n_visits, hot=self.hot(), on_grid=True)
         if separate:
             schedule = replace(schedule, hot=0.4)
-            state = State.at(*separating_start(self.instance, self.rng))
+            state = State.at(*separating_start(self.instance, self.rng, self.deadline))
         else:
             state = self.fit_labeled(constant_start, schedule)
         if not self.anneal(state, schedule):

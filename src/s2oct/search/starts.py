@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -36,14 +37,15 @@ def axis_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray
     return omega, gamma
 
 
-def separating_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def separating_start(instance: Instance, rng: np.random.Generator, deadline: float) -> tuple[FloatArray, FloatArray]:
     """The hyperplane that separates the labeled classes best at the root, on the grid; the other nodes only pass on.
 
     A linear program, solved by HiGHS: least hinge errors, then a short normal, so that there is room for rounding once
-    it is lengthened. Random prices of the features draw another hyperplane each time.
+    it is lengthened. Random prices of the features draw another hyperplane each time. Without one by the deadline
+    (``time.monotonic``) it is the constant start.
     """
     omega, gamma = constant_start(instance, rng)
-    hyperplane = _least_errors(instance, rng)
+    hyperplane = _least_errors(instance, rng, deadline)
     if hyperplane is None:
         return omega, gamma
     topology = instance.topology
@@ -55,7 +57,7 @@ def separating_start(instance: Instance, rng: np.random.Generator) -> tuple[Floa
     return omega, gamma
 
 
-def _least_errors(instance: Instance, rng: np.random.Generator) -> FloatArray | None:
+def _least_errors(instance: Instance, rng: np.random.Generator, deadline: float) -> FloatArray | None:
     """(omega, gamma) of least hinge error between two classes, and then of least 1-norm; None if the LP fails."""
     n, p = instance.n_labeled, instance.n_features
     sign = np.where(instance.labels == 1, 1.0, -1.0)
@@ -67,7 +69,8 @@ def _least_errors(instance: Instance, rng: np.random.Generator) -> FloatArray | 
     rows = np.column_stack([-X, X, sign])
     at_most: Any = hstack([csr_array(rows), -eye_array(n)], format="csr")  # linprog's stubs know no sparse matrices
     bounds = [(0, u) for u in usable.tolist()] * 2 + [(None, None)] + [(0, None)] * n
-    solved = linprog(cost, A_ub=at_most, b_ub=-np.ones(n), bounds=bounds, method="highs")
+    seconds: Any = {"time_limit": float(np.clip(deadline - time.monotonic(), 0.01, 1e6))}
+    solved = linprog(cost, A_ub=at_most, b_ub=-np.ones(n), bounds=bounds, method="highs", options=seconds)
     if solved.status != 0 or solved.x is None:
         return None
     return np.append(solved.x[:p] - solved.x[p : 2 * p], solved.x[2 * p])
