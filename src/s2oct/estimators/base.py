@@ -7,14 +7,12 @@ from typing import Any
 import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.inputs import at_least_zero, positive, read_features, whole_or_auto
-from s2oct.labels import read_labels
+from s2oct.estimators.inputs import at_least_zero, labeled_accuracy, positive, read_features, whole_or_auto
 from s2oct.training import Settings
 from s2oct.tree import ObliqueTree
 
@@ -62,11 +60,4 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count."""
-        predicted = self.predict(X)
-        labels = read_labels(y, named=self.classes_.tolist())
-        known = labels.is_labeled
-        if len(known) != len(predicted):
-            raise InvalidProblem(f"Expected one label per row, got {len(known)} labels for {len(predicted)} rows.")
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        truth = labels.classes[labels.codes[known]]
-        return float(accuracy_score(truth, predicted[known], sample_weight=weights))
+        return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)

@@ -7,11 +7,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import validate_data
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, S2OCTWarning
-from s2oct.labels import Labels
+from s2oct.labels import Labels, read_labels
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
@@ -95,6 +96,17 @@ def check_two_classes(labels: Labels, n_rows: int) -> None:
             S2OCTWarning,
             stacklevel=3,
         )
+
+
+def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sample_weight: Any) -> float:
+    """Share of the labeled rows of ``y`` that are predicted right."""
+    labels = read_labels(y, named=classes.tolist())
+    known = labels.is_labeled
+    if len(known) != len(predicted):
+        raise InvalidProblem(f"Expected one label per row, got {len(known)} labels for {len(predicted)} rows.")
+    weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+    truth = labels.classes[labels.codes[known]]
+    return float(accuracy_score(truth, predicted[known], sample_weight=weights))
 
 
 def positive(name: str, value: Any) -> float:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.inputs import check_two_classes
+from s2oct.estimators.inputs import check_two_classes, labeled_accuracy
 from s2oct.labels import Labels, read_labels
 from s2oct.totals import Totals, named_classes, read_totals
 
@@ -88,12 +88,7 @@ class KnownTotalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count."""
-        predicted = self.predict(X)
-        known = read_labels(y, named=self.classes_.tolist())
-        labeled = known.is_labeled
-        correct = known.classes[known.codes[labeled]] == predicted[labeled]
-        weights = None if sample_weight is None else np.asarray(sample_weight)[labeled]
-        return float(np.average(correct, weights=weights))
+        return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,6 +10,9 @@ a move is then evaluated in one pass over the rows, whatever the depth.
 
 A move replaces h by scale * h + step * x_j - shift: a new coefficient, a new offset, both, or a longer normal.
 Rows are columns of ``XT`` (p, N), labeled ones first, so that a feature's values lie side by side.
+
+One long module on purpose: numba's cache on disk notices a change in a function's own file, not in the files of the
+functions it calls.
 """
 
 from __future__ import annotations
