@@ -39,5 +39,5 @@ $(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(DEVELOPMENT): pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[scip,gurobi,plot,dev]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[scip,gurobi,cli,study,dask,onnx,docs,dev]'
 	@touch $@ $(RUNTIME)

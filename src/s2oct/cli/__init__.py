@@ -1,0 +1,17 @@
+"""The command ``s2oct``: argument parsing and printing only. One module a command, joined in ``app``."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command; without the packages it needs, say which extra brings them."""
+    try:
+        from s2oct.cli.app import run
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("s2oct"):
+            raise
+        print(f"The command s2oct needs {error.name}: install it with pip install 's2oct[cli]'.", file=sys.stderr)
+        sys.exit(2)
+    sys.exit(run(sys.argv[1:]))
