@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 
 from s2oct.arrays import FloatArray
 from s2oct.race import Race
+from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
@@ -31,6 +32,9 @@ SHORTEST, LONGEST = 150, 20_000
 
 WORK = 2e7
 """Most visits times rows of a first round: seconds, not minutes, for a million rows."""
+
+MANY_ROWS = 1000
+"""From here on rounds are few and node fits come early; below, random starts are tried in less time."""
 
 IMPROVEMENT_SHARE = 0.05
 """Share of the time limit (but a second at least) that refitting one leading tree may take."""
@@ -93,6 +97,8 @@ def run_round(
         state = State.at(best.omega, best.gamma)
         run.anneal(state, Schedule(n_visits, hot=0.5))
         run.settle(state, n_visits)
+    elif number % 8 == (1 if instance.n_rows >= MANY_ROWS else 5):
+        run.by_alternation(n_visits)
     elif _on_grid(instance, number):
         run.from_grid(n_visits, separate=number % 2 == 1)
     elif number % 4 == 0:
@@ -149,6 +155,12 @@ class _Round:
         state = self.fit_labeled(axis_start, Schedule(n_visits))
         self.anneal(state, Schedule(n_visits // 2 + 1, cold=0.2, xi_weight=0.3, margin_weights=(0.0, 0.0)))
         state.lengthen(self.instance.s)
+        if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, xi_weight=0.2, margin_weights=(0.1, 4.0))):
+            self.settle(state, n_visits)
+
+    def by_alternation(self, n_visits: int) -> None:
+        """Node fits to what the unlabeled rows are taken to be, then margins with a growing price."""
+        state = State.at(*alternating_start(self.instance, self.rng, self.deadline))
         if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, xi_weight=0.2, margin_weights=(0.1, 4.0))):
             self.settle(state, n_visits)
 

@@ -1,0 +1,313 @@
+"""Alternating node fits: a tree that puts rows into the classes they are taken to belong to.
+
+Every row has a price per class: a labeled row's for the classes that are not its own, an unlabeled row's from the
+guide, or where there is none, from a linear classifier of the labeled rows that is told the totals. With all other
+nodes fixed, the sides of a node matter to the rows that reach it and end in classes of different prices: fitting it
+is a weighted two-class problem. Nodes are refitted in turn from the bottom up while that pays (tree alternating
+optimization). Margins are left to the annealing that follows.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.search.instance import Instance
+from s2oct.topology import Topology
+
+LABELED_PRICE = 3.0
+"""What a labeled row in a wrong class costs; the mean unlabeled row costs 1."""
+
+FEWEST, MOST, SWEEPS = 2, 16, 8
+"""Trees that are tried on a sample of the rows, the first two from new splits, the others from the best with one
+node perturbed; and at most how often the nodes of one are refitted."""
+
+WORK = 8e6
+"""Rows times squared features of one Newton step each over all trees that are tried: large problems try fewer."""
+
+SAMPLE = 4000
+"""Rows from which directions are fitted."""
+
+FEATURES = 60
+"""Features a direction is fitted on: those that tell the sides apart best. Newton steps on more would be slow."""
+
+NEWTON_STEPS = 3
+RIDGES = (1e-2, 1e-3, 1e-4)
+_WORTH = 1e-9
+
+
+def alternating_start(instance: Instance, rng: np.random.Generator, deadline: float) -> tuple[FloatArray, FloatArray]:
+    """The best of some trees fitted by alternation to what the rows are taken to be, every normal of length s.
+
+    Several are fitted on a sample, the best once more on all rows. Cut short by the deadline (``time.monotonic``) it
+    is the best so far.
+    """
+    center, spread = instance.XT.mean(axis=1), instance.XT.std(axis=1)
+    # A constant feature tells no rows apart.
+    steep = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
+    rows = (instance.XT.T - center) * steep
+    prices = class_prices(instance, rows, rng)
+    sample = rng.permutation(instance.n_rows)[:SAMPLE]
+    width = min(instance.n_features, FEATURES) + 10
+    fits: list[_Fit] = []
+    for number in range(int(np.clip(WORK / (len(sample) * width**2), FEWEST, MOST))):
+        if number < FEWEST:
+            fit = _Fit.start(instance.topology, rows[sample], prices[sample], rng, greedy=number == 0)
+        else:
+            fit = min(fits, key=lambda fit: fit.cost).perturbed(rng)
+        fit.alternate(rng, deadline)
+        fits.append(fit)
+        if fit.cost <= _WORTH or time.monotonic() > deadline:
+            break
+    best = min(fits, key=lambda fit: fit.cost)
+    if len(sample) < instance.n_rows and time.monotonic() < deadline:
+        best = _Fit(instance.topology, rows, prices, best.omega, best.gamma)
+        best.alternate(rng, deadline)
+    return _lengthened(instance, best.omega * steep, best.gamma + best.omega @ (center * steep))
+
+
+def class_prices(instance: Instance, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """What each class costs each row, weights included, shape (N, n_classes); the cheapest class of a row costs 0.
+
+    ``rows`` are the standardised features.
+    """
+    n, n_classes = instance.n_labeled, len(instance.totals)
+    prices = np.full((instance.n_rows, n_classes), LABELED_PRICE)
+    prices[np.arange(n), instance.labels] = 0.0
+    if instance.n_rows > n:
+        wanted = instance.row_costs if instance.row_costs.any() else -_linear_scores(instance, rows, rng)
+        told = _told_the_totals(wanted, instance.weights[n:], instance.totals)
+        mean = float(np.average(told.max(axis=1), weights=instance.weights[n:]))
+        # Half by how clear a case a row is, half by the head: doubtful rows count too.
+        prices[n:] = 0.5 * told / mean + 0.5 * (told > 0) if mean > 0 else told
+    return np.asarray(prices * instance.weights[:, None])
+
+
+def _linear_scores(instance: Instance, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Ridge regression scores of every class for the unlabeled rows, from reweighted labeled ones.
+
+    Where all labeled rows are of one class, some unlabeled ones stand for the others.
+    """
+    n, n_classes = instance.n_labeled, len(instance.totals)
+    train = np.arange(n)
+    codes = instance.labels
+    if len(np.unique(codes)) < 2:
+        extra = n + rng.permutation(instance.n_rows - n)[: max(n, 100)]
+        other = (int(codes[0]) + 1) % n_classes if n else 0
+        train, codes = np.concatenate([train, extra]), np.concatenate([codes, np.full(len(extra), other)])
+    targets = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+    weights = instance.weights[train] * rng.exponential(size=len(train))
+    features = _telling(rows, train, weights * targets[:, 0])
+    X = np.column_stack([rows[np.ix_(train, features)], np.ones(len(train))])
+    gram = X.T @ (weights[:, None] * X)
+    strength = float(rng.choice([0.01, 0.1, 1.0])) * float(np.trace(gram)) / len(gram)
+    solution = np.linalg.solve(gram + strength * np.eye(len(gram)), X.T @ (weights[:, None] * targets))
+    return np.asarray(rows[n:, features] @ solution[:-1])
+
+
+def _told_the_totals(costs: FloatArray, weights: FloatArray, totals: FloatArray) -> FloatArray:
+    """Prices whose cheapest classes meet the totals (nearly, with more than two classes), at least 0."""
+    n_classes = costs.shape[1]
+    if n_classes < 2:
+        return np.zeros_like(costs)
+    relative = costs - (costs.sum(axis=1, keepdims=True) - costs) / (n_classes - 1)
+    for k in range(n_classes):
+        order = np.argsort(relative[:, k], kind="stable")
+        filled = int(np.searchsorted(np.cumsum(weights[order]), totals[k] - 0.5, side="left")) + 1 if totals[k] else 0
+        low = relative[order[max(filled - 1, 0)], k]
+        high = relative[order[min(filled, len(order) - 1)], k]
+        beyond = float(np.ptp(relative[:, k])) + 1.0
+        # All rows, or none, are cheapest in a class that has them all, or none.
+        threshold = low - beyond if filled == 0 else high + beyond if filled >= len(order) else 0.5 * (low + high)
+        relative[:, k] -= threshold
+    return np.asarray(relative - relative.min(axis=1, keepdims=True))
+
+
+@dataclass(eq=False)
+class _Fit:
+    """A tree on the move over standardised rows, and what it costs them."""
+
+    topology: Topology
+    rows: FloatArray
+    prices: FloatArray
+    omega: FloatArray
+    gamma: FloatArray
+
+    def __post_init__(self) -> None:
+        self.right: BoolArray = self.rows @ self.omega.T > self.gamma
+
+    @classmethod
+    def start(
+        cls, topology: Topology, rows: FloatArray, prices: FloatArray, rng: np.random.Generator, *, greedy: bool
+    ) -> _Fit:
+        """Splits of single features from the top down: the best ones if greedy, else random ones."""
+        fit = cls(topology, rows, prices, np.zeros((topology.n_branches, rows.shape[1])), np.ones(topology.n_branches))
+        favourite = prices.argmin(axis=1)
+        gain = np.where(favourite == 0, -1.0, 1.0) * prices.max(axis=1)
+        for node in topology.branches:
+            reached = fit.reached(node)
+            if not reached.any():
+                continue
+            single = rng.permutation(rows.shape[1])[: FEATURES if greedy else 1]
+            values = rows[np.ix_(reached, single)]
+            if greedy:
+                found = [_best_offset(column, gain[reached]) for column in values.T]
+                best = min(range(len(found)), key=lambda k: found[k][0])
+                sign, offset = found[best][1:]
+            else:
+                best, sign, offset = 0, 1.0, float(values[int(rng.integers(len(values))), 0])
+            direction = np.zeros(rows.shape[1])
+            direction[single[best]] = sign
+            fit.place(node, direction, offset)
+        return fit
+
+    def perturbed(self, rng: np.random.Generator) -> _Fit:
+        """The same with one node split at random along a difference of two rows."""
+        fit = _Fit(self.topology, self.rows, self.prices, self.omega.copy(), self.gamma.copy())
+        node = int(rng.integers(1, self.topology.n_leaves))
+        first, second, third = rng.integers(len(self.rows), size=3)
+        direction = self.rows[first] - self.rows[second]
+        fit.place(node, direction, float(self.rows[third] @ direction))
+        return fit
+
+    @property
+    def cost(self) -> float:
+        """What all rows pay for the classes they end in."""
+        return float(np.take_along_axis(self.prices, self.ends(1)[:, None], axis=1).sum())
+
+    def alternate(self, rng: np.random.Generator, deadline: float) -> None:
+        """Refit the nodes from the bottom up, again while one of them gains."""
+        sample = len(self.rows) <= SAMPLE
+        for _ in range(SWEEPS):
+            gained = False
+            for node in reversed(self.topology.branches):
+                if time.monotonic() > deadline:
+                    return
+                gained |= self.refit(node, rng, singles=sample)
+            if not gained:
+                return
+
+    def refit(self, node: int, rng: np.random.Generator, *, singles: bool) -> bool:
+        """Give a node the best of the hyperplanes fitted to the rows it decides about, if it gains."""
+        rows, gain = self.decided(node)
+        if not len(rows):
+            return False
+        present = float(gain[~self.right[rows, node - 1]].sum())
+        tried = [_best_offset((self.rows @ self.omega[node - 1])[rows], gain)]
+        directions = [self.omega[node - 1]]
+        chosen = rng.permutation(len(rows))[:SAMPLE]
+        features = _telling(self.rows, rows[chosen], gain[chosen])
+        X = self.rows[np.ix_(rows, features)]
+        fitted = _logistic_path(X[chosen], gain[chosen])
+        if singles:
+            fitted = np.vstack([fitted, np.eye(len(features))])
+        for direction, values in zip(fitted, (X @ fitted.T).T, strict=True):
+            tried.append(_best_offset(values, gain))
+            directions.append(np.zeros(self.rows.shape[1]))
+            directions[-1][features] = direction
+        best = min(range(len(tried)), key=lambda k: tried[k][0])
+        if tried[best][0] >= present - _WORTH:
+            return False
+        self.place(node, tried[best][1] * directions[best], tried[best][2])
+        return True
+
+    def decided(self, node: int) -> tuple[IntArray, FloatArray]:
+        """Rows whose price depends on the side they take at a node, and what each saves on the right."""
+        rows = np.flatnonzero(self.reached(node))
+        left, right = self.ends(2 * node, rows), self.ends(2 * node + 1, rows)
+        gain = self.prices[rows, left] - self.prices[rows, right]
+        return rows[gain != 0], gain[gain != 0]
+
+    def reached(self, node: int) -> BoolArray:
+        """Which rows reach a node."""
+        there = np.ones(len(self.rows), dtype=bool)
+        while node > 1:
+            there &= self.right[:, node // 2 - 1] == bool(node % 2)
+            node //= 2
+        return there
+
+    def ends(self, node: int, rows: IntArray | None = None) -> IntArray:
+        """The class in which rows would end from a node on."""
+        right = self.right if rows is None else self.right[rows]
+        at = np.full(len(right), node)
+        index = np.arange(len(right))
+        while node < self.topology.n_leaves:
+            at = 2 * at + right[index, at - 1]
+            node *= 2
+        return np.asarray(self.topology.leaf_classes[at - self.topology.n_leaves])
+
+    def place(self, node: int, direction: FloatArray, offset: float) -> None:
+        """Give a node a hyperplane."""
+        self.omega[node - 1], self.gamma[node - 1] = direction, offset
+        self.right[:, node - 1] = self.rows @ direction > offset
+
+
+def _best_offset(values: FloatArray, gain: FloatArray) -> tuple[float, float, float]:
+    """The best offset along a direction or its reverse.
+
+    Returns what the rows on the left give away, the sign of the direction and the offset along it.
+    """
+    order = np.argsort(values, kind="stable")
+    values = values[order]
+    forgone = np.cumsum(gain[order])
+    everything = float(forgone[-1])
+    # One side for all; which one, the gains say.
+    outside = (0.0, 1.0, float(values[0]) - 1.0) if everything > 0 else (everything, 1.0, float(values[-1]) + 1.0)
+    cuts = np.flatnonzero(np.diff(values) > 1e-9)
+    if not len(cuts):
+        return outside
+    forward, backward = forgone[cuts], everything - forgone[cuts]
+    sign, left = (1.0, forward) if forward.min() <= backward.min() else (-1.0, backward)
+    least = float(left.min())
+    if least >= outside[0]:
+        return outside
+    ties = cuts[left <= least + _WORTH]
+    # Where several offsets are as good, the one in the widest gap leaves most room for margins.
+    cut = int(ties[np.argmax(values[ties + 1] - values[ties])])
+    return least, sign, sign * 0.5 * float(values[cut] + values[cut + 1])
+
+
+def _logistic_path(X: FloatArray, gain: FloatArray) -> FloatArray:
+    """Directions of weighted logistic regressions on whether rows gain on the right, one per ridge penalty.
+
+    Each starts from the one before, so that a few Newton steps are enough.
+    """
+    weights, is_right = np.abs(gain), gain > 0
+    A = np.column_stack([X, np.ones(len(X))])
+    beta = np.zeros(A.shape[1])
+    path = []
+    for ridge in RIDGES:
+        penalty = np.full(A.shape[1], ridge * float(weights.sum()))
+        for _ in range(NEWTON_STEPS):
+            probability = expit(A @ beta)
+            curvature = weights * np.maximum(probability * (1 - probability), 1e-4)
+            slope = A.T @ (weights * (probability - is_right)) + penalty * beta
+            step = np.linalg.solve(A.T @ (curvature[:, None] * A) + np.diag(penalty), slope)
+            beta = beta - step
+            if np.abs(step).max() < 1e-2 * np.abs(beta).max():
+                break
+        path.append(beta[:-1])
+    return np.array(path)
+
+
+def _telling(rows: FloatArray, chosen: IntArray, gain: FloatArray) -> IntArray:
+    """The features that correlate most with what the chosen rows gain, in their order."""
+    if rows.shape[1] <= FEATURES:
+        return np.arange(rows.shape[1])
+    X = rows[chosen]
+    covariance = (gain - gain.mean()) @ X
+    spread = X.std(axis=0)
+    correlation = np.abs(covariance) / np.where(spread > 0, spread, np.inf)
+    return np.sort(np.argsort(-correlation, kind="stable")[:FEATURES])
+
+
+def _lengthened(instance: Instance, omega: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Every normal scaled up to the bound s: rows keep their sides and gain distance. No normal, one side for all."""
+    largest = np.abs(omega).max(axis=1)
+    splits = largest > 0
+    factor = instance.s / np.where(splits, largest, 1.0)
+    return omega * np.where(splits, factor, 0.0)[:, None], np.where(splits, gamma * factor, np.sign(gamma))
