@@ -3,21 +3,19 @@
 Given each labeled row's cheapest leaf and each unlabeled row's side at every node, the best hyperplane of a node
 minimises the branch errors of the labeled rows on their way, keeps the unlabeled rows at distance 1 on their
 sides, and its coefficients within s. Of the unlabeled rows only those near the hyperplane bind; the others are
-added when they turn out to be violated.
+added when they turn out to be violated, to a linear program that is solved on from its last basis.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.bounds import Bounds
+from s2oct.lp import LinearProgram
 from s2oct.objective import leaf_errors
 from s2oct.problem import Problem
 from s2oct.tree import ObliqueTree
@@ -25,7 +23,8 @@ from s2oct.tree import ObliqueTree
 _SAFE = 1 + 1e-8
 """Distance asked of the unlabeled rows: a little more than 1, for the LP's own tolerance."""
 
-_FIRST_ROWS, _MAX_PASSES = 200, 8
+_NEW_ROWS = 200
+"""Unlabeled rows that enter the linear program at a time: first the nearest, then the most violated."""
 
 
 def polish(problem: Problem, tree: ObliqueTree, bounds: Bounds, deadline: float) -> ObliqueTree:
@@ -57,27 +56,26 @@ def _fit_node(
 ) -> FloatArray | None:
     """(omega, gamma) of least labeled error with the unlabeled rows on their sides; None if the LP does not say."""
     p, n = problem.n_features, len(rows)
-    weights = problem.labeled_weights[rows]
-    signed = sign[:, None] * np.column_stack([problem.X_labeled[rows], -np.ones(n)])
     h = problem.X_unlabeled @ omega - gamma
     side = np.where(h > 0, 1.0, -1.0)
-    margins = side[:, None] * np.column_stack([problem.X_unlabeled, -np.ones(len(h))])
-    active = np.zeros(len(h), dtype=bool)
-    active[np.argsort(np.abs(h), kind="stable")[:_FIRST_ROWS]] = True
-    cost = np.concatenate([np.zeros(p + 1), weights])
-    limits = [(-bounds.s, bounds.s)] * p + [(None, None)] + [(0, None)] * n
-    errors = hstack([csr_array(-signed), -eye_array(n)])
-    for _ in range(_MAX_PASSES):
-        kept = hstack([csr_array(-margins[active]), csr_array((int(active.sum()), n))])
-        right_hand = np.concatenate([-np.ones(n), np.full(int(active.sum()), -_SAFE)])
-        rows_below: Any = vstack([errors, kept], format="csr")  # linprog takes sparse matrices, its stubs do not
-        seconds: Any = {"time_limit": float(np.clip(deadline - time.monotonic(), 0.01, 1e6))}
-        solved = linprog(cost, A_ub=rows_below, b_ub=right_hand, bounds=limits, method="highs", options=seconds)
-        if solved.status != 0 or solved.x is None:
+    program = LinearProgram(
+        cost=np.concatenate([np.zeros(p + 1), problem.labeled_weights[rows]]),
+        lower=np.concatenate([np.full(p, -bounds.s), [-np.inf], np.zeros(n)]),
+        upper=np.concatenate([np.full(p, bounds.s), np.full(1 + n, np.inf)]),
+    )
+    signed = sign[:, None] * np.column_stack([problem.X_labeled[rows], -np.ones(n)])
+    program.add_rows(np.hstack([signed, np.eye(n)]), np.ones(n))
+    missing = np.argsort(np.abs(h), kind="stable")[:_NEW_ROWS]
+    while True:
+        margins = side[missing, None] * np.column_stack([problem.X_unlabeled[missing], -np.ones(len(missing))])
+        program.add_rows(np.hstack([margins, np.zeros((len(missing), n))]), np.full(len(missing), _SAFE))
+        solution = program.solve(deadline - time.monotonic())
+        if solution is None:
             return None
-        hyperplane = np.asarray(solved.x[: p + 1])
-        violated = margins @ hyperplane < 1 - 1e-9
-        if not (violated & ~active).any():
-            return hyperplane
-        active |= violated
-    return None
+        reached = side * (problem.X_unlabeled @ solution[:p] - solution[p])
+        missing = np.flatnonzero(reached < 1 - 1e-9)
+        missing = missing[np.argsort(reached[missing], kind="stable")[:_NEW_ROWS]]
+        if not len(missing):
+            return solution[: p + 1]
+        if time.monotonic() > deadline:
+            return None

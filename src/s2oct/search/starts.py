@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, eye_array, hstack
 
 from s2oct.arrays import FloatArray
+from s2oct.lp import LinearProgram
 from s2oct.search.instance import Instance
 
 _NORM_PRICE = 1e-3
@@ -65,15 +63,14 @@ def _least_errors(instance: Instance, rng: np.random.Generator, deadline: float)
     usable = np.where(instance.quanta > 0, instance.s, 0.0)
     # omega is the difference of two nonnegative parts, whose price is its 1-norm.
     price = _NORM_PRICE / (p * instance.s) * rng.uniform(0.5, 1.5, p)
-    cost = np.concatenate([price, price, [0.0], instance.weights[:n]])
-    rows = np.column_stack([-X, X, sign])
-    at_most: Any = hstack([csr_array(rows), -eye_array(n)], format="csr")  # linprog's stubs know no sparse matrices
-    bounds = [(0, u) for u in usable.tolist()] * 2 + [(None, None)] + [(0, None)] * n
-    seconds: Any = {"time_limit": float(np.clip(deadline - time.monotonic(), 0.01, 1e6))}
-    solved = linprog(cost, A_ub=at_most, b_ub=-np.ones(n), bounds=bounds, method="highs", options=seconds)
-    if solved.status != 0 or solved.x is None:
-        return None
-    return np.append(solved.x[:p] - solved.x[p : 2 * p], solved.x[2 * p])
+    program = LinearProgram(
+        cost=np.concatenate([price, price, [0.0], instance.weights[:n]]),
+        lower=np.concatenate([np.zeros(2 * p), [-np.inf], np.zeros(n)]),
+        upper=np.concatenate([usable, usable, np.full(1 + n, np.inf)]),
+    )
+    program.add_rows(np.column_stack([X, -X, -sign, np.eye(n)]), np.ones(n))
+    solution = program.solve(deadline - time.monotonic())
+    return None if solution is None else np.append(solution[:p] - solution[p : 2 * p], solution[2 * p])
 
 
 def _to_grid(instance: Instance, omega: FloatArray, gamma: float) -> tuple[FloatArray, float]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import ModelTooLarge, SolverFailed
+from s2oct.lp import use_threads
 from s2oct.milp.model import Milp
 from s2oct.solvers.protocol import Limits, Listener, SolveResult, Termination
 
@@ -23,9 +24,6 @@ _STATUS = {
 }
 
 
-_pool_size: int | None = None
-
-
 class Highs:
     """The HiGHS branch-and-cut solver."""
 
@@ -35,7 +33,7 @@ class Highs:
         """Solve a model; see `Solver.solve`."""
         began = time.monotonic()
         highs = highspy.Highs()
-        _use_threads(limits.threads)
+        use_threads(limits.threads)
         for option, value in _options(limits).items():
             highs.setOptionValue(option, value)
         _pass_model(highs, milp)
@@ -49,14 +47,6 @@ class Highs:
         highs.run()
         callbacks.raise_error()
         return _result(highs, time.monotonic() - began)
-
-
-def _use_threads(n_threads: int) -> None:
-    """HiGHS keeps one pool of threads per process and fails to solve with another number of them."""
-    global _pool_size
-    if _pool_size not in (None, n_threads):
-        highspy.Highs.resetGlobalScheduler(False)
-    _pool_size = n_threads
 
 
 def _options(limits: Limits) -> dict[str, Any]:

@@ -1,0 +1,72 @@
+"""A linear program that grows: rows are added as they turn out to be needed, and a solve starts where the last ended.
+
+HiGHS keeps the model and its basis, so a solve after some new rows takes a few dual simplex steps.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import highspy
+import numpy as np
+
+from s2oct.arrays import FloatArray
+
+_pools = threading.local()
+
+
+def use_threads(n_threads: int) -> None:
+    """HiGHS keeps one pool of threads per calling thread and fails to solve with another number of them."""
+    if getattr(_pools, "size", n_threads) != n_threads:
+        highspy.Highs.resetGlobalScheduler(False)
+    _pools.size = n_threads
+
+
+class LinearProgram:
+    """Minimise cost . x over lower <= x <= upper and the rows A x >= b added so far.
+
+    Examples
+    --------
+    >>> program = LinearProgram(cost=np.array([1.0, 2.0]), lower=np.zeros(2), upper=np.full(2, 10.0))
+    >>> program.add_rows(np.array([[1.0, 1.0]]), np.array([3.0]))
+    >>> program.solve(seconds=1.0).tolist()
+    [3.0, 0.0]
+    >>> program.add_rows(np.array([[-1.0, 0.0]]), np.array([-2.0]))
+    >>> program.solve(seconds=1.0).tolist()
+    [2.0, 1.0]
+    """
+
+    def __init__(self, cost: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
+        self._highs = highspy.Highs()
+        for option, value in {
+            "output_flag": False,
+            "threads": 1,
+            "solver": "simplex",
+            "primal_feasibility_tolerance": 1e-9,
+            "dual_feasibility_tolerance": 1e-9,
+        }.items():
+            self._highs.setOptionValue(option, value)
+        n_columns = len(cost)
+        self._highs.addVars(n_columns, lower, upper)
+        self._highs.changeColsCost(n_columns, np.arange(n_columns, dtype=np.int32), cost)
+        self.iterations = 0
+
+    def add_rows(self, A: FloatArray, least: FloatArray) -> None:
+        """Ask for A x >= least, A of shape (rows, columns)."""
+        # Passing a row costs by its stored entries: zeros are left out.
+        rows, columns = np.nonzero(A)
+        starts = np.searchsorted(rows, np.arange(len(A))).astype(np.int32)
+        self._highs.addRows(
+            len(A), least, np.full(len(A), np.inf), len(rows), starts, columns.astype(np.int32), A[rows, columns]
+        )
+
+    def solve(self, seconds: float) -> FloatArray | None:
+        """An optimal x, or None if there is none or none was found in time."""
+        use_threads(1)
+        # HiGHS counts its time over all solves of a model.
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, 0.01))
+        self._highs.run()
+        self.iterations = int(self._highs.getInfo().simplex_iteration_count)
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        return np.array(self._highs.getSolution().col_value)
