@@ -15,6 +15,7 @@ from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
+from s2oct.search.offsets import combine_offsets, tree_cost
 from s2oct.search.starts import axis_start, constant_start, separating_start
 from s2oct.tree import ObliqueTree
 
@@ -168,6 +169,7 @@ class _Round:
         """Mind the true cost; then slide the offsets clear of all rows and try again from there."""
         if not self.anneal(state, self.true_cost(n_visits)):
             clear_offsets(self.instance, state, self.seed(), self.deadline)
+            state.omega, state.gamma = combine_offsets(self.instance, state.omega, state.gamma, self.deadline)
             self.anneal(state, replace(self.true_cost(n_visits), hot=0.1))
 
     def true_cost(self, n_visits: int, *, on_grid: bool = False) -> Schedule:
@@ -193,12 +195,15 @@ class _Round:
         return State.at(best.best_omega, best.best_gamma)
 
     def anneal(self, state: State, schedule: Schedule) -> bool:
-        """Anneal, keep the best tree, and say whether it reached the floor."""
+        """Anneal, keep the best tree, with its offsets combined anew, and say whether it reached the floor."""
         anneal(self.instance, state, schedule, self.seed(), self.deadline)
-        if state.best_cost < FAR:
-            tree = ObliqueTree.of(self.instance.topology, state.best_omega.copy(), state.best_gamma.copy())
-            self.found.append(tree)
-        return state.best_cost <= self.instance.floor + _CLOSE
+        if state.best_cost == FAR:
+            return False
+        omega, gamma = state.best_omega.copy(), state.best_gamma.copy()
+        if state.best_cost > self.instance.floor + _CLOSE:
+            omega, gamma = combine_offsets(self.instance, omega, gamma, self.deadline)
+        self.found.append(ObliqueTree.of(self.instance.topology, omega, gamma))
+        return tree_cost(self.instance, omega, gamma) <= self.instance.floor + _CLOSE
 
     def hot(self) -> float:
         """A temperature to start at: hot forgets the start, warm keeps what is good about it."""

@@ -1,0 +1,112 @@
+"""Last-level offsets as a knapsack, against brute force over all gaps."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s2oct.bounds import compute_bounds
+from s2oct.objective import score
+from s2oct.problem import Problem
+from s2oct.search import Instance
+from s2oct.search.annealing import State, clear_offsets
+from s2oct.search.offsets import _LastLevel, combine_offsets, tree_cost
+from s2oct.topology import Topology
+from s2oct.tree import ObliqueTree
+
+NEVER = float("inf")
+
+
+def feasible_case(seed: int, depth: int, n: int = 6, m: int = 9) -> tuple[Problem, Instance, np.ndarray, np.ndarray]:
+    """A random problem with merged rows and a guide, and random hyperplanes clear of its unlabeled rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-4, 5, (n + m, 2)).astype(float)
+    y = ["A", "B", *rng.choice(["A", "B"], n - 2).tolist(), *[None] * m]
+    problem = Problem.from_arrays(X, y, totals={"A": int(rng.integers(0, m + 1))}, C=0.7).merged()
+    instance = Instance.of(problem, Topology(depth), compute_bounds(problem, depth), 0.0)
+    if seed % 2:
+        instance = replace(instance, row_costs=rng.normal(size=(problem.n_unlabeled, 2)))
+    omega = rng.integers(-3, 4, (2**depth - 1, 2)).astype(float)
+    state = State.at(omega, rng.normal(size=2**depth - 1))
+    clear_offsets(instance, state, seed, NEVER)
+    return problem, instance, state.omega, state.gamma
+
+
+def cost_of(problem: Problem, instance: Instance, omega: np.ndarray, gamma: np.ndarray) -> float:
+    """The objective and the guide's costs, by the plain numpy functions."""
+    tree = ObliqueTree.of(instance.topology, omega, gamma)
+    classes = tree.predict(problem.X_unlabeled)
+    guide = problem.unlabeled_weights @ instance.row_costs[np.arange(len(classes)), classes]
+    return score(problem, tree).objective + float(guide)
+
+
+@given(seed=st.integers(0, 10_000), depth=st.integers(1, 4))
+def test_a_combination_keeps_margins_and_never_costs_more(seed, depth):
+    problem, instance, omega, gamma = feasible_case(seed, depth)
+    before = cost_of(problem, instance, omega, gamma)
+    assert tree_cost(instance, omega, gamma) == pytest.approx(before, abs=1e-7)
+    new_omega, new_gamma = combine_offsets(instance, omega, gamma, NEVER)
+    after = cost_of(problem, instance, new_omega, new_gamma)
+    assert after <= before + 1e-9
+    assert score(problem, ObliqueTree.of(instance.topology, new_omega, new_gamma)).n_margin_violations == 0
+    upper = slice(0, instance.topology.n_leaves // 2 - 1)
+    np.testing.assert_array_equal(new_omega[upper], omega[upper])
+    np.testing.assert_array_equal(new_gamma[upper], gamma[upper])
+
+
+@given(seed=st.integers(0, 10_000), depth=st.integers(1, 2))
+def test_no_other_offsets_are_cheaper_for_the_labeled_rows_as_they_chose(seed, depth):
+    """All pairs of points that can be best in a gap: its ends, and the bends of the labeled rows' errors in it."""
+    problem, instance, omega, gamma = feasible_case(seed, depth)
+    level = _LastLevel.of(instance, omega, gamma)
+    chosen = level.errors.argmin(axis=0)
+
+    def price(hyperplanes) -> float:
+        """What the tree costs if the labeled rows stay below the nodes they chose."""
+        new_omega, new_gamma = omega.copy(), gamma.copy()
+        for b, (sign, offset) in zip(level.nodes, hyperplanes, strict=True):
+            new_omega[b], new_gamma[b] = sign * omega[b], offset
+        moved = _LastLevel.of(instance, new_omega, new_gamma)
+        stay = moved.errors[chosen, np.arange(len(chosen))]
+        labeled = float(problem.labeled_weights @ stay)
+        return moved.cost + labeled - float(problem.labeled_weights @ moved.errors.min(axis=0))
+
+    expected = min(price(pair) for pair in itertools.product(*[candidates(problem, omega[b]) for b in level.nodes]))
+    found = level.best_combination()
+    assert found is not None
+    assert price(found) == pytest.approx(expected, abs=1e-7)
+
+
+def candidates(problem: Problem, direction: np.ndarray) -> list[tuple[float, float]]:
+    points = []
+    for sign in (1.0, -1.0):
+        line = sign * problem.X_unlabeled @ direction
+        bends = sign * problem.X_labeled @ direction + np.where(problem.labels == 0, 1.0, -1.0)
+        for offset in np.unique([*(line + 1), *(line - 1), *bends, line.min() - 50, line.max() + 50]):
+            if np.abs(line - offset).min() >= 1 - 1e-9:
+                points.append((sign, float(offset)))
+    return points
+
+
+def test_three_classes_are_left_alone():
+    problem = Problem.from_arrays([[0.0], [4.0], [8.0], [2.0]], ["A", "B", "C", None], totals={"A": 1, "B": 0, "C": 0})
+    instance = Instance.of(problem, Topology(2, 3), compute_bounds(problem, 2), 0.0)
+    omega, gamma = np.ones((3, 1)), np.zeros(3)
+    assert combine_offsets(instance, omega, gamma, NEVER) == (omega, gamma)
+
+
+def test_many_rows_take_seconds():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5000, (40_000, 3)).astype(float)
+    problem = Problem.from_arrays(X, [*rng.choice(["A", "B"], 400), *[None] * 39_600], totals={"A": 20_000}).merged()
+    instance = Instance.of(problem, Topology(3), compute_bounds(problem, 3), 0.0)
+    state = State.at(np.eye(3)[rng.integers(3, size=7)] * instance.s, np.full(7, 2500.5 * instance.s))
+    began = time.monotonic()
+    combine_offsets(instance, state.omega, state.gamma, NEVER)
+    assert time.monotonic() - began < 5.0
