@@ -218,13 +218,15 @@ def test_a_fit_ends_soon_after_its_tree_is_proved(name):
 def test_the_very_first_fit_on_a_machine_compiles_in_less_than_20_s_outside_its_time_limit(tmp_path):
     """Where nothing is compiled yet the clock starts after compiling, and the second process loads from the cache."""
     code = (
-        "import time; from s2oct import S2OCTClassifier; began = time.monotonic();"
+        "import time; from s2oct import S2OCTClassifier; from s2oct.search import compile_kernels;"
+        "began = time.process_time(); compile_kernels(); compiled = time.process_time();"
         "clf = S2OCTClassifier(depth=2, time_limit=2.0).fit([[i * 0.7 % 1, i * 0.3 % 1] for i in range(40)],"
         "['a', 'b'] * 8 + [None] * 24, totals={'a': 9});"
-        "print(time.monotonic() - began - clf.certificate_.seconds, clf.certificate_.seconds)"
+        "print(compiled - began, clf.certificate_.seconds)"
     )
     cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    for compiling_at_most in (40.0 if os.environ.get("PYTEST_XDIST_WORKER") else 20.0, 3.0):
+    # Seconds of the processor, so that other work on the machine does not count.
+    for compiling_at_most in (20.0, 3.0):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=cold, check=True)
         compiling, fitting = map(float, done.stdout.split())
         assert compiling < compiling_at_most

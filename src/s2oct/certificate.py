@@ -66,11 +66,33 @@ class Claim:
 
 @dataclass(frozen=True)
 class Certificate(Claim):
-    """What is known of a tree in P2: its errors on the labeled rows, and xi, the rows by which the total is missed."""
+    """What is known of a tree in P2: its errors on the labeled rows, and xi, the rows by which the total is missed.
+
+    ``objective``, ``lower_bound``, ``gap`` and ``proved`` speak of P2 whether or not a guide chose between trees.
+
+    Attributes
+    ----------
+    guide_cost : float or None
+        What the guide charges for the classes of the unlabeled rows; None without a guide.
+    guide_weight : float or None
+        What a unit of that counts against a unit of P2's cost; 0 where it only chose between trees of equal cost.
+    guided_lower_bound : float or None
+        No feasible tree has a lower `guided_objective`; None where that was not what the fit minimised.
+    """
 
     leaf_error: float
     xi: float
     n_margin_violations: int
+    guide_cost: float | None = None
+    guide_weight: float | None = None
+    guided_lower_bound: float | None = None
+
+    @property
+    def guided_objective(self) -> float | None:
+        """P2's cost plus the guide's, times its weight; None without a guide."""
+        if self.guide_cost is None or self.guide_weight is None:
+            return None
+        return self.objective + self.guide_weight * self.guide_cost
 
     def __str__(self) -> str:
         verdict = f"proved optimal by {self.proved_by}" if self.proved else f"not proved, gap {self.gap:.4g}"
@@ -78,8 +100,13 @@ class Certificate(Claim):
             verdict = f"not feasible for P2 ({self.n_margin_violations} rows too near a hyperplane)"
         return (
             f"P2 cost {self.objective:.6g} = leaf error {self.leaf_error:.6g} + C * xi ({self.xi:g} rows off the "
-            f"total); lower bound {self.lower_bound:.6g}; {verdict}; {self.seconds:.2f} s"
+            f"total); lower bound {self.lower_bound:.6g}; {verdict}; {self._guided_part()}{self.seconds:.2f} s"
         )
+
+    def _guided_part(self) -> str:
+        if not self.guide_weight or self.guided_objective is None:
+            return ""
+        return f"guided cost {self.guided_objective:.6g} with weight {self.guide_weight:g}; "
 
 
 @dataclass(frozen=True)
@@ -106,10 +133,12 @@ def certify(
     seconds: float,
     history: tuple[Moment, ...] = (),
     scale: FloatArray | float = 1.0,
+    guided_bound: float | None = None,
 ) -> Certificate:
     """Certify a tree for P2 from its hyperplanes, in the units in which it will predict.
 
-    ``scale`` is what the features were multiplied with to get to the units of ``bounds``.
+    ``scale`` is what the features were multiplied with to get to the units of ``bounds``; ``guided_bound`` bounds
+    the guided objective.
     """
     found = score(problem, tree)
     return Certificate(
@@ -123,6 +152,9 @@ def certify(
         leaf_error=found.leaf_error,
         xi=found.xi,
         n_margin_violations=found.n_margin_violations,
+        guide_cost=None if problem.guide is None else found.guide_cost,
+        guide_weight=None if problem.guide is None else problem.guide.weight,
+        guided_lower_bound=guided_bound,
     )
 
 

@@ -44,49 +44,67 @@ class Contender:
     """The least cost a tree can have at or above a bound."""
 
 
-def compete(race: Race, explore: Explore, contender: Contender | None) -> None:
-    """Run until the race is over. Ctrl-C ends it early with a warning; the best tree stays in the race."""
+def compete(race: Race, explore: Explore, contender: Contender | None, *, converging: bool = False) -> bool:
+    """Run until the race is over; False if Ctrl-C ended it early, with a warning. The best tree stays in the race.
+
+    ``converging`` says that the search stops by itself once it finds nothing better, since no bound will tell; the
+    solver then has as long as the search took, to improve or to prove.
+    """
     try:
         if contender is None:
             explore(0, race.seconds_left)
-            return
-        number = explore(0, min(HEAD_START * race.seconds, LONGEST_HEAD_START))
+            return True
+        number = explore(0, race.seconds_left if converging else min(HEAD_START * race.seconds, LONGEST_HEAD_START))
         if race.is_over:
-            return
-        if contender.size.n_entries > ENTRIES_PER_SECOND * race.seconds_left:
-            explore(number, race.seconds_left)
-            return
+            return True
+        allowed = min(race.elapsed, race.seconds_left) if converging else race.seconds_left
+
+        def go_on() -> None:
+            if not converging:
+                explore(number, race.seconds_left)
+
+        if contender.size.n_entries > ENTRIES_PER_SECOND * allowed:
+            go_on()
+            return True
         try:
-            _run_solver(race, contender, lambda: explore(number, race.seconds_left), start=race.best)
+            return _run_solver(race, contender, go_on, start=race.best, seconds=allowed)
         except (SolverLicenceError, ModelTooLarge, MemoryError) as error:
             reason = str(error) or "There is no memory for the model."
             warnings.warn(f"{reason} The tree will be the best that was found without it.", S2OCTWarning, stacklevel=5)
-            explore(number, race.seconds_left)
+            go_on()
+            return True
     except KeyboardInterrupt:
-        _warn_interrupted(race)
+        warn_interrupted(race)
+        return False
 
 
 def solve_alone(race: Race, contender: Contender) -> None:
     """Let the solver run without a search and without a start, whatever the model's size."""
-    _run_solver(race, contender, lambda: None, start=None)
+    _run_solver(race, contender, lambda: None, start=None, seconds=race.seconds_left)
 
 
-def _run_solver(race: Race, contender: Contender, meanwhile: Callable[[], object], start: ObliqueTree | None) -> None:
+def _run_solver(
+    race: Race, contender: Contender, meanwhile: Callable[[], object], start: ObliqueTree | None, seconds: float
+) -> bool:
+    """Solve until the seconds are over; False if Ctrl-C came first."""
     require_memory(contender.size.n_bytes, f"The model for {contender.solver.name}")
     milp = contender.build()
     result = solve_in_worker(
         contender.solver,
         milp,
-        limits=Limits(max(race.seconds_left - FINISH_SECONDS, 0.01), contender.threads, contender.seed),
+        limits=Limits(max(min(seconds, race.seconds_left) - FINISH_SECONDS, 0.01), contender.threads, contender.seed),
         listener=_Listener(race, milp, contender, known=start),
         start=None if start is None else contender.encode(milp, start),
         meanwhile=meanwhile,
     )
     if result.termination is Termination.INTERRUPTED and not race.is_over:
-        _warn_interrupted(race)
+        warn_interrupted(race)
+        return False
+    return True
 
 
-def _warn_interrupted(race: Race) -> None:
+def warn_interrupted(race: Race) -> None:
+    """Say that the tree is what was found until Ctrl-C."""
     warnings.warn(
         f"The fit was interrupted after {race.elapsed:.1f} s: the tree is the best found so far, of cost "
         f"{race.best_cost:.6g}; the lower bound is {race.bound.value:.6g}.",

@@ -35,10 +35,18 @@ def is_feasible(
     )
 
 
-def feasible_cost(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> float | None:
-    """Cost of a tree in P2, or None if it is not feasible."""
+def feasible_score(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> Score | None:
+    """What a tree is worth, or None if it is not feasible for P2."""
     found = score(problem, tree)
-    return found.objective if is_feasible(problem, tree, bounds, found) else None
+    return found if is_feasible(problem, tree, bounds, found) else None
+
+
+def feasible_cost(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> float | None:
+    """Cost of a tree in P2 plus what the guide charges times its weight, or None if the tree is not feasible."""
+    found = feasible_score(problem, tree, bounds)
+    if found is None:
+        return None
+    return found.objective + (0.0 if problem.guide is None else problem.guide.weight * found.guide_cost)
 
 
 def mend(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> ObliqueTree:

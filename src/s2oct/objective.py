@@ -16,13 +16,14 @@ MARGIN_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Score:
-    """What a tree costs in P2, and whether its unlabeled rows keep their distance."""
+    """What a tree costs in P2 and what the guide charges for it, and whether its unlabeled rows keep their distance."""
 
     leaf_error: float
     xi: float
     objective: float
     n_margin_violations: int
     min_margin: float
+    guide_cost: float = 0.0
 
 
 def score(problem: Problem, tree: ObliqueTree) -> Score:
@@ -36,6 +37,7 @@ def score(problem: Problem, tree: ObliqueTree) -> Score:
         objective=leaf_error + problem.C * xi,
         n_margin_violations=int(problem.unlabeled_weights[margins < 1 - MARGIN_TOLERANCE].sum()),
         min_margin=float(margins.min()) if len(margins) else float("inf"),
+        guide_cost=guide_cost(problem, tree),
     )
 
 
@@ -67,3 +69,11 @@ def total_error(problem: Problem, tree: ObliqueTree) -> float:
         tree.predict(problem.X_unlabeled), weights=problem.unlabeled_weights, minlength=problem.n_classes
     )
     return float(np.abs(counts - problem.totals).sum() / 2)
+
+
+def guide_cost(problem: Problem, tree: ObliqueTree) -> float:
+    """What the problem's guide charges for the classes of the unlabeled rows; 0 without a guide."""
+    if problem.guide is None or not problem.n_unlabeled:
+        return 0.0
+    assigned = tree.predict(problem.X_unlabeled)
+    return float(problem.unlabeled_weights @ problem.guide.costs[np.arange(len(assigned)), assigned])

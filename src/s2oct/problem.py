@@ -16,6 +16,29 @@ from s2oct.totals import Totals, named_classes, read_totals
 
 
 @dataclass(frozen=True, eq=False)
+class Guide:
+    """Evidence from elsewhere on the classes of the unlabeled rows: a linear term beside P2's cost.
+
+    Attributes
+    ----------
+    costs : ndarray of shape (m, n_classes)
+        What it charges for putting a row into a class; at least 0.
+    weight : float
+        What a unit of it counts against P2's cost; 0 lets it decide between trees of equal cost only.
+    """
+
+    costs: FloatArray
+    weight: float
+
+    @classmethod
+    def from_probabilities(cls, probabilities: FloatArray, weight: float) -> Guide:
+        """Charge by how much less likely a row's class is than the likeliest: nothing for a class that leads."""
+        if not np.isfinite(probabilities).all():
+            raise InvalidProblem("Expected the guide to give finite probabilities, got NaN or infinity.")
+        return cls(probabilities.max(axis=1, keepdims=True) - probabilities, float(weight))
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """What P2 is about. Rows carry weights, so that equal rows can be merged with their multiplicity.
 
@@ -34,6 +57,8 @@ class Problem:
     feature_names : tuple of str
     labeled_weights, unlabeled_weights : ndarray
         Multiplicity of each row.
+    guide : Guide, optional
+        A preference between trees that P2 knows nothing of.
     """
 
     X_labeled: FloatArray
@@ -45,6 +70,7 @@ class Problem:
     feature_names: tuple[str, ...]
     labeled_weights: FloatArray
     unlabeled_weights: FloatArray
+    guide: Guide | None = None
 
     @classmethod
     def from_arrays(
@@ -157,15 +183,22 @@ class Problem:
     def merged(self) -> Problem:
         """The same problem with equal rows (and labels) merged and weighed: P2's costs do not change."""
         keyed = np.column_stack([self.X_labeled, self.labels])
-        labeled, labeled_weights = _merge(keyed, self.labeled_weights)
-        X_unlabeled, unlabeled_weights = _merge(self.X_unlabeled, self.unlabeled_weights)
+        first, group = _equal_rows(keyed)
+        first_unlabeled, group_unlabeled = _equal_rows(self.X_unlabeled)
+        unlabeled_weights = _group_sums(group_unlabeled, self.unlabeled_weights)
+        guide = self.guide
+        if guide is not None:
+            charged = (self.unlabeled_weights[:, None] * guide.costs).T
+            costs = np.column_stack([_group_sums(group_unlabeled, column) / unlabeled_weights for column in charged])
+            guide = replace(guide, costs=costs)
         return replace(
             self,
-            X_labeled=np.ascontiguousarray(labeled[:, :-1]),
-            labels=labeled[:, -1].astype(np.int64),
-            labeled_weights=labeled_weights,
-            X_unlabeled=X_unlabeled,
+            X_labeled=self.X_labeled[first],
+            labels=self.labels[first],
+            labeled_weights=_group_sums(group, self.labeled_weights),
+            X_unlabeled=self.X_unlabeled[first_unlabeled],
             unlabeled_weights=unlabeled_weights,
+            guide=guide,
         )
 
 
@@ -181,15 +214,18 @@ def _feature_matrix(X: Any) -> FloatArray:
     return rows
 
 
-def _merge(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Distinct rows in order of first appearance, with their summed weights."""
+def _equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
+    """Where each distinct row appears first, in that order, and which of them each row equals."""
     if not len(rows):
-        return rows, weights
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     # -0.0 and 0.0 are one value; their bytes are not. Comparing bytes makes this linear in practice.
     keys = np.ascontiguousarray(rows + 0.0).view([("", rows.dtype)] * rows.shape[1]).ravel()
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
-    merged_weights = np.bincount(position[inverse.ravel()], weights=weights, minlength=len(first))
-    return np.asarray(rows[first[order]]), merged_weights.astype(float)
+    return first[order], position[inverse.ravel()]
+
+
+def _group_sums(group: IntArray, values: FloatArray) -> FloatArray:
+    return np.bincount(group, weights=values).astype(float)

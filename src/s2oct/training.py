@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from s2oct.arrays import FloatArray
 from s2oct.bounds import Bounds, compute_bounds, lower_bound, paper_depth
 from s2oct.certificate import Certificate, OCTHCertificate, certify, certify_octh
-from s2oct.contest import Contender, compete, solve_alone
+from s2oct.contest import Contender, compete, solve_alone, warn_interrupted
 from s2oct.errors import InvalidProblem
-from s2oct.feasibility import feasible_cost, mend
+from s2oct.feasibility import feasible_cost, feasible_score, mend
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.octh import OcthSettings, attainable_cost, build_octh, decode_octh, encode_octh, with_majority_classes
-from s2oct.milp.p2 import build_p2
+from s2oct.milp.p2 import build_p2, guide_constant
 from s2oct.milp.size import octh_size, p2_size
+from s2oct.objective import score
 from s2oct.problem import Problem
-from s2oct.race import NOT_NEGATIVE, Bound, Race
+from s2oct.race import DECIDED_TOLERANCE, NOT_NEGATIVE, Bound, Race
 from s2oct.scaling import Scaling
-from s2oct.search import Instance, compile_kernels, polish, search, search_octh
+from s2oct.search import Instance, compile_kernels, polish, run_round, search, search_octh
 from s2oct.solvers import load_solver
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
@@ -28,6 +34,21 @@ TINY = 1e-3
 
 LARGEST_M = 1e10
 """Beyond this M a double cannot tell a distance of 1 from one of 1 - 1e-6."""
+
+PATIENCE = 12
+"""Rounds of guided search without a better tree after which it ends, on top of as many as the last one took."""
+
+TIE_SHARE = 0.1
+"""Share of the time limit kept for the guide to choose between trees of equal cost."""
+
+TIE_PRICE = 0.05
+"""What the guide's charges weigh while it chooses: little against a labeled row's error or a row off the total."""
+
+POOL, POOL_ROUNDS, LEAST_POOL = 20, 40, 5
+"""Trees of equal cost to look for, in at most how many rounds, and how few say nothing."""
+
+LEAST_POOL_SECONDS = 0.05
+"""Time for the pool where the fit took less; else as long as the fit."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +65,15 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A tree in the user's units and what is proved of it."""
+    """A tree in the user's units and what is proved of it.
+
+    ``stability`` has for every unlabeled row the share of trees no dearer than this one that agree with it on the
+    row's class; NaN where too few such trees were found.
+    """
 
     tree: ObliqueTree
     certificate: Certificate
+    stability: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,31 +84,48 @@ class TrainedOcth:
     certificate: OCTHCertificate
 
 
-def train(problem: Problem, settings: Settings, *, weight_bound: float | None = None, scale: bool = True) -> Trained:
-    """Fit a tree to P2. Ctrl-C ends the fit early; the best tree so far is returned with a warning."""
+def train(
+    problem: Problem,
+    settings: Settings,
+    *,
+    weight_bound: float | None = None,
+    scale: bool = True,
+    spent: float = 0.0,
+) -> Trained:
+    """Fit a tree to P2, guided if the problem has a guide.
+
+    Ctrl-C ends the fit early; the best tree so far is returned with a warning. ``spent`` seconds of the time limit
+    are gone already.
+    """
     solver = load_solver(settings.solver) if settings.solver is not None else None
     compile_kernels()
-    race = Race(settings.time_limit, settings.verbose)
+    breaks_ties = problem.guide is not None and problem.guide.weight == 0
+    guided = problem.guide is not None and not breaks_ties
+    began = time.monotonic() - spent
+    race = Race(settings.time_limit * (1 - TIE_SHARE if breaks_ties else 1), settings.verbose, began)
     topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
     scaling, bounds = _prepare(problem, topology.depth, weight_bound, scale)
     merged = bounds.problem
-    race.open(
-        lambda tree: feasible_cost(merged, tree, bounds), Bound(lower_bound(merged), "a bound that needs no solver")
-    )
+    opening = Bound(lower_bound(merged), "a bound that needs no solver")
+    race.open(lambda tree: feasible_cost(merged, tree, bounds), opening)
     for right in (False, True):
         race.offer(ObliqueTree.constant(topology, problem.n_features, right=right))
     instance = Instance.of(merged, topology, bounds, race.bound.value)
+
+    def improve(tree: ObliqueTree, until: float) -> ObliqueTree:
+        return polish(merged, tree, bounds, until)
 
     def explore(first_round: int, seconds: float) -> int:
         return search(
             instance,
             race,
             lambda tree: race.offer(mend(merged, tree, bounds)),
-            lambda tree, until: polish(merged, tree, bounds, until),
+            improve,
             seed=settings.seed,
             n_jobs=settings.n_jobs,
             first_round=first_round,
             seconds=seconds,
+            patience=PATIENCE if guided else None,
         )
 
     contender = (
@@ -96,10 +139,82 @@ def train(problem: Problem, settings: Settings, *, weight_bound: float | None = 
             build=lambda: build_lean(merged, topology, bounds),
             encode=lambda milp, tree: encode_tree(milp, merged, tree),
             decode=lambda milp, x: mend(merged, decode_tree(milp, x, topology), bounds),
+            attainable=lambda bound: bound + guide_constant(merged),
         )
     )
-    compete(race, explore, contender)
-    return _finish(race, problem, scaling, bounds)
+    finished = compete(race, explore, contender, converging=guided)
+    winner = race.winner
+    others: list[ObliqueTree] = []
+    if finished and breaks_ties:
+        winner = _break_ties(instance, bounds, race, settings, improve)
+    if finished:
+        others = _equally_good(instance, bounds, winner, settings, race)
+    return _finish(race, problem, scaling, bounds, winner, others, p2_bound=opening if guided else race.bound)
+
+
+def _break_ties(
+    instance: Instance,
+    bounds: Bounds,
+    race: Race,
+    settings: Settings,
+    improve: Callable[[ObliqueTree, float], ObliqueTree],
+) -> ObliqueTree:
+    """Of the trees that cost no more than the best, the one found that the guide charges least for."""
+    merged = bounds.problem
+    ties = Race(settings.time_limit, began=race.began)
+
+    def charge(tree: ObliqueTree) -> float | None:
+        found = feasible_score(merged, tree, bounds)
+        return None if found is None or found.objective > race.best_cost + DECIDED_TOLERANCE else found.guide_cost
+
+    def hand_in(tree: ObliqueTree) -> bool:
+        mended, cost = mend(merged, tree, bounds), race.best_cost
+        if race.offer(mended) and race.best_cost < cost - DECIDED_TOLERANCE:
+            ties.restart()
+        return ties.offer(mended)
+
+    ties.open(charge, NOT_NEGATIVE)
+    ties.offer(race.winner)
+    guide = merged.guide
+    if guide is not None:
+        try:
+            search(
+                instance.guided(TIE_PRICE * guide.costs),
+                ties,
+                hand_in,
+                improve,
+                seed=settings.seed,
+                n_jobs=settings.n_jobs,
+                patience=PATIENCE,
+            )
+        except KeyboardInterrupt:
+            warn_interrupted(race)
+    return ties.winner
+
+
+def _equally_good(
+    instance: Instance, bounds: Bounds, tree: ObliqueTree, settings: Settings, race: Race
+) -> list[ObliqueTree]:
+    """Trees that cost no more than this one in P2, each from a start of its own and without the guide."""
+    merged = bounds.problem
+    cost = score(merged, tree).objective + DECIDED_TOLERANCE
+    instance = replace(instance.guided(np.zeros_like(instance.row_costs)), floor=cost)
+    until = race.began + min(settings.time_limit, race.elapsed + max(race.elapsed, LEAST_POOL_SECONDS))
+    found: list[ObliqueTree] = []
+    try:
+        for number in range(POOL_ROUNDS):
+            left = until - time.monotonic()
+            if left <= 0 or len(found) >= POOL:
+                break
+            for candidate in reversed(run_round(instance, settings.seed + 1, number, left)):
+                mended = mend(merged, candidate, bounds)
+                worth = feasible_score(merged, mended, bounds)
+                if worth is not None and worth.objective <= cost:
+                    found.append(mended)
+                    break
+    except KeyboardInterrupt:
+        warn_interrupted(race)
+    return found
 
 
 def _prepare(problem: Problem, depth: int, weight_bound: float | None, scale: bool) -> tuple[Scaling, Bounds]:
@@ -122,19 +237,32 @@ def _prepare(problem: Problem, depth: int, weight_bound: float | None, scale: bo
     return scaling, bounds
 
 
-def _finish(race: Race, problem: Problem, scaling: Scaling, bounds: Bounds) -> Trained:
+def _finish(
+    race: Race,
+    problem: Problem,
+    scaling: Scaling,
+    bounds: Bounds,
+    winner: ObliqueTree,
+    others: list[ObliqueTree],
+    p2_bound: Bound,
+) -> Trained:
     """The winner in the user's units, certified on the user's rows."""
-    tree = scaling.to_user(race.winner)
+    tree = scaling.to_user(winner)
     certificate = certify(
         problem,
         tree,
         bounds,
-        race.bound,
+        p2_bound,
         seconds=race.elapsed,
         history=tuple(race.history),
         scale=scaling.scale,
+        guided_bound=race.bound.value if problem.guide is not None and problem.guide.weight > 0 else None,
     )
-    return Trained(tree, certificate)
+    stability = np.full(problem.n_unlabeled, np.nan)
+    if len(others) >= LEAST_POOL:
+        chosen = tree.predict(problem.X_unlabeled)
+        stability = np.mean([scaling.to_user(other).predict(problem.X_unlabeled) == chosen for other in others], axis=0)
+    return Trained(tree, certificate, stability)
 
 
 def train_plain(problem: Problem, settings: Settings) -> Trained:
@@ -159,7 +287,7 @@ def train_plain(problem: Problem, settings: Settings) -> Trained:
     # A solver may end without any tree; the constant one is there without it.
     for right in (False, True):
         race.offer(ObliqueTree.constant(topology, problem.n_features, right=right))
-    return _finish(race, problem, scaling, bounds)
+    return _finish(race, problem, scaling, bounds, race.winner, [], p2_bound=race.bound)
 
 
 def train_octh(problem: Problem, settings: Settings, octh: OcthSettings) -> TrainedOcth:

@@ -19,7 +19,7 @@ import numpy as np
 from s2oct.arrays import BoolArray, FloatArray
 from s2oct.bounds import Bounds
 from s2oct.milp import p2
-from s2oct.milp.model import Costs, Milp, ModelBuilder, Rows, linear_rows
+from s2oct.milp.model import Milp, ModelBuilder, Rows, linear_rows
 from s2oct.problem import Problem
 from s2oct.topology import Topology
 
@@ -31,8 +31,7 @@ def build_lean(problem: Problem, topology: Topology, bounds: Bounds) -> Milp:
     v = p2.add_variables(
         builder, problem, topology, bounds, pays_left=pays_left, pays_right=pays_right, integral_delta=False
     )
-    costs: Costs = [(v.beta, problem.labeled_weights[:, None]), (v.xi, problem.C)]
-    return builder.build(costs, _equations(v, problem, topology, bounds))
+    return builder.build(p2.objective(v, problem), _equations(v, problem, topology, bounds))
 
 
 def _paid_errors(problem: Problem, topology: Topology) -> tuple[BoolArray, BoolArray]:

@@ -33,8 +33,23 @@ def build_p2(problem: Problem, topology: Topology, bounds: Bounds) -> Milp:
     """(P2) with the paper's M and B(s)."""
     builder = ModelBuilder()
     v = add_variables(builder, problem, topology, bounds)
+    return builder.build(objective(v, problem), _equations(v, problem, topology, bounds))
+
+
+def objective(v: Variables, problem: Problem) -> Costs:
+    """(eqMIOobj): leaf errors and C xi; and theta_i delta_ti, the guide's linear term, up to `guide_constant`."""
     costs: Costs = [(v.beta, problem.labeled_weights[:, None]), (v.xi, problem.C)]
-    return builder.build(costs, _equations(v, problem, topology, bounds))
+    guide = problem.guide
+    if guide is not None and guide.weight > 0:
+        theta = guide.weight * problem.unlabeled_weights * (guide.costs[:, 0] - guide.costs[:, 1])
+        costs.append((v.delta, theta[None, :]))
+    return costs
+
+
+def guide_constant(problem: Problem) -> float:
+    """What the guide charges with every row in class B: the model's objective leaves it out."""
+    guide = problem.guide
+    return 0.0 if guide is None else guide.weight * float(problem.unlabeled_weights @ guide.costs[:, 1])
 
 
 def add_variables(

@@ -4,6 +4,6 @@ from s2oct.search.annealing import compile_kernels
 from s2oct.search.instance import Instance
 from s2oct.search.octh import search_octh
 from s2oct.search.polish import polish
-from s2oct.search.portfolio import search
+from s2oct.search.portfolio import run_round, search
 
-__all__ = ["Instance", "compile_kernels", "polish", "search", "search_octh"]
+__all__ = ["Instance", "compile_kernels", "polish", "run_round", "search", "search_octh"]

@@ -23,7 +23,7 @@ class Instance:
     XT : ndarray of shape (p, n + m)
         Features by rows, the labeled rows first.
     row_costs : ndarray of shape (m, n_classes)
-        What the guide charges for putting an unlabeled row into a class.
+        What the guide charges for putting an unlabeled row into a class, times its weight.
     quanta : ndarray of shape (p,)
         Steps that keep margins on gridded features; 0 elsewhere.
     floor : float
@@ -50,7 +50,7 @@ class Instance:
             labels=problem.labels,
             weights=np.concatenate([problem.labeled_weights, problem.unlabeled_weights]),
             totals=problem.totals.astype(float),
-            row_costs=np.zeros((problem.n_unlabeled, problem.n_classes)),
+            row_costs=_row_costs(problem),
             C=problem.C,
             s=bounds.s,
             quanta=grid_quanta(problem.X, bounds.s),
@@ -77,6 +77,10 @@ class Instance:
         """Least and largest value of every feature, shape (2, p)."""
         return np.array([self.XT.min(axis=1), self.XT.max(axis=1)])
 
+    def guided(self, row_costs: FloatArray) -> Instance:
+        """The same with other charges of the guide."""
+        return replace(self, row_costs=row_costs)
+
     def labeled_only(self) -> Instance:
         """The same without its unlabeled rows and totals."""
         n = self.n_labeled
@@ -87,3 +91,9 @@ class Instance:
             totals=np.zeros_like(self.totals),
             row_costs=self.row_costs[:0],
         )
+
+
+def _row_costs(problem: Problem) -> FloatArray:
+    if problem.guide is None:
+        return np.zeros((problem.n_unlabeled, problem.n_classes))
+    return problem.guide.weight * problem.guide.costs

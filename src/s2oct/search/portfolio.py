@@ -54,6 +54,7 @@ def search(
     first_round: int = 0,
     seconds: float = float("inf"),
     max_rounds: int | None = None,
+    patience: int | None = None,
 ) -> int:
     """Run rounds until the race is over, the seconds are spent or enough rounds are run; returns the next number.
 
@@ -65,12 +66,16 @@ def search(
         Refits a leading tree that is not yet proved optimal, until a deadline.
     n_jobs : int
         Rounds to run at a time through joblib, on whatever backend is configured.
+    patience : int, optional
+        Rounds without a better tree after which to stop, on top of as many as the last better one took.
     """
     until = time.monotonic() + min(seconds, race.seconds_left)
-    number = first_round
+    number = led = first_round
     run_all = Parallel(n_jobs=n_jobs, prefer="threads")
     while not race.is_over and time.monotonic() < until:
         if max_rounds is not None and number - first_round >= max_rounds:
+            break
+        if patience is not None and number - led >= patience + led - first_round:
             break
         left = until - time.monotonic()
         if n_jobs == 1:
@@ -80,6 +85,7 @@ def search(
         for trees in batches:
             for tree in trees:
                 while hand_in(tree) and not race.is_over:
+                    led = number
                     # A linear program with many features can take longer than all rounds together.
                     allowed = max(1.0, IMPROVEMENT_SHARE * race.seconds)
                     tree = improve(tree, min(until, time.monotonic() + allowed))
