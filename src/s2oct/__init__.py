@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         OCTHClassifier,
         PriorCorrectedClassifier,
         S2OCTClassifier,
+        SelfTrainedForest,
         TopTotalClassifier,
     )
     from s2oct.problem import Problem
@@ -35,6 +36,7 @@ _HOME = {
     "S2OCTClassifier": "s2oct.estimators",
     "S2OCTError": "s2oct.errors",
     "S2OCTWarning": "s2oct.errors",
+    "SelfTrainedForest": "s2oct.estimators",
     "TopTotalClassifier": "s2oct.estimators",
     "Topology": "s2oct.topology",
 }
@@ -50,6 +52,7 @@ __all__ = [
     "S2OCTClassifier",
     "S2OCTError",
     "S2OCTWarning",
+    "SelfTrainedForest",
     "TopTotalClassifier",
     "Topology",
     "__version__",

@@ -78,6 +78,8 @@ class Certificate(Claim):
         What a unit of that counts against a unit of P2's cost; 0 where it only chose between trees of equal cost.
     guided_lower_bound : float or None
         No feasible tree has a lower `guided_objective`; None where that was not what the fit minimised.
+    weight_bound : float
+        s, the bound on the coefficients in model units that P2 was solved with.
     """
 
     leaf_error: float
@@ -86,6 +88,7 @@ class Certificate(Claim):
     guide_cost: float | None = None
     guide_weight: float | None = None
     guided_lower_bound: float | None = None
+    weight_bound: float = float("inf")
 
     @property
     def guided_objective(self) -> float | None:
@@ -155,6 +158,7 @@ def certify(
         guide_cost=None if problem.guide is None else found.guide_cost,
         guide_weight=None if problem.guide is None else problem.guide.weight,
         guided_lower_bound=guided_bound,
+        weight_bound=bounds.s,
     )
 
 

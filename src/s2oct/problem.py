@@ -35,7 +35,7 @@ class Guide:
         """Charge by how much less likely a row's class is than the likeliest: nothing for a class that leads."""
         if not np.isfinite(probabilities).all():
             raise InvalidProblem("Expected the guide to give finite probabilities, got NaN or infinity.")
-        return cls(probabilities.max(axis=1, keepdims=True) - probabilities, float(weight))
+        return cls(probabilities.max(axis=1, keepdims=True) - probabilities, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +179,10 @@ class Problem:
     def X(self) -> FloatArray:
         """All rows, the labeled ones first."""
         return np.vstack([self.X_labeled, self.X_unlabeled])
+
+    def with_guide_weight(self, weight: float) -> Problem:
+        """The same with another weight of its guide."""
+        return self if self.guide is None else replace(self, guide=replace(self.guide, weight=weight))
 
     def merged(self) -> Problem:
         """The same problem with equal rows (and labels) merged and weighed: P2's costs do not change."""

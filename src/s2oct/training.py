@@ -24,7 +24,16 @@ from s2oct.objective import score
 from s2oct.problem import Problem
 from s2oct.race import DECIDED_TOLERANCE, NOT_NEGATIVE, Bound, Race
 from s2oct.scaling import Scaling
-from s2oct.search import Instance, compile_kernels, polish, run_round, search, search_octh
+from s2oct.search import (
+    Instance,
+    alternating_start,
+    compile_kernels,
+    needed_length,
+    polish,
+    run_round,
+    search,
+    search_octh,
+)
 from s2oct.solvers import load_solver
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
@@ -35,8 +44,18 @@ TINY = 1e-3
 LARGEST_M = 1e10
 """Beyond this M a double cannot tell a distance of 1 from one of 1 - 1e-6."""
 
-PATIENCE = 12
-"""Rounds of guided search without a better tree after which it ends, on top of as many as the last one took."""
+PATIENCE, WORTH = 8, 0.25
+"""Rounds of guided search without a better tree after which it ends, on top of as many as the last one took; and by
+how much of what the guide charges for a row of which it is sure a tree must be better to count."""
+
+AUTO_WEIGHT = 1.0
+"""Weight of a guide where none is given, with the paper's s."""
+
+MOST_ROOM = 6
+"""How often s may be doubled."""
+
+ROOM_SHARE = 0.3
+"""Share of the time limit after which the search for hyperplanes that need room ends."""
 
 TIE_SHARE = 0.1
 """Share of the time limit kept for the guide to choose between trees of equal cost."""
@@ -90,12 +109,23 @@ def train(
     *,
     weight_bound: float | None = None,
     scale: bool = True,
+    auto_weight: bool = False,
     spent: float = 0.0,
 ) -> Trained:
     """Fit a tree to P2, guided if the problem has a guide.
 
-    Ctrl-C ends the fit early; the best tree so far is returned with a warning. ``spent`` seconds of the time limit
-    are gone already.
+    Ctrl-C ends the fit early; the best tree so far is returned with a warning.
+
+    Parameters
+    ----------
+    weight_bound : float, optional
+        s; the paper's rule if None, raised where a guide has weight and the rows are too dense.
+    scale : bool
+        Scale the features as the paper does.
+    auto_weight : bool
+        Settle the weight of the guide here, whatever the problem says.
+    spent : float
+        Seconds of the time limit that are gone already.
     """
     solver = load_solver(settings.solver) if settings.solver is not None else None
     compile_kernels()
@@ -105,6 +135,13 @@ def train(
     race = Race(settings.time_limit * (1 - TIE_SHARE if breaks_ties else 1), settings.verbose, began)
     topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
     scaling, bounds = _prepare(problem, topology.depth, weight_bound, scale)
+    if guided and weight_bound is None:
+        factor = _room_needed(bounds, topology, settings.seed, race)
+        bounds = replace(bounds, s=bounds.s * factor)
+        if auto_weight:
+            # Branch errors grow with s; the guide is to keep its say.
+            problem = problem.with_guide_weight(AUTO_WEIGHT * factor)
+            bounds = replace(bounds, problem=bounds.problem.with_guide_weight(AUTO_WEIGHT * factor))
     merged = bounds.problem
     opening = Bound(lower_bound(merged), "a bound that needs no solver")
     race.open(lambda tree: feasible_cost(merged, tree, bounds), opening)
@@ -126,6 +163,7 @@ def train(
             first_round=first_round,
             seconds=seconds,
             patience=PATIENCE if guided else None,
+            worth=WORTH * merged.guide.weight if merged.guide is not None else 0.0,
         )
 
     contender = (
@@ -150,6 +188,14 @@ def train(
     if finished:
         others = _equally_good(instance, bounds, winner, settings, race)
     return _finish(race, problem, scaling, bounds, winner, others, p2_bound=opening if guided else race.bound)
+
+
+def _room_needed(bounds: Bounds, topology: Topology, seed: int, race: Race) -> float:
+    """By how much to raise s, a power of 2, where the rows are too dense for the hyperplanes the guide would have."""
+    instance = Instance.of(bounds.problem, topology, bounds, 0.0)
+    start = alternating_start(instance, np.random.default_rng(seed), race.began + ROOM_SHARE * race.seconds)
+    needed = max(needed_length(instance, *start), bounds.s)
+    return float(2.0 ** min(np.ceil(np.log2(needed / bounds.s)), MOST_ROOM))
 
 
 def _break_ties(
@@ -186,6 +232,7 @@ def _break_ties(
                 seed=settings.seed,
                 n_jobs=settings.n_jobs,
                 patience=PATIENCE,
+                worth=WORTH,
             )
         except KeyboardInterrupt:
             warn_interrupted(race)

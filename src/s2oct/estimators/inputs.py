@@ -136,6 +136,11 @@ def whole_or_auto(name: str, value: Any, least: int) -> int | None:
     """A whole number, or None for "auto"."""
     if isinstance(value, str) and value == "auto":
         return None
+    return whole(name, value, least, "'auto' or a")
+
+
+def whole(name: str, value: Any, least: int, expected: str = "a") -> int:
+    """A whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
-        raise InvalidProblem(f"Expected {name} to be 'auto' or a whole number of at least {least}, got {value!r}.")
+        raise InvalidProblem(f"Expected {name} to be {expected} whole number of at least {least}, got {value!r}.")
     return int(value)

@@ -135,10 +135,8 @@ class TopTotalClassifier(KnownTotalClassifier):
         self._fit_estimator(X, labels)
         unlabeled = np.flatnonzero(~labels.is_labeled)
         scores = self._scores(_safe_indexing(X, unlabeled)) if len(unlabeled) else np.empty(0)
-        self.threshold_ = _threshold(np.sort(scores)[::-1], int(counts[1]))
-        codes = np.zeros(len(unlabeled), dtype=np.int64)
-        codes[np.argsort(-scores, kind="stable")[: int(counts[1])]] = 1
-        self.transduction_ = self._transduce(labels, codes)
+        self.threshold_ = top_threshold(scores, int(counts[1]))
+        self.transduction_ = self._transduce(labels, top_rows(scores, int(counts[1])))
 
     def _scores(self, X: Any) -> FloatArray:
         """Log odds of ``classes_[1]``, or the wrapped classifier's own decision function."""
@@ -167,15 +165,23 @@ class TopTotalClassifier(KnownTotalClassifier):
         return np.column_stack([1 - second, second])
 
 
-def _threshold(descending: FloatArray, n_above: int) -> float:
+def top_threshold(scores: FloatArray, n_above: int) -> float:
     """A score with so many of the given ones above it; 0, the usual one, if none are given."""
-    if not len(descending):
+    if not len(scores):
         return 0.0
+    descending = np.sort(scores)[::-1]
     if n_above == 0:
         return float(descending[0])
     if n_above == len(descending):
         return float(np.nextafter(descending[-1], -np.inf))
     return float(0.5 * descending[n_above - 1] + 0.5 * descending[n_above])
+
+
+def top_rows(scores: FloatArray, n_above: int) -> IntArray:
+    """1 for so many rows of the highest scores, 0 for the others; ties by row order."""
+    codes = np.zeros(len(scores), dtype=np.int64)
+    codes[np.argsort(-scores, kind="stable")[:n_above]] = 1
+    return codes
 
 
 def _has_probabilities(self: Any) -> bool:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
+from s2oct.estimators.guide import guide_probabilities
 from s2oct.estimators.inputs import at_least_zero, check_two_classes, positive, positive_or_auto, read_features
 from s2oct.labels import Labels, read_labels
-from s2oct.problem import Problem
+from s2oct.problem import Guide, Problem
 from s2oct.totals import Totals, named_classes, read_totals
-from s2oct.training import train
+from s2oct.training import Settings, train
+
+GUIDE_SHARE = 0.25
+"""Share of the time limit after which the guide of the package begins nothing new."""
 
 
 class S2OCTClassifier(TreeClassifier):
     """A shallow oblique tree from few labeled rows, many unlabeled ones and a known total.
 
     The tree minimises the paper's P2: the errors of the labeled rows plus C for every row by which the number of
-    unlabeled rows assigned to a class misses its known total.
+    unlabeled rows assigned to a class misses its known total. Many trees do that equally well and disagree on the
+    unlabeled rows; a guide, a classifier that is told the same totals, chooses between them.
 
     Parameters
     ----------
@@ -30,13 +37,17 @@ class S2OCTClassifier(TreeClassifier):
         Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 from there.
     C : float
         Price of one row off the total.
-    guide : "auto" or None
-        Which optimal tree to prefer. None is the paper's P2 and nothing else; "auto" leaves the choice to the
-        package, which at present chooses None.
+    guide : classifier, "auto" or None
+        Which tree to prefer: one that agrees with this classifier on the unlabeled rows. Any scikit-learn classifier
+        with ``predict_proba`` is told the totals as by `TopTotalClassifier`; "auto" is a `SelfTrainedForest`; None
+        is the paper's P2 and nothing else.
     guide_weight : float or "auto"
-        Weight of the guide; without a guide it has no effect.
+        What an unlabeled row of which the guide is sure adds to P2's cost when it is put into the other class. 0 only
+        chooses between trees of least P2 cost; "auto" is 1 with the paper's s, and grows with s where that is raised
+        (`certificate_` tells). Without a guide it has no effect.
     weight_bound : float or "auto"
-        s, the bound on every coefficient in model units; "auto" is the paper's rule.
+        s, the bound on every coefficient in model units. "auto" is the paper's rule; where a guide has weight and
+        the rows are too dense for that, it is raised, see ``certificate_.weight_bound``.
     scaling : "paper" or None
         Centre and rescale the features as in the paper's Sec. 4.1, or take them as they are.
     solver : {"highs", "scip", "gurobi"} or None
@@ -58,6 +69,10 @@ class S2OCTClassifier(TreeClassifier):
         Cost, bound and what is proved, recomputed from the tree.
     transduction_ : ndarray of shape (n_rows,)
         A label for every training row: the given one, or the tree's where none was given.
+    stability_ : ndarray of shape (n_unlabeled,)
+        For each unlabeled row, in their order, the share of trees found independently that cost no more in P2 and
+        put the row into the same class: near 1 the labeled rows and the totals determine its class, near 1/2 they
+        leave it open and the guide decided. NaN where fewer than five such trees were found in time.
     classes_ : ndarray of shape (2,)
         The class labels, sorted.
     n_features_in_ : int
@@ -83,7 +98,7 @@ class S2OCTClassifier(TreeClassifier):
         self,
         depth: int | str = "auto",
         C: float = 1.0,
-        guide: str | None = "auto",
+        guide: Any = "auto",
         guide_weight: float | str = "auto",
         weight_bound: float | str = "auto",
         scaling: str | None = "paper",
@@ -131,20 +146,55 @@ class S2OCTClassifier(TreeClassifier):
             rows, labels, counts, C=positive("C", self.C), feature_names=self._feature_names()
         )
         weight_bound = positive_or_auto("weight_bound", self.weight_bound)
-        trained = train(problem, settings, weight_bound=weight_bound, scale=self.scaling == "paper")
-        self.tree_, self.certificate_ = trained.tree, trained.certificate
+        began = time.monotonic()
+        if self.guide is not None:
+            weight = 1.0 if self._weighs_guide else at_least_zero("guide_weight", self.guide_weight)
+            problem = replace(problem, guide=self._ask_guide(X, y, labels, counts, settings, weight))
+        trained = train(
+            problem,
+            settings,
+            weight_bound=weight_bound,
+            scale=self.scaling == "paper",
+            auto_weight=self._weighs_guide,
+            spent=time.monotonic() - began,
+        )
+        self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.classes_ = labels.classes
         self.transduction_ = self._transduce(rows, labels)
         self._slope = _slope(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
         return self
 
+    def _ask_guide(self, X: Any, y: Any, labels: Labels, counts: IntArray, settings: Settings, weight: float) -> Guide:
+        probabilities = guide_probabilities(
+            self.guide,
+            X,
+            y,
+            labels,
+            counts,
+            seed=settings.seed,
+            seconds=GUIDE_SHARE * settings.time_limit,
+            n_jobs=settings.n_jobs,
+        )
+        return Guide.from_probabilities(probabilities, weight)
+
     def _check_parameters(self) -> None:
-        if self.guide not in ("auto", None):
-            raise InvalidProblem(f"Expected guide to be 'auto' or None, got {self.guide!r}.")
-        if self.guide_weight != "auto":
+        if isinstance(self.guide, str) and self.guide != "auto":
+            raise InvalidProblem(f"Expected guide to be a classifier, 'auto' or None, got {self.guide!r}.")
+        if not isinstance(self.guide, str | None) and (
+            isinstance(self.guide, type) or not hasattr(self.guide, "fit") or not hasattr(self.guide, "predict_proba")
+        ):
+            raise InvalidProblem(
+                f"Expected guide to be a classifier with fit and predict_proba, 'auto' or None, got {self.guide!r}."
+            )
+        if not self._weighs_guide:
             at_least_zero("guide_weight", self.guide_weight)
         if self.scaling not in ("paper", None):
             raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {self.scaling!r}.")
+
+    @property
+    def _weighs_guide(self) -> bool:
+        """Whether the fit is to settle the guide's weight."""
+        return isinstance(self.guide_weight, str) and self.guide_weight == "auto"
 
     def _transduce(self, rows: FloatArray, labels: Labels) -> ObjectArray:
         codes = np.where(labels.is_labeled, labels.codes, self.tree_.predict(rows))

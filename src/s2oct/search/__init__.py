@@ -1,9 +1,19 @@
 """The engine: trees for a problem, found without a solver."""
 
+from s2oct.search.alternating import alternating_start, needed_length
 from s2oct.search.annealing import compile_kernels
 from s2oct.search.instance import Instance
 from s2oct.search.octh import search_octh
 from s2oct.search.polish import polish
 from s2oct.search.portfolio import run_round, search
 
-__all__ = ["Instance", "compile_kernels", "polish", "run_round", "search", "search_octh"]
+__all__ = [
+    "Instance",
+    "alternating_start",
+    "compile_kernels",
+    "needed_length",
+    "polish",
+    "run_round",
+    "search",
+    "search_octh",
+]

@@ -35,6 +35,9 @@ SAMPLE = 4000
 FEATURES = 60
 """Features a direction is fitted on: those that tell the sides apart best. Newton steps on more would be slow."""
 
+NEIGHBOURS, LEAST_NEIGHBOURS = 0.005, 3
+"""Share of the rows that a hyperplane may pass by on either side to find a gap, and how many at least."""
+
 NEWTON_STEPS = 3
 RIDGES = (1e-2, 1e-3, 1e-4)
 _WORTH = 1e-9
@@ -68,6 +71,28 @@ def alternating_start(instance: Instance, rng: np.random.Generator, deadline: fl
         best = _Fit(instance.topology, rows, prices, best.omega, best.gamma)
         best.alternate(rng, deadline)
     return _lengthened(instance, best.omega * steep, best.gamma + best.omega @ (center * steep))
+
+
+def needed_length(instance: Instance, omega: FloatArray, gamma: FloatArray) -> float:
+    """How long normals must be for every hyperplane to find a gap among the unlabeled rows near it.
+
+    Near are a share `NEIGHBOURS` of all rows on either side; a gap is 2 wide, so that its rows keep
+    distance 1. Length is that of the largest coefficient.
+    """
+    X = instance.XT[:, instance.n_labeled :]
+    reach = max(LEAST_NEIGHBOURS, int(NEIGHBOURS * X.shape[1]))
+    needed = 0.0
+    for normal, offset in zip(omega, gamma, strict=True):
+        largest = float(np.abs(normal).max())
+        if largest == 0.0 or not X.shape[1]:
+            continue
+        values = np.sort(normal @ X) / largest
+        at = int(np.searchsorted(values, offset / largest))
+        near = values[max(at - reach, 0) : at + reach]
+        # Beyond the outermost row there is room without end.
+        if at - reach >= 0 and at + reach <= len(values):
+            needed = max(needed, 2.0 / max(float(np.diff(near).max(initial=0.0)), 1e-12))
+    return needed
 
 
 def class_prices(instance: Instance, rows: FloatArray, rng: np.random.Generator) -> FloatArray:

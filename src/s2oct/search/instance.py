@@ -43,18 +43,27 @@ class Instance:
 
     @classmethod
     def of(cls, problem: Problem, topology: Topology, bounds: Bounds, floor: float) -> Instance:
-        """Lay out a problem in model units."""
+        """Lay out a problem in model units.
+
+        Costs are divided by the guide's weight where that is above 1: the temperatures and prices of the annealing
+        suit costs of about 1 a row.
+        """
+        guide = problem.guide
+        unit = 1.0 if guide is None else max(guide.weight, 1.0)
+        row_costs = np.zeros((problem.n_unlabeled, problem.n_classes))
+        if guide is not None:
+            row_costs = guide.weight / unit * guide.costs
         return cls(
             topology=topology,
             XT=np.ascontiguousarray(problem.X.T),
             labels=problem.labels,
-            weights=np.concatenate([problem.labeled_weights, problem.unlabeled_weights]),
+            weights=np.concatenate([problem.labeled_weights / unit, problem.unlabeled_weights]),
             totals=problem.totals.astype(float),
-            row_costs=_row_costs(problem),
-            C=problem.C,
+            row_costs=row_costs,
+            C=problem.C / unit,
             s=bounds.s,
             quanta=grid_quanta(problem.X, bounds.s),
-            floor=floor,
+            floor=floor / unit,
         )
 
     @property
@@ -71,6 +80,11 @@ class Instance:
     def n_features(self) -> int:
         """Number of features."""
         return int(self.XT.shape[0])
+
+    @cached_property
+    def is_guided(self) -> bool:
+        """Whether a guide charges for anything."""
+        return bool(self.row_costs.any())
 
     @cached_property
     def spans(self) -> FloatArray:
@@ -91,9 +105,3 @@ class Instance:
             totals=np.zeros_like(self.totals),
             row_costs=self.row_costs[:0],
         )
-
-
-def _row_costs(problem: Problem) -> FloatArray:
-    if problem.guide is None:
-        return np.zeros((problem.n_unlabeled, problem.n_classes))
-    return problem.guide.weight * problem.guide.costs

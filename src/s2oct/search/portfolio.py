@@ -55,6 +55,7 @@ def search(
     seconds: float = float("inf"),
     max_rounds: int | None = None,
     patience: int | None = None,
+    worth: float = 0.0,
 ) -> int:
     """Run rounds until the race is over, the seconds are spent or enough rounds are run; returns the next number.
 
@@ -68,9 +69,12 @@ def search(
         Rounds to run at a time through joblib, on whatever backend is configured.
     patience : int, optional
         Rounds without a better tree after which to stop, on top of as many as the last better one took.
+    worth : float
+        By how much a tree must be cheaper to count as better there.
     """
     until = time.monotonic() + min(seconds, race.seconds_left)
     number = led = first_round
+    to_beat = race.best_cost
     run_all = Parallel(n_jobs=n_jobs, prefer="threads")
     while not race.is_over and time.monotonic() < until:
         if max_rounds is not None and number - first_round >= max_rounds:
@@ -85,11 +89,12 @@ def search(
         for trees in batches:
             for tree in trees:
                 while hand_in(tree) and not race.is_over:
-                    led = number
                     # A linear program with many features can take longer than all rounds together.
                     allowed = max(1.0, IMPROVEMENT_SHARE * race.seconds)
                     tree = improve(tree, min(until, time.monotonic() + allowed))
         number += len(batches)
+        if race.best_cost < to_beat - worth:
+            led, to_beat = number, race.best_cost
     return number
 
 
@@ -104,7 +109,7 @@ def run_round(
         state = State.at(best.omega, best.gamma)
         run.anneal(state, Schedule(n_visits, hot=0.5))
         run.settle(state, n_visits)
-    elif number % 8 == (1 if instance.n_rows >= MANY_ROWS else 5):
+    elif (instance.is_guided and number % 2 == 0) or number % 8 == (1 if instance.n_rows >= MANY_ROWS else 5):
         run.by_alternation(n_visits)
     elif _on_grid(instance, number):
         run.from_grid(n_visits, separate=number % 2 == 1)
@@ -167,7 +172,12 @@ class _Round:
 
     def by_alternation(self, n_visits: int) -> None:
         """Node fits to what the unlabeled rows are taken to be, then margins with a growing price."""
-        state = State.at(*alternating_start(self.instance, self.rng, self.deadline))
+        omega, gamma = alternating_start(self.instance, self.rng, self.deadline)
+        cleared = State.at(omega, gamma)
+        clear_offsets(self.instance, cleared, self.seed(), self.deadline)
+        if self.anneal(cleared, replace(self.true_cost(n_visits), hot=0.1)):
+            return
+        state = State.at(omega, gamma)
         if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, xi_weight=0.2, margin_weights=(0.1, 4.0))):
             self.settle(state, n_visits)
 
