@@ -16,7 +16,7 @@ from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
 from s2oct.search.offsets import combine_offsets, tree_cost
-from s2oct.search.starts import axis_start, constant_start, separating_start
+from s2oct.search.starts import axis_start, constant_start, separating_start, to_grid
 from s2oct.tree import ObliqueTree
 
 Start = Callable[[Instance, np.random.Generator], tuple[FloatArray, FloatArray]]
@@ -109,7 +109,7 @@ def run_round(
         state = State.at(best.omega, best.gamma)
         run.anneal(state, Schedule(n_visits, hot=0.5))
         run.settle(state, n_visits)
-    elif (instance.is_guided and number % 2 == 0) or number % 8 == (1 if instance.n_rows >= MANY_ROWS else 5):
+    elif _by_alternation(instance, number):
         run.by_alternation(n_visits)
     elif _on_grid(instance, number):
         run.from_grid(n_visits, separate=number % 2 == 1)
@@ -142,8 +142,12 @@ class _Round:
             state = State.at(*separating_start(self.instance, self.rng, self.deadline))
         else:
             state = self.fit_labeled(constant_start, schedule)
+        self.on_grid(state, schedule)
+
+    def on_grid(self, state: State, schedule: Schedule) -> None:
+        """Anneal by grid steps, then mind the true cost."""
         if not self.anneal(state, schedule):
-            self.anneal(state, self.true_cost(n_visits, on_grid=True))
+            self.anneal(state, self.true_cost(schedule.n_visits, on_grid=True))
 
     def from_axis_splits(self, n_visits: int) -> None:
         """Everything at once, from random splits of single features."""
@@ -171,8 +175,16 @@ class _Round:
             self.settle(state, n_visits)
 
     def by_alternation(self, n_visits: int) -> None:
-        """Node fits to what the unlabeled rows are taken to be, then margins with a growing price."""
+        """Node fits to what the unlabeled rows are taken to be, then margins: by grid steps, or with a growing price.
+
+        A guide is minded first as it is: rounding to the grid would turn rows that it is sure of.
+        """
         omega, gamma = alternating_start(self.instance, self.rng, self.deadline)
+        if (self.instance.quanta > 0).all() and not self.instance.is_guided:
+            for b in range(len(gamma)):
+                omega[b], gamma[b] = to_grid(self.instance, omega[b], gamma[b])
+            self.on_grid(State.at(omega, gamma), Schedule(n_visits, hot=0.4, on_grid=True))
+            return
         cleared = State.at(omega, gamma)
         clear_offsets(self.instance, cleared, self.seed(), self.deadline)
         if self.anneal(cleared, replace(self.true_cost(n_visits), hot=0.1)):
@@ -252,3 +264,10 @@ def _on_grid(instance: Instance, number: int) -> bool:
     if share == 1.0:
         return True
     return number % 3 != 1 if share >= 0.5 else share > 0.0 and number % 4 == 2
+
+
+def _by_alternation(instance: Instance, number: int) -> bool:
+    """Whether to fit nodes by alternation: often for a guide, and early where rounds are few and off the grid."""
+    if instance.is_guided and number % 2 == 0:
+        return True
+    return number % 8 == (1 if instance.n_rows >= MANY_ROWS and not _on_grid(instance, 1) else 5)

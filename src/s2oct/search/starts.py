@@ -51,7 +51,7 @@ def separating_start(instance: Instance, rng: np.random.Generator, deadline: flo
         # Left of the root rows end in class 0, right of it in class 1.
         right_of_root = b > 1 and (b >> (b.bit_length() - 2)) & 1
         gamma[b - 1] = -1.0 if right_of_root else 1.0
-    omega[0], gamma[0] = _to_grid(instance, hyperplane[:-1], float(hyperplane[-1]))
+    omega[0], gamma[0] = to_grid(instance, hyperplane[:-1], float(hyperplane[-1]))
     return omega, gamma
 
 
@@ -73,12 +73,12 @@ def _least_errors(instance: Instance, rng: np.random.Generator, deadline: float)
     return None if solution is None else np.append(solution[:p] - solution[p : 2 * p], solution[2 * p])
 
 
-def _to_grid(instance: Instance, omega: FloatArray, gamma: float) -> tuple[FloatArray, float]:
+def to_grid(instance: Instance, omega: FloatArray, gamma: float) -> tuple[FloatArray, float]:
     """The nearest hyperplane with every row at an odd distance, lengthened first so that rounding matters little."""
     quanta = instance.quanta
     largest = float(np.abs(omega).max())
     if largest == 0.0:
-        return omega, 1.0
+        return omega, 1.0 if gamma >= 0 else -1.0
     length = instance.s / largest
     on_grid = quanta > 0
     steps = np.zeros_like(omega)
