@@ -120,10 +120,10 @@ def test_a_fit_keeps_its_deadline_while_the_machine_is_busy():
 def test_ctrl_c_during_the_search_returns_the_best_tree(ctrl_c):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 4)), [*rng.choice(["A", "B"], 60).tolist(), *[None] * 540]
-    S2OCTClassifier(time_limit=0.2, solver=None, random_state=0).fit(X, y, totals={"A": 200})
+    S2OCTClassifier(time_limit=0.2, solver=None, guide=None, random_state=0).fit(X, y, totals={"A": 200})
     began = time.monotonic()
     with ctrl_c(0.7), pytest.warns(S2OCTWarning, match="interrupted"):
-        clf = S2OCTClassifier(time_limit=30.0, solver=None, random_state=0).fit(X, y, totals={"A": 200})
+        clf = S2OCTClassifier(time_limit=30.0, solver=None, guide=None, random_state=0).fit(X, y, totals={"A": 200})
     assert time.monotonic() - began < 5
     assert clf.certificate_.feasible
 
@@ -134,7 +134,7 @@ def test_extreme_totals_are_met(total):
     rng = np.random.default_rng(3)
     X = np.vstack([rng.integers(0, 4, (5, 3)), rng.integers(6, 10, (5, 3)), rng.integers(0, 10, (40, 3))]).astype(float)
     y = ["A"] * 5 + ["B"] * 5 + [None] * 40
-    clf = S2OCTClassifier(solver=None, time_limit=10, random_state=0).fit(X, y, totals={"A": total})
+    clf = S2OCTClassifier(solver=None, guide=None, time_limit=10, random_state=0).fit(X, y, totals={"A": total})
     assert clf.certificate_.xi == 0
 
 
@@ -142,7 +142,7 @@ def test_labels_of_one_class_leave_only_the_total_to_meet():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(80, 3))
     y = ["A"] * 8 + [None] * 72
-    clf = S2OCTClassifier(solver=None, time_limit=10, random_state=0).fit(X, y, totals={"A": 30, "B": 42})
+    clf = S2OCTClassifier(solver=None, guide=None, time_limit=10, random_state=0).fit(X, y, totals={"A": 30, "B": 42})
     assert clf.certificate_.proved
     assert (clf.transduction_[8:] == "A").sum() == 30
 
@@ -153,7 +153,7 @@ def test_more_features_than_rows_and_useless_columns_do_no_harm():
     X = rng.normal(size=(60, 90))
     X[:, 1], X[:, 2] = 7.0, X[:, 0]
     y = ["A", "B"] * 6 + [None] * 48
-    clf = S2OCTClassifier(solver=None, time_limit=10, random_state=0).fit(X, y, totals={"A": 20})
+    clf = S2OCTClassifier(solver=None, guide=None, time_limit=10, random_state=0).fit(X, y, totals={"A": 20})
     assert clf.certificate_.proved
 
 
