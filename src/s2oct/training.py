@@ -51,7 +51,7 @@ how much of what the guide charges for a row of which it is sure a tree must be 
 AUTO_WEIGHT = 1.0
 """Weight of a guide where none is given, with the paper's s."""
 
-MOST_ROOM = 6
+MOST_ROOM = 10
 """How often s may be doubled."""
 
 ROOM_SHARE = 0.3

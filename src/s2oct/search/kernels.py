@@ -415,27 +415,40 @@ def total_violation(H, n):
 
 
 @nb.njit(cache=True)
-def best_gap(h, weights, left, right, other, gain, dcost, base, totals, C, below, parts, moved):
+def best_gap(h, weights, left, right, other, gain, dcost, base, totals, C, below, moved):
     """Cost of the best gap between the unlabeled rows, if less than ``below``, and the shift of the offset there.
 
-    A gap is at least 2 wide, so that its rows keep distance 1; beyond the outermost rows there always is one.
+    A gap is at least 2 wide, so that its rows keep distance 1; beyond the outermost rows there always is one. Going
+    through the rows in order, one changes sides at a time; the labeled rows are only asked where the rest leaves hope.
     """
-    n = left.size
-    values = np.sort(h[n:])
+    n, n_classes = left.size, totals.size
+    order = np.argsort(h[n:])
+    guide = base[n_classes]
+    for k in range(n_classes - 1):
+        moved[k] = total(gain[k])
+    moved[n_classes - 1] = 0.0
+    for u in range(order.size):
+        guide += dcost[u]
     best, best_shift = below, 0.0
-    for k in range(values.size + 1):
-        low = values[k - 1] + 1.0 if k > 0 else -FAR
-        high = values[k] - 1.0 if k < values.size else FAR
-        if high < low:
-            continue
-        # The point of the gap nearest to the present offset, 0.
-        shift = min(max(0.0, low), high)
-        cost = evaluate(
-            h, h, 1.0, 0.0, shift, weights, left, right, other, gain, dcost, base, totals, C, 0.0, FAR, best, parts,
-            moved,
-        )  # fmt: skip
-        if cost < best:
-            best, best_shift = cost, shift
+    low = -FAR
+    for rank in range(order.size + 1):
+        high = h[n + order[rank]] - 1.0 if rank < order.size else FAR
+        if high >= low:
+            # The point of the gap nearest to the present offset, 0.
+            shift = min(max(0.0, low), high)
+            cost = guide + C * off_totals(base, moved, totals)
+            i = 0
+            while i < n and cost < best:
+                cost += weights[i] * labeled_cost(h[i] - shift, left[i], right[i], other[i], FAR)
+                i += 1
+            if cost < best:
+                best, best_shift = cost, shift
+        if rank < order.size:
+            u = order[rank]
+            low = h[n + u] + 1.0
+            guide -= dcost[u]
+            for k in range(n_classes - 1):
+                moved[k] -= gain[k, u]
     return best, best_shift
 
 
@@ -456,17 +469,15 @@ def clear_node(
     gain = np.empty((max(totals.size - 1, 1), n_rows - n))
     dcost = np.empty(n_rows - n)
     base = np.empty(totals.size + 1)
-    parts, moved = np.zeros(4), np.zeros(totals.size)
+    moved = np.zeros(totals.size)
     node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right, other, gain, dcost, base)
-    best, shift = best_gap(H[b], weights, left, right, other, gain, dcost, base, totals, C, FAR, parts, moved)
+    best, shift = best_gap(H[b], weights, left, right, other, gain, dcost, base, totals, C, FAR, moved)
     gamma[b] += shift
     trial_omega, trial_gamma, trial = np.zeros((1, p)), np.zeros(1), np.zeros((1, n_rows))
     for _ in range(n_directions):
         random_direction(state, s, trial_omega[0])
         node_values(XT, trial_omega, trial_gamma, 0, trial)
-        cost, shift = best_gap(
-            trial[0], weights, left, right, other, gain, dcost, base, totals, C, best, parts, moved
-        )  # fmt: skip
+        cost, shift = best_gap(trial[0], weights, left, right, other, gain, dcost, base, totals, C, best, moved)
         if cost < best:
             best = cost
             copy(trial_omega[0], omega[b])
