@@ -34,7 +34,7 @@ class Claim:
     min_margin : float
         Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
     seconds : float
-        Wall-clock seconds of the fit.
+        Wall-clock seconds until the tree was settled.
     history : tuple of Moment
         Best cost and lower bound over time.
     """

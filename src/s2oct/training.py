@@ -185,9 +185,11 @@ def train(
     others: list[ObliqueTree] = []
     if finished and breaks_ties:
         winner = _break_ties(instance, bounds, race, settings, improve)
+    seconds = race.elapsed
     if finished:
         others = _equally_good(instance, bounds, winner, settings, race)
-    return _finish(race, problem, scaling, bounds, winner, others, p2_bound=opening if guided else race.bound)
+    p2_bound = opening if guided else race.bound
+    return _finish(race, problem, scaling, bounds, winner, others, p2_bound=p2_bound, seconds=seconds)
 
 
 def _room_needed(bounds: Bounds, topology: Topology, seed: int, race: Race) -> float:
@@ -292,6 +294,7 @@ def _finish(
     winner: ObliqueTree,
     others: list[ObliqueTree],
     p2_bound: Bound,
+    seconds: float,
 ) -> Trained:
     """The winner in the user's units, certified on the user's rows."""
     tree = scaling.to_user(winner)
@@ -300,7 +303,7 @@ def _finish(
         tree,
         bounds,
         p2_bound,
-        seconds=race.elapsed,
+        seconds=seconds,
         history=tuple(race.history),
         scale=scaling.scale,
         guided_bound=race.bound.value if problem.guide is not None and problem.guide.weight > 0 else None,
@@ -334,7 +337,7 @@ def train_plain(problem: Problem, settings: Settings) -> Trained:
     # A solver may end without any tree; the constant one is there without it.
     for right in (False, True):
         race.offer(ObliqueTree.constant(topology, problem.n_features, right=right))
-    return _finish(race, problem, scaling, bounds, race.winner, [], p2_bound=race.bound)
+    return _finish(race, problem, scaling, bounds, race.winner, [], p2_bound=race.bound, seconds=race.elapsed)
 
 
 def train_octh(problem: Problem, settings: Settings, octh: OcthSettings) -> TrainedOcth:
