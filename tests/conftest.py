@@ -17,6 +17,7 @@ from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import SolverUnavailable
 from s2oct.problem import Problem
 from s2oct.solvers import SOLVERS, Solver, load_solver
+from tests.browser import Browser, find_browser
 from tests.instances import TINY, Tiny
 
 # The same examples every time: a suite that fails must fail again.
@@ -74,6 +75,20 @@ def backend_or_skip(name: str) -> Solver:
 def backend(request: pytest.FixtureRequest) -> Solver:
     """Every solver backend in turn."""
     return backend_or_skip(request.param)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; where none is installed the test is skipped, but fails where CI promises one."""
+    executable = find_browser()
+    if executable is None:
+        reason = "no Chromium or Chrome is installed"
+        if os.environ.get("CI"):
+            pytest.fail(f"CI must look at every page: {reason}")
+        pytest.skip(reason)
+    opened = Browser(executable)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

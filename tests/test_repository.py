@@ -132,6 +132,11 @@ def test_continuous_integration_runs_make_test_without_skips():
     assert "CI=true" in script.read_text()
 
 
+def test_continuous_integration_has_a_browser_before_it_tests():
+    script = (ROOT / ".ci" / "run").read_text()
+    assert script.index("apt-get install") < script.index("chromium fonts") < script.index("make test\n")
+
+
 @pytest.mark.parametrize("target", ["demo", "test", "lint", "bench", "clean"])
 def test_make_knows_its_targets(target):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
