@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         SelfTrainedForest,
         TopTotalClassifier,
     )
+    from s2oct.export import plot_partition, plot_progress, plot_totals, plot_tree
     from s2oct.problem import Problem
     from s2oct.topology import Topology
     from s2oct.tree import ObliqueTree
@@ -39,6 +40,10 @@ _HOME = {
     "SelfTrainedForest": "s2oct.estimators",
     "TopTotalClassifier": "s2oct.estimators",
     "Topology": "s2oct.topology",
+    "plot_partition": "s2oct.export",
+    "plot_progress": "s2oct.export",
+    "plot_totals": "s2oct.export",
+    "plot_tree": "s2oct.export",
 }
 
 __all__ = [
@@ -56,6 +61,10 @@ __all__ = [
     "TopTotalClassifier",
     "Topology",
     "__version__",
+    "plot_partition",
+    "plot_progress",
+    "plot_totals",
+    "plot_tree",
 ]
 
 

@@ -15,6 +15,10 @@ class SolverUnavailable(S2OCTError, ImportError):
     """The solver that was asked for is not installed."""
 
 
+class MissingExtra(S2OCTError, ImportError):
+    """A package that only some parts of this one need is not installed."""
+
+
 class SolverLicenceError(S2OCTError, RuntimeError):
     """The solver refuses the model under its present licence."""
 

@@ -73,6 +73,9 @@ class S2OCTClassifier(TreeClassifier):
         For each unlabeled row, in their order, the share of trees found independently that cost no more in P2 and
         put the row into the same class: near 1 the labeled rows and the totals determine its class, near 1/2 they
         leave it open and the guide decided. NaN where fewer than five such trees were found in time.
+    totals_ : dict
+        Number of unlabeled rows of each class that the fit was told, completed; the labeled shares where it was told
+        nothing.
     classes_ : ndarray of shape (2,)
         The class labels, sorted.
     n_features_in_ : int
@@ -160,6 +163,7 @@ class S2OCTClassifier(TreeClassifier):
         )
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.classes_ = labels.classes
+        self.totals_ = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
         self.transduction_ = self._transduce(rows, labels)
         self._slope = _slope(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
         return self

@@ -1,5 +1,54 @@
-"""Trees in forms that people and other programs read."""
+"""Trees in forms that people and other programs read.
+
+What needs more than numpy is imported on first use, so that text costs no more than text.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from s2oct.export.text import tree_to_text
 
-__all__ = ["tree_to_text"]
+if TYPE_CHECKING:
+    from s2oct.export.plots import (
+        PartitionDisplay,
+        ProgressDisplay,
+        TotalsDisplay,
+        TreeDisplay,
+        plot_partition,
+        plot_progress,
+        plot_totals,
+        plot_tree,
+    )
+
+_HOME = {
+    "PartitionDisplay": "s2oct.export.plots",
+    "ProgressDisplay": "s2oct.export.plots",
+    "TotalsDisplay": "s2oct.export.plots",
+    "TreeDisplay": "s2oct.export.plots",
+    "plot_partition": "s2oct.export.plots",
+    "plot_progress": "s2oct.export.plots",
+    "plot_totals": "s2oct.export.plots",
+    "plot_tree": "s2oct.export.plots",
+}
+
+__all__ = [
+    "PartitionDisplay",
+    "ProgressDisplay",
+    "TotalsDisplay",
+    "TreeDisplay",
+    "plot_partition",
+    "plot_progress",
+    "plot_totals",
+    "plot_tree",
+    "tree_to_text",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 's2oct.export' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,119 @@
+"""What the pictures share: matplotlib on first use, colours that everybody can tell apart, and texts that fit."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from s2oct.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933")
+"""Okabe and Ito's colours, which the colour-blind tell apart, with olive for their yellow; beyond seven they repeat."""
+
+CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+"""The second thing to tell classes apart by."""
+
+
+def new_axes(figsize: tuple[float, float], *, bare: bool = False) -> Axes:
+    """Axes in a new figure; bare ones fill it and have no frame."""
+    try:
+        from matplotlib import pyplot
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"Pictures need {error.name}, which is not installed: pip install 's2oct[plot]'.") from error
+    figure = pyplot.figure(figsize=figsize, layout=None if bare else "constrained")
+    return figure.add_axes((0.0, 0.0, 1.0, 1.0)) if bare else figure.add_subplot()
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The whole figure that axes stand in, also where they stand in a part of it."""
+    figure: Any = ax.figure
+    root: Figure = figure.figure
+    return root
+
+
+@dataclass(frozen=True)
+class Ink:
+    """Colours of everything that is not a class, from the style in force: light and dark styles both work."""
+
+    strong: str
+    muted: str
+    faint: str
+    paper: str
+
+    @classmethod
+    def in_force(cls) -> Ink:
+        """Mix the style's text colour into its paper."""
+        from matplotlib import rcParams
+        from matplotlib.colors import to_rgb
+
+        strong, paper = to_rgb(rcParams["text.color"]), to_rgb(rcParams["axes.facecolor"])
+        mixed = [
+            _hex(tuple(share * a + (1 - share) * b for a, b in zip(strong, paper, strict=True)))
+            for share in (1.0, 0.62, 0.22, 0.0)
+        ]
+        return cls(*mixed)
+
+
+def _hex(colour: tuple[float, ...]) -> str:
+    return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
+
+
+def class_colour(index: int) -> str:
+    """Colour of a class."""
+    return CLASS_COLOURS[index % len(CLASS_COLOURS)]
+
+
+def class_marker(index: int) -> str:
+    """Marker of a class; shifts when the colours repeat, so that pairs stay apart for 49 classes."""
+    return CLASS_MARKERS[(index + index // len(CLASS_COLOURS)) % len(CLASS_MARKERS)]
+
+
+def text_on(colour: str) -> str:
+    """White or nearly black, whichever is easier to read on a colour."""
+    from matplotlib.colors import to_rgb
+
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#ffffff" if 1.05 / (luminance + 0.05) >= 4.5 else "#1a1a1a"
+
+
+def text_width(text: str, points: float, *, bold: bool = False) -> float:
+    """Width of a text in inches, in the font in force."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=points, weight="bold" if bold else "normal")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a glyph the font lacks still has some width
+        width, _, _ = text_to_path.get_text_width_height_descent(text, font, False)
+    return float(width) / 72
+
+
+def fit_text(text: str, inches: float, points: float, *, bold: bool = False) -> str:
+    """The text, with its middle left out where it is too wide: names often differ at their ends."""
+    text = " ".join(text.split())
+    if text_width(text, points, bold=bold) <= inches:
+        return text
+    low, high = 0, len(text) - 1
+    while low < high:
+        kept = (low + high + 1) // 2
+        if text_width(_without_middle(text, kept), points, bold=bold) <= inches:
+            low = kept
+        else:
+            high = kept - 1
+    return _without_middle(text, low)
+
+
+def _without_middle(text: str, kept: int) -> str:
+    head = (2 * kept + 2) // 3
+    return f"{text[:head]}…{text[len(text) - (kept - head) :] if kept > head else ''}"
+
+
+def plain(text: str) -> dict[str, Any]:
+    """Keywords for a text that is a name: a dollar sign in it starts no formula."""
+    return {"s": text, "parse_math": False}

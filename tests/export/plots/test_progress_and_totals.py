@@ -1,0 +1,80 @@
+"""Cost and bound over time, and shares of the classes: every mark is a number of the estimator."""
+
+from __future__ import annotations
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from s2oct import OCTHClassifier
+from s2oct.errors import InvalidProblem
+from s2oct.export import ProgressDisplay, plot_progress, plot_totals
+
+pytestmark = pytest.mark.usefixtures("_quiet_pictures")
+matplotlib.use("Agg")
+
+
+def test_lines_are_the_history_up_to_the_end_of_the_fit(labour_force):
+    certificate = labour_force.clf.certificate_
+    display = plot_progress(labour_force.clf)
+    cost, bound = display.ax_.lines[:2]
+    np.testing.assert_array_equal(cost.get_ydata()[:-1], [moment.objective for moment in certificate.history])
+    np.testing.assert_array_equal(bound.get_ydata()[:-1], [moment.lower_bound for moment in certificate.history])
+    assert cost.get_xdata()[-1] == certificate.seconds
+    assert cost.get_ydata()[-1] == certificate.objective
+    assert bound.get_ydata()[-1] == certificate.lower_bound
+    named = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert ("proved optimal" in named) == certificate.proved
+
+
+def test_fit_without_a_history_is_two_level_lines():
+    figure, ax = plt.subplots()
+    display = ProgressDisplay(seconds=[2.0], objective=[5.0], lower_bound=[1.0], proved=False).plot(ax)
+    assert display.figure_ is figure
+    assert [list(line.get_ydata()) for line in ax.lines] == [[5.0, 5.0], [1.0, 1.0]]
+
+
+def test_estimator_without_a_certificate_is_refused():
+    with pytest.raises(InvalidProblem, match="Expected an estimator with a certificate, got LogisticRegression"):
+        plot_progress(LogisticRegression().fit([[0], [1]], [0, 1]))
+
+
+def test_shares_are_those_of_total_sample_and_tree(labour_force):
+    clf, y = labour_force.clf, labour_force.y
+    display = plot_totals(clf, labour_force.X, y)
+    free = clf.transduction_[~labour_force.is_labeled]
+    for c, label in enumerate(clf.classes_):
+        assert display.target[c] == clf.totals_[label]
+        assert display.achieved[c] == (free == label).sum()
+        assert display.labeled[c] == sum(value == label for value in y)
+        assert f"{display.achieved[c]:,} of {display.target[c]:,}" in [text.get_text() for text in display.ax_.texts]
+    marks = {mark.get_label(): mark for mark in display.ax_.collections}
+    shares = marks["labeled rows"].get_offsets()[:, 0]
+    np.testing.assert_allclose(shares, display.labeled / display.labeled.sum())
+    lines = [path.vertices[0, 0] for path in marks["known total"].get_paths()]
+    np.testing.assert_allclose(lines, display.target / display.target.sum())
+
+
+def test_totals_can_be_given_in_either_form(labour_force):
+    n_yes = sum(label == "yes" for label in labour_force.y)
+    one = plot_totals(labour_force.clf, labour_force.X, labour_force.y, totals={"yes": 60})
+    other = plot_totals(labour_force.clf, labour_force.X, labour_force.y, population_totals={"yes": 60 + n_yes})
+    np.testing.assert_array_equal(one.target, other.target)
+    assert one.target[1] == 60
+
+
+def test_tree_that_was_told_no_total_shows_none(tree_of):
+    fit = tree_of(2, 3, 4)
+    display = plot_totals(fit.clf, fit.X, fit.y)
+    assert display.target is None
+    assert "known total" not in [mark.get_label() for mark in display.ax_.collections]
+    assert len(display.ax_.get_yticks()) == 4
+
+
+def test_rows_that_are_all_labeled_have_no_totals():
+    X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
+    clf = OCTHClassifier(depth=1, solver=None, time_limit=1, random_state=0).fit(X, y)
+    with pytest.raises(InvalidProblem, match="Expected unlabeled rows"):
+        plot_totals(clf, X, y)
