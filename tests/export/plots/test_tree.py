@@ -62,10 +62,11 @@ def test_bars_are_the_coefficients_per_standard_deviation_longest_first(tree_of)
         expected = weight[np.argsort(-np.abs(weight))] / np.abs(weight).max()
         lengths = np.array([bar.get_width() for bar in bars])
         np.testing.assert_allclose(lengths / lengths.max(), np.abs(expected))
-        zero = max(bar.get_x() for bar in bars if bar.get_width() > 0)
-        zero = next((bar.get_x() for bar, w in zip(bars, expected, strict=True) if w > 0), zero + bars[-1].get_width())
-        for bar, value in zip(bars, expected, strict=True):
-            assert (bar.get_x() + bar.get_width() / 2 > zero) == (value > 0)
+        starts = [
+            bar.get_x() if value > 0 else bar.get_x() + bar.get_width()
+            for bar, value in zip(bars, expected, strict=True)
+        ]
+        np.testing.assert_allclose(starts, starts[0])
 
 
 def test_smaller_bars_are_left_out_and_counted(tree_of):
