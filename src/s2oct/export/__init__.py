@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         plot_totals,
         plot_tree,
     )
+    from s2oct.export.report import report_html, write_report
 
 _HOME = {
     "PartitionDisplay": "s2oct.export.plots",
@@ -29,6 +30,8 @@ _HOME = {
     "plot_progress": "s2oct.export.plots",
     "plot_totals": "s2oct.export.plots",
     "plot_tree": "s2oct.export.plots",
+    "report_html": "s2oct.export.report",
+    "write_report": "s2oct.export.report",
 }
 
 __all__ = [
@@ -40,7 +43,9 @@ __all__ = [
     "plot_progress",
     "plot_totals",
     "plot_tree",
+    "report_html",
     "tree_to_text",
+    "write_report",
 ]
 
 

@@ -50,7 +50,7 @@ def test_counts_in_the_leaves_are_those_of_apply(tree_of, n_classes):
         words = texts_in(display, shown.node)
         assert words[0] == fit.clf.classes_[shown.class_index]
         assert int(words[-1].replace(",", "")) == (here & (codes < 0)).sum()
-        written = [int(word.strip("+")) for word in words[2 : words.index("unlabeled")]]
+        written = [int(word.strip("+")) for word in words[3 : words.index("unlabeled")]]
         assert sum(written) == (here & (codes >= 0)).sum()
 
 

@@ -127,14 +127,18 @@ class PartitionDisplay:
             Where to draw; a new figure otherwise.
         """
         rows = read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names)
-        display = cls(
+        return cls.of_rows(rows, features).plot(ax=ax)
+
+    @classmethod
+    def of_rows(cls, rows: FittedRows, features: str | Sequence[int | str] | None = None) -> PartitionDisplay:
+        """The display of rows that are read already, not yet drawn."""
+        return cls(
             rows.tree,
             view=_view(rows, features),
             class_names=rows.class_names,
             codes=rows.codes,
             predicted=rows.predicted,
         )
-        return display.plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> PartitionDisplay:
         """Draw regions, lines and rows; see `from_estimator`."""

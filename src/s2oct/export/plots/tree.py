@@ -11,7 +11,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.export.fitted import read_fit
+from s2oct.export.fitted import FittedRows, read_fit
 from s2oct.export.plots.style import Ink, class_colour, figure_of, fit_text, new_axes, plain, text_on, text_width
 from s2oct.export.pruning import Leaf, Split, prune
 from s2oct.tree import ObliqueTree
@@ -132,7 +132,12 @@ class TreeDisplay:
             Where to draw; a new figure of fitting size otherwise. The picture shrinks to the size of the axes.
         """
         rows = read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names)
-        display = cls(
+        return cls.of_rows(rows).plot(ax=ax, max_features=max_features)
+
+    @classmethod
+    def of_rows(cls, rows: FittedRows) -> TreeDisplay:
+        """The display of rows that are read already, not yet drawn."""
+        return cls(
             rows.tree,
             feature_names=rows.feature_names,
             class_names=rows.class_names,
@@ -140,7 +145,6 @@ class TreeDisplay:
             unlabeled=rows.unlabeled_counts,
             spread=rows.spread,
         )
-        return display.plot(ax=ax, max_features=max_features)
 
     def plot(self, ax: Axes | None = None, *, max_features: int = 6) -> TreeDisplay:
         """Draw the tree; see `from_estimator`."""
@@ -179,6 +183,14 @@ def plot_tree(
     return TreeDisplay.from_estimator(
         estimator, X, y, feature_names=feature_names, class_names=class_names, max_features=max_features, ax=ax
     )
+
+
+def leaf_label(leaf: Leaf) -> str:
+    """What a leaf is called: by the id that ``apply`` gives its rows, or by the ids that are read as one."""
+    if len(leaf.ids) == 1:
+        return f"leaf {leaf.ids[0]}"
+    separator = "+" if len(leaf.ids) == 2 else "…"
+    return f"leaf {leaf.ids[0]}{separator}{leaf.ids[-1]}"
 
 
 @dataclass(frozen=True)
@@ -238,11 +250,15 @@ def _leaf_width(display: TreeDisplay, leaves: Sequence[Leaf]) -> float:
     for leaf in leaves:
         counts = [count for count in _labeled(display, leaf) if count]
         squares = sum(text_width(f"{count:,}", POINTS) + 0.22 for count in counts)
-        name = text_width(display.class_names[leaf.class_index], POINTS, bold=True)
+        name = text_width(display.class_names[leaf.class_index], POINTS, bold=True) + _label_width(leaf)
         number = text_width(f"{_unlabeled(display, leaf):,}", POINTS)
         label = text_width("unlabeled ", POINTS)
         wanted = max(wanted, 2 * PAD + max(name, label + squares, label + number))
     return min(wanted, LEAF_WIDTH[1])
+
+
+def _label_width(leaf: Leaf) -> float:
+    return text_width(leaf_label(leaf), POINTS - 1.5) + 0.12
 
 
 def _labeled(display: TreeDisplay, part: Leaf | Split) -> list[int]:
@@ -434,9 +450,11 @@ class _Pen:
         head.set_zorder(3)
         head.set_clip_path(self.display.boxes_[leaf.node])
         self.ax.add_patch(head)
-        name = fit_text(display.class_names[leaf.class_index], width - 2 * PAD, POINTS, bold=True)
-        middle = left + width / 2
-        self._text(middle, top - PAD / 2 - LINE / 2 + 0.02, name, colour=text_on(colour), align="center", bold=True)
+        room = width - 2 * PAD - _label_width(leaf)
+        name = fit_text(display.class_names[leaf.class_index], room, POINTS, bold=True)
+        y, letters = top - PAD / 2 - LINE / 2 + 0.02, text_on(colour)
+        self._text(left + PAD, y, name, colour=letters, bold=True)
+        self._text(left + width - PAD, y, leaf_label(leaf), colour=letters, points=POINTS - 1.5, align="right")
         y = top - PAD - 1.6 * LINE
         self._text(left + PAD, y, "labeled", colour=self.ink.muted)
         self._squares(_labeled(display, leaf), left + width - PAD, y)

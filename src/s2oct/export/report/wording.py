@@ -1,0 +1,43 @@
+"""Numbers and names as the report writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def clean(name: Any) -> str:
+    """A name on one line, without characters that no page can show."""
+    shown = (c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
+    return " ".join("".join(shown).split())
+
+
+def count(number: Any) -> str:
+    """A whole number with thousands apart."""
+    return f"{int(number):,}"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share in percent; what is not quite all or nothing does not round to it."""
+    text = f"{100 * share:.{digits}f}"
+    if 0 < share < 1 and text in (f"{0:.{digits}f}", f"{100:.{digits}f}"):
+        step = 10.0**-digits
+        return f"under {step:g} %" if share < 0.5 else f"over {100 - step:g} %"
+    return f"{text} %"
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def measure(value: float) -> str:
+    """A value of some feature."""
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+
+
+def listed(items: Sequence[str]) -> str:
+    """Items in a sentence: a, b and c."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
