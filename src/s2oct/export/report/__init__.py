@@ -27,7 +27,7 @@ from s2oct.export.report.leaves import describe_leaves, describe_splits, rules_t
 from s2oct.export.report.reproduce import parameters, python_code, seed_note, versions
 from s2oct.export.report.rivals import compare
 from s2oct.export.report.stability import DETERMINED, OPEN, describe_stability
-from s2oct.export.report.wording import clean, count, percent, plural
+from s2oct.export.report.wording import clean, count, percent, plural, shorten, signed
 from s2oct.totals import Totals
 
 __all__ = ["report_html", "write_report"]
@@ -207,6 +207,6 @@ def _render(**facts: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(count=count, percent=percent, plural=plural)
+    environment.filters.update(count=count, percent=percent, plural=plural, signed=signed, shorten=shorten)
     template = environment.from_string((folder / "report.html.jinja").read_text(encoding="utf-8"))
     return template.render(style=(folder / "report.css").read_text(encoding="utf-8"), **facts)

@@ -15,8 +15,8 @@ def tell_certificate(certificate: Any, depth: int, C: float | None) -> tuple[str
         paragraphs += _guide(certificate)
     if not certificate.feasible:
         paragraphs.append(
-            "The tree violates a constraint of the model: some unlabeled rows lie too near a hyperplane. It predicts all "
-            "the same, but its cost cannot be compared with the bound."
+            "The tree violates a constraint of the model: some unlabeled rows lie too near a hyperplane. It predicts "
+            "all the same, but its cost cannot be compared with the bound."
         )
     return tuple(paragraphs)
 
@@ -55,8 +55,8 @@ def _guide(certificate: Certificate) -> list[str]:
         return []
     if weight == 0:
         return [
-            "Many trees cost the same. Among those that were found, a classifier fitted to the labels (the guide) chose "
-            "this one, which agrees best with its probabilities for the unlabeled rows."
+            "Many trees cost the same. Among those that were found, a classifier fitted to the labels (the guide) "
+            "chose this one, which agrees best with its probabilities for the unlabeled rows."
         ]
     return [
         f"The fit also listened to a classifier fitted to the labels (the guide), with a weight of {weight:g}: "

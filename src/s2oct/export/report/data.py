@@ -114,14 +114,14 @@ def _bias(lines: tuple[ClassLine, ...], n_labeled: int, n_rows: int) -> str:
     )
     if low <= worst.labeled <= high:
         return (
-            f"Of the labeled rows, {percent(share)} are “{worst.name}”; by the known total it is "
-            f"{percent(worst.population_share or 0.0)} of all rows. {draws} The shares give no sign of a biased "
+            f"Of the labeled rows, {percent(share, 1)} are “{worst.name}”; by the known total it is "
+            f"{percent(worst.population_share or 0.0, 1)} of all rows. {draws} The shares give no sign of a biased "
             "sample, which does not mean that there is no bias of another kind."
         )
     return (
-        f"Of the labeled rows, {percent(share)} are “{worst.name}”, but by the known total only "
-        f"{percent(worst.population_share or 0.0)} of all rows are: the sample overstates this class by "
-        f"{plural(round(points), 'percentage point')}. {draws} So the sample is biased, and a method that learns the "
+        f"Of the labeled rows, {percent(share, 1)} are “{worst.name}”, but by the known total only "
+        f"{percent(worst.population_share or 0.0, 1)} of all rows are: the sample overstates this class by "
+        f"{points:.1f} percentage points. {draws} So the sample is biased, and a method that learns the "
         "shares from it would carry the bias on."
     )
 

@@ -168,5 +168,6 @@ def _for_page(svg: str, name: str, label: str) -> str:
 def _with_page_inks(style: str, inks: dict[str, str]) -> str:
     for colour, variable in inks.items():
         style = style.replace(colour, f"var({variable})")
-    # Whatever sans-serif the page has; its own family is named in quotes, which end no attribute here.
+    # The page's own letters; those the layout was measured with are among the widest there are.
+    style = re.sub(r"font-family: [^;\"]*", "font-family: var(--sans)", style)
     return re.sub(r"(font: [^;\"]*?px )[^;\"]*", r"\g<1>var(--sans)", style)

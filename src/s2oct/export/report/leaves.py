@@ -104,10 +104,11 @@ def _way(root: Leaf | Split, leaf: Leaf) -> list[str]:
     fails = [f"split {split.node}" for split, right in steps if right]
     parts = []
     if holds:
-        parts.append(f"the rule of {listed(holds)} holds")
+        parts.append(f"the rule of {holds[0]} holds" if len(holds) == 1 else f"the rules of {listed(holds)} hold")
     if fails:
-        parts.append(f"{'that' if holds else 'the rule'} of {listed(fails)} does not")
-    return [f"Rows end here where {' and '.join(parts)}{'' if holds else ' hold'}."] if parts else []
+        subject, verb = ("rule", "does") if len(fails) == 1 else ("rules", "do")
+        parts.append(f"the {subject} of {listed(fails)} {verb} not{'' if holds else ' hold'}")
+    return [f"Rows end here where {', and '.join(parts)}."] if parts else []
 
 
 def _numbers(name: str, n_labeled: int, n_unlabeled: int, wrong: int, all_unlabeled: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+NBSP, MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
+
 
 def clean(name: Any) -> str:
     """A name on one line, without characters that no page can show."""
@@ -22,13 +24,26 @@ def percent(share: float, digits: int = 0) -> str:
     text = f"{100 * share:.{digits}f}"
     if 0 < share < 1 and text in (f"{0:.{digits}f}", f"{100:.{digits}f}"):
         step = 10.0**-digits
-        return f"under {step:g} %" if share < 0.5 else f"over {100 - step:g} %"
-    return f"{text} %"
+        return f"under {step:g}{NBSP}%" if share < 0.5 else f"over {100 - step:g}{NBSP}%"
+    return f"{text}{NBSP}%"
+
+
+def signed(value: float, digits: int = 0) -> str:
+    """A difference with its sign; none where it rounds to nothing."""
+    text = f"{abs(value):.{digits}f}"
+    if not float(text):
+        return text
+    return f"{'+' if value > 0 else MINUS}{text}"
 
 
 def plural(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def shorten(name: str, most: int = 24) -> str:
+    """A name for a small place."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def measure(value: float) -> str:
