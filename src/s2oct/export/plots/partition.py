@@ -11,7 +11,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.export.fitted import FittedRows, read_fit
-from s2oct.export.plots.style import Ink, class_colour, class_marker, figure_of, fit_text, new_axes
+from s2oct.export.plots.style import Ink, class_colour, class_marker, figure_of, fit_text, new_axes, text_width
 from s2oct.export.pruning import Leaf, Split, prune
 from s2oct.tree import ObliqueTree
 
@@ -23,6 +23,11 @@ EDGE = 0.06
 """Part of the rows' range that is shown beyond them."""
 DOTS = 20_000
 """Unlabeled rows beyond this many are thinned out: more dots show no more."""
+
+LEGEND_NAME = 1.5
+"""Inches for the name of a class in the legend."""
+VECTORS = 1_000
+"""More dots than this go into vector files as an image: each would weigh a hundred bytes."""
 
 Plane = tuple[FloatArray, FloatArray, FloatArray]
 """Origin and two directions in feature space: the point (u, v) of the picture is origin + u a + v b."""
@@ -214,7 +219,7 @@ class PartitionDisplay:
     def _rows(self, ax: Axes, ink: Ink) -> None:
         points = self.view.points
         for c, name in enumerate(self.class_names):
-            short = fit_text(name, 2.2, 9)
+            short = fit_text(name, LEGEND_NAME, 9)
             free = np.flatnonzero((self.codes < 0) & (self.predicted == c))
             free = free[:: -(-len(free) // DOTS) or 1]
             if len(free):
@@ -226,6 +231,7 @@ class PartitionDisplay:
                     alpha=0.55,
                     linewidths=0,
                     marker=class_marker(c),
+                    rasterized=len(free) > VECTORS,
                     label=f"unlabeled, assigned to {short}",
                     zorder=1,
                 )
@@ -240,7 +246,7 @@ class PartitionDisplay:
                     edgecolor=ink.strong,
                     linewidths=1.0,
                     marker=class_marker(c),
-                    label=f"labeled {fit_text(name, 2.2, 9)}",
+                    label=f"labeled {fit_text(name, LEGEND_NAME, 9)}",
                     zorder=3,
                 )
 
@@ -258,12 +264,13 @@ class PartitionDisplay:
             ax.set_title(self.view.note, fontsize=8.5, color=ink.muted, loc="left", parse_math=False)
         handles, labels = ax.get_legend_handles_labels()
         if handles:
+            widest = max(text_width(label, 9) for label in labels)
             legend = ax.legend(
                 handles,
                 labels,
                 loc="upper center",
                 bbox_to_anchor=(0.5, -0.14),
-                ncols=2 if len(labels) > 1 else 1,
+                ncols=2 if 2 * widest + 1.5 <= figure_of(ax).get_figwidth() else 1,
                 frameon=False,
                 fontsize=9,
             )

@@ -118,7 +118,7 @@ class TotalsDisplay:
                 fontsize=9,
                 color=ink.muted,
             )
-        ax.set_yticks(height, [fit_text(name, 1.6, 10) for name in self.class_names], parse_math=False)
+        ax.set_yticks(height, [fit_text(name, 1.3, 10) for name in self.class_names], parse_math=False)
         ax.set_ylim(len(self.class_names) - 0.5, -0.5)
         ax.set_xlim(-0.02, 1.02)
         ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

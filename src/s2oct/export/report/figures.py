@@ -144,7 +144,7 @@ def _picture(
     draw(figure.add_axes((0.0, 0.0, 1.0, 1.0)) if bare else figure.add_subplot())
     written = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    figure.savefig(written, format="svg", transparent=True, metadata=nothing)
+    figure.savefig(written, format="svg", transparent=True, metadata=nothing, dpi=2 * PIXELS_PER_INCH)
     return Picture(_for_page(written.getvalue(), name, label), round(size[0] * PIXELS_PER_INCH))
 
 
