@@ -36,7 +36,7 @@ def labour_force() -> Fit:
     """Eight named features, a biased sample and a total: what the package is for."""
     survey = make_labour_force(n_people=200, n_labeled=30, seed=2)
     X = pd.DataFrame(survey.X, columns=survey.feature_names)
-    clf = S2OCTClassifier(depth=2, solver=None, time_limit=20, random_state=0)
+    clf = S2OCTClassifier(depth=2, guide=None, solver=None, time_limit=20, random_state=0)
     return Fit(clf.fit(X, survey.y, totals=survey.totals), X, survey.y)
 
 
@@ -49,7 +49,7 @@ def plane() -> Fit:
     y = truth.copy()
     y[rng.random(90) > 0.2] = None
     total = int(((truth == "in") & (y == None)).sum())  # noqa: E711 (elementwise)
-    clf = S2OCTClassifier(depth=2, solver=None, time_limit=5, random_state=0)
+    clf = S2OCTClassifier(depth=2, guide=None, solver=None, time_limit=5, random_state=0)
     return Fit(clf.fit(X, y, totals={"in": total}), X, y)
 
 

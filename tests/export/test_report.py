@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import itertools
 import re
-import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import matplotlib
@@ -19,11 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from s2oct import OCTHClassifier, S2OCTClassifier, TopTotalClassifier
-from s2oct.certificate import Certificate
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import report_html, write_report
 from s2oct.export.pruning import prune
-from s2oct.export.report.certificate import tell_certificate
+from s2oct.export.report.certificate import give_verdict, tell_certificate
 from s2oct.export.report.wording import clean, listed, measure, percent, signed
 from tests.export.conftest import Fit
 
@@ -191,7 +190,7 @@ def test_leaves_and_splits_are_those_of_the_tree(browser, report, stable):
 def test_stability_is_counted_overall_and_by_leaf(browser, report, stable):
     values = stable.clf.stability_
     with browser.page(report) as page:
-        said = page.evaluate("document.querySelector('#stability p').innerText")
+        said = page.evaluate("document.querySelectorAll('#stability p')[1].innerText")
         by_leaf = table(page, "stability")
         bars = page.evaluate("document.querySelectorAll('#stability svg path[clip-path]').length")
     assert f"For {percent((values >= 0.95).mean())} of the unlabeled rows" in said
@@ -255,7 +254,9 @@ def test_no_name_breaks_the_page(browser, tmp_path, width, dark):
     classes = ["</style></pre>" + NASTY[0] + NASTY[4], '<b> & "' + NASTY[5]]
     y = np.where(X.sum(axis=1) > 0, *classes).astype(object)
     y[10:] = None
-    clf = S2OCTClassifier(depth=1, solver=None, time_limit=5, random_state=0).fit(X, y, totals={classes[0]: 15})
+    clf = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=5, random_state=0).fit(
+        X, y, totals={classes[0]: 15}
+    )
     path = write_report(
         clf, X, y, tmp_path / "r.html", label=NASTY[0], data_name=NASTY[4], row_ids=[NASTY[0]] * 40, command=NASTY[4]
     )
@@ -336,23 +337,46 @@ def test_fair_sample_is_not_called_biased():
     X = np.arange(40.0)[:, None]
     y = np.array([None] * 40, dtype=object)
     y[[2, 5, 8, 11, 15]], y[[22, 25, 28, 31, 35]] = "a", "b"
-    clf = S2OCTClassifier(depth=1, solver=None, time_limit=5, random_state=0).fit(X, y, totals={"a": 15})
+    clf = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=5, random_state=0).fit(X, y, totals={"a": 15})
     page = report_html(clf, X, y, rivals=False)
     assert "The shares give no sign of a biased sample" in page
 
 
-@pytest.mark.parametrize(("weight", "words"), [(None, None), (0.0, "chose this one"), (0.25, "with a weight of 0.25")])
-def test_guide_is_told_where_there_was_one(labour_force, weight, words):
-    class Guided(Certificate):
-        guide_weight = weight
-
-    certificate = labour_force.clf.certificate_
-    guided = copy.copy(certificate)
-    object.__setattr__(guided, "__class__", Guided)
-    object.__setattr__(guided, "guide_weight", weight)
-    told = " ".join(tell_certificate(guided, 2, 1.0))
+@pytest.mark.parametrize(
+    ("guide", "words"),
+    [
+        ({}, None),
+        ({"guide_cost": 4.0, "guide_weight": 0.0}, "chose this one"),
+        ({"guide_cost": 4.0, "guide_weight": 0.5, "guided_lower_bound": 1.0}, "not proved that there is none better"),
+        ({"guide_cost": 4.0, "guide_weight": 0.5, "guided_lower_bound": 5.0}, "This sum meets its bound"),
+    ],
+)
+def test_guide_is_told_where_there_was_one(labour_force, guide, words):
+    certificate = replace(labour_force.clf.certificate_, objective=3.0, lower_bound=0.0, feasible=True, **guide)
+    told = " ".join(tell_certificate(certificate, 2, 1.0))
     assert words is None or words in told
-    assert ("guide" in told) == (words is not None)
+    assert ("guide" in told) == bool(guide)
+    verdict = give_verdict(certificate, 2)
+    assert verdict.proved == (guide.get("guided_lower_bound") == 5.0)
+    assert verdict.word == ("optimal" if verdict.proved else "open")
+
+
+def test_fit_with_a_guide_has_its_report(browser, labour_force, tmp_path):
+    clf = S2OCTClassifier(depth=1, guide=LogisticRegression(max_iter=5000), solver=None, time_limit=2, random_state=0)
+    clf.fit(labour_force.X, labour_force.y, totals=labour_force.clf.totals_)
+    path = write_report(clf, labour_force.X, labour_force.y, tmp_path / "r.html", rivals=False)
+    with browser.page(path) as page:
+        assert_in_order(page)
+        proof = page.evaluate("document.getElementById('certificate').innerText")
+    assert f"{clf.certificate_.guided_objective:.4g} in all" in proof
+
+
+def test_stability_that_nobody_knows_is_not_counted(labour_force):
+    clf = copy.copy(labour_force.clf)
+    clf.stability_ = np.full(int((~labour_force.is_labeled).sum()), np.nan)
+    page = report_html(clf, labour_force.X, labour_force.y, rivals=False)
+    assert "Too few such trees were found" in page
+    assert "Rows determined" not in page
 
 
 def test_rows_other_than_those_of_the_fit_are_refused(stable):
@@ -383,17 +407,11 @@ def test_file_that_cannot_be_written_leaves_nothing_behind(labour_force, tmp_pat
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
-def test_without_its_packages_one_sentence_names_the_extra(package):
-    code = (
-        f"import sys; sys.modules['{package}'] = None\n"
-        "from s2oct import S2OCTClassifier\n"
-        "from s2oct.export import report_html\n"
-        "X, y = [[0.0], [1.0], [2.0]], ['a', 'b', None]\n"
-        "clf = S2OCTClassifier(depth=1, solver=None, time_limit=2).fit(X, y, totals={'a': 0})\n"
-        "report_html(clf, X, y, rivals=False)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.strip().splitlines()[-1].endswith("pip install 's2oct[report]'.")
+def test_without_its_packages_one_sentence_names_the_extra(labour_force, monkeypatch, package):
+    for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtra, match=rf"Reports need {package}, .* pip install 's2oct\[report\]'"):
+        report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,6 +30,17 @@ def test_lines_are_the_history_up_to_the_end_of_the_fit(labour_force):
     assert bound.get_ydata()[-1] == certificate.lower_bound
     named = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert ("proved optimal" in named) == certificate.proved
+
+
+def test_lines_of_a_guided_fit_end_at_what_it_minimised(labour_force):
+    clf = copy.copy(labour_force.clf)
+    guide = {"guide_cost": 4.0, "guide_weight": 0.5, "guided_lower_bound": 1.0}
+    clf.certificate_ = replace(clf.certificate_, objective=3.0, **guide)
+    display = plot_progress(clf)
+    assert display.objective[-1] == 5.0
+    assert display.lower_bound[-1] == 1.0
+    assert "guide" in display.ax_.get_ylabel()
+    assert not display.proved
 
 
 def test_fit_without_a_history_is_two_level_lines():

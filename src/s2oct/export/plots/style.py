@@ -19,12 +19,19 @@ CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 """The second thing to tell classes apart by."""
 
 
+def need_matplotlib(what: str = "Pictures", extra: str = "plot") -> None:
+    """Say in one sentence what is missing, where it is."""
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"{what} need matplotlib, which is not installed: pip install 's2oct[{extra}]'.") from error
+
+
 def new_axes(figsize: tuple[float, float], *, bare: bool = False) -> Axes:
     """Axes in a new figure; bare ones fill it and have no frame."""
-    try:
-        from matplotlib import pyplot
-    except ModuleNotFoundError as error:
-        raise MissingExtra(f"Pictures need {error.name}, which is not installed: pip install 's2oct[plot]'.") from error
+    need_matplotlib()
+    from matplotlib import pyplot
+
     figure = pyplot.figure(figsize=figsize, layout=None if bare else "constrained")
     return figure.add_axes((0.0, 0.0, 1.0, 1.0)) if bare else figure.add_subplot()
 

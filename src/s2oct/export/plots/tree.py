@@ -12,7 +12,17 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.export.fitted import FittedRows, read_fit
-from s2oct.export.plots.style import Ink, class_colour, figure_of, fit_text, new_axes, plain, text_on, text_width
+from s2oct.export.plots.style import (
+    Ink,
+    class_colour,
+    figure_of,
+    fit_text,
+    need_matplotlib,
+    new_axes,
+    plain,
+    text_on,
+    text_width,
+)
 from s2oct.export.pruning import Leaf, Split, prune
 from s2oct.tree import ObliqueTree
 
@@ -148,6 +158,7 @@ class TreeDisplay:
 
     def plot(self, ax: Axes | None = None, *, max_features: int = 6) -> TreeDisplay:
         """Draw the tree; see `from_estimator`."""
+        need_matplotlib()
         if max_features < 1:
             raise InvalidProblem(f"Expected max_features of at least 1, got {max_features}.")
         if ax is None:

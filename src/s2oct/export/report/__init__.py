@@ -14,7 +14,7 @@ from s2oct.errors import MissingExtra
 from s2oct.export.fitted import FittedRows, read_fit
 from s2oct.export.plots.style import CLASS_COLOURS
 from s2oct.export.plots.totals import known_totals
-from s2oct.export.report.certificate import tell_certificate
+from s2oct.export.report.certificate import give_verdict, tell_certificate
 from s2oct.export.report.data import chance_difference, describe_features, describe_sample
 from s2oct.export.report.figures import (
     partition_picture,
@@ -106,6 +106,7 @@ def report_html(
     when : datetime, optional
         When the fit was made; now otherwise.
     """
+    template = _template()
     rows = read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names)
     rows = replace(
         rows, feature_names=tuple(map(clean, rows.feature_names)), class_names=tuple(map(clean, rows.class_names))
@@ -113,13 +114,6 @@ def report_html(
     told = known_totals(estimator, y, totals, population_totals)
     sample = describe_sample(rows, told)
     stability = describe_stability(estimator, rows)
-    comparison = compare(
-        rows,
-        told if sample.has_total else None,
-        rivals,
-        stability=None if stability is None else stability.values,
-        row_ids=row_ids,
-    )
     features, n_features_left = describe_features(rows)
     certificate, depth = estimator.certificate_, rows.tree.topology.depth
     pictures = {
@@ -127,11 +121,18 @@ def report_html(
         "partition": partition_picture(rows),
         "progress": progress_picture(estimator),
         "totals": totals_picture(sample) if sample.n_unlabeled else None,
-        "stability": None if stability is None else stability_picture(stability.values),
+        "stability": stability_picture(stability.values) if stability is not None and stability.told else None,
     }
+    comparison = compare(
+        rows,
+        told if sample.has_total else None,
+        rivals,
+        stability=None if stability is None else stability.values,
+        row_ids=row_ids,
+    )
     name = clean(data_name) if data_name else None
     column = clean(label) if label else None
-    return _render(
+    page: str = template.render(
         title=f"A tree for {column}" if column else "A fitted tree",
         contents=_contents(sample.n_unlabeled > 0, sample.has_total, stability is not None, comparison is not None),
         data_name=name,
@@ -154,6 +155,7 @@ def report_html(
         determined=DETERMINED,
         open=OPEN,
         certificate=certificate,
+        verdict=give_verdict(certificate, depth),
         depth=depth,
         paragraphs=tell_certificate(certificate, depth, getattr(estimator, "C", None)),
         comparison=comparison,
@@ -164,6 +166,7 @@ def report_html(
         versions=versions(estimator),
         colours=CLASS_COLOURS,
     )
+    return page
 
 
 def _contents(unlabeled: bool, total: bool, stability: bool, rivals: bool) -> list[tuple[str, str]]:
@@ -194,19 +197,16 @@ def _partition_caption(rows: FittedRows) -> str:
     )
 
 
-def _render(**facts: Any) -> str:
+def _template() -> Any:
+    """The page, with its style in it."""
     try:
         import jinja2
     except ModuleNotFoundError as error:
         raise MissingExtra("Reports need jinja2, which is not installed: pip install 's2oct[report]'.") from error
     folder = resources.files("s2oct.export.report")
     environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(count=count, percent=percent, plural=plural, signed=signed, shorten=shorten)
-    template = environment.from_string((folder / "report.html.jinja").read_text(encoding="utf-8"))
-    return template.render(style=(folder / "report.css").read_text(encoding="utf-8"), **facts)
+    environment.globals["style"] = (folder / "report.css").read_text(encoding="utf-8")
+    return environment.from_string((folder / "report.html.jinja").read_text(encoding="utf-8"))

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.errors import MissingExtra
 from s2oct.export.fitted import FittedRows
 from s2oct.export.plots.partition import PartitionDisplay
 from s2oct.export.plots.progress import ProgressDisplay
-from s2oct.export.plots.style import CLASS_COLOURS, Ink
+from s2oct.export.plots.style import CLASS_COLOURS, Ink, need_matplotlib
 from s2oct.export.plots.totals import TotalsDisplay
 from s2oct.export.plots.tree import TreeDisplay
 from s2oct.export.report.data import Sample
@@ -113,10 +112,9 @@ def _histogram(ax: Axes, values: FloatArray) -> None:
 @contextmanager
 def _page_style() -> Iterator[None]:
     """Matplotlib's defaults with the page's inks, whatever style the user has set."""
-    try:
-        import matplotlib
-    except ModuleNotFoundError as error:
-        raise MissingExtra("Reports need matplotlib, which is not installed: pip install 's2oct[report]'.") from error
+    need_matplotlib("Reports", "report")
+    import matplotlib
+
     inks: dict[Any, Any] = dict.fromkeys(
         ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "xtick.labelcolor"), STRONG
     )

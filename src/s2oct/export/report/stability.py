@@ -31,9 +31,10 @@ class LeafStability:
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Stability of the unlabeled rows, as shares of them."""
+    """Stability of the unlabeled rows, as shares of them; ``told`` is false where too few trees were found to say."""
 
     values: FloatArray
+    told: bool
     determined: float
     between: float
     open: float
@@ -52,8 +53,6 @@ def describe_stability(estimator: Any, rows: FittedRows) -> Stability | None:
             f"Expected the rows of the fit, whose {len(values)} unlabeled ones have a stability, got {int(free.sum())} "
             "unlabeled rows."
         )
-    if np.isnan(values).all():
-        return None
     ends = rows.leaf[free]
     leaves = []
     for leaf in prune(rows.tree).leaves:
@@ -62,7 +61,9 @@ def describe_stability(estimator: Any, rows: FittedRows) -> Stability | None:
             name = rows.class_names[leaf.class_index]
             leaves.append(LeafStability(leaf_label(leaf), leaf.class_index, name, len(here), *_shares(here)))
     determined, still_open = _shares(values)
-    return Stability(values, determined, 1 - determined - still_open, still_open, tuple(leaves))
+    return Stability(
+        values, not np.isnan(values).any(), determined, 1 - determined - still_open, still_open, tuple(leaves)
+    )
 
 
 def _shares(values: FloatArray) -> tuple[float, float]:
