@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import OCTHClassifier, S2OCTClassifier, TopTotalClassifier
 from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import report_html, write_report
-from s2oct.export.pruning import prune
+from s2oct.export.pruning import conditions, prune
 from s2oct.export.report.certificate import give_verdict, tell_certificate
 from s2oct.export.report.wording import clean, listed, measure, percent, signed
 from tests.export.conftest import Fit
@@ -180,6 +180,8 @@ def test_leaves_and_splits_are_those_of_the_tree(browser, report, stable):
         n_labeled, n_unlabeled = (here & stable.is_labeled).sum(), (here & ~stable.is_labeled).sum()
         assert f"{n_unlabeled} unlabeled, {n_labeled} labeled" in card
         assert f"“{stable.clf.classes_[part.class_index]}”" in card
+        for split, goes_right in conditions(shown, part):
+            assert f"of split {split.node} {'does not hold' if goes_right else 'holds'}" in card
     assert [int(row[0]) for row in splits] == [split.node for split in shown.splits]
     for row, split in zip(splits, shown.splits, strict=True):
         here = np.isin(leaf, split.ids)
@@ -425,10 +427,11 @@ def test_without_its_packages_one_sentence_names_the_extra(labour_force, monkeyp
         (signed(-0.004, 2), "0.00"),
         (signed(-1.5, 1), "\N{MINUS SIGN}1.5"),
         (signed(3), "+3"),
+        (signed(-12345), "\N{MINUS SIGN}12,345"),
         (listed(["a"]), "a"),
         (listed(["a", "b", "c"]), "a, b and c"),
         (measure(12345.0), "12,345"),
-        (measure(0.123456), "0.1235"),
+        (measure(-0.123456), "\N{MINUS SIGN}0.1235"),
         (clean("a\n b\x00"), "a b\N{REPLACEMENT CHARACTER}"),
     ],
 )

@@ -371,12 +371,15 @@ def _splits_view(rows: FittedRows) -> View:
         return View(np.column_stack([across, up]), ("no split", ""), None, "the tree splits nothing")
     across = values[:, root.node - 1]
     up = np.zeros(len(rows.X))
-    for side, here in ((root.left, across <= 0), (root.right, across > 0)):
+    sides = ((root.left, across <= 0), (root.right, across > 0))
+    for side, here in sides:
         if isinstance(side, Split):
             up[here] = values[here, side.node - 1]
-        else:
-            # A side without a further split has no second value; spread its rows evenly to keep them visible.
-            up[here] = np.linspace(-1, 1, int(here.sum()))
+    height = float(np.abs(up).max(initial=0.0)) or 1.0
+    for side, here in sides:
+        if isinstance(side, Leaf):
+            # A side without a further split has no second value; its rows are spread evenly to keep them visible.
+            up[here] = np.linspace(-height, height, int(here.sum()))
     seconds = [side.node for side in (root.left, root.right) if isinstance(side, Split)]
     second = " and ".join(f"split {node}" for node in seconds)
     deeper = any(len(part.splits) > 1 for part in (root.left, root.right))

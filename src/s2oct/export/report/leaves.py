@@ -18,6 +18,8 @@ from s2oct.tree import ObliqueTree
 TELLING = 0.3
 """A feature is told of a leaf if its mean lies so many standard deviations from that of all rows."""
 TOLD_FEATURES = 3
+DECIMALS = 1
+"""Digits of a rule to begin with; a rule gets more where a row would change sides."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,12 @@ def rules_text(rows: FittedRows) -> str:
     """The tree as nested rules, with digits enough for every row."""
     known = rows.is_labeled
     return tree_to_text(
-        rows.tree, rows.feature_names, rows.class_names, labeled=rows.X[known], unlabeled=rows.X[~known]
+        rows.tree,
+        rows.feature_names,
+        rows.class_names,
+        decimals=DECIMALS,
+        labeled=rows.X[known],
+        unlabeled=rows.X[~known],
     )
 
 
@@ -66,8 +73,8 @@ def _rule(rows: FittedRows, split: Split, here: BoolArray) -> str:
     """The rule of a split as the text of a tree with this split alone would have it."""
     at = slice(split.node - 1, split.node)
     alone = ObliqueTree.of(Topology(1), rows.tree.omega[at], rows.tree.gamma[at])
-    first = tree_to_text(alone, rows.feature_names, ("left", "right"), labeled=rows.X[here]).splitlines()[0]
-    return first.removeprefix("if ").removesuffix(":").replace("<=", "≤").replace(">=", "≥")
+    text = tree_to_text(alone, rows.feature_names, ("left", "right"), decimals=DECIMALS, labeled=rows.X[here])
+    return text.splitlines()[0].removeprefix("if ").removesuffix(":").replace("<=", "≤").replace(">=", "≥")
 
 
 def describe_leaves(rows: FittedRows) -> tuple[LeafCard, ...]:
@@ -98,17 +105,12 @@ def _card(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> LeafCard:
 
 
 def _way(root: Leaf | Split, leaf: Leaf) -> list[str]:
-    """Which rules hold on the way."""
-    steps = list(conditions(root, leaf))
-    holds = [f"split {split.node}" for split, right in steps if not right]
-    fails = [f"split {split.node}" for split, right in steps if right]
-    parts = []
-    if holds:
-        parts.append(f"the rule of {holds[0]} holds" if len(holds) == 1 else f"the rules of {listed(holds)} hold")
-    if fails:
-        subject, verb = ("rule", "does") if len(fails) == 1 else ("rules", "do")
-        parts.append(f"the {subject} of {listed(fails)} {verb} not{'' if holds else ' hold'}")
-    return [f"Rows end here where {', and '.join(parts)}."] if parts else []
+    """Which rules hold on the way, from the top."""
+    steps: list[str] = []
+    for split, right in conditions(root, leaf):
+        subject = "that" if steps else "the rule"
+        steps.append(f"{subject} of split {split.node} {'does not hold' if right else 'holds'}")
+    return [f"Rows end here where {listed(steps)}."] if steps else []
 
 
 def _numbers(name: str, n_labeled: int, n_unlabeled: int, wrong: int, all_unlabeled: int) -> str:

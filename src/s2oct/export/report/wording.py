@@ -30,8 +30,8 @@ def percent(share: float, digits: int = 0) -> str:
 
 def signed(value: float, digits: int = 0) -> str:
     """A difference with its sign; none where it rounds to nothing."""
-    text = f"{abs(value):.{digits}f}"
-    if not float(text):
+    text = f"{abs(value):,.{digits}f}"
+    if not text.strip("0."):
         return text
     return f"{'+' if value > 0 else MINUS}{text}"
 
@@ -48,7 +48,8 @@ def shorten(name: str, most: int = 24) -> str:
 
 def measure(value: float) -> str:
     """A value of some feature."""
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+    text = f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+    return text.replace("-", MINUS)
 
 
 def listed(items: Sequence[str]) -> str:
