@@ -21,6 +21,7 @@ class Fit:
     clf: Any
     X: Any
     y: Any
+    totals: dict[str, int] | None = None
 
     @property
     def is_labeled(self) -> np.ndarray:
@@ -37,7 +38,7 @@ def labour_force() -> Fit:
     survey = make_labour_force(n_people=200, n_labeled=30, seed=2)
     X = pd.DataFrame(survey.X, columns=survey.feature_names)
     clf = S2OCTClassifier(depth=2, guide=None, solver=None, time_limit=20, random_state=0)
-    return Fit(clf.fit(X, survey.y, totals=survey.totals), X, survey.y)
+    return Fit(clf.fit(X, survey.y, totals=survey.totals), X, survey.y, survey.totals)
 
 
 @pytest.fixture(scope="session")

@@ -47,7 +47,7 @@ def stable(labour_force) -> Fit:
     """The labour force with a stability for every unlabeled row."""
     clf = copy.copy(labour_force.clf)
     clf.stability_ = np.random.default_rng(0).beta(3, 0.6, size=int((~labour_force.is_labeled).sum()))
-    return Fit(clf, labour_force.X, labour_force.y)
+    return Fit(clf, labour_force.X, labour_force.y, labour_force.totals)
 
 
 @pytest.fixture(scope="session")
@@ -155,15 +155,15 @@ def test_shares_and_totals_are_those_of_the_estimator(browser, report, stable):
         bias = page.evaluate("document.querySelectorAll('#data p')[1].innerText")
     for c, label in enumerate(clf.classes_):
         n_labeled = sum(value == label for value in y)
-        population = n_labeled + clf.totals_[label]
+        population = n_labeled + stable.totals[label]
         assert shares[c][0] == totals[c][0] == label
         assert number(shares[c][1]) == n_labeled
         assert number(shares[c][2]) == pytest.approx(100 * n_labeled / stable.is_labeled.sum(), abs=0.05)
         assert number(shares[c][3]) == population
         assert number(shares[c][5]) == pytest.approx(number(shares[c][2]) - number(shares[c][4]), abs=0.11)
-        assert number(totals[c][1]) == clf.totals_[label]
+        assert number(totals[c][1]) == stable.totals[label]
         assert number(totals[c][2]) == (free == label).sum()
-        assert number(totals[c][4]) == (free == label).sum() - clf.totals_[label]
+        assert number(totals[c][4]) == (free == label).sum() - stable.totals[label]
     assert "overstates this class" in bias
     assert "“yes”" in bias
 
@@ -209,7 +209,7 @@ def test_rivals_are_told_the_total_and_compared_row_by_row(browser, report, stab
     free = ~stable.is_labeled
     tree = stable.clf.predict(stable.X)[free]
     guesses = [
-        TopTotalClassifier(rival).fit(stable.rows, stable.y, totals=stable.clf.totals_).transduction_[free]
+        TopTotalClassifier(rival).fit(stable.rows, stable.y, totals=stable.totals).transduction_[free]
         for rival in (
             make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
             RandomForestClassifier(n_estimators=300, random_state=0),
@@ -330,7 +330,7 @@ def test_rivals_can_be_chosen(labour_force):
 
 
 def test_total_that_is_missed_is_told(labour_force):
-    totals = {"yes": labour_force.clf.totals_["yes"] - 3}
+    totals = {"yes": labour_force.totals["yes"] - 3}
     page = report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False, totals=totals)
     assert "The tree misses the total by 3 rows" in page
 
@@ -365,7 +365,7 @@ def test_guide_is_told_where_there_was_one(labour_force, guide, words):
 
 def test_fit_with_a_guide_has_its_report(browser, labour_force, tmp_path):
     clf = S2OCTClassifier(depth=1, guide=LogisticRegression(max_iter=5000), solver=None, time_limit=2, random_state=0)
-    clf.fit(labour_force.X, labour_force.y, totals=labour_force.clf.totals_)
+    clf.fit(labour_force.X, labour_force.y, totals=labour_force.totals)
     path = write_report(clf, labour_force.X, labour_force.y, tmp_path / "r.html", rivals=False)
     with browser.page(path) as page:
         assert_in_order(page)
