@@ -31,5 +31,9 @@ class ModelTooLarge(S2OCTError, MemoryError):
     """The model would not fit into the memory of this machine."""
 
 
+class StudyError(S2OCTError, RuntimeError):
+    """A study's data, store or workers cannot be used as asked."""
+
+
 class S2OCTWarning(UserWarning):
     """A fit went on, but in a way its user should know about."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
+from s2oct.cli.study import study
 from s2oct.errors import S2OCTError
 
 app = typer.Typer(
@@ -16,6 +17,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+app.add_typer(study)
 
 
 @app.callback()

@@ -1,6 +1,6 @@
-"""The paper's study: its instances and its sampling designs."""
+"""The paper's study: its instances, sampling designs and methods, and the means to run it and report on it."""
 
-from s2oct.study.designs import Draw, biased_draw, simple_draw
+from s2oct.study.designs import DESIGNS, Draw, biased_draw, simple_draw
 from s2oct.study.instances import InstanceFacts, StudyData, load_instance, manifest
 
-__all__ = ["Draw", "InstanceFacts", "StudyData", "biased_draw", "load_instance", "manifest", "simple_draw"]
+__all__ = ["DESIGNS", "Draw", "InstanceFacts", "StudyData", "biased_draw", "load_instance", "manifest", "simple_draw"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,11 +51,19 @@ def simple_draw(data: StudyData, seed: int, share: float = LABELED_SHARE) -> Dra
     return _draw(data, seed, share, np.ones(len(data.X)))
 
 
+DESIGNS: dict[str, Callable[[StudyData, int, float], Draw]] = {"biased": biased_draw, "simple": simple_draw}
+
+
+def n_labeled_rows(n_rows: int, share: float = LABELED_SHARE) -> int:
+    """So many rows a share is: at least one, and at least one less than all."""
+    return min(max(1, round(share * n_rows)), n_rows - 1)
+
+
 def _draw(data: StudyData, seed: int, share: float, weights: FloatArray) -> Draw:
     # Seeded by instance and sample, so that a draw does not depend on what was drawn before.
     rng = np.random.default_rng([seed, zlib.crc32(data.name.encode())])
     n_rows = len(data.X)
-    n_labeled = max(1, round(share * n_rows))
+    n_labeled = n_labeled_rows(n_rows, share)
     chosen = rng.choice(n_rows, n_labeled, replace=False, p=weights / weights.sum())
     is_labeled = np.zeros(n_rows, dtype=bool)
     is_labeled[chosen] = True

@@ -31,6 +31,8 @@ class InstanceFacts:
         As in Table 1, which counts rows without exact duplicates (and ionosphere's 350 as 351).
     class_a : float
         The value of the label column that is class A.
+    sha256 : str
+        Of the benchmarks' own compressed file.
     """
 
     name: str
@@ -38,6 +40,7 @@ class InstanceFacts:
     n_rows: int
     n_features: int
     class_a: float
+    sha256: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +58,32 @@ def manifest() -> dict[str, InstanceFacts]:
     text = files("s2oct.study").joinpath("manifest.csv").read_text(encoding="utf-8")
     return {
         row["instance"]: InstanceFacts(
-            row["instance"], row["pmlb_name"], int(row["N"]), int(row["p"]), float(row["class_a_target"])
+            row["instance"],
+            row["pmlb_name"],
+            int(row["N"]),
+            int(row["p"]),
+            float(row["class_a_target"]),
+            row["pmlb_sha256"],
         )
         for row in csv.DictReader(text.splitlines())
     }
 
 
-def load_instance(name: str, folder: str | Path) -> StudyData:
-    """Complete cases of an instance without duplicates; class A by the manifest, all other labels class B."""
+def facts_of(name: str) -> InstanceFacts:
+    """The manifest's line of an instance; an unknown name is refused."""
     if name not in manifest():
         raise InvalidProblem(f"Expected an instance of the paper's Table 1, got {name!r}.")
-    path = Path(folder) / f"{name}.tsv.gz"
+    return manifest()[name]
+
+
+def load_instance(name: str, folder: str | Path) -> StudyData:
+    """Complete cases of an instance without duplicates; class A by the manifest, all other labels class B."""
+    facts_of(name)
+    return read_instance(name, Path(folder) / f"{name}.tsv.gz")
+
+
+def read_instance(name: str, path: Path) -> StudyData:
+    """The same from the file at ``path``."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter="\t")
         header = next(reader)
@@ -74,4 +92,4 @@ def load_instance(name: str, folder: str | Path) -> StudyData:
     _, first = np.unique(table, axis=0, return_index=True)
     table = table[np.sort(first)]
     label = header.index(LABEL_COLUMN)
-    return StudyData(name, np.delete(table, label, axis=1), table[:, label] == manifest()[name].class_a)
+    return StudyData(name, np.delete(table, label, axis=1), table[:, label] == facts_of(name).class_a)

@@ -1,0 +1,69 @@
+"""The study on a Dask cluster: the same tasks, wherever its workers run."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any
+
+from s2oct.errors import StudyError
+from s2oct.study.records import TaskRecord
+from s2oct.study.tasks import Job, execute, failed
+
+AHEAD = 2
+"""Tasks sent per thread of the cluster: one to work at and one to go on with."""
+
+SECONDS_TO_ANSWER = 30.0
+
+
+def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, None, None]:
+    """Records of the jobs, in the order in which they end.
+
+    A task whose worker is lost is run again by another; one that loses several becomes a record that says so. Rows
+    travel with the tasks, so that workers need no data folder.
+    """
+    distributed = _import_distributed()
+    try:
+        client = distributed.Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise StudyError(f"Expected a Dask scheduler at {address}, got no answer: {error}") from error
+    try:
+        yield from _converse(distributed, client, iter(jobs))
+    finally:
+        client.close()
+
+
+def _converse(distributed: Any, client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
+    running: dict[Any, Job] = {}
+    arriving = distributed.as_completed()
+    _top_up(client, jobs, running, arriving)
+    while running:
+        future = next(arriving)
+        yield _record(future, running.pop(future))
+        _top_up(client, jobs, running, arriving)
+
+
+def _top_up(client: Any, jobs: Iterator[Job], running: dict[Any, Job], arriving: Any) -> None:
+    """Keep the cluster busy, however it has grown since the last time."""
+    wanted = AHEAD * max(1, sum(client.nthreads().values()))
+    while len(running) < wanted and (job := next(jobs, None)) is not None:
+        future = client.submit(execute, job, key=f"{job.task}", pure=False)
+        running[future] = job
+        arriving.add(future)
+
+
+def _record(future: Any, job: Job) -> TaskRecord:
+    if future.status == "cancelled":
+        raise StudyError("The Dask scheduler dropped a task; it was shut down or restarted. Run again to go on.")
+    if future.status == "error":
+        error = future.exception()
+        return failed(job, f"{type(error).__name__}: {error}")
+    record: TaskRecord = future.result()
+    return record
+
+
+def _import_distributed() -> Any:
+    try:
+        import distributed
+    except ModuleNotFoundError as error:
+        raise StudyError("A scheduler needs dask.distributed: install it with pip install 's2oct[dask]'.") from error
+    return distributed

@@ -1,0 +1,106 @@
+"""Instances that are exactly known from their definition and need no file.
+
+Coded as in the Penn Machine Learning Benchmarks: text values there are numbered in alphabetical order from 0, numbers
+kept. Rows are in lexicographic order, which is not the order of the files: a draw from generated rows labels other rows
+than the same draw from a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray
+from s2oct.study.instances import StudyData
+
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+"""Three in a row on a board of nine fields."""
+
+BLANK, NOUGHT, CROSS = 0, 1, 2
+
+
+def generate(name: str) -> StudyData:
+    """All rows of an instance in `GENERATED` and their classes."""
+    rows, concept = GENERATED[name]
+    X = rows()
+    return StudyData(name, X, concept(X))
+
+
+def _grid(*values: Sequence[int]) -> Callable[[], FloatArray]:
+    return lambda: np.array(list(product(*values)), dtype=float)
+
+
+def _bits(n: int) -> Callable[[], FloatArray]:
+    return _grid(*[(0, 1)] * n)
+
+
+def _monk1(X: FloatArray) -> BoolArray:
+    """Head and body have the same shape, or the jacket is red (2 of blue, green, red, yellow)."""
+    return np.asarray((X[:, 0] == X[:, 1]) | (X[:, 4] == 2))
+
+
+def _monk2(X: FloatArray) -> BoolArray:
+    """Exactly two of the six attributes have their first value."""
+    return np.asarray((X == 1).sum(axis=1) == 2)
+
+
+def _parity(*bits: int) -> Callable[[FloatArray], BoolArray]:
+    return lambda X: np.asarray(X[:, bits].sum(axis=1) % 2 == 1)
+
+
+def _multiplexer(X: FloatArray) -> BoolArray:
+    """Two address bits, the higher one first, say which of the four others is the class."""
+    address = (2 * X[:, 0] + X[:, 1]).astype(int)
+    return np.asarray(X[np.arange(len(X)), 2 + address] == 1)
+
+
+def _xd6(X: FloatArray) -> BoolArray:
+    """Three conjunctions of three bits each, joined by or."""
+    return np.asarray((X == 1).reshape(-1, 3, 3).all(axis=2).any(axis=1))
+
+
+def _balance(X: FloatArray) -> BoolArray:
+    """The scale tips to the left; balanced and right are class B."""
+    return np.asarray(X[:, 0] * X[:, 1] > X[:, 2] * X[:, 3])
+
+
+def _finished_boards() -> FloatArray:
+    """Every position in which a game of tic-tac-toe that crosses began can end."""
+    found: set[tuple[int, ...]] = set()
+    _play((BLANK,) * 9, CROSS, found)
+    return np.array(sorted(found), dtype=float)
+
+
+def _play(board: tuple[int, ...], player: int, found: set[tuple[int, ...]]) -> None:
+    if _has_won(board, NOUGHT) or _has_won(board, CROSS) or BLANK not in board:
+        found.add(board)
+        return
+    for field in range(9):
+        if board[field] == BLANK:
+            _play((*board[:field], player, *board[field + 1 :]), NOUGHT + CROSS - player, found)
+
+
+def _has_won(board: tuple[int, ...], player: int) -> bool:
+    return any(all(board[field] == player for field in line) for line in LINES)
+
+
+def _crosses_won(X: FloatArray) -> BoolArray:
+    return np.asarray((X[:, np.array(LINES)] == CROSS).all(axis=2).any(axis=1))
+
+
+_THREE, _FOUR, _TWO = (0, 1, 2), (0, 1, 2, 3), (0, 1)
+_FIVE = (1, 2, 3, 4, 5)
+
+GENERATED: dict[str, tuple[Callable[[], FloatArray], Callable[[FloatArray], BoolArray]]] = {
+    "monk1": (_grid(_THREE, _THREE, _TWO, _THREE, _FOUR, _TWO), _monk1),
+    "monk2": (_grid((1, 2, 3), (1, 2, 3), (1, 2), (1, 2, 3), (1, 2, 3, 4), (1, 2)), _monk2),
+    "parity5": (_bits(5), _parity(0, 1, 2, 3, 4)),
+    # Five of the ten bits count; which ones is part of the definition of the benchmark's file.
+    "parity5+5": (_bits(10), _parity(1, 2, 3, 5, 7)),
+    "mux6": (_bits(6), _multiplexer),
+    "xd6": (_bits(9), _xd6),
+    "balance_scale": (_grid(_FIVE, _FIVE, _FIVE, _FIVE), _balance),
+    "tic_tac_toe": (_finished_boards, _crosses_won),
+}

@@ -1,0 +1,264 @@
+"""Every method of the study by name: the trees, and the rivals with and without the known total.
+
+A method is given a draw, in which some rows are labeled and the totals of the others are known, and says which rows it
+takes for class A. To add one, add it to `METHODS`.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from s2oct.arrays import BoolArray, FloatArray, ObjectArray
+from s2oct.bounds import paper_depth
+from s2oct.certificate import Claim
+from s2oct.estimators import OCTHClassifier, PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier
+from s2oct.scaling import Scaling
+from s2oct.search import compile_kernels
+from s2oct.study.designs import Draw
+from s2oct.training import Settings, train_plain
+
+CLASS_A = "A"
+N_TREES = 500
+"""Trees of a forest: as many as a careful user would grow."""
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """What every method is given beside the draw."""
+
+    time_limit: float
+    random_state: int = 0
+    solver: str | None = "highs"
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a method says of a draw.
+
+    Attributes
+    ----------
+    predicted_a : ndarray of bool, shape (n_rows,)
+        Which rows, labeled ones included, the fitted classifier takes for class A. A method that labels the unlabeled
+        rows so that their total is met is judged by these labels there.
+    seconds : float
+        Wall clock of fit and prediction.
+    certificate : Claim or None
+        What is proved, where the method proves anything.
+    """
+
+    predicted_a: BoolArray
+    seconds: float
+    certificate: Claim | None
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named way from a draw to predictions.
+
+    Attributes
+    ----------
+    name : str
+        By which it is asked for.
+    description : str
+        One line for reports.
+    predict : callable
+        From a draw and settings to a boolean per row and a certificate, if there is one.
+    is_tree : bool
+        Whether it ends in one readable tree of hyperplanes with a certificate.
+    """
+
+    name: str
+    description: str
+    predict: Callable[[Draw, FitSettings], tuple[BoolArray, Claim | None]]
+    is_tree: bool = False
+
+    def run(self, draw: Draw, settings: FitSettings) -> Outcome:
+        """Fit one draw and predict all of its rows."""
+        if self.is_tree:
+            # Once per process and not part of any fit.
+            compile_kernels()
+        began = time.monotonic()
+        predicted_a, certificate = self.predict(draw, settings)
+        return Outcome(predicted_a, time.monotonic() - began, certificate)
+
+
+def _labeled_classes(draw: Draw) -> ObjectArray:
+    return np.unique(draw.y[draw.is_labeled].astype(str))
+
+
+def _everything_one_class(draw: Draw) -> BoolArray:
+    """A classifier that has seen one class predicts it everywhere."""
+    return np.full(len(draw.data.X), _labeled_classes(draw)[0] == CLASS_A)
+
+
+def _octh(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | None]:
+    if len(_labeled_classes(draw)) == 1:
+        return _everything_one_class(draw), None
+    clf = _octh_classifier(draw, settings).fit(draw.data.X, draw.y)
+    return clf.predict(draw.data.X) == CLASS_A, clf.certificate_
+
+
+def _octh_separate(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | None]:
+    """Labeled and unlabeled rows are each mapped onto [0, 1] by their own range."""
+    if len(_labeled_classes(draw)) == 1:
+        return _everything_one_class(draw), None
+    X = draw.data.X.copy()
+    for part in (draw.is_labeled, ~draw.is_labeled):
+        X[part] = Scaling.unit(X[part]).transform(X[part])
+    clf = _octh_classifier(draw, settings).fit(X[draw.is_labeled], draw.y[draw.is_labeled])
+    return clf.predict(X) == CLASS_A, clf.certificate_
+
+
+def _octh_classifier(draw: Draw, settings: FitSettings) -> OCTHClassifier:
+    return OCTHClassifier(
+        # Told, because a fit to the labeled rows alone would count only these.
+        depth=paper_depth(len(draw.data.X)),
+        solver=settings.solver,
+        time_limit=settings.time_limit,
+        random_state=settings.random_state,
+    )
+
+
+def _s2oct(**parameters: Any) -> Callable[[Draw, FitSettings], tuple[BoolArray, Claim | None]]:
+    def predict(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | None]:
+        clf = S2OCTClassifier(
+            solver=settings.solver,
+            time_limit=settings.time_limit,
+            random_state=settings.random_state,
+            **parameters,
+        )
+        clf.fit(draw.data.X, draw.y, totals=draw.totals)
+        return clf.predict(draw.data.X) == CLASS_A, clf.certificate_
+
+    return predict
+
+
+def _s2oct_plain(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | None]:
+    plain = Settings(None, settings.solver or "highs", settings.time_limit, 1, settings.random_state, 0)
+    trained = train_plain(draw.problem(), plain)
+    # Class 0 of the sorted classes "A" and "B".
+    return trained.tree.predict(draw.data.X) == 0, trained.certificate
+
+
+class SelfTraining(ClassifierMixin, BaseEstimator):
+    """scikit-learn's self-training around logistic regression, with its unlabeled rows as a parameter.
+
+    So it can stand where only labeled rows are passed to ``fit``.
+    """
+
+    classes_: ObjectArray
+
+    def __init__(self, unlabeled: Any = None) -> None:
+        self.unlabeled = unlabeled
+
+    def fit(self, X: FloatArray, y: ObjectArray) -> SelfTraining:
+        """Fit to the labeled rows, and then to the unlabeled ones it is sure of."""
+        self.classes_, codes = np.unique(np.asarray(y, dtype=str), return_inverse=True)
+        rows = np.vstack([X, self.unlabeled])
+        codes = np.concatenate([codes, np.full(len(self.unlabeled), -1)])
+        self._fitted = SelfTrainingClassifier(LogisticRegression(max_iter=1000)).fit(rows, codes)
+        return self
+
+    def predict(self, X: FloatArray) -> ObjectArray:
+        """Class label of each row."""
+        return np.asarray(self.classes_[self._fitted.predict(X)])
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        """Class probabilities."""
+        return np.asarray(self._fitted.predict_proba(X))
+
+
+Wrapper = Callable[[Any], Any]
+Maker = Callable[[Draw, FloatArray, int], Any]
+
+
+def _rival(make: Maker, told: Wrapper | None) -> Callable[[Draw, FitSettings], tuple[BoolArray, Claim | None]]:
+    """A classifier on standardised features, as it is or told the totals by a wrapper."""
+
+    def predict(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | None]:
+        X = StandardScaler().fit_transform(draw.data.X)
+        classifier = make(draw, X, settings.random_state)
+        labeled = draw.is_labeled
+        with warnings.catch_warnings():
+            # Separable classes have no finite optimum; the coefficients so far are what users get, too.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            # Self-training says so when it is sure of no unlabeled row.
+            warnings.filterwarnings("ignore", message="y contains no unlabeled samples")
+            if told is not None:
+                clf = told(classifier).fit(X, draw.y, totals=draw.totals)
+                return np.where(labeled, clf.predict(X) == CLASS_A, clf.transduction_ == CLASS_A), None
+            if len(_labeled_classes(draw)) == 1:
+                return _everything_one_class(draw), None
+            return classifier.fit(X[labeled], draw.y[labeled].astype(str)).predict(X) == CLASS_A, None
+
+    return predict
+
+
+_RIVALS: dict[str, tuple[str, Maker]] = {
+    "cart": (
+        "decision tree (CART) of the paper's depth",
+        lambda draw, _, seed: DecisionTreeClassifier(max_depth=paper_depth(len(draw.data.X)), random_state=seed),
+    ),
+    "lr": ("logistic regression", lambda *_: LogisticRegression(max_iter=1000)),
+    "rf": (
+        f"random forest of {N_TREES} trees",
+        lambda _, __, seed: RandomForestClassifier(N_TREES, random_state=seed),
+    ),
+    "et": (
+        f"extremely randomised trees, {N_TREES} of them",
+        lambda _, __, seed: ExtraTreesClassifier(N_TREES, random_state=seed),
+    ),
+    "self-training": (
+        "self-training around logistic regression",
+        lambda draw, X, _: SelfTraining(X[~draw.is_labeled]),
+    ),
+}
+
+_TOLD: dict[str, tuple[str, Wrapper | None]] = {
+    "": ("", None),
+    "-top": (", threshold moved until the total is met", TopTotalClassifier),
+    "-prior": (", classes weighed by the total", PriorCorrectedClassifier),
+}
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("octh", "OCT-H on the labeled rows, all rows scaled together", _octh, is_tree=True),
+        Method(
+            "octh-separate",
+            "OCT-H as in the authors' script: labeled and unlabeled rows scaled separately",
+            _octh_separate,
+            is_tree=True,
+        ),
+        Method("s2oct", "S²OCT: the paper's model P2 and nothing else", _s2oct(guide=None), is_tree=True),
+        Method("s2oct-guided", "S²OCT as this package fits it by default", _s2oct(), is_tree=True),
+        Method(
+            "s2oct-tiebreak",
+            "S²OCT, the guide choosing among trees of least cost only",
+            _s2oct(guide_weight=0.0),
+            is_tree=True,
+        ),
+        Method("s2oct-plain", "literal P2 handed to the solver alone", _s2oct_plain, is_tree=True),
+        *(
+            Method(name + suffix, text + told, _rival(make, wrapper))
+            for name, (text, make) in _RIVALS.items()
+            for suffix, (told, wrapper) in _TOLD.items()
+        ),
+    )
+}
+
+DEFAULT_METHODS = tuple(name for name in METHODS if name not in ("s2oct-tiebreak", "s2oct-plain"))
+"""All but two that answer special questions and cost as much time as the others."""

@@ -1,0 +1,205 @@
+"""What a study writes down: typed entries, one JSON object each."""
+
+from __future__ import annotations
+
+import json
+import types
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from s2oct.certificate import Certificate, Claim, OCTHCertificate
+from s2oct.errors import StudyError
+from s2oct.study.measures import Confusion
+
+SCHEMA = 1
+"""Goes up when an entry changes its meaning or its fields."""
+
+
+@dataclass(frozen=True, order=True)
+class Task:
+    """One fit of the study."""
+
+    instance: str
+    sample: int
+    design: str
+    method: str
+
+    def __str__(self) -> str:
+        return f"{self.instance}, sample {self.sample}, {self.design}, {self.method}"
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """What all fits of a study share; a store holds one of these."""
+
+    labeled_share: float
+    time_limit: float
+    solver: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run was asked for: every combination of these, samples counted from 0."""
+
+    instances: tuple[str, ...]
+    samples: int
+    designs: tuple[str, ...]
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """An instance whose rows could not be had, and why."""
+
+    instance: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class DrawFacts:
+    """The draw a method was given.
+
+    Attributes
+    ----------
+    origin : str
+        Where the rows are from.
+    digest : str
+        Start of the SHA-256 of rows, classes and which rows are labeled.
+    """
+
+    n_rows: int
+    n_features: int
+    n_labeled: int
+    n_labeled_a: int
+    n_unlabeled_a: int
+    origin: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What a certificate says; errors and xi are those of the model in question."""
+
+    objective: float
+    lower_bound: float
+    feasible: bool
+    proved: bool
+    bound_source: str
+    seconds: float
+    leaf_error: float | None
+    xi: float | None
+    n_errors: int | None
+
+    @classmethod
+    def of(cls, claim: Claim) -> Claimed:
+        """The part of a certificate that is worth keeping."""
+        p2 = claim if isinstance(claim, Certificate) else None
+        return cls(
+            objective=float(claim.objective),
+            lower_bound=float(claim.lower_bound),
+            feasible=bool(claim.feasible),
+            proved=bool(claim.proved),
+            bound_source=claim.bound_source,
+            seconds=float(claim.seconds),
+            leaf_error=None if p2 is None else float(p2.leaf_error),
+            xi=None if p2 is None else float(p2.xi),
+            n_errors=claim.n_errors if isinstance(claim, OCTHCertificate) else None,
+        )
+
+
+@dataclass(frozen=True)
+class FitFacts:
+    """What came of a fit.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall clock of fit and prediction.
+    all_rows, unlabeled_rows : Confusion
+        True against predicted classes.
+    digest : str
+        Start of the SHA-256 of the predictions.
+    warnings : tuple of str
+        What the package said while it fitted.
+    """
+
+    seconds: float
+    all_rows: Confusion
+    unlabeled_rows: Confusion
+    digest: str
+    warnings: tuple[str, ...]
+    certificate: Claimed | None
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """By what, where and when a record was made."""
+
+    versions: dict[str, str]
+    system: str
+    processor: str
+    cores: int
+    finished: str
+
+
+@dataclass(frozen=True)
+class TaskRecord:
+    """A finished task: a draw and a fit, or an error."""
+
+    task: Task
+    settings: StudySettings
+    draw: DrawFacts
+    fit: FitFacts | None
+    error: str | None
+    provenance: Provenance
+
+    @property
+    def solved(self) -> bool:
+        """Whether the fit proved its tree optimal."""
+        return self.fit is not None and self.fit.certificate is not None and self.fit.certificate.proved
+
+
+Entry = StudySettings | Plan | Missing | TaskRecord
+
+KINDS: dict[str, type[Any]] = {"study": StudySettings, "plan": Plan, "missing": Missing, "task": TaskRecord}
+
+
+def to_line(entry: Entry) -> str:
+    """An entry as one line of JSON, without its newline."""
+    kind = next(name for name, cls in KINDS.items() if cls is type(entry))
+    return json.dumps({"schema": SCHEMA, "kind": kind, **asdict(entry)}, ensure_ascii=False, allow_nan=False)
+
+
+def from_line(line: str) -> Entry:
+    """The entry that a line holds."""
+    try:
+        values = json.loads(line)
+        schema, kind = values.pop("schema"), values.pop("kind")
+    except (ValueError, KeyError, AttributeError) as error:
+        raise StudyError(f"Expected a JSON object with schema and kind, got {line[:60]!r}.") from error
+    if schema != SCHEMA or kind not in KINDS:
+        raise StudyError(
+            f"Expected an entry of schema {SCHEMA} and one of the kinds {', '.join(KINDS)}, got schema {schema!r} and "
+            f"kind {kind!r}. The store was written by another version of s2oct."
+        )
+    try:
+        entry: Entry = _decode(KINDS[kind], values)
+    except (TypeError, KeyError) as error:
+        raise StudyError(f"Expected the fields of a {kind} entry, got {', '.join(values)}.") from error
+    return entry
+
+
+def _decode(annotation: Any, value: Any) -> Any:
+    """JSON back to the type a field is declared with: dataclasses, tuples, optional ones, and what JSON has itself."""
+    if is_dataclass(annotation):
+        hints = get_type_hints(annotation)
+        names = [field.name for field in fields(annotation)]
+        if set(value) != set(names):
+            raise TypeError(f"expected the fields {names}")
+        return annotation(**{name: _decode(hints[name], value[name]) for name in names})  # type: ignore[operator]
+    if get_origin(annotation) in (Union, types.UnionType):
+        return None if value is None else _decode(get_args(annotation)[0], value)
+    if get_origin(annotation) is tuple:
+        return tuple(_decode(get_args(annotation)[0], item) for item in value)
+    return value

@@ -1,0 +1,110 @@
+"""A run of the study: look for the data, leave out what is finished, and write down every record as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from s2oct.study.records import Missing, Plan, StudySettings, Task, TaskRecord
+from s2oct.study.sources import DataSource, MissingData
+from s2oct.study.store import Store
+from s2oct.study.tasks import Job, pack, tasks_of
+
+Workers = Callable[[Iterable[Job]], Generator[TaskRecord, None, None]]
+"""Runs jobs somewhere and yields their records as they end."""
+
+
+@dataclass(frozen=True)
+class Agenda:
+    """What a run will do.
+
+    Attributes
+    ----------
+    tasks : tuple of Task
+        To be run now.
+    n_finished : int
+        Tasks of the plan that an earlier run has finished.
+    missing : dict
+        Instances without rows, and why.
+    """
+
+    tasks: tuple[Task, ...]
+    n_finished: int
+    missing: dict[str, str]
+
+
+class Run:
+    """A study that is being run. Use it as a context manager: it holds the store.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the study.
+    settings : StudySettings
+        What all fits share.
+    plan : Plan
+        What is wanted.
+    source : DataSource
+        Where rows come from.
+    retry_failed : bool
+        Whether tasks whose record is an error are run again.
+    """
+
+    def __init__(
+        self, folder: Path, settings: StudySettings, plan: Plan, source: DataSource, *, retry_failed: bool = False
+    ) -> None:
+        self._store = Store(folder, settings)
+        self._settings = settings
+        self._rows: dict[str, tuple[bytes, str]] = {}
+        try:
+            if plan not in self._store.contents.plans:
+                self._store.append(plan)
+            missing = self._find_rows(plan.instances, source)
+            self.agenda = self._agenda(plan, missing, retry_failed)
+        except BaseException:
+            self.close()
+            raise
+
+    def _find_rows(self, instances: Iterable[str], source: DataSource) -> dict[str, str]:
+        """Load every instance, and note those that are not to be had."""
+        missing = {}
+        for name in instances:
+            try:
+                data, origin = source.load(name)
+            except MissingData as error:
+                missing[name] = str(error)
+                if self._store.contents.missing.get(name) != str(error):
+                    self._store.append(Missing(name, str(error)))
+            else:
+                self._rows[name] = (pack(data), origin)
+        return missing
+
+    def _agenda(self, plan: Plan, missing: dict[str, str], retry_failed: bool) -> Agenda:
+        records = self._store.contents.records
+        finished = {task for task, record in records.items() if not (retry_failed and record.error is not None)}
+        possible = [task for task in tasks_of([plan]) if task.instance not in missing]
+        to_do = tuple(task for task in possible if task not in finished)
+        return Agenda(to_do, len(possible) - len(to_do), missing)
+
+    def go(self, workers: Workers) -> Generator[TaskRecord, None, None]:
+        """Run the agenda, yielding every record after it is stored."""
+        with closing(workers(self._jobs())) as records:
+            for record in records:
+                self._store.append(record)
+                yield record
+
+    def _jobs(self) -> Iterator[Job]:
+        for task in self.agenda.tasks:
+            yield Job(task, self._settings, *self._rows[task.instance])
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._store.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,174 @@
+"""Which tasks a plan has, in which order, and what one of them gives."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import platform
+import warnings
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray
+from s2oct.errors import S2OCTWarning
+from s2oct.study.designs import DESIGNS, Draw
+from s2oct.study.instances import StudyData
+from s2oct.study.measures import Confusion
+from s2oct.study.methods import METHODS, FitSettings, Outcome
+from s2oct.study.records import Claimed, DrawFacts, FitFacts, Plan, Provenance, StudySettings, Task, TaskRecord
+
+PACKAGES = ("s2oct", "numpy", "scipy", "scikit-learn", "numba", "highspy", "pyscipopt", "gurobipy")
+DIGEST_LENGTH = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A task with all a worker needs for it, wherever the worker is."""
+
+    task: Task
+    settings: StudySettings
+    rows: bytes
+    origin: str
+
+    def draw(self) -> Draw:
+        """The rows, labeled as sample and design say."""
+        data = unpack(self.task.instance, self.rows)
+        return DESIGNS[self.task.design](data, self.task.sample, self.settings.labeled_share)
+
+
+def pack(data: StudyData) -> bytes:
+    """Rows and classes, compressed: tables of few distinct values become small enough to send with every task."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, X=data.X, is_a=data.is_a)
+    return buffer.getvalue()
+
+
+def unpack(name: str, rows: bytes) -> StudyData:
+    """Undo `pack`."""
+    with np.load(io.BytesIO(rows)) as arrays:
+        return StudyData(name, arrays["X"], arrays["is_a"])
+
+
+def tasks_of(plans: Iterable[Plan]) -> list[Task]:
+    """Every task of some plans once, sample by sample.
+
+    Instances come in an arbitrary but fixed order, so that the fits behind are a fair sample of the fits ahead and the
+    time left can be told; the methods of one draw stand together, so that a study stopped early can compare them.
+    """
+    tasks = {
+        Task(instance, sample, design, method): None
+        for plan in plans
+        for instance in plan.instances
+        for sample in range(plan.samples)
+        for design in plan.designs
+        for method in plan.methods
+    }
+    names = list(METHODS)
+    return sorted(
+        tasks,
+        key=lambda task: (
+            task.sample,
+            zlib.crc32(f"{task.instance} {task.sample}".encode()),
+            task.instance,
+            task.design,
+            names.index(task.method),
+        ),
+    )
+
+
+def execute(job: Job) -> TaskRecord:
+    """Fit one draw by one method. Whatever goes wrong in it goes into the record."""
+    draw = job.draw()
+    settings = FitSettings(job.settings.time_limit, job.settings.seed, job.settings.solver)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", S2OCTWarning)
+        try:
+            outcome = METHODS[job.task.method].run(draw, settings)
+        except Exception as error:
+            return failed(job, f"{type(error).__name__}: {error}")
+    said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    return _record(job, draw, _fit_facts(draw, outcome, said), None)
+
+
+def failed(job: Job, error: str) -> TaskRecord:
+    """The record of a task that ended without a fit."""
+    return _record(job, job.draw(), None, error)
+
+
+def _record(job: Job, draw: Draw, fit: FitFacts | None, error: str | None) -> TaskRecord:
+    return TaskRecord(job.task, job.settings, _draw_facts(draw, job.origin), fit, error, provenance())
+
+
+def _draw_facts(draw: Draw, origin: str) -> DrawFacts:
+    n_rows, n_features = draw.data.X.shape
+    return DrawFacts(
+        n_rows=n_rows,
+        n_features=n_features,
+        n_labeled=int(draw.is_labeled.sum()),
+        n_labeled_a=int((draw.is_labeled & draw.data.is_a).sum()),
+        n_unlabeled_a=draw.totals["A"],
+        origin=origin,
+        digest=_digest(draw.data.X, draw.data.is_a, draw.is_labeled),
+    )
+
+
+def _fit_facts(draw: Draw, outcome: Outcome, said: tuple[str, ...]) -> FitFacts:
+    unlabeled = ~draw.is_labeled
+    return FitFacts(
+        seconds=outcome.seconds,
+        all_rows=Confusion.of(draw.data.is_a, outcome.predicted_a),
+        unlabeled_rows=Confusion.of(draw.data.is_a[unlabeled], outcome.predicted_a[unlabeled]),
+        digest=_digest(outcome.predicted_a),
+        warnings=said,
+        certificate=None if outcome.certificate is None else Claimed.of(outcome.certificate),
+    )
+
+
+def _digest(*arrays: FloatArray | BoolArray) -> str:
+    together = hashlib.sha256()
+    for array in arrays:
+        together.update(np.ascontiguousarray(array).tobytes())
+    return together.hexdigest()[:DIGEST_LENGTH]
+
+
+def provenance() -> Provenance:
+    """Versions and machine of the present process, and the present time."""
+    return Provenance(
+        versions=_versions(),
+        system=platform.platform(terse=True),
+        processor=_processor(),
+        cores=os.cpu_count() or 1,
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def _processor() -> str:
+    """The processor's name; the standard library knows it only on some systems."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

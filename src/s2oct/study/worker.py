@@ -1,0 +1,97 @@
+"""A worker process of the study: reads jobs from its standard input, writes records to its standard output.
+
+Started by `s2oct.study.local`; it ends when its input does, so that nothing goes on after the run that wanted it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import IO, Any
+
+from s2oct.study.tasks import Job, execute
+
+LENGTH = struct.Struct("<Q")
+READY = "ready"
+SECONDS_TO_STOP = 1.0
+MEMORY_VARIABLE = "S2OCT_STUDY_MEMORY"
+"""Name of the environment variable with the bytes this process may take."""
+
+
+def send(stream: IO[bytes], message: Any) -> None:
+    """Write one message."""
+    content = pickle.dumps(message)
+    stream.write(LENGTH.pack(len(content)) + content)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> Any:
+    """Read one message; EOFError if the other side is gone."""
+    (length,) = LENGTH.unpack(_exactly(stream, LENGTH.size))
+    return pickle.loads(_exactly(stream, length))
+
+
+def _exactly(stream: IO[bytes], n_bytes: int) -> bytes:
+    content = stream.read(n_bytes)
+    if len(content) < n_bytes:
+        raise EOFError
+    return content
+
+
+def main() -> None:
+    """Work until the input ends."""
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # What a solver prints must not get between the records.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    _limit_memory()
+    jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
+    send(replies, READY)
+    at_rest = threading.active_count()
+    while True:
+        record = execute(jobs.get())
+        stays = _is_quiet(at_rest)
+        send(replies, (record, stays))
+        if not stays:
+            os._exit(0)
+
+
+def _is_quiet(at_rest: int) -> bool:
+    """Whether no thread of the last fit is left: a solver that does not stop would take its share of the next fit."""
+    deadline = time.monotonic() + SECONDS_TO_STOP
+    while threading.active_count() > at_rest and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return threading.active_count() <= at_rest
+
+
+def _listen(jobs: queue.SimpleQueue[Job]) -> None:
+    """Pass jobs on; when there is nobody left to send any, end the process in the middle of whatever it does."""
+    try:
+        while True:
+            jobs.put(receive(sys.stdin.buffer))
+    finally:
+        os._exit(0)
+
+
+def _limit_memory() -> None:
+    limit = int(os.environ.get(MEMORY_VARIABLE, "0"))
+    with contextlib.suppress(OSError):
+        # If memory runs out all the same, this process is to go, and not the one that keeps the records.
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    if limit and sys.platform != "win32":
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        allowed = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
+
+
+if __name__ == "__main__":
+    main()
