@@ -34,7 +34,7 @@ def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, N
 
 def _converse(distributed: Any, client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
     running: dict[Any, Job] = {}
-    arriving = distributed.as_completed()
+    arriving = distributed.as_completed(loop=client.loop)
     _top_up(client, jobs, running, arriving)
     while running:
         future = next(arriving)

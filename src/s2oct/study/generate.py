@@ -68,18 +68,20 @@ def _balance(X: FloatArray) -> BoolArray:
 
 def _finished_boards() -> FloatArray:
     """Every position in which a game of tic-tac-toe that crosses began can end."""
-    found: set[tuple[int, ...]] = set()
-    _play((BLANK,) * 9, CROSS, found)
-    return np.array(sorted(found), dtype=float)
-
-
-def _play(board: tuple[int, ...], player: int, found: set[tuple[int, ...]]) -> None:
-    if _has_won(board, NOUGHT) or _has_won(board, CROSS) or BLANK not in board:
-        found.add(board)
-        return
-    for field in range(9):
-        if board[field] == BLANK:
-            _play((*board[:field], player, *board[field + 1 :]), NOUGHT + CROSS - player, found)
+    ended: set[tuple[int, ...]] = set()
+    boards: set[tuple[int, ...]] = {(BLANK,) * 9}
+    for turn in range(9):
+        player = NOUGHT if turn % 2 else CROSS
+        boards = {
+            (*board[:field], player, *board[field + 1 :])
+            for board in boards
+            for field in range(9)
+            if board[field] == BLANK
+        }
+        over = {board for board in boards if _has_won(board, player) or BLANK not in board}
+        ended |= over
+        boards -= over
+    return np.array(sorted(ended), dtype=float)
 
 
 def _has_won(board: tuple[int, ...], player: int) -> bool:

@@ -1,0 +1,44 @@
+"""Generated instances against the manifest, against what is known of them, and against files where there are any."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from s2oct.study import load_instance, manifest
+from s2oct.study.generate import GENERATED, generate
+
+CLASS_A_ROWS = {
+    "monk1": 216,
+    "monk2": 142,
+    "parity5": 16,
+    "parity5+5": 512,
+    "mux6": 32,
+    "xd6": 512 - 7**3,  # none of the three conjunctions holds in 7 * 7 * 7 rows
+    "balance_scale": 288,
+    "tic_tac_toe": 626,
+}
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_a_generated_instance_has_the_rows_of_table_1_and_no_duplicates(name):
+    data = generate(name)
+    assert data.X.shape == (manifest()[name].n_rows, manifest()[name].n_features)
+    assert len(np.unique(data.X, axis=0)) == len(data.X)
+    assert data.is_a.sum() == CLASS_A_ROWS[name]
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_a_generated_instance_is_the_one_in_the_file(name):
+    """Runs where the variable S2OCT_DATA names a folder with files of the benchmarks."""
+    folder = Path(os.environ.get("S2OCT_DATA", "no such folder"))
+    if not (folder / f"{name}.tsv.gz").exists():
+        pytest.skip("S2OCT_DATA names no folder with this file")
+    assert rows_with_class(load_instance(name, folder)) == rows_with_class(generate(name))
+
+
+def rows_with_class(data):
+    return {(*row, is_a) for row, is_a in zip(data.X.tolist(), data.is_a.tolist(), strict=True)}

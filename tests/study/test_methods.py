@@ -1,0 +1,88 @@
+"""Every method on small draws, ordinary ones and those with one labeled class."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from s2oct.study import StudyData, biased_draw, methods, simple_draw
+from s2oct.study.designs import Draw
+from s2oct.study.methods import DEFAULT_METHODS, METHODS, FitSettings
+
+SETTINGS = FitSettings(time_limit=2.0)
+
+
+@pytest.fixture(autouse=True)
+def small_forests(monkeypatch):
+    monkeypatch.setattr(methods, "N_TREES", 30)
+
+
+def blobs(n_rows=60):
+    """Two clouds that a hyperplane separates, class A on the left."""
+    rng = np.random.default_rng(1)
+    is_a = np.arange(n_rows) % 2 == 0
+    return StudyData("iris", rng.normal(size=(n_rows, 2)) + np.where(is_a, -4.0, 4.0)[:, None], is_a)
+
+
+@pytest.fixture
+def draw():
+    return biased_draw(blobs(), seed=0, share=0.2)
+
+
+@pytest.fixture(params=[True, False], ids=["only A labeled", "only B labeled"])
+def one_class_draw(request):
+    data = blobs()
+    is_labeled = np.zeros(60, dtype=bool)
+    is_labeled[np.flatnonzero(data.is_a == request.param)[:6]] = True
+    return Draw(data, is_labeled)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_tells_separate_clouds_apart(name, draw):
+    outcome = METHODS[name].run(draw, SETTINGS)
+    assert outcome.predicted_a.dtype == bool
+    assert outcome.predicted_a.shape == draw.is_labeled.shape
+    # OCT-H knows only the labeled rows, and scales the others by their own range in one variant.
+    assert np.mean(outcome.predicted_a == draw.data.is_a) > 0.85
+    assert (outcome.certificate is not None) == METHODS[name].is_tree
+    assert outcome.seconds > 0
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_copes_with_one_labeled_class(name, one_class_draw):
+    outcome = METHODS[name].run(one_class_draw, SETTINGS)
+    unlabeled = ~one_class_draw.is_labeled
+    # A solver alone may not get there in the time.
+    if name.endswith("-top") or (name.startswith("s2oct") and name != "s2oct-plain"):
+        assert outcome.predicted_a[unlabeled].sum() == one_class_draw.totals["A"]
+    if name in ("octh", "octh-separate", "cart", "lr", "rf", "et", "self-training"):
+        assert len(set(outcome.predicted_a)) == 1
+
+
+@pytest.mark.parametrize("name", ["cart", "rf-top", "et-prior", "self-training-top", "s2oct", "octh"])
+def test_a_method_gives_the_same_answer_for_the_same_random_state(name, draw):
+    first, again = (METHODS[name].run(draw, SETTINGS).predicted_a for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+
+
+def test_octh_scaled_separately_differs_where_the_ranges_do():
+    """The labeled rows span half the range of the others: their own scaling moves every unlabeled row."""
+    X = np.concatenate([np.linspace(0, 1, 20), np.linspace(0, 2, 40)])[:, None]
+    is_labeled = np.arange(60) < 20
+    draw = Draw(StudyData("iris", X, X[:, 0] < 0.5), is_labeled)
+    together, separate = (METHODS[name].run(draw, SETTINGS).predicted_a for name in ("octh", "octh-separate"))
+    assert (X[together & ~is_labeled] < 0.55).all()
+    assert (X[separate & ~is_labeled] > 0.55).any()
+
+
+def test_self_training_uses_the_unlabeled_rows_and_says_their_classes():
+    draw = simple_draw(blobs(200), seed=1, share=0.05)
+    assert np.mean(METHODS["self-training"].run(draw, SETTINGS).predicted_a == draw.data.is_a) > 0.9
+
+
+def test_default_methods_are_known_and_hold_the_rivals():
+    assert set(DEFAULT_METHODS) < set(METHODS)
+    assert {"octh", "s2oct", "s2oct-guided", "rf", "rf-top", "rf-prior"} <= set(DEFAULT_METHODS)
+    assert all(name == method.name and method.description for name, method in METHODS.items())

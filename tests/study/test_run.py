@@ -1,0 +1,258 @@
+"""A small study from end to end: killed and resumed, with workers that die, and on a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from s2oct.errors import StudyError
+from s2oct.study import StudyData, local, tasks
+from s2oct.study.cluster import run_on_cluster
+from s2oct.study.local import run_local
+from s2oct.study.methods import METHODS
+from s2oct.study.records import Plan, StudySettings, Task
+from s2oct.study.run import Run
+from s2oct.study.sources import DataSource
+from s2oct.study.store import FILE_NAME, read_store
+from s2oct.study.tasks import tasks_of
+
+SETTINGS = StudySettings(labeled_share=0.1, time_limit=20.0, solver="highs", seed=0)
+# Methods whose results do not depend on how fast the machine is: the trees are proved at once.
+PLAN = Plan(("parity5", "mux6", "balance_scale"), 2, ("biased", "simple"), ("s2oct", "cart", "lr-top", "self-training"))
+SOURCE = DataSource(download=False)
+ONE_WORKER = partial(run_local, n_workers=1, memory=0)
+
+
+def run(folder, workers, plan=PLAN, **options):
+    with Run(folder, SETTINGS, plan, SOURCE, **options) as study, closing(study.go(workers)) as records:
+        return list(records)
+
+
+def without_times(record):
+    """A record as it must be on every run."""
+    fit = record.fit
+    if fit is not None:
+        claim = fit.certificate and dataclasses.replace(fit.certificate, seconds=0.0)
+        fit = dataclasses.replace(fit, seconds=0.0, certificate=claim)
+    return dataclasses.replace(record, fit=fit, provenance=dataclasses.replace(record.provenance, finished=""))
+
+
+@pytest.fixture(autouse=True)
+def no_files(monkeypatch):
+    """Generated rows, also where a developer has the files."""
+    monkeypatch.delenv("S2OCT_DATA", raising=False)
+
+
+def results(folder):
+    return {task: without_times(record) for task, record in read_store(folder).records.items()}
+
+
+def wait_for(condition, seconds=60.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    run(folder, ONE_WORKER)
+    found = results(folder)
+    assert set(found) == set(tasks_of([PLAN]))
+    assert all(record.error is None for record in found.values())
+    assert all(record.solved for task, record in found.items() if task.method == "s2oct")
+    return found
+
+
+COMMAND = [
+    *(sys.executable, "-c", "from s2oct.cli import main; main()", "study", "run", "--no-download"),
+    *("--samples", "2", "--design", "biased", "--design", "simple", "--time-limit", "20", "--jobs", "1"),
+    *(part for name in PLAN.instances for part in ("--instance", name)),
+    *(part for name in PLAN.methods for part in ("--method", name)),
+]
+
+
+def n_lines(folder):
+    path = folder / FILE_NAME
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def test_a_study_killed_twice_and_resumed_has_the_records_of_an_uninterrupted_one(tmp_path, uninterrupted):
+    folder = tmp_path / "study"
+    for enough in (7, 20):
+        with subprocess.Popen([*COMMAND, "--out", str(folder)], stderr=subprocess.DEVNULL) as killed:
+            wait_for(lambda enough=enough: n_lines(folder) >= enough)
+            killed.send_signal(signal.SIGKILL)
+        assert len(results(folder)) < len(uninterrupted)
+    wait_for(lambda: not orphans())
+    resumed = subprocess.run([*COMMAND, "--out", str(folder)], capture_output=True, text=True, check=True)
+    assert "finished before" in resumed.stderr
+    assert results(folder) == uninterrupted
+    # Every task was run once: nothing that was finished is run again.
+    assert n_lines(folder) == 2 + len(uninterrupted)
+
+
+def orphans():
+    """Worker processes whose parent is gone."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = path.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+            if parent == "1" and "s2oct.study.worker" in path.joinpath("cmdline").read_text():
+                found.append(path.name)
+    return found
+
+
+def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
+    with subprocess.Popen([*COMMAND, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True) as stopped:
+        wait_for(lambda: n_lines(tmp_path) >= 4)
+        stopped.send_signal(signal.SIGINT)
+        _, told = stopped.communicate(timeout=30)
+    assert stopped.returncode == 130
+    assert "the same command goes on from there" in " ".join(told.split())
+    assert "Traceback" not in told
+
+
+def test_two_workers_give_the_records_of_one(tmp_path, uninterrupted):
+    run(tmp_path, partial(run_local, n_workers=2, memory=0))
+    assert results(tmp_path) == uninterrupted
+
+
+def test_a_finished_study_has_nothing_left_to_run_and_can_be_extended(tmp_path):
+    plan = dataclasses.replace(PLAN, methods=("cart",), samples=1)
+    assert len(run(tmp_path, ONE_WORKER, plan)) == 6
+    assert run(tmp_path, ONE_WORKER, plan) == []
+    assert len(run(tmp_path, ONE_WORKER, dataclasses.replace(plan, samples=2))) == 6
+
+
+def test_an_instance_without_rows_is_left_out_and_noted(tmp_path):
+    plan = dataclasses.replace(PLAN, instances=("lupus", "parity5"), methods=("cart",))
+    assert {record.task.instance for record in run(tmp_path, ONE_WORKER, plan)} == {"parity5"}
+    assert "nothing is downloaded" in read_store(tmp_path).missing["lupus"]
+
+
+def test_a_fit_that_fails_becomes_a_record_and_is_run_again_if_asked(tmp_path, monkeypatch):
+    def break_down(draw, settings):
+        raise ArithmeticError("no luck today")
+
+    def in_this_process(jobs):
+        for job in jobs:
+            yield tasks.execute(job)
+
+    plan = dataclasses.replace(PLAN, instances=("parity5",), samples=1, methods=("lr", "cart"))
+    with monkeypatch.context() as broken:
+        broken.setitem(METHODS, "lr", dataclasses.replace(METHODS["lr"], predict=break_down))
+        records = {record.task.method: record for record in run(tmp_path, in_this_process, plan)}
+    assert records["lr"].error == "ArithmeticError: no luck today"
+    assert records["lr"].fit is None
+    assert records["cart"].error is None
+    assert run(tmp_path, in_this_process, plan) == []
+    again = run(tmp_path, in_this_process, plan, retry_failed=True)
+    assert [record.error for record in again] == [None, None]
+    assert {record.task.method for record in again} == {"lr"}
+
+
+def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(tmp_path):
+    """SIGKILL is what the system sends when memory runs out."""
+    # A fit that takes its whole time limit, so that there is time to kill it.
+    slow = Plan(("monk1",), 1, ("biased",), ("s2oct-plain", "cart"))
+    study = Run(tmp_path, SETTINGS, slow, SOURCE)
+    with study, closing(study.go(ONE_WORKER)) as records:
+        killer = subprocess.Popen([sys.executable, "-c", KILL_CHILD, str(os.getpid())], stdout=subprocess.DEVNULL)
+        found = {record.task.method: record for record in records}
+        killer.wait()
+    assert found["s2oct-plain"].fit is None
+    assert "SIGKILL, as it is when memory runs out" in found["s2oct-plain"].error
+    assert found["cart"].error is None
+
+
+# Kills the worker process of the process whose id is given, once it has had time to begin its task.
+KILL_CHILD = """
+import os, pathlib, signal, sys, time
+parent = sys.argv[1]
+for _ in range(600):
+    time.sleep(0.1)
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            ppid = path.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+            ours = ppid == parent and "s2oct.study.worker" in path.joinpath("cmdline").read_text()
+            # Compiled code is loaded by the fit itself.
+            if ours and "llvmlite" in path.joinpath("maps").read_text():
+                time.sleep(3)
+                os.kill(int(path.name), signal.SIGKILL)
+                raise SystemExit
+        except OSError:
+            pass
+"""
+
+
+def test_a_task_beyond_its_memory_becomes_a_record():
+    X = np.random.default_rng(0).integers(0, 3, (15_000, 40)).astype(float)
+    data = StudyData("iris", X, X[:, 0] == 1)
+    job = tasks.Job(Task("iris", 0, "biased", "s2oct-plain"), SETTINGS, tasks.pack(data), "made up")
+    (record,) = run_local([job], n_workers=1, memory=2 * 2**30)
+    assert record.fit is None
+    assert record.draw.n_rows == 15_000
+    assert record.error.startswith("ModelTooLarge: The model for highs needs about")
+
+
+def test_a_worker_that_cannot_start_ends_the_run_instead_of_failing_every_task(tmp_path, monkeypatch):
+    monkeypatch.setattr(local, "ONE_THREAD", {**local.ONE_THREAD, "PYTHONPATH": str(tmp_path)})
+    (tmp_path / "numpy.py").write_text("raise SystemExit(3)")
+    with pytest.raises(StudyError, match="could not start"):
+        run(tmp_path / "study", ONE_WORKER)
+    assert results(tmp_path / "study") == {}
+
+
+def test_a_task_that_never_ends_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(local, "GRACE_FACTOR", 0.0)
+    monkeypatch.setattr(local, "GRACE_SECONDS", 0.05)
+    plan = Plan(("monk1",), 1, ("biased",), ("rf",))
+    (record,) = run(tmp_path, ONE_WORKER, plan)
+    assert record.error == "0.05 s were not enough"
+
+
+@pytest.fixture
+def cluster():
+    """The address of a Dask scheduler, and its two worker processes."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as made:
+        yield made
+
+
+def test_a_cluster_that_loses_a_worker_midway_gives_the_records_of_one_machine(tmp_path, cluster, uninterrupted):
+    study = Run(tmp_path, SETTINGS, PLAN, SOURCE)
+    with study, closing(study.go(partial(run_on_cluster, address=cluster.scheduler_address))) as records:
+        for number, _ in enumerate(records):
+            if number == 5:
+                os.kill(cluster.workers[0].pid, signal.SIGKILL)
+    assert results(tmp_path) == uninterrupted
+
+
+def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("s2oct.study.cluster.SECONDS_TO_ANSWER", 1.0)
+    with pytest.raises(StudyError, match=r"Expected a Dask scheduler at tcp://127\.0\.0\.1:1, got no answer"):
+        run(tmp_path, partial(run_on_cluster, address="tcp://127.0.0.1:1"))
+
+
+def test_tasks_come_sample_by_sample_with_the_methods_of_a_draw_together():
+    found = tasks_of([PLAN, PLAN])
+    assert len(found) == len(set(found)) == 3 * 2 * 2 * 4
+    assert [task.sample for task in found] == sorted(task.sample for task in found)
+    draws = [(task.instance, task.sample, task.design) for task in found]
+    assert sum(n == 0 or draws[n - 1] != draw for n, draw in enumerate(draws)) == 12
+    assert Task("mux6", 0, "biased", "cart") in found

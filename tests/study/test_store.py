@@ -1,0 +1,123 @@
+"""The store: what is written is read back, torn ends are cut off, and only one process writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from s2oct.errors import StudyError
+from s2oct.study.measures import Confusion
+from s2oct.study.records import (
+    Claimed,
+    DrawFacts,
+    FitFacts,
+    Missing,
+    Plan,
+    Provenance,
+    StudySettings,
+    Task,
+    TaskRecord,
+    from_line,
+    to_line,
+)
+from s2oct.study.store import FILE_NAME, Store, read_store
+
+SETTINGS = StudySettings(labeled_share=0.1, time_limit=5.0, solver="highs", seed=0)
+RECORD = TaskRecord(
+    task=Task("iris", 0, "biased", "s2oct"),
+    settings=SETTINGS,
+    draw=DrawFacts(147, 4, 15, 8, 42, "local file", "c438cc35"),
+    fit=FitFacts(
+        seconds=0.5,
+        all_rows=Confusion(43, 11, 7, 86),
+        unlabeled_rows=Confusion(35, 11, 7, 79),
+        digest="2aadafe6",
+        warnings=("a “warning”\nof two lines",),
+        certificate=Claimed(0.5, 0.0, True, False, "nobody", 0.4, 0.5, 0.0, None),
+    ),
+    error=None,
+    provenance=Provenance({"python": "3.11"}, "Linux", "a processor", 2, "2026-01-01T00:00:00+00:00"),
+)
+FAILED = dataclasses.replace(RECORD, task=Task("iris", 1, "biased", "s2oct"), fit=None, error="MemoryError: ")
+PLAN = Plan(("iris", "lupus"), 2, ("biased",), ("s2oct",))
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path, SETTINGS) as store:
+        for entry in (PLAN, Missing("lupus", "no file"), RECORD, FAILED):
+            store.append(entry)
+    return tmp_path
+
+
+@pytest.mark.parametrize("entry", [SETTINGS, PLAN, Missing("lupus", "no file"), RECORD, FAILED], ids=lambda e: type(e))
+def test_an_entry_survives_its_line(entry):
+    line = to_line(entry)
+    assert "\n" not in line
+    assert from_line(line) == entry
+
+
+def test_a_store_gives_back_what_was_written(store):
+    contents = read_store(store)
+    assert contents.settings == SETTINGS
+    assert contents.plans == [PLAN]
+    assert contents.missing == {"lupus": "no file"}
+    assert list(contents.records.values()) == [RECORD, FAILED]
+
+
+def test_the_last_record_of_a_task_counts(store):
+    mended = dataclasses.replace(FAILED, fit=RECORD.fit, error=None)
+    with Store(store, SETTINGS) as again:
+        again.append(mended)
+    assert read_store(store).records[FAILED.task] == mended
+
+
+def test_a_store_torn_at_any_byte_loses_only_its_last_line(store):
+    path = store / FILE_NAME
+    content = path.read_bytes()
+    last = content.rstrip(b"\n").rfind(b"\n") + 1
+    for end in (*range(last, last + 40), len(content) - 1):
+        path.write_bytes(content[:end])
+        assert list(read_store(store).records) == [RECORD.task]
+        with Store(store, SETTINGS) as again:
+            again.append(FAILED)
+        assert path.read_bytes() == content
+
+
+def test_a_store_torn_in_its_first_line_begins_anew(tmp_path):
+    (tmp_path / FILE_NAME).write_text('{"schema": 1, "kind": "stu')
+    with Store(tmp_path, SETTINGS) as store:
+        store.append(PLAN)
+    assert read_store(tmp_path).settings == SETTINGS
+
+
+def test_a_damaged_line_in_the_middle_is_named(store):
+    path = store / FILE_NAME
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:2], "{]\n", *lines[2:]]))
+    with pytest.raises(StudyError, match=r"Line 3 of .*records\.jsonl cannot be read"):
+        read_store(store)
+
+
+@pytest.mark.parametrize("change", [{"schema": 99}, {"kind": "poem"}, {"unknown": 1}])
+def test_an_entry_of_another_version_is_refused(change):
+    with pytest.raises(StudyError, match="Expected"):
+        from_line(json.dumps({**json.loads(to_line(RECORD)), **change}))
+
+
+def test_a_second_writer_is_kept_out_until_the_first_is_done(tmp_path):
+    with Store(tmp_path, SETTINGS), pytest.raises(StudyError, match="Another run is writing"):
+        Store(tmp_path, SETTINGS)
+    Store(tmp_path, SETTINGS).close()
+
+
+def test_other_settings_need_another_folder(store):
+    with pytest.raises(StudyError, match=r"begun \(time_limit 5\.0\), got time_limit 60\.0"):
+        Store(store, dataclasses.replace(SETTINGS, time_limit=60.0))
+
+
+def test_a_folder_without_a_study_is_named(tmp_path):
+    with pytest.raises(StudyError, match="Expected a study in the folder"):
+        read_store(tmp_path)
