@@ -25,6 +25,7 @@ from s2oct.study.instances import manifest
 from s2oct.study.local import run_local
 from s2oct.study.methods import DEFAULT_METHODS, METHODS
 from s2oct.study.records import Plan, StudySettings, Task, TaskRecord
+from s2oct.study.report import write_report
 from s2oct.study.run import Agenda, Run, Workers
 from s2oct.study.sources import DataSource
 from s2oct.study.store import Contents, read_store
@@ -224,3 +225,12 @@ def _status_table(contents: Contents, planned: list[Task]) -> Table:
             str(len(tasks) - len(records) - without),
         )
     return table
+
+
+@study.command()
+def report(
+    out: Out = DEFAULT_OUT,
+    to: Annotated[Path | None, typer.Option(help="Folder for page, tables and figures (default: OUT/report).")] = None,
+) -> None:
+    """Write the report: one HTML page, and its tables and figures as CSV, SVG and PNG beside it."""
+    print(write_report(out, to))

@@ -1,0 +1,137 @@
+"""What the report says of each sampling design."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from s2oct.study import paper
+from s2oct.study.figures import Picture, draw_boxes, draw_ecdf
+from s2oct.study.measures import MEASURES
+from s2oct.study.records import StudySettings
+from s2oct.study.summary import BASELINES, ROWS, Results, Solved, Spread, Standing, solved, standings
+
+NAMES = {"accuracy": "accuracy", "mcc": "MCC", "precision": "precision", "recall": "recall"}
+ROW_NAMES = {"all": "all rows", "unlabeled": "unlabeled rows"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One cell of the paper's tables of differences, for any two methods."""
+
+    first: str
+    second: str
+    measure: str
+    rows: str
+    both_finished: bool
+    found: Spread
+    printed: paper.Printed | None
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """Everything that is said of one design."""
+
+    design: str
+    n_draws: int
+    solved: list[Solved]
+    differences: list[Difference]
+    standings: list[Standing]
+    reference: str
+    ecdf: Picture | None
+    difference_boxes: list[Picture]
+    value_boxes: list[Picture]
+
+
+def chapter(results: Results, settings: StudySettings, folder: Path) -> Chapter:
+    """Tables and figures of one design; the figures are written to ``folder``."""
+    found = solved(results)
+    reference = next(name for name in ("s2oct-guided", "s2oct", *results.methods, "") if name in (*results.methods, ""))
+    design = results.design
+    return Chapter(
+        design=design,
+        n_draws=len({draw for fits in results.fits.values() for draw in fits}),
+        solved=found,
+        differences=_differences(results),
+        standings=standings(results, reference),
+        reference=reference,
+        ecdf=draw_ecdf(found, settings.time_limit, f"{design}-ecdf", f"Run times, {design} samples", folder)
+        if found
+        else None,
+        difference_boxes=_difference_boxes(results, folder),
+        value_boxes=_value_boxes(results, folder),
+    )
+
+
+def _pairs(results: Results) -> list[tuple[str, str]]:
+    """Trees told the total, against each baseline there is."""
+    return [
+        (first, second)
+        for second in BASELINES
+        if second in results.methods
+        for first in results.trees
+        if first not in BASELINES
+    ]
+
+
+def _differences(results: Results) -> list[Difference]:
+    return [
+        Difference(
+            first,
+            second,
+            measure,
+            rows,
+            both,
+            Spread.of(results.differences(first, second, measure, rows, both)),
+            _printed(results.design, first, measure, rows, both),
+        )
+        for first, second in _pairs(results)
+        for measure in MEASURES
+        for rows in ROWS
+        for both in (False, True)
+    ]
+
+
+def _printed(design: str, first: str, measure: str, rows: str, both: bool) -> paper.Printed | None:
+    """The paper's figure, where it prints one for the same model."""
+    if design != "biased" or first not in ("s2oct", "s2oct-plain"):
+        return None
+    return paper.DIFFERENCES.get((measure, rows, both))
+
+
+def _difference_boxes(results: Results, folder: Path) -> list[Picture]:
+    pairs = _pairs(results)
+    if not pairs:
+        return []
+    return [
+        draw_boxes(
+            [
+                (
+                    f"{first} \N{MINUS SIGN} {second}, {'both finished' if both else 'all'}",
+                    results.differences(first, second, measure, rows, both),
+                )
+                for first, second in pairs
+                for both in (False, True)
+            ],
+            f"{results.design}-differences-{measure}-{rows}",
+            f"Difference in {NAMES[measure]}, {ROW_NAMES[rows]}",
+            folder,
+            zero=True,
+        )
+        for measure in MEASURES
+        for rows in ROWS
+    ]
+
+
+def _value_boxes(results: Results, folder: Path) -> list[Picture]:
+    return [
+        draw_boxes(
+            [(name, results.values(name, measure, rows)) for name in results.methods],
+            f"{results.design}-{measure}-{rows}",
+            f"{NAMES[measure][0].upper()}{NAMES[measure][1:]}, {ROW_NAMES[rows]}",
+            folder,
+            zero=False,
+        )
+        for measure in MEASURES
+        for rows in ROWS
+    ]

@@ -1,0 +1,113 @@
+"""The report's numbers as CSV files."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from s2oct.study import paper
+from s2oct.study.chapters import Chapter, Difference
+from s2oct.study.measures import MEASURES
+from s2oct.study.overview import Variables
+from s2oct.study.records import TaskRecord
+from s2oct.study.summary import Line
+
+
+def write_tables(
+    out: Path,
+    records: Sequence[TaskRecord],
+    chapters: Sequence[Chapter],
+    lines: Sequence[Line],
+    sizes: Sequence[Variables],
+) -> None:
+    """Write one file per table: records, instances, solved, differences, methods and variables."""
+    _write_csv(out / "records.csv", [_flat(record) for record in records])
+    _write_csv(out / "instances.csv", [dataclasses.asdict(line) for line in lines])
+    _write_csv(
+        out / "solved.csv",
+        [
+            {
+                "design": chapter.design,
+                "method": item.method,
+                "draws": item.n_draws,
+                "proved": len(item.seconds),
+                "share": item.share,
+                "median_seconds": item.median_seconds,
+                "paper_share": paper.SOLVED.get(item.method) if chapter.design == "biased" else None,
+            }
+            for chapter in chapters
+            for item in chapter.solved
+        ],
+    )
+    _write_csv(out / "differences.csv", [_flat_difference(c.design, item) for c in chapters for item in c.differences])
+    _write_csv(
+        out / "methods.csv",
+        [
+            {
+                "design": chapter.design,
+                "method": item.method,
+                "draws": item.n_draws,
+                "accuracy_unlabeled_mean": item.accuracy.mean,
+                "accuracy_unlabeled_sd": item.accuracy.sd,
+                "mcc_unlabeled_mean": item.mcc.mean,
+                "mcc_unlabeled_sd": item.mcc.sd,
+                "reference": chapter.reference,
+                "better": item.better,
+                "equal": item.equal,
+                "worse": item.worse,
+                "mean_seconds": item.seconds,
+            }
+            for chapter in chapters
+            for item in chapter.standings
+        ],
+    )
+    _write_csv(out / "variables.csv", [dataclasses.asdict(item) for item in sizes])
+
+
+def _flat_difference(design: str, item: Difference) -> dict[str, Any]:
+    return {
+        "design": design,
+        "first": item.first,
+        "second": item.second,
+        "measure": item.measure,
+        "rows": item.rows,
+        "draws": "both finished" if item.both_finished else "all",
+        "n": item.found.n,
+        "mean": item.found.mean,
+        "sd": item.found.sd,
+        "paper_mean": item.printed.mean if item.printed else None,
+        "paper_sd": item.printed.sd if item.printed else None,
+    }
+
+
+def _flat(record: TaskRecord) -> dict[str, Any]:
+    """A record as one line of a table."""
+    fit, certificate = record.fit, record.fit.certificate if record.fit else None
+    measures = {
+        f"{measure}_{rows}": getattr(counts, measure) if counts else None
+        for rows, counts in (("all", fit and fit.all_rows), ("unlabeled", fit and fit.unlabeled_rows))
+        for measure in MEASURES
+    }
+    return {
+        **dataclasses.asdict(record.task),
+        **dataclasses.asdict(record.draw),
+        "seconds": fit.seconds if fit else None,
+        **measures,
+        "proved": certificate.proved if certificate else None,
+        "objective": certificate.objective if certificate else None,
+        "lower_bound": certificate.lower_bound if certificate else None,
+        "feasible": certificate.feasible if certificate else None,
+        "fit_seconds": certificate.seconds if certificate else None,
+        "error": record.error,
+    }
+
+
+def _write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        if rows:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
