@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 from s2oct.errors import StudyError
 from s2oct.study.records import TaskRecord
-from s2oct.study.tasks import Job, execute, failed
+from s2oct.study.tasks import Job, execute, failed, provenance
 
 AHEAD = 2
 """Tasks sent per thread of the cluster: one to work at and one to go on with."""
@@ -33,6 +34,10 @@ def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, N
 
 
 def _converse(distributed: Any, client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
+    try:
+        client.submit(provenance, pure=False).result()
+    except ModuleNotFoundError as error:
+        raise StudyError(f"Expected Dask workers with s2oct installed, got ones without {error.name}.") from error
     running: dict[Any, Job] = {}
     arriving = distributed.as_completed(loop=client.loop)
     _top_up(client, jobs, running, arriving)
@@ -46,7 +51,8 @@ def _top_up(client: Any, jobs: Iterator[Job], running: dict[Any, Job], arriving:
     """Keep the cluster busy, however it has grown since the last time."""
     wanted = AHEAD * max(1, sum(client.nthreads().values()))
     while len(running) < wanted and (job := next(jobs, None)) is not None:
-        future = client.submit(execute, job, key=f"{job.task}", pure=False)
+        # A key of its own: a scheduler that knew the key would give the result of another study.
+        future = client.submit(execute, job, key=f"{job.task}, {uuid.uuid4().hex}", pure=False)
         running[future] = job
         arriving.add(future)
 

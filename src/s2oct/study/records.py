@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import types
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -81,8 +82,8 @@ class DrawFacts:
 class Claimed:
     """What a certificate says; errors and xi are those of the model in question."""
 
-    objective: float
-    lower_bound: float
+    objective: float | None
+    lower_bound: float | None
     feasible: bool
     proved: bool
     bound_source: str
@@ -96,16 +97,21 @@ class Claimed:
         """The part of a certificate that is worth keeping."""
         p2 = claim if isinstance(claim, Certificate) else None
         return cls(
-            objective=float(claim.objective),
-            lower_bound=float(claim.lower_bound),
+            objective=_finite(claim.objective),
+            lower_bound=_finite(claim.lower_bound),
             feasible=bool(claim.feasible),
             proved=bool(claim.proved),
             bound_source=claim.bound_source,
             seconds=float(claim.seconds),
-            leaf_error=None if p2 is None else float(p2.leaf_error),
-            xi=None if p2 is None else float(p2.xi),
+            leaf_error=None if p2 is None else _finite(p2.leaf_error),
+            xi=None if p2 is None else _finite(p2.xi),
             n_errors=claim.n_errors if isinstance(claim, OCTHCertificate) else None,
         )
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinite numbers."""
+    return float(value) if math.isfinite(value) else None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from s2oct.study.instances import manifest
 from s2oct.study.records import Missing, Plan, StudySettings, Task, TaskRecord
 from s2oct.study.sources import DataSource, MissingData
 from s2oct.study.store import Store
@@ -61,16 +62,15 @@ class Run:
         try:
             if plan not in self._store.contents.plans:
                 self._store.append(plan)
-            missing = self._find_rows(plan.instances, source)
-            self.agenda = self._agenda(plan, missing, retry_failed)
+            self.agenda = self._agenda(plan, source, retry_failed)
         except BaseException:
             self.close()
             raise
 
-    def _find_rows(self, instances: Iterable[str], source: DataSource) -> dict[str, str]:
-        """Load every instance, and note those that are not to be had."""
+    def _find_rows(self, instances: set[str], source: DataSource) -> dict[str, str]:
+        """Load instances, and note those that are not to be had."""
         missing = {}
-        for name in instances:
+        for name in (name for name in manifest() if name in instances):
             try:
                 data, origin = source.load(name)
             except MissingData as error:
@@ -81,12 +81,14 @@ class Run:
                 self._rows[name] = (pack(data), origin)
         return missing
 
-    def _agenda(self, plan: Plan, missing: dict[str, str], retry_failed: bool) -> Agenda:
+    def _agenda(self, plan: Plan, source: DataSource, retry_failed: bool) -> Agenda:
         records = self._store.contents.records
         finished = {task for task, record in records.items() if not (retry_failed and record.error is not None)}
-        possible = [task for task in tasks_of([plan]) if task.instance not in missing]
-        to_do = tuple(task for task in possible if task not in finished)
-        return Agenda(to_do, len(possible) - len(to_do), missing)
+        planned = tasks_of([plan])
+        to_do = [task for task in planned if task not in finished]
+        missing = self._find_rows({task.instance for task in to_do}, source)
+        possible = tuple(task for task in to_do if task.instance not in missing)
+        return Agenda(possible, len(planned) - len(to_do), missing)
 
     def go(self, workers: Workers) -> Generator[TaskRecord, None, None]:
         """Run the agenda, yielding every record after it is stored."""

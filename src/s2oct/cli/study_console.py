@@ -1,0 +1,219 @@
+"""What ``s2oct study run`` and ``status`` do and print."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import statistics
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from s2oct.errors import InvalidProblem
+from s2oct.memory import available_memory
+from s2oct.solvers import load_solver
+from s2oct.study.cluster import run_on_cluster
+from s2oct.study.designs import DESIGNS
+from s2oct.study.instances import manifest
+from s2oct.study.local import run_local
+from s2oct.study.methods import DEFAULT_METHODS, METHODS
+from s2oct.study.records import Plan, StudySettings, Task, TaskRecord
+from s2oct.study.run import Agenda, Run, Workers
+from s2oct.study.sources import DataSource
+from s2oct.study.store import Contents, read_store
+from s2oct.study.tasks import tasks_of
+
+LEAST_MEMORY = 4 * 2**30
+"""Compiled code and solvers reserve much address space without using it."""
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of a run, as they were given."""
+
+    out: Path
+    data: Path | None
+    download: bool
+    instances: Sequence[str]
+    methods: Sequence[str]
+    designs: Sequence[str]
+    samples: int
+    labeled_share: float
+    time_limit: float
+    solver: str
+    seed: int
+    jobs: int | None
+    memory: float | None
+    scheduler: str | None
+    retry_failed: bool
+
+
+def run_study(request: Request) -> int:
+    """Run a study until it is finished or interrupted; returns the exit code."""
+    _check(request)
+    plan = Plan(
+        instances=_chosen("instance", request.instances, tuple(manifest()), tuple(manifest())),
+        samples=request.samples,
+        designs=_chosen("design", request.designs, tuple(DESIGNS), ("biased",)),
+        methods=_chosen("method", request.methods, tuple(METHODS), DEFAULT_METHODS),
+    )
+    settings = StudySettings(request.labeled_share, request.time_limit, request.solver, request.seed)
+    source = DataSource(request.data, download=request.download)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    with Run(request.out, settings, plan, source, retry_failed=request.retry_failed) as study:
+        _announce(console, study.agenda, request.out)
+        try:
+            with closing(study.go(_workers(request))) as records:
+                n_failed = _follow(console, records, study.agenda)
+        except KeyboardInterrupt:
+            console.print(f"Stopped. What is finished is in {request.out}; the same command goes on from there.")
+            return INTERRUPTED
+    console.print(
+        f"{len(study.agenda.tasks)} tasks finished, {n_failed} of them with an error. "
+        f"Next: s2oct study report --out {request.out}"
+    )
+    return 0
+
+
+def _check(request: Request) -> None:
+    if not 0 < request.labeled_share < 1:
+        raise InvalidProblem(f"Expected a labeled share between 0 and 1, got {request.labeled_share:g}.")
+    if not 0 < request.time_limit < float("inf"):
+        raise InvalidProblem(f"Expected a time limit of more than 0 seconds, got {request.time_limit:g}.")
+    if request.memory is not None and request.memory < 0:
+        raise InvalidProblem(f"Expected --memory of at least 0 GiB, got {request.memory:g}.")
+    if request.data is not None and not request.data.is_dir():
+        raise InvalidProblem(f"Expected --data to be a folder, got {request.data}, which is none.")
+    if request.scheduler is None:
+        # One that is not installed would fail every task.
+        load_solver(request.solver)
+
+
+def _chosen(what: str, asked: Sequence[str], known: Sequence[str], default: Sequence[str]) -> tuple[str, ...]:
+    """Names that match what was asked for, in their usual order."""
+    for pattern in asked:
+        if not fnmatch.filter(known, pattern):
+            raise InvalidProblem(f"Expected {what} to be one of {', '.join(known)}, or a pattern, got {pattern!r}.")
+    return tuple(name for name in known if any(fnmatch.fnmatchcase(name, pattern) for pattern in asked or default))
+
+
+def _workers(request: Request) -> Workers:
+    if request.scheduler is not None:
+        return partial(run_on_cluster, address=request.scheduler)
+    n_workers = request.jobs or os.cpu_count() or 1
+    return partial(run_local, n_workers=n_workers, memory=_memory(request.memory, n_workers))
+
+
+def _memory(asked: float | None, n_workers: int) -> int:
+    """Bytes for each worker: an equal share of what there is, where nothing else was asked for."""
+    if asked is not None:
+        return int(asked * 2**30)
+    available = available_memory()
+    return 0 if available == float("inf") else max(LEAST_MEMORY, int(available / n_workers))
+
+
+def _announce(console: Console, agenda: Agenda, out: Path) -> None:
+    done = f", {agenda.n_finished} finished before" if agenda.n_finished else ""
+    console.print(f"{len(agenda.tasks)} tasks to run{done}. Records: {out}")
+    if agenda.missing:
+        console.print(f"Instances left out, {len(agenda.missing)} in all:")
+        for name, reason in agenda.missing.items():
+            console.print(f"  {name}: {reason}", markup=False)
+
+
+def _follow(console: Console, records: Iterable[TaskRecord], agenda: Agenda) -> int:
+    """Consume the records, showing how far they are where somebody watches; returns how many are errors."""
+    n_failed = 0
+    pace = Pace(agenda.tasks)
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        shown = bar.add_task("study", total=len(agenda.tasks), failed=0, left="")
+        for record in records:
+            n_failed += record.error is not None
+            pace.note(record)
+            bar.update(shown, advance=1, failed=n_failed, left=pace.time_left(time.monotonic()))
+    return n_failed
+
+
+class Pace:
+    """Tells the time left, from how long fits of the same method took and how many of them go on at once."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._began = time.monotonic()
+        self._left = Counter(task.method for task in tasks)
+        self._seconds: defaultdict[str, list[float]] = defaultdict(list)
+
+    def note(self, record: TaskRecord) -> None:
+        """Take in a finished task."""
+        self._left[record.task.method] -= 1
+        if record.fit is not None:
+            self._seconds[record.task.method].append(record.fit.seconds)
+
+    def time_left(self, now: float) -> str:
+        """A phrase for the progress bar; nothing is promised before every method has had its turn."""
+        if any(count and method not in self._seconds for method, count in self._left.items()):
+            return "time left unknown yet"
+        ahead = sum(count * statistics.fmean(self._seconds[method]) for method, count in self._left.items() if count)
+        # Seconds of fits per second of clock: the number of workers, less what starting and waiting cost.
+        behind = sum(sum(seconds) for seconds in self._seconds.values())
+        hours, minutes = divmod(round(ahead * (now - self._began) / max(behind, 1e-9) / 60), 60)
+        return f"about {hours} h {minutes:02d} min left" if hours else f"about {minutes} min left"
+
+
+def show_status(out: Path) -> None:
+    """Print what a store holds of what was planned."""
+    contents = read_store(out)
+    console = Console(highlight=False, soft_wrap=True)
+    if contents.settings is not None:
+        settings = contents.settings
+        console.print(
+            f"Labeled share {settings.labeled_share:g}, time limit {settings.time_limit:g} s, "
+            f"solver {settings.solver}, seed {settings.seed}."
+        )
+    console.print(_status_table(contents))
+    if contents.missing:
+        console.print(f"Left out for want of data: {', '.join(contents.missing)}.")
+
+
+def _status_table(contents: Contents) -> Table:
+    planned = tasks_of(contents.plans)
+    table = Table()
+    for heading in ("method", "planned", "finished", "proved", "failed", "no data", "to do"):
+        table.add_column(heading, justify="left" if heading == "method" else "right")
+    for name in METHODS:
+        tasks = [task for task in planned if task.method == name]
+        if tasks:
+            table.add_row(name, *_counts(contents, tasks))
+    table.add_section()
+    table.add_row("all", *_counts(contents, planned))
+    return table
+
+
+def _counts(contents: Contents, tasks: Sequence[Task]) -> list[str]:
+    records = [contents.records[task] for task in tasks if task in contents.records]
+    without = sum(task.instance in contents.missing and task not in contents.records for task in tasks)
+    numbers = (
+        len(tasks),
+        len(records),
+        sum(record.solved for record in records),
+        sum(record.error is not None for record in records),
+        without,
+        len(tasks) - len(records) - without,
+    )
+    return [str(number) for number in numbers]
