@@ -202,7 +202,7 @@ def test_the_page_says_what_is_missing_and_why_and_escapes_it(study):
     assert "lupus.tsv.gz is nowhere &amp; nothing is downloaded." in page
     assert "MemoryError: &lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "&lt;b&gt;not&lt;/b&gt; bold" in page
-    assert re.search(r"\b1 planned fits have not been run", page)
+    assert re.search(r"have not been run yet: 1\.", page)
     assert "ionosphere has 350, not 351" in page
 
 
@@ -233,7 +233,7 @@ def test_a_study_of_one_failed_fit_has_a_report(tmp_path):
         store.append(made_up_record(Task("iris", 0, "biased", "cart"), np.random.default_rng(1), fails=True))
     page = write_report(tmp_path / "study", tmp_path / "elsewhere")
     assert page == tmp_path / "elsewhere" / "report.html"
-    assert "1 fits that ended in an error" in page.read_text()
+    assert "1 fit ended in an error" in page.read_text()
 
 
 WIDTHS = pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desk"])

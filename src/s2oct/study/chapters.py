@@ -35,6 +35,7 @@ class Chapter:
     design: str
     n_draws: int
     solved: list[Solved]
+    pairs: list[tuple[str, str]]
     differences: list[Difference]
     standings: list[Standing]
     reference: str
@@ -52,6 +53,7 @@ def chapter(results: Results, settings: StudySettings, folder: Path) -> Chapter:
         design=design,
         n_draws=len({draw for fits in results.fits.values() for draw in fits}),
         solved=found,
+        pairs=_pairs(results),
         differences=_differences(results),
         standings=standings(results, reference),
         reference=reference,

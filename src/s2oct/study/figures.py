@@ -50,7 +50,7 @@ class Picture:
 
 def draw_ecdf(found: Sequence[Solved], time_limit: float, name: str, title: str, folder: Path) -> Picture:
     """Share of draws proved within so many seconds, a line per method."""
-    figure, axes = _new_figure(6.4, 3.8)
+    figure, axes = _new_figure(5.2, 3.4)
     for number, method in enumerate(found):
         seconds = np.maximum(method.seconds, FASTEST)
         shares = np.arange(1, len(seconds) + 1) / method.n_draws
@@ -74,15 +74,15 @@ def draw_boxes(
     groups: Sequence[tuple[str, Sequence[float]]], name: str, title: str, folder: Path, *, zero: bool
 ) -> Picture:
     """A horizontal box per group: quartiles, whiskers to the last value within 1.5 times the box, points beyond."""
-    figure, axes = _new_figure(4.6, 0.7 + 0.24 * len(groups))
+    figure, axes = _new_figure(4.3, 0.7 + 0.25 * len(groups))
     if zero:
         axes.axvline(0, color=INK, linewidth=0.8)
     for place, (_, values) in enumerate(groups):
         if len(values):
             _box(axes, place, np.asarray(values, dtype=float), COLOURS[0])
     axes.set(ylim=(len(groups) - 0.4, -0.6), yticks=range(len(groups)))
-    axes.set_yticklabels([f"{label} ({len(values)})" for label, values in groups], fontsize=7.5)
-    axes.tick_params(axis="x", labelsize=7.5)
+    axes.set_yticklabels([f"{label} ({len(values)})" for label, values in groups], fontsize=8)
+    axes.tick_params(axis="x", labelsize=8)
     axes.grid(axis="x", alpha=0.25)
     return _save(figure, name, title, folder)
 
