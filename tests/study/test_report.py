@@ -268,14 +268,22 @@ def as_numbers(cells):
 
 def test_lines_can_be_sorted_by_words_and_by_numbers(browser, study):
     with browser.page(study / "report" / "report.html") as page:
-        page.click("#lines th:nth-child(1) button")
+        page.click("#lines th:nth-child(1) [role=button]")
         names = column(page, 0)
         assert names == sorted(names)
-        page.click("#lines th:nth-child(11) button")
+        page.click("#lines th:nth-child(11) [role=button]")
         rising = as_numbers(column(page, 10))
         assert rising == sorted(rising)
-        page.click("#lines th:nth-child(11) button")
+        page.click("#lines th:nth-child(11) [role=button]")
         assert as_numbers(column(page, 10)) == rising[::-1]
+        # The same by keyboard.
+        page.evaluate(
+            "document.querySelector('#lines th:nth-child(2) [role=button]')"
+            ".dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))"
+        )
+        assert as_numbers(column(page, 1)) == sorted(as_numbers(column(page, 1)))
+        page.click("#lines th:nth-child(11) [role=button]")
+        page.click("#lines th:nth-child(11) [role=button]")
         assert page.evaluate("document.querySelector('#lines th:nth-child(11)').getAttribute('aria-sort')") == (
             "descending"
         )
