@@ -49,7 +49,20 @@ def made_up_record(task, rng, fails=False):
         Confusion(*map(int, rng.multinomial(n, (0.4, 0.1, 0.1, 0.4)))) for n in (n_rows, n_rows - n_rows // 10)
     ]
     proved = bool(rng.random() < 0.6)
-    claim = Claimed(0.0 if proved else 1.0, 0.0, True, proved, "made up", float(rng.exponential()), 0.0, 0.0, None)
+    claim = Claimed(
+        objective=0.0 if proved else 1.0,
+        lower_bound=0.0,
+        feasible=True,
+        proved=proved,
+        settled=proved,
+        bound_source="made up",
+        seconds=float(rng.exponential()),
+        leaf_error=0.0,
+        xi=0.0,
+        n_errors=None,
+        guide_weight=None,
+        guide_cost=None,
+    )
     fit = FitFacts(
         seconds=claim.seconds + 0.1,
         all_rows=confusions[0],

@@ -35,7 +35,7 @@ RECORD = TaskRecord(
         unlabeled_rows=Confusion(35, 11, 7, 79),
         digest="2aadafe6",
         warnings=("a “warning”\nof two lines",),
-        certificate=Claimed(0.5, 0.0, True, False, "nobody", 0.4, 0.5, 0.0, None),
+        certificate=Claimed(0.5, 0.0, True, False, False, "nobody", 0.4, 0.5, 0.0, None, None, None),
     ),
     error=None,
     provenance=Provenance({"python": "3.11"}, "Linux", "a processor", 2, "2026-01-01T00:00:00+00:00"),

@@ -10,6 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from s2oct.certificate import Certificate, Claim, OCTHCertificate
 from s2oct.errors import StudyError
+from s2oct.race import DECIDED_TOLERANCE
 from s2oct.study.measures import Confusion
 
 SCHEMA = 1
@@ -80,17 +81,32 @@ class DrawFacts:
 
 @dataclass(frozen=True)
 class Claimed:
-    """What a certificate says; errors and xi are those of the model in question."""
+    """What a certificate says.
+
+    Attributes
+    ----------
+    proved : bool
+        Whether the tree's cost in the paper's model, P2 or OCT-H, is proved least.
+    settled : bool
+        The same for what the fit minimised: P2's cost, or that and the guide's where a guide had weight.
+    leaf_error, xi, n_errors : float, float and int, or None
+        The parts of the cost, in the model in question.
+    guide_weight, guide_cost : float or None
+        How much a guide counted and what it charged, where there was one.
+    """
 
     objective: float | None
     lower_bound: float | None
     feasible: bool
     proved: bool
+    settled: bool
     bound_source: str
     seconds: float
     leaf_error: float | None
     xi: float | None
     n_errors: int | None
+    guide_weight: float | None
+    guide_cost: float | None
 
     @classmethod
     def of(cls, claim: Claim) -> Claimed:
@@ -101,12 +117,22 @@ class Claimed:
             lower_bound=_finite(claim.lower_bound),
             feasible=bool(claim.feasible),
             proved=bool(claim.proved),
+            settled=bool(claim.proved) or (p2 is not None and _guided_gap_is_closed(p2)),
             bound_source=claim.bound_source,
             seconds=float(claim.seconds),
             leaf_error=None if p2 is None else _finite(p2.leaf_error),
             xi=None if p2 is None else _finite(p2.xi),
             n_errors=claim.n_errors if isinstance(claim, OCTHCertificate) else None,
+            guide_weight=None if p2 is None else p2.guide_weight,
+            guide_cost=None if p2 is None else p2.guide_cost,
         )
+
+
+def _guided_gap_is_closed(claim: Certificate) -> bool:
+    objective, bound = claim.guided_objective, claim.guided_lower_bound
+    if objective is None or bound is None or not claim.feasible:
+        return False
+    return abs(objective - bound) <= DECIDED_TOLERANCE
 
 
 def _finite(value: float) -> float | None:
@@ -163,7 +189,7 @@ class TaskRecord:
     @property
     def solved(self) -> bool:
         """Whether the fit proved its tree optimal."""
-        return self.fit is not None and self.fit.certificate is not None and self.fit.certificate.proved
+        return self.fit is not None and self.fit.certificate is not None and self.fit.certificate.settled
 
 
 Entry = StudySettings | Plan | Missing | TaskRecord

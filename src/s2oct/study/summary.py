@@ -75,7 +75,7 @@ def measured(fit: FitFacts, measure: str, rows: str) -> float:
 
 def finished(fit: FitFacts) -> bool:
     """Whether a fit ended before its time limit: a tree that is proved optimal, or a method that proves nothing."""
-    return fit.certificate is None or fit.certificate.proved
+    return fit.certificate is None or fit.certificate.settled
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ def _flat(record: TaskRecord) -> dict[str, Any]:
         "seconds": fit.seconds if fit else None,
         **measures,
         "proved": certificate.proved if certificate else None,
+        "settled": certificate.settled if certificate else None,
         "objective": certificate.objective if certificate else None,
         "lower_bound": certificate.lower_bound if certificate else None,
         "feasible": certificate.feasible if certificate else None,

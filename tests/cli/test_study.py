@@ -1,0 +1,127 @@
+"""The command ``s2oct study``: what it prints, how it fails, and that its documentation names options it has."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from pathlib import Path
+
+import pytest
+import typer
+
+from s2oct.cli.app import app, run
+from s2oct.cli.study_console import Pace
+from s2oct.study.designs import LABELED_SHARE
+from s2oct.study.records import Task
+from s2oct.study.store import read_store
+
+ROOT = Path(__file__).parents[2]
+SMALL = ["--no-download", "--instance", "parity5", "--instance", "lupus", "--method", "cart*", "--samples", "1"]
+
+
+@pytest.fixture(autouse=True)
+def no_files(monkeypatch):
+    """Generated rows, also where a developer has the files."""
+    monkeypatch.delenv("S2OCT_DATA", raising=False)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A small study: three methods on one generated instance, and one instance without data."""
+    folder = tmp_path_factory.mktemp("finished") / "study"
+    assert run(["study", "run", "--out", str(folder), "--jobs", "1", *SMALL]) == 0
+    return folder
+
+
+def test_a_run_tells_what_it_left_out_and_what_is_next_and_is_quiet_otherwise(tmp_path, capsys):
+    assert run(["study", "run", "--out", str(tmp_path), "--jobs", "1", *SMALL]) == 0
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines() == [
+        f"3 tasks to run. Records: {tmp_path}",
+        "Instances left out, 1 in all:",
+        "  lupus: lupus.tsv.gz is in no local folder, and nothing is downloaded.",
+        f"3 tasks finished, 0 of them with an error. Next: s2oct study report --out {tmp_path}",
+    ]
+
+
+def test_a_second_run_has_nothing_to_do(finished, capsys):
+    assert run(["study", "run", "--out", str(finished), "--jobs", "1", *SMALL]) == 0
+    assert "0 tasks to run, 3 finished before" in capsys.readouterr().err
+
+
+def test_status_counts_by_method(finished, capsys):
+    assert run(["study", "status", "--out", str(finished)]) == 0
+    told = capsys.readouterr().out
+    counts = {cells[0]: cells[1:] for line in told.splitlines() if (cells := re.findall(r"[\w-]+", line))}
+    assert counts["cart-top"] == ["2", "1", "0", "0", "1", "0"]
+    assert counts["all"] == ["6", "3", "0", "0", "3", "0"]
+    assert "Left out for want of data: lupus." in told
+
+
+def test_report_names_its_page(finished, tmp_path, capsys):
+    assert run(["study", "report", "--out", str(finished), "--to", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "report.html")
+
+
+def test_the_folder_may_come_from_the_environment(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("S2OCT_DATA", str(tmp_path / "nowhere"))
+    assert run(["study", "run", "--out", str(tmp_path)]) == 2
+    assert "Expected --data to be a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--instance", "irises"], "Expected instance to be one of prnn_synth"),
+        (["--method", "magic"], "Expected method to be one of octh"),
+        (["--design", "stratified"], "Expected design to be one of biased, simple"),
+        (["--labeled-share", "1.5"], "Expected a labeled share between 0 and 1, got 1.5."),
+        (["--time-limit", "0"], "Expected a time limit of more than 0 seconds, got 0."),
+        (["--memory", "-1"], "Expected --memory of at least 0 GiB, got -1."),
+        (["--solver", "cplex"], "Expected a solver among"),
+    ],
+)
+def test_bad_options_end_in_one_sentence_and_leave_nothing_behind(tmp_path, capsys, options, sentence):
+    out = tmp_path / "study"
+    assert run(["study", "run", "--no-download", "--out", str(out), *options]) == 2
+    told = capsys.readouterr().err.strip()
+    assert told.startswith(f"s2oct: {sentence}")
+    assert len(told.splitlines()) == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("command", ["status", "report"])
+def test_a_folder_without_a_study_ends_in_one_sentence(tmp_path, capsys, command):
+    assert run(["study", command, "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("s2oct: Expected a study in the folder")
+
+
+def test_time_left_is_told_once_every_method_had_its_turn(finished):
+    (record, *_) = read_store(finished).records.values()
+    method = record.task.method
+    pace = Pace([record.task, Task("iris", 0, "biased", method), Task("iris", 0, "biased", "rf")])
+    pace.note(record)
+    assert pace.time_left(time.monotonic()) == "time left unknown yet"
+    alone = Pace([record.task, *(Task("iris", sample, "biased", method) for sample in range(3))])
+    alone.note(record)
+    # One of four took an hour, all told.
+    assert alone.time_left(alone._began + 3600) == "about 3 h 00 min left"
+
+
+def test_the_share_of_the_paper_is_the_default():
+    command = typer.main.get_command(app).commands["study"].commands["run"]
+    (option,) = [option for option in command.params if option.name == "labeled_share"]
+    assert option.default == LABELED_SHARE
+
+
+@pytest.mark.parametrize("page", ["docs/study.md", "README.md"])
+def test_commands_in_the_documentation_have_the_options_they_are_shown_with(page):
+    commands = typer.main.get_command(app).commands["study"].commands
+    shown = re.findall(r"^s2oct study .*$", (ROOT / page).read_text(), re.MULTILINE)
+    assert shown or page == "README.md"
+    for line in shown:
+        _, _, name, *arguments = shlex.split(line.partition("#")[0])
+        known = {text for option in commands[name].params for text in (*option.opts, *option.secondary_opts)}
+        assert {argument for argument in arguments if argument.startswith("--")} <= known, line
