@@ -18,6 +18,9 @@ from s2oct.tree import ObliqueTree
 HEAD_START, LONGEST_HEAD_START = 0.15, 30.0
 """Share of the time limit that the search has to itself, and at most how many seconds: most problems end there."""
 
+LONGEST_EPILOGUE = 3.0
+"""Most seconds of a solver after a search that has converged: beyond, it hardly ever gains, and somebody waits."""
+
 ENTRIES_PER_SECOND = 10_000
 """A model with more matrix entries than this per second left is not worth a core: its root relaxation alone would
 take the time in which the search tries millions of moves."""
@@ -48,7 +51,7 @@ def compete(race: Race, explore: Explore, contender: Contender | None, *, conver
     """Run until the race is over; False if Ctrl-C ended it early, with a warning. The best tree stays in the race.
 
     ``converging`` says that the search stops by itself once it finds nothing better, since no bound will tell; the
-    solver then has as long as the search took, to improve or to prove.
+    solver then has as long as the search took (or `LONGEST_EPILOGUE`), to improve or to prove.
     """
     try:
         if contender is None:
@@ -57,7 +60,7 @@ def compete(race: Race, explore: Explore, contender: Contender | None, *, conver
         number = explore(0, race.seconds_left if converging else min(HEAD_START * race.seconds, LONGEST_HEAD_START))
         if race.is_over:
             return True
-        allowed = min(race.elapsed, race.seconds_left) if converging else race.seconds_left
+        allowed = min(race.elapsed, race.seconds_left, LONGEST_EPILOGUE) if converging else race.seconds_left
 
         def go_on() -> None:
             if not converging:

@@ -44,7 +44,7 @@ TINY = 1e-3
 LARGEST_M = 1e10
 """Beyond this M a double cannot tell a distance of 1 from one of 1 - 1e-6."""
 
-PATIENCE, WORTH = 8, 0.25
+PATIENCE, WORTH = 5, 0.25
 """Rounds of guided search without a better tree after which it ends, on top of as many as the last one took; and by
 how much of what the guide charges for a row of which it is sure a tree must be better to count."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.estimators.inputs import check_two_classes, labeled_accuracy, positive, read_features, whole
 from s2oct.estimators.known_total import KnownTotalClassifier, TopTotalClassifier, top_rows, top_threshold
 from s2oct.labels import Labels, read_labels
+from s2oct.scaling import Scaling
 from s2oct.totals import Totals, named_classes, read_totals
 
 N_COMPONENTS = 10
@@ -82,7 +84,7 @@ class SelfTrainedForest(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_estimators: int = 150,
+        n_estimators: int = 100,
         n_rounds: int = 3,
         max_seconds: float | None = None,
         n_jobs: int | None = None,
@@ -116,7 +118,7 @@ class SelfTrainedForest(ClassifierMixin, BaseEstimator):
             deadline=time.monotonic() + seconds,
         )
         fitting.run(self.n_rounds)
-        self.widening_, self.members_ = fitting.widening, fitting.members
+        self.scaling_, self.widening_, self.members_ = fitting.scaling, fitting.widening, fitting.members
         self.threshold_ = top_threshold(fitting.ranking, int(counts[1]))
         second = _at_threshold(fitting.ranking, self.threshold_)
         self.probabilities_ = np.column_stack([1 - second, second])
@@ -129,7 +131,7 @@ class SelfTrainedForest(ClassifierMixin, BaseEstimator):
         """Class probabilities; at 1/2 lies the threshold at which the unlabeled rows of the fit met their total."""
         check_is_fitted(self)
         rows = read_features(self, X, reset=False)
-        wide = self.widening_.transform(rows)
+        wide = self.widening_.transform(self.scaling_.transform(rows))
         shares = np.array([member.share for member in self.members_])
         votes = [_second_probability(member.forest, wide[:, : member.n_columns]) for member in self.members_]
         second = _at_threshold(shares @ np.array(votes) / shares.sum(), self.threshold_)
@@ -166,8 +168,10 @@ class _SelfTraining:
         self.codes, self.known, self.n_second = labels.codes, labels.is_labeled, n_second
         self.n_trees, self.rng, self.n_jobs, self.deadline = n_trees, rng, n_jobs, deadline
         components = PCA(min(N_COMPONENTS, *rows.shape), random_state=rng)
+        # Features of any size, onto [0, 1] first: squares of huge ones would overflow.
+        self.scaling = Scaling.unit(rows)
         self.widening = make_pipeline(StandardScaler(), FeatureUnion([("all", "passthrough"), ("main", components)]))
-        self.wide = self.widening.fit_transform(rows)
+        self.wide = self.widening.fit_transform(self.scaling.transform(rows))
         self.members: list[_Member] = []
         self.ranking = np.empty(0)
 
@@ -197,6 +201,14 @@ class _SelfTraining:
     def _forest(self, kind: Any, **options: Any) -> Any:
         return kind(self.n_trees, n_jobs=self.n_jobs, random_state=self.rng.randint(2**31 - 1), **options)
 
+    def _fit_unseen(self, kind: Any, X: FloatArray, codes: IntArray, weights: FloatArray | None = None) -> Any:
+        """A forest that can tell what its trees think of rows they have not seen."""
+        forest = self._forest(kind, bootstrap=True, oob_score=True)
+        with warnings.catch_warnings():
+            # A row that every tree has seen is left undecided, and nobody need know.
+            warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
+            return forest.fit(X, codes, sample_weight=weights)
+
     def _first(self, kind: Any, n_columns: int) -> FloatArray:
         """A forest of the labeled rows; or, where they are all of one class, of labeled against unlabeled rows."""
         X, unlabeled = self.wide[:, :n_columns], ~self.known
@@ -206,7 +218,7 @@ class _SelfTraining:
             ranking = _second_probability(forest, X[unlabeled])
         else:
             codes = np.where(self.known, self.codes, 1 - self.codes[self.known][0])
-            forest = self._forest(kind, bootstrap=True, oob_score=True).fit(X, codes)
+            forest = self._fit_unseen(kind, X, codes)
             ranking = _unseen_probability(forest)[unlabeled]
         self.members.append(_Member(forest, n_columns, 1.0))
         return ranking
@@ -221,8 +233,7 @@ class _SelfTraining:
         n = int(self.known.sum())
         # The least weight keeps rows in play that no tree is sure of.
         weights = np.concatenate([np.full(n, LABELED_WEIGHT), UNLABELED_WEIGHT * sure[learned] + 1e-6])
-        forest = self._forest(ExtraTreesClassifier, bootstrap=True, oob_score=True)
-        forest.fit(self.wide[rows], codes, sample_weight=weights)
+        forest = self._fit_unseen(ExtraTreesClassifier, self.wide[rows], codes, weights)
         self.members.append(_Member(forest, self.wide.shape[1], 0.5))
         ranking = np.empty(len(unlabeled))
         ranking[learned] = _unseen_probability(forest)[n:]
@@ -251,7 +262,6 @@ def _unseen_probability(forest: Any) -> FloatArray:
     seen = list(forest.classes_)
     if 1 not in seen:
         return np.zeros(len(forest.oob_decision_function_))
-    # A row that every tree has seen is left undecided.
     return np.asarray(np.nan_to_num(forest.oob_decision_function_[:, seen.index(1)], nan=0.5))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from scipy.special import expit
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.certificate import Certificate
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.guide import guide_probabilities
 from s2oct.estimators.inputs import at_least_zero, check_two_classes, positive, positive_or_auto, read_features
@@ -150,17 +151,27 @@ class S2OCTClassifier(TreeClassifier):
         )
         weight_bound = positive_or_auto("weight_bound", self.weight_bound)
         began = time.monotonic()
-        if self.guide is not None:
-            weight = 1.0 if self._weighs_guide else at_least_zero("guide_weight", self.guide_weight)
-            problem = replace(problem, guide=self._ask_guide(X, y, labels, counts, settings, weight))
+        interrupted = False
+        if self.guide is not None and problem.n_unlabeled:
+            try:
+                problem = replace(problem, guide=self._ask_guide(X, y, labels, counts, settings))
+            except KeyboardInterrupt:
+                interrupted = True
         trained = train(
             problem,
             settings,
             weight_bound=weight_bound,
             scale=self.scaling == "paper",
             auto_weight=self._weighs_guide,
-            spent=time.monotonic() - began,
+            spent=settings.time_limit if interrupted else time.monotonic() - began,
         )
+        if interrupted:
+            warnings.warn(
+                "The fit was interrupted before the guide was asked: the tree is the better of the two that put all "
+                "rows into one class.",
+                S2OCTWarning,
+                stacklevel=2,
+            )
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.classes_ = labels.classes
         self.totals_ = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
@@ -168,7 +179,8 @@ class S2OCTClassifier(TreeClassifier):
         self._slope = _slope(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
         return self
 
-    def _ask_guide(self, X: Any, y: Any, labels: Labels, counts: IntArray, settings: Settings, weight: float) -> Guide:
+    def _ask_guide(self, X: Any, y: Any, labels: Labels, counts: IntArray, settings: Settings) -> Guide:
+        """What the guide thinks of the unlabeled rows; its weight is a placeholder where the fit settles it."""
         probabilities = guide_probabilities(
             self.guide,
             X,
@@ -179,6 +191,7 @@ class S2OCTClassifier(TreeClassifier):
             seconds=GUIDE_SHARE * settings.time_limit,
             n_jobs=settings.n_jobs,
         )
+        weight = 1.0 if self._weighs_guide else at_least_zero("guide_weight", self.guide_weight)
         return Guide.from_probabilities(probabilities, weight)
 
     def _check_parameters(self) -> None:
