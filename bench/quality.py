@@ -1,0 +1,261 @@
+"""Which tree is the right one: accuracy and MCC of every method on the same draws, compared draw by draw.
+
+Runs the study's tasks for the methods that are asked for (what is finished already is not run again), and prints, per
+design: means over the draws, the default against each method with a confidence interval and wins, ties and losses,
+draws with a single labeled class apart, the certificates of the tie-break against those of plain P2, and what the
+choice of defaults is worth on sets that had no part in it. CSV and box plots go beside the records.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from s2oct.study.instances import manifest
+from s2oct.study.local import run_local
+from s2oct.study.measures import MEASURES
+from s2oct.study.methods import METHODS
+from s2oct.study.records import Plan, StudySettings, TaskRecord
+from s2oct.study.run import Run
+from s2oct.study.sources import DataSource
+from s2oct.study.store import read_store
+
+DEFAULT = "s2oct-guided"
+CANDIDATES = ("s2oct", "s2oct-tiebreak", "s2oct-forest", "s2oct-light", "s2oct-heavy", "s2oct-guided")
+"""Settings of the tree between which the defaults were chosen."""
+
+RESAMPLES, FOLDS = 4000, 10
+
+
+@dataclass(frozen=True)
+class Row:
+    instance: str
+    sample: int
+    design: str
+    method: str
+    one_class: bool
+    seconds: float
+    objective: float | None
+    proved: bool
+    values: dict[tuple[str, str], float]  # by measure and rows
+
+
+def main() -> None:
+    options = read_options()
+    if options.data is not None:
+        fit_all(options)
+    rows = read_rows(options.out)
+    write_csv(rows, options.out / "quality.csv")
+    for design in sorted({row.design for row in rows}):
+        of_design = [row for row in rows if row.design == design]
+        for one_class in (False, True):
+            part = [row for row in of_design if row.one_class == one_class]
+            if part:
+                report(part, f"{design}, {'one labeled class' if one_class else 'two labeled classes'}")
+        report(of_design, f"{design}, all draws")
+        compare_certificates(of_design)
+        choose_defaults(of_design)
+        draw_boxes(of_design, options.out / f"quality-{design}.png")
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder with the study's files; without it, only report")
+    parser.add_argument("--out", type=Path, default=Path("bench/out/quality"), help="folder of the records")
+    parser.add_argument("--sets", nargs="*", default=None, help="instances (default: those in the folder)")
+    parser.add_argument("--draws", type=int, default=5, help="draws of each set")
+    parser.add_argument("--designs", nargs="*", default=["biased", "simple"])
+    parser.add_argument(
+        "--methods", nargs="*", default=[m for m in METHODS if m not in ("octh-separate", "s2oct-plain")]
+    )
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds per fit of a tree")
+    parser.add_argument("--jobs", type=int, default=1)
+    return parser.parse_args()
+
+
+def fit_all(options: argparse.Namespace) -> None:
+    sets = options.sets or [name for name in manifest() if (options.data / f"{name}.tsv.gz").exists()]
+    settings = StudySettings(labeled_share=0.1, time_limit=options.limit, solver="highs", seed=0)
+    plan = Plan(tuple(sets), options.draws, tuple(options.designs), tuple(options.methods))
+    with Run(options.out, settings, plan, DataSource(options.data, download=False)) as run:
+        n_tasks = len(run.agenda.tasks)
+        for number, record in enumerate(run.go(lambda jobs: run_local(jobs, n_workers=options.jobs, memory=0)), 1):
+            print(f"{number}/{n_tasks}  {record.task}  {record.error or ''}", flush=True)
+
+
+def read_rows(folder: Path) -> list[Row]:
+    return [row for record in read_store(folder).records.values() if (row := read_row(record)) is not None]
+
+
+def read_row(record: TaskRecord) -> Row | None:
+    if record.fit is None:
+        print(f"failed: {record.task}: {record.error}")
+        return None
+    parts = (("unlabeled", record.fit.unlabeled_rows), ("all", record.fit.all_rows))
+    claim = record.fit.certificate
+    return Row(
+        record.task.instance,
+        record.task.sample,
+        record.task.design,
+        record.task.method,
+        record.draw.n_labeled_a in (0, record.draw.n_labeled),
+        record.fit.seconds,
+        None if claim is None else claim.objective,
+        claim is not None and claim.proved,
+        {(measure, part): getattr(counts, measure) for part, counts in parts for measure in MEASURES},
+    )
+
+
+def write_csv(rows: Iterable[Row], path: Path) -> None:
+    keys = [(measure, part) for part in ("unlabeled", "all") for measure in MEASURES]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            ["instance", "sample", "design", "method", "one_class", "seconds", "objective", "proved"]
+            + [f"{measure}_{part}" for measure, part in keys]
+        )
+        for row in sorted(rows, key=lambda row: (row.design, row.instance, row.sample, row.method)):
+            writer.writerow(
+                [
+                    row.instance,
+                    row.sample,
+                    row.design,
+                    row.method,
+                    row.one_class,
+                    row.seconds,
+                    row.objective,
+                    row.proved,
+                ]
+                + [row.values[key] for key in keys]
+            )
+
+
+def by_method(rows: Iterable[Row]) -> dict[str, dict[tuple[str, int], Row]]:
+    found: dict[str, dict[tuple[str, int], Row]] = defaultdict(dict)
+    for row in rows:
+        found[row.method][row.instance, row.sample] = row
+    return {name: found[name] for name in METHODS if name in found}
+
+
+def report(rows: Sequence[Row], title: str) -> None:
+    """Means of every method over the draws it has, and the default against it over the draws they share."""
+    methods = by_method(rows)
+    n_draws, n_sets = len({(row.instance, row.sample) for row in rows}), len({row.instance for row in rows})
+    print(f"\n{title}: {n_draws} draws of {n_sets} sets")
+    heads = " ".join(f"{head:>6s}" for head in ("acc", "MCC", "prec", "rec"))
+    print(
+        f"{'method':22s} {'draws':>5s}  {heads}  {'acc all':>7s} {'MCC all':>7s}  {'median s':>8s}   "
+        f"{DEFAULT} minus it: accuracy, MCC (95 %), won/tied/lost"
+    )
+    for name, found in methods.items():
+        means = [
+            np.mean([row.values[measure, part] for row in found.values()])
+            for measure, part in [
+                *((measure, "unlabeled") for measure in MEASURES),
+                ("accuracy", "all"),
+                ("mcc", "all"),
+            ]
+        ]
+        line = f"{name:22s} {len(found):5d}  " + " ".join(f"{m:6.3f}" for m in means[:4])
+        line += f"  {means[4]:7.3f} {means[5]:7.3f}  {np.median([row.seconds for row in found.values()]):8.2f}"
+        if name != DEFAULT and DEFAULT in methods:
+            line += "   " + compared(methods[DEFAULT], found)
+        print(line)
+
+
+def compared(first: dict[tuple[str, int], Row], second: dict[tuple[str, int], Row]) -> str:
+    draws = sorted(set(first) & set(second))
+    if not draws:
+        return "no draws in common"
+    parts = []
+    for measure in ("accuracy", "mcc"):
+        difference = np.array(
+            [first[d].values[measure, "unlabeled"] - second[d].values[measure, "unlabeled"] for d in draws]
+        )
+        low, high = interval(difference, [instance for instance, _ in draws])
+        parts.append(f"{difference.mean():+.4f} [{low:+.4f}, {high:+.4f}]")
+    won, lost = int((difference > 1e-9).sum()), int((difference < -1e-9).sum())
+    return "  ".join(parts) + f"  {won}/{len(draws) - won - lost}/{lost}"
+
+
+def interval(difference: np.ndarray, sets: Sequence[str]) -> tuple[float, float]:
+    """A bootstrap interval of the mean that draws whole sets: draws of one set are no independent evidence."""
+    names, index = np.unique(np.array(sets), return_inverse=True)
+    sums, sizes = np.bincount(index, weights=difference), np.bincount(index)
+    chosen = np.random.default_rng(0).integers(len(names), size=(RESAMPLES, len(names)))
+    low, high = np.quantile(sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def compare_certificates(rows: Sequence[Row]) -> None:
+    """Whether the tie-break costs anything in P2."""
+    methods = by_method(rows)
+    if "s2oct" not in methods or "s2oct-tiebreak" not in methods:
+        return
+    plain, tied = methods["s2oct"], methods["s2oct-tiebreak"]
+    draws = sorted(set(plain) & set(tied))
+    dearer = [d for d in draws if (tied[d].objective or 0) > (plain[d].objective or 0) + 1e-6]
+    cheaper = [d for d in draws if (tied[d].objective or 0) < (plain[d].objective or 0) - 1e-6]
+    unproved = [d for d in draws if plain[d].proved and not tied[d].proved]
+    gained = [d for d in draws if tied[d].proved and not plain[d].proved]
+    print(
+        f"\nP2 under guide_weight=0 against guide=None, {len(draws)} draws: proved there alone {len(unproved)}, "
+        f"proved here alone {len(gained)}, dearer {len(dearer)}, cheaper {len(cheaper)}"
+    )
+    for draw in dearer:
+        print(f"  dearer: {draw[0]} draw {draw[1]}: {tied[draw].objective:.6g} against {plain[draw].objective:.6g}")
+
+
+def choose_defaults(rows: Sequence[Row]) -> None:
+    """Choose a candidate by mean MCC on nine tenths of the sets, and look at it on the last tenth; ten times."""
+    methods = {name: found for name, found in by_method(rows).items() if name in CANDIDATES}
+    if len(methods) < 2:
+        return
+    draws = sorted(set.intersection(*(set(found) for found in methods.values())))
+    sets = np.array([instance for instance, _ in draws])
+    values = {name: np.array([found[d].values["mcc", "unlabeled"] for d in draws]) for name, found in methods.items()}
+    names = np.random.default_rng(0).permutation(np.unique(sets))
+    held_out, chosen = [], []
+    for part in np.array_split(names, FOLDS):
+        inside = np.isin(sets, part)
+        if inside.all() or not inside.any():
+            continue
+        best = max(values, key=lambda name: values[name][~inside].mean())
+        chosen.append(best)
+        held_out.append(values[best][inside])
+    outside = float(np.concatenate(held_out).mean())
+    best = max(values, key=lambda name: values[name].mean())
+    print(
+        f"\nChoice of defaults by mean MCC, {len(draws)} draws of {len(names)} sets: {best} {values[best].mean():.4f}; "
+        f"chosen on other sets ({', '.join(sorted(set(chosen)))}): {outside:.4f}"
+    )
+    for name, found in values.items():
+        print(f"  {name:22s} {found.mean():.4f}")
+
+
+def draw_boxes(rows: Sequence[Row], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot as plt
+
+    methods = by_method(rows)
+    figure, axes = plt.subplots(2, 2, figsize=(11, 9), sharey=True, layout="constrained")
+    names = list(reversed(methods))
+    for axis, measure in zip(axes.ravel(), MEASURES, strict=True):
+        columns = [[row.values[measure, "unlabeled"] for row in methods[name].values()] for name in names]
+        axis.boxplot(columns, orientation="horizontal", tick_labels=names, widths=0.6, showmeans=True, sym=".")
+        axis.set_title(f"{measure}, unlabeled rows")
+        axis.grid(axis="x", alpha=0.3)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()
