@@ -64,3 +64,24 @@ def test_hyperplanes_that_do_not_fit_the_topology_are_refused(omega, gamma):
 def test_leaf_classes_that_do_not_fit_the_topology_are_refused():
     with pytest.raises(InvalidProblem, match=r"Expected 4 leaf classes, got shape \(3,\)"):
         ObliqueTree(Topology(2), np.zeros((3, 1)), np.zeros(3), np.zeros(3, dtype=np.int64))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_sums_are_added_up_from_the_left_whatever_rows_stand_beside(order):
+    """So that other programs can come to the same double; BLAS would add in an order of its own."""
+    rng = np.random.default_rng(1)
+    tree = ObliqueTree.of(Topology(3), rng.normal(size=(7, 23)), rng.normal(size=7))
+    X = np.array(rng.normal(size=(200, 23)) * 10.0 ** rng.integers(-3, 9, size=23), order=order)
+    for x, row_values in zip(X.tolist(), tree.values(X).tolist(), strict=True):
+        for omega, gamma, value in zip(tree.omega.tolist(), tree.gamma.tolist(), row_values, strict=True):
+            total = 0.0
+            for weight, feature in zip(omega, x, strict=True):
+                total += weight * feature
+            assert value == total - gamma
+    assert tree.apply(X).tolist() == [int(tree.apply(X[i : i + 1])[0]) for i in range(len(X))]
+
+
+def test_rows_of_another_width_are_refused():
+    tree = ObliqueTree.constant(Topology(1), 2, right=True)
+    with pytest.raises(InvalidProblem, match=r"Expected rows of 2 features, got an array of shape \(1, 3\)"):
+        tree.apply(np.zeros((1, 3)))

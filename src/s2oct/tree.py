@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from s2oct import routing
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.topology import Topology
@@ -63,8 +64,8 @@ class ObliqueTree:
         return int(self.omega.shape[1])
 
     def values(self, X: FloatArray) -> FloatArray:
-        """omega_b . x - gamma_b for every row and branch node, shape (rows, n_branches)."""
-        return np.asarray(X @ self.omega.T - self.gamma)
+        """omega_b . x - gamma_b for every row and branch node, shape (rows, n_branches), in the order of `routing`."""
+        return np.asarray(routing.values(*self._ready(X)))
 
     def goes_right(self, X: FloatArray) -> BoolArray:
         """Whether each row lies on the right of each hyperplane, shape (rows, n_branches)."""
@@ -72,12 +73,15 @@ class ObliqueTree:
 
     def apply(self, X: FloatArray) -> IntArray:
         """Id of the leaf in which each row ends."""
-        right = self.goes_right(X)
-        rows = np.arange(len(right))
-        node = np.ones(len(right), dtype=np.int64)
-        for _ in range(self.topology.depth):
-            node = 2 * node + right[rows, node - 1]
-        return node
+        return np.asarray(routing.leaves(*self._ready(X), self.topology.depth))
+
+    def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Rows and hyperplanes in the one memory layout for which the kernels are compiled."""
+        rows = np.ascontiguousarray(X, dtype=float)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            # Compiled code does not look where it reads.
+            raise InvalidProblem(f"Expected rows of {self.n_features} features, got an array of shape {rows.shape}.")
+        return rows, np.ascontiguousarray(self.omega, dtype=float), np.ascontiguousarray(self.gamma, dtype=float)
 
     def predict(self, X: FloatArray) -> IntArray:
         """Class index of the leaf in which each row ends."""

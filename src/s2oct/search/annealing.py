@@ -13,6 +13,7 @@ from s2oct.arrays import FloatArray
 from s2oct.search import kernels
 from s2oct.search.instance import Instance
 from s2oct.topology import Topology
+from s2oct.tree import ObliqueTree
 
 STRETCH_WORK = 4e7
 """Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed."""
@@ -99,6 +100,7 @@ def compile_kernels() -> None:
     state = State.at(no_weight, np.ones(1))
     anneal(tiny, state, Schedule(1), 0, np.inf)
     clear_offsets(tiny, state, 0, np.inf)
+    ObliqueTree.constant(Topology(1), 1, right=True).path_margin(rows.T)
 
 
 def clear_offsets(instance: Instance, state: State, seed: int, deadline: float) -> None:
