@@ -128,3 +128,36 @@ def test_number_of_names_must_be_that_of_the_features():
     tree = ObliqueTree.constant(Topology(1), 2, right=False)
     with pytest.raises(InvalidProblem, match="Expected 2 feature names, got 3"):
         tree_to_text(tree, ["a", "b", "c"], CLASSES)
+
+
+@given(seed=st.integers(0, 10**6), depth=st.integers(1, 3), p=st.integers(1, 4))
+@settings(max_examples=60, deadline=None)
+def test_fewest_decimals_keep_every_row_in_its_class_and_one_less_would_not(seed, depth, p):
+    tree, X = random_tree(np.random.default_rng(seed), depth, p)
+    names = [f"f{j}" for j in range(p)]
+    text = tree_to_text(tree, names, CLASSES, decimals="fewest", labeled=X)
+    assert read_back(text, names, X) == [CLASSES[c] for c in tree.predict(X)]
+    assert len(text) <= len(tree_to_text(tree, names, CLASSES, decimals=17, labeled=X))
+
+
+def test_fewest_decimals_are_as_few_as_the_rows_allow():
+    tree = ObliqueTree.of(Topology(1), np.array([[0.5234, -1.3456]]), np.array([17.2345]))
+    far = np.array([[100.0, 1.0], [0.0, 1.0]])
+    assert tree_to_text(tree, ["a", "b"], CLASSES, decimals="fewest", labeled=far).startswith("if 0.5 * a - b <= 17:")
+    on_it = (17.2345 + 1.3456) / 0.5234
+    near = np.array([[on_it - 0.01, 1.0], [on_it + 0.01, 1.0], [on_it - 0.01 + 1.3456 / 0.5234, 2.0]])
+    text = tree_to_text(tree, ["a", "b"], CLASSES, decimals="fewest", labeled=np.vstack([far, near]))
+    assert text.startswith("if 0.5234 * a - 1.3456 * b <= 17.2345:")
+
+
+@pytest.mark.parametrize("decimals", ["few", -1, 1.5, True])
+def test_decimals_that_are_none_are_refused(decimals):
+    tree = ObliqueTree.constant(Topology(1), 1, right=False)
+    with pytest.raises(InvalidProblem, match="Expected decimals to be 'fewest' or a whole number"):
+        tree_to_text(tree, ["a"], CLASSES, decimals=decimals)
+
+
+def test_fewest_decimals_without_rows_are_refused():
+    tree = ObliqueTree.constant(Topology(1), 1, right=False)
+    with pytest.raises(InvalidProblem, match="Expected rows that are to keep their leaves"):
+        tree_to_text(tree, ["a"], CLASSES, decimals="fewest")

@@ -6,6 +6,10 @@ What needs more than numpy is imported on first use, so that text costs no more 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from s2oct.export.dot import tree_to_dot
+from s2oct.export.onnx import tree_to_onnx
+from s2oct.export.python import tree_to_python
+from s2oct.export.sql import tree_to_sql
 from s2oct.export.text import tree_to_text
 
 if TYPE_CHECKING:
@@ -44,6 +48,10 @@ __all__ = [
     "plot_totals",
     "plot_tree",
     "report_html",
+    "tree_to_dot",
+    "tree_to_onnx",
+    "tree_to_python",
+    "tree_to_sql",
     "tree_to_text",
     "write_report",
 ]

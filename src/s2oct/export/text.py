@@ -10,6 +10,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
+from s2oct.export.rules import Leaf, Split, check_names, pruned
 from s2oct.tree import ObliqueTree
 
 INDENT = "    "
@@ -22,7 +23,7 @@ def tree_to_text(
     feature_names: Sequence[str],
     classes: Sequence[Any],
     *,
-    decimals: int = 4,
+    decimals: int | str = 4,
     labeled: FloatArray | None = None,
     unlabeled: FloatArray | None = None,
 ) -> str:
@@ -38,11 +39,11 @@ def tree_to_text(
         A name for every feature.
     classes : sequence
         The class labels, in the order of their indices.
-    decimals : int
-        Digits after the point; numbers below 1 get as many significant digits instead.
+    decimals : int or "fewest"
+        Digits after the point; numbers below 1 get as many significant digits instead. "fewest" starts from none.
     labeled, unlabeled : ndarray of shape (rows, n_features), optional
-        Rows to count in the leaves. A split is given more digits if `decimals` of them would send one of these
-        rows the other way.
+        Rows to count in the leaves. A split is given more digits as long as those it has would send one of these
+        rows the other way: read as written, the rules put every one of them into its leaf.
 
     Examples
     --------
@@ -55,15 +56,19 @@ def tree_to_text(
     otherwise:
         yes
     """
-    if len(feature_names) != tree.n_features:
-        raise InvalidProblem(f"Expected {tree.n_features} feature names, got {len(feature_names)}.")
+    check_names(tree, feature_names)
+    fewest = decimals == "fewest"
+    if not fewest and (isinstance(decimals, bool) or not isinstance(decimals, int) or decimals < 0):
+        raise InvalidProblem(f"Expected decimals to be 'fewest' or a whole number of at least 0, got {decimals!r}.")
+    if fewest and labeled is None and unlabeled is None:
+        raise InvalidProblem("Expected rows that are to keep their leaves with the fewest decimals, got none.")
     rows = [np.empty((0, tree.n_features)) if X is None else X for X in (labeled, unlabeled)]
     ends = [tree.apply(X) for X in rows]
     words = _Words(
         tree=tree,
         names=tuple(feature_names),
         classes=tuple(classes),
-        decimals=decimals,
+        decimals=0 if fewest else int(decimals),
         counted=tuple(
             (kind, leaf)
             for kind, X, leaf in zip(("labeled", "unlabeled"), (labeled, unlabeled), ends, strict=True)
@@ -72,38 +77,7 @@ def tree_to_text(
         X=np.vstack(rows),
         leaf=np.concatenate(ends),
     )
-    return "\n".join(words.lines(_pruned(tree, 1), ""))
-
-
-@dataclass(frozen=True)
-class _Leaf:
-    """Leaves of one class that are read as one."""
-
-    ids: tuple[int, ...]
-    class_index: int
-
-
-@dataclass(frozen=True)
-class _Split:
-    """A branch node that matters."""
-
-    node: int
-    left: _Leaf | _Split
-    right: _Leaf | _Split
-
-
-def _pruned(tree: ObliqueTree, node: int) -> _Leaf | _Split:
-    """The tree below a node without the splits that decide nothing."""
-    first_leaf = tree.topology.n_leaves
-    if node >= first_leaf:
-        return _Leaf((node,), int(tree.leaf_classes[node - first_leaf]))
-    if not tree.omega[node - 1].any():
-        everyone_goes_right = -tree.gamma[node - 1] > 0
-        return _pruned(tree, 2 * node + int(everyone_goes_right))
-    left, right = _pruned(tree, 2 * node), _pruned(tree, 2 * node + 1)
-    if isinstance(left, _Leaf) and isinstance(right, _Leaf) and left.class_index == right.class_index:
-        return _Leaf(left.ids + right.ids, left.class_index)
-    return _Split(node, left, right)
+    return "\n".join(words.lines(pruned(tree), ""))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +92,8 @@ class _Words:
     X: FloatArray
     leaf: IntArray
 
-    def lines(self, part: _Leaf | _Split, indent: str) -> Iterator[str]:
-        if isinstance(part, _Leaf):
+    def lines(self, part: Leaf | Split, indent: str) -> Iterator[str]:
+        if isinstance(part, Leaf):
             yield f"{indent}{self.classes[part.class_index]}{self._counts(part)}"
             return
         yield f"{indent}if {self._rule(part.node)}:"
@@ -127,7 +101,7 @@ class _Words:
         yield f"{indent}otherwise:"
         yield from self.lines(part.right, indent + INDENT)
 
-    def _counts(self, part: _Leaf) -> str:
+    def _counts(self, part: Leaf) -> str:
         counts = [f"{int(np.isin(leaf, part.ids).sum())} {kind}" for kind, leaf in self.counted]
         return f"  ({', '.join(counts)})" if counts else ""
 
@@ -136,14 +110,13 @@ class _Words:
         omega, gamma = self.tree.omega[node - 1], float(self.tree.gamma[node - 1])
         levels_below = self.tree.topology.depth + 1 - node.bit_length()
         here = self.X[self.leaf >> levels_below == node]
-        right = here @ omega - gamma > 0
-        for decimals in range(self.decimals, _EXACT):
-            rule = _Rule.rounded(omega, gamma, decimals)
+        right = self.tree.goes_right(here)[:, node - 1]
+        candidates = [_Rule.rounded(omega, gamma, decimals) for decimals in range(self.decimals, _EXACT + 1)]
+        for rule in candidates:
             if (rule.goes_left(here) != right).all():
-                break
-        else:
-            rule = _Rule.rounded(omega, gamma, _EXACT)
-        return rule.text(self.names)
+                return rule.text(self.names)
+        # All digits and no division: the very numbers of the tree.
+        return _Rule.exact(omega, gamma).text(self.names)
 
 
 @dataclass(frozen=True)
@@ -164,6 +137,12 @@ class _Rule:
                 ((used[0], "1"),), "<=" if coefficient > 0 else ">=", _number(float(gamma / coefficient), decimals)
             )
         return cls(tuple((j, _number(float(omega[j]), decimals)) for j in used), "<=", _number(gamma, decimals))
+
+    @classmethod
+    def exact(cls, omega: FloatArray, gamma: float) -> _Rule:
+        """A split with all digits of its coefficients and its offset."""
+        used = np.flatnonzero(omega).tolist()
+        return cls(tuple((j, repr(float(omega[j]))) for j in used), "<=", repr(gamma))
 
     def goes_left(self, X: FloatArray) -> Any:
         """Which rows satisfy the rule as written."""

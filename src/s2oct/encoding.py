@@ -1,0 +1,208 @@
+"""From the columns of a table to features: numbers as they are, categories as numbers, gaps filled or refused.
+
+The command line learns an `Encoding` from the table it fits; the model file keeps it, and every export repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.errors import InvalidProblem
+
+NUMBER, ONEHOT, ORDINAL = "number", "onehot", "ordinal"
+KINDS = (NUMBER, ONEHOT, ORDINAL)
+
+MEDIAN, MOST_FREQUENT = "median", "most-frequent"
+IMPUTATIONS = (MEDIAN, MOST_FREQUENT)
+
+MOST_CATEGORIES = 50
+"""A column with more values than this is a name, a date or an id, not a category."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column of a table becomes one feature or, one-hot, several.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"number", "onehot", "ordinal"}
+    categories : tuple of str
+        The values of a categorical column as text. One-hot makes an indicator of each, or of the second alone where
+        there are two; ordinal makes their positions 0, 1, 2, ...
+    fill : float, str or None
+        What stands for a missing value; None where missing values are refused.
+    """
+
+    name: str
+    kind: str
+    categories: tuple[str, ...] = ()
+    fill: float | str | None = None
+
+    @property
+    def indicated(self) -> tuple[str, ...]:
+        """The categories that have an indicator."""
+        return self.categories[1:] if len(self.categories) == 2 else self.categories
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features this column becomes."""
+        return tuple(f"{self.name}={value}" for value in self.indicated) if self.kind == ONEHOT else (self.name,)
+
+    def encode(self, values: FloatArray | ObjectArray, first_row: int = 1) -> FloatArray:
+        """The features of some rows, shape (rows, len(features)).
+
+        ``values`` are floats with NaN for gaps, or text with None for gaps. ``first_row`` is the number by which
+        an error calls the first of them.
+        """
+        if self.kind == NUMBER:
+            return self._numbers(values, first_row)[:, None]
+        positions = self._positions(values, first_row)
+        if self.kind == ORDINAL:
+            return np.asarray(positions[:, None], dtype=float)
+        indicated = np.array([self.categories.index(value) for value in self.indicated])
+        return np.asarray(positions[:, None] == indicated[None, :], dtype=float)
+
+    def _numbers(self, values: FloatArray | ObjectArray, first_row: int) -> FloatArray:
+        if values.dtype.kind != "f":
+            row, value = _first(values, [value is not None and not _is_number(value) for value in values])
+            raise InvalidProblem(f"Expected numbers in column {self.name!r}, got {value!r} in row {row + first_row}.")
+        gaps = np.isnan(values)
+        if gaps.any():
+            if self.fill is None:
+                self._refuse_gaps(gaps, first_row)
+            values = np.where(gaps, float(self.fill or 0.0), values)
+        if np.isinf(values).any():
+            row = int(np.argmax(np.isinf(values)))
+            raise InvalidProblem(
+                f"Expected finite numbers in column {self.name!r}, got infinity in row {row + first_row}."
+            )
+        return np.asarray(values, dtype=float)
+
+    def _positions(self, values: FloatArray | ObjectArray, first_row: int) -> Any:
+        index: dict[Any, int] = {value: position for position, value in enumerate(self.categories)}
+        if self.fill is not None:
+            index[None] = index[str(self.fill)]
+        found = np.array([index.get(value, -1) for value in values], dtype=np.int64)
+        if (found < 0).any():
+            gaps = np.array([value is None for value in values])
+            if gaps.any() and self.fill is None:
+                self._refuse_gaps(gaps, first_row)
+            row = int(np.argmax(found < 0))
+            raise InvalidProblem(
+                f"Expected one of {list(self.categories)} in column {self.name!r}, got {values[row]!r} in row "
+                f"{row + first_row}."
+            )
+        return found
+
+    def _refuse_gaps(self, gaps: Any, first_row: int) -> None:
+        count, row = int(gaps.sum()), int(np.argmax(gaps)) + first_row
+        raise InvalidProblem(
+            f"Expected no missing values in column {self.name!r}, got {count}, the first in row {row}: fill them with "
+            f"--impute median or --impute most-frequent when fitting, or leave the column out with --exclude."
+        )
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The columns of a table in the order of their features."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return tuple(feature for column in self.columns for feature in column.features)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every column is its feature, gaps refused."""
+        return all(column.kind == NUMBER and column.fill is None for column in self.columns)
+
+    def encode(self, table: Mapping[str, FloatArray | ObjectArray], first_row: int = 1) -> FloatArray:
+        """The features of some rows, shape (rows, n_features)."""
+        if self.is_plain:
+            # Column by column into place: large tables are not held twice.
+            n_rows = len(table[self.names[0]])
+            features = np.empty((n_rows, len(self.columns)))
+            for j, column in enumerate(self.columns):
+                features[:, j] = column.encode(table[column.name], first_row)[:, 0]
+            return features
+        return np.hstack([column.encode(table[column.name], first_row) for column in self.columns])
+
+
+def plain_encoding(names: Iterable[str]) -> Encoding:
+    """The encoding of a table whose columns are its features."""
+    return Encoding(tuple(Column(name, NUMBER) for name in names))
+
+
+def learn_column(
+    name: str,
+    values: FloatArray | ObjectArray,
+    kind: str,
+    *,
+    impute: str | None = None,
+    order: Sequence[str] | None = None,
+) -> Column:
+    """The encoding of one column from its values: floats with NaN for gaps, or text with None for gaps.
+
+    Parameters
+    ----------
+    name : str
+    values : ndarray of shape (rows,)
+    kind : {"number", "onehot", "ordinal"}
+    impute : {"median", "most-frequent"}, optional
+        What to fill gaps with; categories have no median and are filled with the most frequent one.
+    order : sequence of str, optional
+        The categories of an ordinal column from the lowest; by default they are sorted.
+    """
+    if kind == NUMBER:
+        if values.dtype.kind != "f":
+            Column(name, NUMBER).encode(values)  # refuses, and names the culprit
+        known = values[~np.isnan(values)]
+        if not len(known):
+            raise InvalidProblem(f"Expected values in column {name!r}, got none: leave it out with --exclude.")
+        fill = None if impute is None else float(np.median(known)) if impute == MEDIAN else float(_mode(known))
+        return Column(name, NUMBER, fill=fill)
+    text = [value for value in values if value is not None]
+    if not text:
+        raise InvalidProblem(f"Expected values in column {name!r}, got none: leave it out with --exclude.")
+    categories = sorted(set(text)) if order is None else list(order)
+    strangers = sorted(set(text) - set(categories))
+    if strangers:
+        raise InvalidProblem(f"Expected the order of column {name!r} to name all its values, got none for {strangers}.")
+    if len(categories) > MOST_CATEGORIES:
+        raise InvalidProblem(
+            f"Expected at most {MOST_CATEGORIES} categories in column {name!r}, got {len(categories)}: leave it out "
+            f"with --exclude, or keep it as an id with --id."
+        )
+    return Column(name, kind, tuple(categories), None if impute is None else str(_mode(np.array(text, dtype=object))))
+
+
+def _mode(values: Any) -> Any:
+    """The most frequent value, the least of them where several are."""
+    found, counts = np.unique(values, return_counts=True)
+    return found[np.argmax(counts)]
+
+
+def _first(values: Any, culprits: list[bool]) -> tuple[int, Any]:
+    row = culprits.index(True) if True in culprits else 0
+    return row, values[row] if len(values) else None
+
+
+def _is_number(text: Any) -> bool:
+    try:
+        float(text)
+    except (TypeError, ValueError):
+        return False
+    return True
