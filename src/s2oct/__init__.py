@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         SelfTrainedForest,
         TopTotalClassifier,
     )
-    from s2oct.export import plot_partition, plot_progress, plot_totals, plot_tree
+    from s2oct.export import load, plot_partition, plot_progress, plot_totals, plot_tree, save
     from s2oct.problem import Problem
     from s2oct.topology import Topology
     from s2oct.tree import ObliqueTree
@@ -40,10 +40,12 @@ _HOME = {
     "SelfTrainedForest": "s2oct.estimators",
     "TopTotalClassifier": "s2oct.estimators",
     "Topology": "s2oct.topology",
+    "load": "s2oct.export",
     "plot_partition": "s2oct.export",
     "plot_progress": "s2oct.export",
     "plot_totals": "s2oct.export",
     "plot_tree": "s2oct.export",
+    "save": "s2oct.export",
 }
 
 __all__ = [
@@ -61,10 +63,12 @@ __all__ = [
     "TopTotalClassifier",
     "Topology",
     "__version__",
+    "load",
     "plot_partition",
     "plot_progress",
     "plot_totals",
     "plot_tree",
+    "save",
 ]
 
 

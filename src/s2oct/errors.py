@@ -35,5 +35,9 @@ class StudyError(S2OCTError, RuntimeError):
     """A study's data, store or workers cannot be used as asked."""
 
 
+class InvalidModelFile(S2OCTError, ValueError):
+    """A model file is damaged, changed, of another kind or from a later version."""
+
+
 class S2OCTWarning(UserWarning):
     """A fit went on, but in a way its user should know about."""

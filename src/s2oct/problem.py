@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,26 @@ from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.labels import Labels, read_labels
 from s2oct.totals import Totals, named_classes, read_totals
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """What a fitted tree remembers of its data: enough to recognise them, not to reconstruct them.
+
+    Attributes
+    ----------
+    sha256 : str
+        Hash of rows, labels, classes and totals as the fit saw them.
+    n_labeled, n_unlabeled : int
+        Numbers of rows.
+    totals : tuple of int
+        Known number of unlabeled rows of each class.
+    """
+
+    sha256: str
+    n_labeled: int
+    n_unlabeled: int
+    totals: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +204,18 @@ class Problem:
     def with_guide_weight(self, weight: float) -> Problem:
         """The same with another weight of its guide."""
         return self if self.guide is None else replace(self, guide=replace(self.guide, weight=weight))
+
+    def summary(self) -> DataSummary:
+        """What to remember of the data."""
+        digest = hashlib.sha256(repr((self.X_labeled.shape, self.X_unlabeled.shape, self.classes.tolist())).encode())
+        for array, kind in (
+            (self.X_labeled, "<f8"),
+            (self.X_unlabeled, "<f8"),
+            (self.labels, "<i8"),
+            (self.totals, "<i8"),
+        ):
+            digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+        return DataSummary(digest.hexdigest(), self.n_labeled, self.n_unlabeled, tuple(self.totals.tolist()))
 
     def merged(self) -> Problem:
         """The same problem with equal rows (and labels) merged and weighed: P2's costs do not change."""

@@ -93,6 +93,7 @@ class Trained:
     tree: ObliqueTree
     certificate: Certificate
     stability: FloatArray
+    scaling: Scaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,7 @@ class TrainedOcth:
 
     tree: ObliqueTree
     certificate: OCTHCertificate
+    scaling: Scaling
 
 
 def train(
@@ -312,7 +314,7 @@ def _finish(
     if len(others) >= LEAST_POOL:
         chosen = tree.predict(problem.X_unlabeled)
         stability = np.mean([scaling.to_user(other).predict(problem.X_unlabeled) == chosen for other in others], axis=0)
-    return Trained(tree, certificate, stability)
+    return Trained(tree, certificate, stability, scaling)
 
 
 def train_plain(problem: Problem, settings: Settings) -> Trained:
@@ -379,4 +381,4 @@ def train_octh(problem: Problem, settings: Settings, octh: OcthSettings) -> Trai
     certificate = certify_octh(
         problem, tree, octh, race.bound, seconds=race.elapsed, history=tuple(race.history), scaling=scaling
     )
-    return TrainedOcth(tree, certificate)
+    return TrainedOcth(tree, certificate, scaling)

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.inputs import at_least_zero, labeled_accuracy, positive, read_features, whole_or_auto
+from s2oct.problem import DataSummary
+from s2oct.scaling import Scaling
 from s2oct.training import Settings
 from s2oct.tree import ObliqueTree
 
@@ -21,6 +23,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     """Base of the classifiers that end in an `ObliqueTree`."""
 
     tree_: ObliqueTree
+    scaling_: Scaling
+    data_summary_: DataSummary
     classes_: ObjectArray
     feature_names_in_: ObjectArray
 

@@ -53,6 +53,10 @@ class OCTHClassifier(TreeClassifier):
         The tree, in the units of the features as they were passed.
     certificate_ : OCTHCertificate
         Cost, bound and what is proved, recomputed from the tree.
+    scaling_ : Scaling
+        The way from the user's units to those of the model.
+    data_summary_ : DataSummary
+        Numbers of rows, totals and a hash of the data of the fit.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 
@@ -111,6 +115,7 @@ class OCTHClassifier(TreeClassifier):
         problem = Problem.from_labels(rows, labels, no_totals, feature_names=self._feature_names())
         trained = train_octh(problem, settings, self._octh_settings(problem.n_labeled))
         self.tree_, self.certificate_ = trained.tree, trained.certificate
+        self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
         return self

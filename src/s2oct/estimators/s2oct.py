@@ -77,6 +77,10 @@ class S2OCTClassifier(TreeClassifier):
     totals_ : dict
         Number of unlabeled rows of each class that the fit was told, completed; the labeled shares where it was told
         nothing.
+    scaling_ : Scaling
+        The way from the user's units to those of the model.
+    data_summary_ : DataSummary
+        Numbers of rows, totals and a hash of the data of the fit.
     classes_ : ndarray of shape (2,)
         The class labels, sorted.
     n_features_in_ : int
@@ -173,6 +177,7 @@ class S2OCTClassifier(TreeClassifier):
                 stacklevel=2,
             )
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
+        self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self.totals_ = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
         self.transduction_ = self._transduce(rows, labels)

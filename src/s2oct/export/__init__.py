@@ -13,6 +13,7 @@ from s2oct.export.sql import tree_to_sql
 from s2oct.export.text import tree_to_text
 
 if TYPE_CHECKING:
+    from s2oct.export.model import load, read_model, save
     from s2oct.export.plots import (
         PartitionDisplay,
         ProgressDisplay,
@@ -30,11 +31,14 @@ _HOME = {
     "ProgressDisplay": "s2oct.export.plots",
     "TotalsDisplay": "s2oct.export.plots",
     "TreeDisplay": "s2oct.export.plots",
+    "load": "s2oct.export.model",
     "plot_partition": "s2oct.export.plots",
     "plot_progress": "s2oct.export.plots",
     "plot_totals": "s2oct.export.plots",
     "plot_tree": "s2oct.export.plots",
+    "read_model": "s2oct.export.model",
     "report_html": "s2oct.export.report",
+    "save": "s2oct.export.model",
     "write_report": "s2oct.export.report",
 }
 
@@ -43,11 +47,14 @@ __all__ = [
     "ProgressDisplay",
     "TotalsDisplay",
     "TreeDisplay",
+    "load",
     "plot_partition",
     "plot_progress",
     "plot_totals",
     "plot_tree",
+    "read_model",
     "report_html",
+    "save",
     "tree_to_dot",
     "tree_to_onnx",
     "tree_to_python",

@@ -26,6 +26,7 @@ def tree_to_text(
     decimals: int | str = 4,
     labeled: FloatArray | None = None,
     unlabeled: FloatArray | None = None,
+    keep: FloatArray | None = None,
 ) -> str:
     """Write a tree as nested rules.
 
@@ -44,6 +45,8 @@ def tree_to_text(
     labeled, unlabeled : ndarray of shape (rows, n_features), optional
         Rows to count in the leaves. A split is given more digits as long as those it has would send one of these
         rows the other way: read as written, the rules put every one of them into its leaf.
+    keep : ndarray of shape (rows, n_features), optional
+        Rows that are to keep their leaves likewise, without being counted.
 
     Examples
     --------
@@ -60,9 +63,9 @@ def tree_to_text(
     fewest = decimals == "fewest"
     if not fewest and (isinstance(decimals, bool) or not isinstance(decimals, int) or decimals < 0):
         raise InvalidProblem(f"Expected decimals to be 'fewest' or a whole number of at least 0, got {decimals!r}.")
-    if fewest and labeled is None and unlabeled is None:
+    if fewest and labeled is None and unlabeled is None and keep is None:
         raise InvalidProblem("Expected rows that are to keep their leaves with the fewest decimals, got none.")
-    rows = [np.empty((0, tree.n_features)) if X is None else X for X in (labeled, unlabeled)]
+    rows = [np.empty((0, tree.n_features)) if X is None else X for X in (labeled, unlabeled, keep)]
     ends = [tree.apply(X) for X in rows]
     words = _Words(
         tree=tree,
@@ -71,7 +74,7 @@ def tree_to_text(
         decimals=0 if fewest else int(decimals),
         counted=tuple(
             (kind, leaf)
-            for kind, X, leaf in zip(("labeled", "unlabeled"), (labeled, unlabeled), ends, strict=True)
+            for kind, X, leaf in zip(("labeled", "unlabeled"), (labeled, unlabeled), ends[:2], strict=True)
             if X is not None
         ),
         X=np.vstack(rows),

@@ -1,0 +1,27 @@
+"""JSON for the eye: indented, but with short lists and objects on one line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+WIDTH = 120
+_INDENT = "  "
+
+
+def pretty_json(value: Any, indent: str = "", room: int = WIDTH) -> str:
+    """The text of a JSON value; ``room`` is what its first line may take."""
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if not isinstance(value, (dict, list)) or not value or (indent and len(line) <= room):
+        return line
+    inner = indent + _INDENT
+    if isinstance(value, dict):
+        heads = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value]
+        parts = [
+            head + pretty_json(part, inner, WIDTH - len(inner) - len(head))
+            for head, part in zip(heads, value.values(), strict=True)
+        ]
+    else:
+        parts = [pretty_json(part, inner, WIDTH - len(inner)) for part in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}{closing}"
