@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from s2oct.tree import ObliqueTree
@@ -38,6 +40,21 @@ class Moment:
     lower_bound: float
 
 
+Watcher = Callable[[Moment], None]
+
+_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched_by(watcher: Watcher) -> Iterator[None]:
+    """Tell every improvement of the fits inside the block to ``watcher``. It must be quick: the race waits for it."""
+    before = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(before)
+
+
 @dataclass
 class Race:
     """Best tree and lower bound so far, against the clock. Safe to use from several threads.
@@ -59,6 +76,7 @@ class Race:
     history: list[Moment] = field(default_factory=list)
     _cost: Callable[[ObliqueTree], float | None] = field(default=lambda tree: None, repr=False)
     _opening: Bound = NOT_NEGATIVE
+    _watcher: Watcher | None = field(default_factory=_WATCHER.get, repr=False)
     _refuted: set[str] = field(default_factory=set, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -122,7 +140,9 @@ class Race:
         return self.is_decided or self.seconds_left <= 0
 
     def _note(self) -> None:
-        self.history.append(Moment(self.elapsed, self.best_cost, self.bound.value))
+        now = Moment(self.elapsed, self.best_cost, self.bound.value)
+        self.history.append(now)
+        if self._watcher is not None:
+            self._watcher(now)
         if self.verbose:
-            now = self.history[-1]
             print(f"{now.seconds:8.2f} s  cost {now.objective:<12.6g} bound {now.lower_bound:.6g}", file=sys.stderr)

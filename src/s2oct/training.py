@@ -317,6 +317,19 @@ def _finish(
     return Trained(tree, certificate, stability, scaling)
 
 
+def recertify(
+    problem: Problem, tree: ObliqueTree, claimed: Certificate, *, weight_bound: float | None = None, scale: bool = True
+) -> tuple[Certificate, float]:
+    """The certificate of a tree in the user's units, recomputed, and the lower bound that needs no solver.
+
+    Only the lower bound, who said so, and the history of the fit are taken from what is claimed.
+    """
+    scaling, bounds = _prepare(problem, tree.topology.depth, weight_bound, scale)
+    bound = Bound(claimed.lower_bound, claimed.bound_source)
+    found = certify(problem, tree, bounds, bound, seconds=claimed.seconds, history=claimed.history, scale=scaling.scale)
+    return found, lower_bound(bounds.problem)
+
+
 def train_plain(problem: Problem, settings: Settings) -> Trained:
     """Hand the literal P2 to a solver alone, as the paper does; trees and costs are still checked here."""
     solver = load_solver(settings.solver or "highs")

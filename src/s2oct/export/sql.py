@@ -59,13 +59,15 @@ def tree_to_sql(
     >>> from s2oct import ObliqueTree, Topology
     >>> tree = ObliqueTree.of(Topology(1), np.array([[0.5, -0.125]]), np.array([17.25]))
     >>> print(tree_to_sql(tree, ["age", "education"], ["no", "yes"]))
-    CASE
-    WHEN NOT (ABS("age") <= 1.7976931348623157e308 AND ABS("education") <= 1.7976931348623157e308) THEN NULL
-    WHEN "age" IS NULL OR "education" IS NULL THEN NULL
-    WHEN 0.5e0 * "age" - 0.125e0 * "education" <= 17.25e0 THEN
-        'no'
-    ELSE
-        'yes'
+    CASE WHEN
+        ABS("age") <= 1.7976931348623157e308
+        AND ABS("education") <= 1.7976931348623157e308
+    THEN
+        CASE WHEN 0.5e0 * "age" - 0.125e0 * "education" <= 17.25e0 THEN
+            'no'
+        ELSE
+            'yes'
+        END
     END
     """
     check_names(tree, feature_names)
@@ -93,30 +95,24 @@ class _Sql:
     def expression(self) -> Iterator[str]:
         part = pruned(self.tree)
         guards = self._guards(part)
-        if not guards and isinstance(part, Leaf):
-            yield self.labels[part.class_index]
+        if not guards:
+            yield from self._block(part, "")
             return
-        yield "CASE"
-        for guard in guards:
-            yield f"WHEN {guard} THEN NULL"
-        if isinstance(part, Leaf):
-            yield f"ELSE {self.labels[part.class_index]}"
-        else:
-            yield from self._branches(part, "")
+        yield "CASE WHEN"
+        for i, guard in enumerate(guards):
+            yield f"{INDENT}{'AND ' if i else ''}{guard}"
+        yield "THEN"
+        yield from self._block(part, INDENT)
         yield "END"
-
-    def _branches(self, part: Split, indent: str) -> Iterator[str]:
-        yield f"{indent}WHEN {self._condition(part.node)} THEN"
-        yield from self._block(part.left, indent + INDENT)
-        yield f"{indent}ELSE"
-        yield from self._block(part.right, indent + INDENT)
 
     def _block(self, part: Leaf | Split, indent: str) -> Iterator[str]:
         if isinstance(part, Leaf):
             yield f"{indent}{self.labels[part.class_index]}"
             return
-        yield f"{indent}CASE"
-        yield from self._branches(part, indent)
+        yield f"{indent}CASE WHEN {self._condition(part.node)} THEN"
+        yield from self._block(part.left, indent + INDENT)
+        yield f"{indent}ELSE"
+        yield from self._block(part.right, indent + INDENT)
         yield f"{indent}END"
 
     def _condition(self, node: int) -> str:
@@ -129,21 +125,16 @@ class _Sql:
         return f"{written} <= {sql_number(offset)}"
 
     def _guards(self, part: Leaf | Split) -> list[str]:
-        """Conditions under which `predict` refuses a row, over the columns that matter."""
-        used = [self._source(j)[0] for j in features_used(self.tree, part)]
-        columns = list(dict.fromkeys(used))
-        finite = [f"ABS({_quoted(c.name)}) <= {_LARGEST}" for c in columns if c.kind == NUMBER and c.fill is None]
-        known = [
-            f"{_text(c)} NOT IN ({', '.join(_literal(value) for value in c.categories)})"
-            for c in columns
-            if c.kind != NUMBER
-        ]
-        present = [f"{_quoted(c.name)} IS NULL" for c in columns if c.fill is None]
-        return [
-            guard
-            for guard in (f"NOT ({' AND '.join(finite)})" if finite else "", " OR ".join(known), " OR ".join(present))
-            if guard
-        ]
+        """Conditions that every row fulfils which `predict` does not refuse, over the columns that matter."""
+        guards = []
+        for column in dict.fromkeys(self._source(j)[0] for j in features_used(self.tree, part)):
+            name = _quoted(column.name)
+            if column.kind == NUMBER and column.fill is None:
+                guards.append(f"ABS({name}) <= {_LARGEST}")
+            elif column.kind != NUMBER:
+                known = f"{_text(column)} IN ({', '.join(_literal(value) for value in column.categories)})"
+                guards.append(known if column.fill is None else f"({name} IS NULL OR {known})")
+        return guards
 
     def _feature(self, j: int) -> str:
         column, category = self._source(j)

@@ -1,0 +1,166 @@
+"""``s2oct doctor``: what is installed, and what to expect of a table before it is fitted."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+from scipy.sparse import csr_array
+
+import s2oct
+from s2oct.arrays import FloatArray
+from s2oct.bounds import paper_depth
+from s2oct.cli import options
+from s2oct.cli.survey import learn_encoding, read_survey
+from s2oct.contest import ENTRIES_PER_SECOND, HEAD_START, LONGEST_HEAD_START
+from s2oct.errors import InvalidProblem, S2OCTError, SolverLicenceError, SolverUnavailable
+from s2oct.memory import available_memory
+from s2oct.milp.model import Milp
+from s2oct.milp.size import ModelSize, p2_size
+from s2oct.solvers import SOLVERS, Limits, load_solver
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "highspy", "pandas", "pyarrow", "matplotlib", "onnx")
+FREE_LICENCE = 2000
+"""Columns that a commercial solver admits without a full licence."""
+
+
+def doctor(
+    data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="Table that is to be fitted.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of the labels; needed with a table.")] = None,
+    id: options.Ids = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Column that is no feature. May be repeated.")] = None,
+    categorical: Annotated[list[str] | None, typer.Option(help="As for s2oct fit.")] = None,
+    impute: Annotated[str | None, typer.Option(help="As for s2oct fit.")] = None,
+    depth: Annotated[int | None, typer.Option(help="Depth of the tree; by default the paper's rule.")] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds that the fit will have.")] = 60.0,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    decimal: options.Decimal = ".",
+    missing: options.Missing = None,
+) -> None:
+    """Tell versions and solvers and, of a table, how large its model is and what to expect of a fit."""
+    if data is not None and label is None:
+        raise InvalidProblem("Expected --label with a table, got none.")
+    if depth is not None and depth < 1:
+        raise InvalidProblem(f"Expected a depth of at least 1, got {depth}.")
+    console = Console()
+    if data is None or label is None:
+        console.print(_versions())
+        console.print(_solvers())
+        return
+    survey = read_survey(
+        options.open_source(data, delimiter, encoding, decimal, missing), label, id or (), exclude=exclude or ()
+    )
+    n_features = len(learn_encoding(survey, categorical or (), impute=impute).features)
+    n_rows, m = len(survey.labels), survey.n_unlabeled
+    used = depth or paper_depth(n_rows)
+    size = p2_size(n_rows - m, m, n_features, used)
+    print(f"{n_rows - m} labeled and {m} unlabeled rows, {n_features} features, depth {used}")
+    print(
+        f"P2 has {size.n_continuous} continuous and {size.n_binary} binary variables and {size.n_entries} matrix "
+        f"entries, about {size.n_bytes / 2**20:.0f} MiB with a solver"
+    )
+    for line in expectations(size, time_limit, available_memory()):
+        print(line)
+
+
+def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]:
+    """What a fit of that size will do with its time, in the order in which it happens."""
+    head_start = min(HEAD_START * time_limit, LONGEST_HEAD_START)
+    lines = [f"The search has the first {head_start:.3g} s to itself; most problems end there."]
+    seconds_left = time_limit - head_start
+    if size.n_entries > ENTRIES_PER_SECOND * seconds_left:
+        enough = size.n_entries / ENTRIES_PER_SECOND + min(
+            size.n_entries / ENTRIES_PER_SECOND * HEAD_START / (1 - HEAD_START), LONGEST_HEAD_START
+        )
+        lines.append(
+            f"The model is too large to be solved in the {seconds_left:.3g} s that are left: the search goes on alone, "
+            f"and the lower bound will be one that needs no solver. A time limit of {enough:.0f} s would do."
+        )
+    elif size.n_bytes > memory:
+        lines.append(f"The model does not fit into the {memory / 2**30:.1f} GiB of memory: the search goes on alone.")
+    else:
+        lines.append(
+            "Then a solver works on the model beside the search to improve the tree and to prove its optimality."
+        )
+    if size.n_continuous + size.n_binary > FREE_LICENCE:
+        lines.append(f"It has more than the {FREE_LICENCE} variables of Gurobi's free licence.")
+    return lines
+
+
+def _versions() -> Table:
+    table = Table("package", "version", title="Versions")
+    table.add_row("s2oct", s2oct.__version__)
+    table.add_row("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    for name in PACKAGES:
+        table.add_row(name, _version(name))
+    return table
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _solvers() -> Table:
+    table = Table("solver", "state", title="Solvers")
+    for name in SOLVERS:
+        table.add_row(name, solver_state(name))
+    return table
+
+
+def solver_state(name: str) -> str:
+    """Whether a solver is installed and takes a model that is larger than a free licence admits."""
+    try:
+        solver = load_solver(name)
+    except SolverUnavailable:
+        return f"not installed: {SOLVERS[name][2]}"
+    try:
+        result = solver.solve(_larger_than_free(), limits=Limits(5.0), listener=_Nobody())
+    except SolverLicenceError:
+        return f"installed, with a licence for models of at most {FREE_LICENCE} rows and columns"
+    except S2OCTError as error:
+        return f"installed, but it fails: {error}"
+    return f"installed and licensed ({result.termination.value} on a small model)"
+
+
+def _larger_than_free() -> Milp:
+    """One variable more than the free licence admits, each at least 1."""
+    n = FREE_LICENCE + 1
+    return Milp(
+        c=np.ones(n),
+        A=csr_array((0, n)),
+        row_lower=np.empty(0),
+        row_upper=np.empty(0),
+        lower=np.ones(n),
+        upper=np.full(n, 2.0),
+        integrality=np.zeros(n, dtype=np.int64),
+        blocks={},
+        equations={},
+    )
+
+
+class _Nobody:
+    """Listens to nothing."""
+
+    def incumbent(self, x: FloatArray) -> None:
+        """Ignore."""
+
+    def bound(self, value: float) -> None:
+        """Ignore."""
+
+    def should_stop(self) -> bool:
+        """Never."""
+        return False
+
+    def suggestion(self) -> FloatArray | None:
+        """None."""
+        return None

@@ -1,0 +1,64 @@
+"""The files a command writes: all of them at the end, each complete or not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+from s2oct.errors import InvalidProblem
+from s2oct.export.files import draft
+
+
+def check_writable(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> None:
+    """Refuse outputs that could not be written, before any work is done for them."""
+    seen: list[Path] = []
+    for path in outputs:
+        if path is None:
+            continue
+        here = path.resolve()
+        if here in seen:
+            raise InvalidProblem(f"Expected a file of its own for every output, got {str(path)!r} twice.")
+        if here in [other.resolve() for other in inputs]:
+            raise InvalidProblem(f"Expected outputs that are not inputs, got {str(path)!r} as both.")
+        if not here.parent.is_dir():
+            raise InvalidProblem(
+                f"Expected a folder to write {path.name!r} to, got {str(path.parent)!r}, which is none."
+            )
+        seen.append(here)
+        try:
+            draft(path).unlink()
+        except OSError as error:
+            raise InvalidProblem(f"Expected to be able to write {str(path)!r}: {error.strerror or error}.") from error
+
+
+class Outputs:
+    """Drafts of files that take their places together when the block ends well, and vanish when it does not."""
+
+    def __init__(self) -> None:
+        self._drafts: dict[Path, Path] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Outputs:
+        return self
+
+    def draft(self, path: Path) -> Path:
+        """A file to write in the place of ``path`` for now."""
+        made = draft(path)
+        self._drafts[path] = made
+        self._stack.callback(made.unlink, missing_ok=True)
+        return made
+
+    def write(self, path: Path, content: str | bytes) -> None:
+        """Write a whole file."""
+        self.draft(path).write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._stack:
+            if kind is None:
+                for path, made in self._drafts.items():
+                    os.replace(made, path)

@@ -1,0 +1,60 @@
+"""The state of a running fit, in a terminal and nowhere else."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from s2oct.errors import S2OCTWarning
+from s2oct.race import Moment, watched_by
+
+_REFRESHES = 4
+
+
+class _Ticker:
+    """A line with seconds, best cost and bound."""
+
+    def __init__(self, time_limit: float) -> None:
+        self._began, self._limit = time.monotonic(), time_limit
+        self._now: Moment | None = None
+
+    def note(self, now: Moment) -> None:
+        self._now = now
+
+    def line(self) -> Text:
+        seconds = f"{time.monotonic() - self._began:6.1f} of {self._limit:g} s"
+        if self._now is None:
+            return Text(f"{seconds}   preparing")
+        state = f"best cost {self._now.objective:.6g}   lower bound {self._now.lower_bound:.6g}"
+        return Text(f"{seconds}   {state}   Ctrl-C keeps the best tree")
+
+
+@contextmanager
+def live_progress(time_limit: float) -> Iterator[None]:
+    """Show a fit's progress on standard error while it runs, if that is a terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    ticker = _Ticker(time_limit)
+    live = Live(console=console, get_renderable=ticker.line, refresh_per_second=_REFRESHES, transient=True)
+    with live, watched_by(ticker.note):
+        yield
+
+
+@contextmanager
+def told_warnings() -> Iterator[None]:
+    """Print the package's warnings as sentences on standard error, once what is inside has ended."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", S2OCTWarning)
+        yield
+    for warning in caught:
+        if issubclass(warning.category, S2OCTWarning):
+            print(f"s2oct: warning: {' '.join(str(warning.message).split())}", file=sys.stderr)
