@@ -72,6 +72,8 @@ class Column:
         if values.dtype.kind != "f":
             row, value = _first(values, [value is not None and not _is_number(value) for value in values])
             raise InvalidProblem(f"Expected numbers in column {self.name!r}, got {value!r} in row {row + first_row}.")
+        if np.isfinite(values).all():
+            return np.asarray(values, dtype=float)
         gaps = np.isnan(values)
         if gaps.any():
             if self.fill is None:
@@ -131,14 +133,14 @@ class Encoding:
 
     def encode(self, table: Mapping[str, FloatArray | ObjectArray], first_row: int = 1) -> FloatArray:
         """The features of some rows, shape (rows, n_features)."""
-        if self.is_plain:
-            # Column by column into place: large tables are not held twice.
-            n_rows = len(table[self.names[0]])
-            features = np.empty((n_rows, len(self.columns)))
-            for j, column in enumerate(self.columns):
-                features[:, j] = column.encode(table[column.name], first_row)[:, 0]
-            return features
-        return np.hstack([column.encode(table[column.name], first_row) for column in self.columns])
+        # Columns stay columns in memory: a tree reads them as fast, and turning them into rows would cost more.
+        features = np.empty((len(table[self.names[0]]), len(self.features)), order="F")
+        first = 0
+        for column in self.columns:
+            after = first + len(column.features)
+            features[:, first:after] = column.encode(table[column.name], first_row)
+            first = after
+        return features
 
 
 def plain_encoding(names: Iterable[str]) -> Encoding:

@@ -76,8 +76,10 @@ class ObliqueTree:
         return np.asarray(routing.leaves(*self._ready(X), self.topology.depth))
 
     def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Rows and hyperplanes in the one memory layout for which the kernels are compiled."""
-        rows = np.ascontiguousarray(X, dtype=float)
+        """Rows and hyperplanes in one of the two memory layouts for which the kernels are compiled."""
+        rows = np.asarray(X, dtype=float)
+        if not rows.flags.f_contiguous:
+            rows = np.ascontiguousarray(rows)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             # Compiled code does not look where it reads.
             raise InvalidProblem(f"Expected rows of {self.n_features} features, got an array of shape {rows.shape}.")

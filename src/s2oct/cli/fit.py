@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 import typer
 
 from s2oct.cli import options
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.cli.progress import live_progress, told_warnings
 from s2oct.cli.survey import Survey, learn_encoding, read_survey, read_total_options
-from s2oct.cli.tables import Target, class_column, table_suffix, with_column
+from s2oct.cli.tables import Target, class_column, leaf_column, table_suffix
 from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
 from s2oct.export import tree_to_sql
@@ -142,17 +144,13 @@ def _write_predictions(draft: Path, path: Path, survey: Survey, clf: S2OCTClassi
         [place[label] if label is not None else code for label, code in zip(survey.labels, codes, strict=True)]
     )
     classes = clf.classes_.tolist()
-    table = with_column(survey.table, completed_name(survey.label), class_column(given, classes))
-    table = with_column(table, predicted_name(survey.label), class_column(codes, classes))
-    target = Target(draft, path)
-    target.write(with_column(table, leaf_name(survey.label), _leaves(clf, X)))
-    target.close()
-
-
-def _leaves(clf: S2OCTClassifier, X: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.array(clf.tree_.apply(X))
+    found = {
+        completed_name(survey.label): class_column(given, classes),
+        predicted_name(survey.label): class_column(codes, classes),
+        leaf_name(survey.label): leaf_column(clf.tree_.apply(X)),
+    }
+    with closing(Target(draft, path)) as target:
+        target.write(pa.table({name: survey.table[name] for name in survey.table.column_names} | found))
 
 
 def _tell(survey: Survey, model: Model, written: list[Path]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pyarrow as pa
 import typer
@@ -13,7 +13,7 @@ from s2oct.cli import options
 from s2oct.cli.fit import leaf_name, predicted_name
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.cli.survey import read_column, require_columns, split_names
-from s2oct.cli.tables import Source, Target, class_column, table_suffix, with_column
+from s2oct.cli.tables import Source, Target, class_column, leaf_column, table_suffix
 from s2oct.encoding import Encoding, plain_encoding
 from s2oct.errors import InvalidProblem
 from s2oct.export.model import Model, read_model
@@ -58,12 +58,7 @@ def _predict_batches(source: Source, model: Model, encoding: Encoding, kept: lis
         X = encoding.encode(cells, first_row=n_rows + 1)
         leaf = tree.apply(X)
         codes = tree.leaf_classes[leaf - tree.topology.n_leaves]
-        found = with_column(_columns(batch, kept), predicted_name(model.label), class_column(codes, classes))
-        target.write(with_column(found, leaf_name(model.label), pa.array(leaf)))
+        found = {predicted_name(model.label): class_column(codes, classes), leaf_name(model.label): leaf_column(leaf)}
+        target.write(pa.table({name: batch[name] for name in kept} | found))
         n_rows += len(X)
     return n_rows
-
-
-def _columns(batch: Any, names: list[str]) -> Any:
-    # A table without columns has forgotten its number of rows; the first column added sets it again.
-    return batch.select(names) if names else pa.table({})

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 
 BATCH_ROWS = 2**17
@@ -292,16 +292,14 @@ def table_suffix(name: Path) -> str:
     return suffix
 
 
-def with_column(batch: Any, name: str, values: Any) -> Any:
-    """A batch with one more column, or with that column replaced."""
-    if name in batch.column_names:
-        return batch.set_column(batch.column_names.index(name), name, values)
-    return batch.append_column(name, values)
-
-
-def class_column(codes: Any, classes: Sequence[Any]) -> Any:
+def class_column(codes: IntArray, classes: Sequence[Any]) -> Any:
     """Class labels from their indices, stored once each."""
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(list(classes)))
+
+
+def leaf_column(leaves: IntArray) -> Any:
+    """Ids of leaves, in no more bits than the deepest tree needs."""
+    return pa.array(leaves.astype(np.int16))
 
 
 def _decoded(column: Any) -> Any:
