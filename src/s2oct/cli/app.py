@@ -52,8 +52,10 @@ def run(arguments: Sequence[str]) -> int:
         # Whoever read the output has seen enough; nothing may be written to it any more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (S2OCTError, OSError, MemoryError) as error:
-        return _fail(str(error) or type(error).__name__)
+    except (S2OCTError, MemoryError) as error:
+        return _fail(str(error) or "There is not enough memory.")
+    except OSError as error:
+        return _fail(f"{error.strerror}: {str(error.filename)!r}." if error.filename else f"{error.strerror or error}.")
     except (KeyboardInterrupt, typer.Abort):
         print("s2oct: interrupted.", file=sys.stderr)
         return 130

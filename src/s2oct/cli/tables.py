@@ -127,13 +127,13 @@ class Source:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", pd.errors.ParserWarning)
+                # Without usecols, which would let rows with surplus cells pass.
                 chunks = pd.read_csv(
                     self.path,
                     sep=self._separator,
                     encoding=self.encoding,
                     names=list(self.columns),
                     header=0,
-                    usecols=wanted,
                     dtype=str,
                     na_filter=False,
                     index_col=False,

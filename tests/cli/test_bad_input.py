@@ -1,0 +1,343 @@
+"""Whatever is wrong with the input: exit code 2, one sentence on stderr, no traceback, and no file left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from s2oct.cli.app import run
+from tests.export.test_model import signed
+
+SMALL = "id,x,y,label\n1,1.0,5,a\n2,2.0,6,b\n3,3.0,7,\n4,4.0,8,\n"
+FIT = ["fit", "d.csv", "--label", "label", "--total", "a=1", "--out", "o.json", "--predictions", "o.csv"]
+
+
+def changed_model(model, *way, value):
+    content = json.loads(model)
+    place = content
+    for step in way[:-1]:
+        place = place[step]
+    place[way[-1]] = value
+    return content
+
+
+# Name -> (files beside model.json and people.csv, command line, part of the sentence).
+CASES = {
+    "no such data file": ({}, FIT, "Expected a data file, got 'd.csv', which does not exist."),
+    "a folder for a data file": ({}, ["fit", ".", "--label", "label"], "Expected a data file, got the folder '.'."),
+    "empty file": ({"d.csv": ""}, FIT, "got an empty file."),
+    "blank lines only": ({"d.csv": "\n\n\n"}, FIT, "Expected column names in the first line of 'd.csv', got nothing."),
+    "header only": ({"d.csv": "id,x,y,label\n"}, FIT, "Expected rows in 'd.csv', got column names only."),
+    "one column": ({"d.csv": "label\na\nb\n"}, FIT, "Expected feature columns beside the label 'label', got none"),
+    "wrong label column": (
+        {"d.csv": SMALL},
+        [*FIT[:3], "labels", *FIT[4:]],
+        "Expected the label column 'labels' among",
+    ),
+    "no label option": ({"d.csv": SMALL}, ["fit", "d.csv"], "Missing option '--label'. Try --help."),
+    "label all missing": ({"d.csv": "x,label\n1,\n2,\n3,NA\n"}, FIT, "Expected at least one labeled row, got none"),
+    "one class only": (
+        {"d.csv": "x,label\n1,a\n2,a\n3,\n"},
+        FIT[:4],
+        "Expected labeled rows of two classes, got one class only: 'a'.",
+    ),
+    "three classes": ({"d.csv": "x,label\n1,a\n2,b\n3,c\n4,\n"}, FIT, "Expected two classes, got 3: ['a', 'b', 'c']."),
+    "labels that are no classes": ({"d.csv": "x,label\n1,0.5\n2,0.7\n3,\n"}, FIT, "Expected"),
+    "wrong encoding": ({"d.csv": "größe,label\n1,a\n".encode("latin-1")}, FIT, "Expected text in the encoding UTF-8"),
+    "wrong encoding later on": (
+        {"d.csv": ("x,label\n" + "1,a\n2,b\n" * 40_000).encode() + "3,ü\n".encode("latin-1")},
+        FIT,
+        "Expected text in the encoding UTF-8 in 'd.csv', got bytes that are none: name another one with --encoding",
+    ),
+    "unknown encoding": ({"d.csv": SMALL}, [*FIT, "--encoding", "klingon"], "Expected an encoding that Python knows"),
+    "bytes for text": ({"d.csv": bytes(range(256)) * 4}, FIT, "Expected text in"),
+    "zeros for text": ({"d.csv": bytes(100)}, FIT, "Expected text in 'd.csv', got bytes that are none."),
+    "text for Parquet": (
+        {"d.parquet": SMALL},
+        ["fit", "d.parquet", *FIT[2:]],
+        "Expected a Parquet file in 'd.parquet'",
+    ),
+    "text for gzip": ({"d.csv.gz": SMALL}, ["fit", "d.csv.gz", *FIT[2:]], "Expected a gzip file in 'd.csv.gz'"),
+    "ragged rows": ({"d.csv": SMALL + "5,5.0,9,b,surplus\n"}, FIT, "Expected rows of 4 cells in 'd.csv'"),
+    "duplicate columns": ({"d.csv": "x,x,label\n1,2,a\n"}, FIT, "Expected distinct column names in 'd.csv', got ['x']"),
+    "unnamed column": (
+        {"d.csv": ",x,label\n0,1,a\n"},
+        FIT,
+        "Expected a name for every column of 'd.csv', got none for",
+    ),
+    "non-numeric feature": (
+        {"d.csv": "x,y,label\n1,7,a\n2,low,b\n"},
+        FIT,
+        "Expected numbers in column 'y', got 'low' in row 2: say --categorical onehot or --categorical ordinal",
+    ),
+    "infinite feature": (
+        {"d.csv": "x,label\n1,a\ninf,b\n3,\n"},
+        FIT,
+        "Expected finite numbers in column 'x', got infinity",
+    ),
+    "missing feature value": (
+        {"d.csv": "x,label\n1,a\n,b\nNA,\n"},
+        FIT,
+        "Expected no missing values in column 'x', got 2, the first in row 2: fill them with --impute median",
+    ),
+    "missing category": (
+        {"d.csv": "x,label\nu,a\n,b\nv,\n"},
+        [*FIT, "--categorical", "onehot"],
+        "Expected no missing values in column 'x', got 1",
+    ),
+    "column without any value": ({"d.csv": "x,y,label\n1,,a\n2,,b\n"}, FIT, "Expected values in column 'y', got none"),
+    "too many categories": (
+        {"d.csv": "x,label\n" + "".join(f"name {i},a\n" for i in range(60)) + "name,b\n"},
+        [*FIT, "--categorical", "onehot"],
+        "Expected at most 50 categories in column 'x', got 61",
+    ),
+    "unknown imputation": ({"d.csv": SMALL}, [*FIT, "--impute", "mean"], "Expected --impute median or most-frequent"),
+    "unknown kind of categories": ({"d.csv": SMALL}, [*FIT, "--categorical", "hash"], "Expected --categorical onehot"),
+    "category of no column": ({"d.csv": SMALL}, [*FIT, "--categorical", "z=onehot"], "got 'z'"),
+    "order without a column": ({"d.csv": SMALL}, [*FIT, "--order", "low,high"], "Expected --order COLUMN=lowest"),
+    "order that lacks a value": (
+        {"d.csv": "x,label\nlow,a\nhigh,b\n"},
+        [*FIT, "--order", "x=low"],
+        "Expected the order of column 'x' to name all its values, got none for ['high'].",
+    ),
+    "id column not there": ({"d.csv": SMALL}, [*FIT, "--id", "key"], "Expected the id column 'key' among"),
+    "feature column not there": ({"d.csv": SMALL}, [*FIT, "--features", "z"], "Expected the feature column 'z' among"),
+    "excluded column not there": ({"d.csv": SMALL}, [*FIT, "--exclude", "z"], "Expected the excluded column 'z' among"),
+    "label as a feature": (
+        {"d.csv": SMALL},
+        [*FIT, "--features", "x,label"],
+        "Expected the label 'label' to be no feature",
+    ),
+    "id as a feature": ({"d.csv": SMALL}, [*FIT, "--features", "x", "--id", "x"], "Expected features that are no ids"),
+    "everything excluded": (
+        {"d.csv": SMALL},
+        [*FIT, "--exclude", "id,x,y"],
+        "Expected feature columns beside the label",
+    ),
+    "column of an earlier fit": (
+        {"d.csv": "x,label,label_predicted\n1,a,a\n2,b,b\n"},
+        FIT,
+        "got 'label_predicted', which an earlier fit has written",
+    ),
+    "total larger than the rows": (
+        {"d.csv": SMALL},
+        [*FIT[:4], "--total", "a=3", *FIT[6:]],
+        "Expected a total of class 'a' between 0 and 2 (the unlabeled rows), got 3.",
+    ),
+    "population total below the labels": (
+        {"d.csv": SMALL},
+        [*FIT[:4], "--population-total", "a=0", *FIT[6:]],
+        "Expected a population total of class 'a' of at least 1",
+    ),
+    "unknown class in the total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "c=1", *FIT[6:]], "got 'c'"),
+    "class of another case": ({"d.csv": SMALL}, [*FIT[:4], "--total", "A=1", *FIT[6:]], "Did you mean 'a'?"),
+    "totals that do not add up": ({"d.csv": SMALL}, [*FIT, "--total", "b=2"], "Expected totals that add up to 2"),
+    "two totals of one class": ({"d.csv": SMALL}, [*FIT, "--total", "a=2"], "Expected one --total for every class"),
+    "both kinds of totals": ({"d.csv": SMALL}, [*FIT, "--population-total", "a=2"], "Expected either totals"),
+    "total without a number": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a", *FIT[6:]], "Expected --total CLASS=COUNT"),
+    "negative total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a=-1", *FIT[6:]], "Expected --total CLASS=COUNT"),
+    "broken total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a=0.5", *FIT[6:]], "Expected --total CLASS=COUNT"),
+    "share beyond 100%": (
+        {"d.csv": SMALL},
+        [*FIT[:4], "--total", "a=120%", *FIT[6:]],
+        "Expected a share of at most 100%",
+    ),
+    "depth that is no number": ({"d.csv": SMALL}, [*FIT, "--depth", "deep"], "Expected --depth auto or a whole number"),
+    "depth of 0": (
+        {"d.csv": SMALL},
+        [*FIT, "--depth", "0"],
+        "Expected depth to be 'auto' or a whole number of at least 1",
+    ),
+    "time limit of 0": ({"d.csv": SMALL}, [*FIT, "--time-limit", "0"], "Expected time_limit to be a positive number"),
+    "time limit in words": ({"d.csv": SMALL}, [*FIT, "--time-limit", "soon"], "Invalid value for '--time-limit'"),
+    "unknown solver": ({"d.csv": SMALL}, [*FIT, "--solver", "cplex"], "Expected a solver among"),
+    "no jobs": ({"d.csv": SMALL}, [*FIT, "--jobs", "0"], "Expected n_jobs to be a whole number other than 0"),
+    "price of 0": ({"d.csv": SMALL}, [*FIT, "--C", "0"], "Expected C to be a positive number"),
+    "unknown option": ({"d.csv": SMALL}, [*FIT, "--deep"], "No such option: --deep"),
+    "unknown command": ({}, ["train"], "No such command 'train'"),
+    "delimiter of two characters": (
+        {"d.csv": SMALL},
+        [*FIT, "--delimiter", "::"],
+        "Expected a delimiter of one character",
+    ),
+    "decimal sign that is none": ({"d.csv": SMALL}, [*FIT, "--decimal", "x"], "Expected the decimal sign"),
+    "output in no folder": (
+        {"d.csv": SMALL},
+        [*FIT[:6], "--out", "no/o.json"],
+        "Expected a folder to write 'o.json' to",
+    ),
+    "output that is a folder": ({"d.csv": SMALL}, [*FIT[:6], "--out", "."], "Expected to be able to write '.'"),
+    "output over the input": (
+        {"d.csv": SMALL},
+        [*FIT[:6], "--predictions", "d.csv"],
+        "Expected outputs that are not inputs",
+    ),
+    "one file for two outputs": (
+        {"d.csv": SMALL},
+        [*FIT[:6], "--out", "o", "--sql", "./o"],
+        "Expected a file of its own for every output",
+    ),
+    "predictions of no known format": (
+        {"d.csv": SMALL},
+        [*FIT[:6], "--predictions", "o.xlsx"],
+        "Expected a table to write to, .csv, .tsv, .txt or .parquet, got 'o.xlsx'.",
+    ),
+    "no such model": (
+        {},
+        ["predict", "m.json", "people.csv", "--out", "o.csv"],
+        "No such file or directory: 'm.json'.",
+    ),
+    "truncated model": (
+        {"m.json": lambda model: model[: len(model) // 2]},
+        ["predict", "m.json", "people.csv", "--out", "o.csv"],
+        "no complete JSON",
+    ),
+    "tampered model": (
+        {"m.json": lambda model: json.dumps(changed_model(model, "tree", "splits", 0, "offset", value=0.0))},
+        ["predict", "m.json", "people.csv", "--out", "o.csv"],
+        "The model file 'm.json' was changed after it was written: its checksum does not match.",
+    ),
+    "model of a later version": (
+        {"m.json": lambda model: signed(changed_model(model, "format_version", value=99))},
+        ["show", "m.json"],
+        "comes from a later version of s2oct",
+    ),
+    "model that is a table": ({}, ["show", "people.csv"], "Expected a model file in 'people.csv'"),
+    "model that is other JSON": ({"m.json": "{}"}, ["show", "m.json"], "Expected a model file of s2oct in 'm.json'"),
+    "unknown form": (
+        {},
+        ["show", "model.json", "--as", "pdf"],
+        "Expected --as one of text, sql, dot, json, python, onnx",
+    ),
+    "ONNX for a terminal": ({}, ["show", "model.json", "--as", "onnx"], "Expected --out with --as onnx"),
+    "new table without a feature": (
+        {"new.csv": "person,region\n1,hills\n"},
+        ["predict", "model.json", "new.csv", "--out", "o.csv"],
+        "Expected the feature column 'urbanity' among ['person', 'region'] of 'new.csv'.",
+    ),
+    "new table without rows": (
+        {"new.csv": lambda people: people.splitlines()[0] + "\n"},
+        ["predict", "model.json", "new.csv", "--out", "o.csv"],
+        "Expected rows in 'new.csv', got column names only.",
+    ),
+    "new table with an unknown category": (
+        {"new.csv": lambda people: people.replace("hills", "lake")},
+        ["predict", "model.json", "new.csv", "--out", "o.csv"],
+        "Expected one of ['capital', 'coast', 'hills', 'plain'] in column 'region', got 'lake'",
+    ),
+    "new table with a word for a number": (
+        {"new.csv": lambda people: "\n".join([*people.splitlines(), "9999,hills,2,far,57,14,1,0,4,"])},
+        ["predict", "model.json", "new.csv", "--out", "o.csv"],
+        "Expected numbers in column 'distance_km', got 'far' in row 401.",
+    ),
+    "checked with other classes": (
+        {"d.csv": lambda people: people.replace(",yes", ",maybe")},
+        ["check", "model.json", "d.csv", "--label", "employed", "--total", "no=100"],
+        "Expected labels of the classes ['no', 'yes']",
+    ),
+    "doctor without a label": ({"d.csv": SMALL}, ["doctor", "d.csv"], "Expected --label with a table, got none."),
+}
+
+
+def write_files(folder, files):
+    for name, content in files.items():
+        if callable(content):
+            basis = folder / ("model.json" if name.endswith(".json") else "people.csv")
+            content = content(basis.read_text())
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_ends_with_one_sentence_and_leaves_no_file(folder, capsys, name):
+    files, arguments, sentence = CASES[name]
+    write_files(folder, files)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    assert run(arguments) == 2
+    told = capsys.readouterr()
+    assert sentence in told.err
+    assert told.err.startswith("s2oct: ")
+    assert told.err.count("\n") == 1
+    assert told.err.rstrip()[-1] in ".?"
+    assert told.out == ""
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_there_are_at_least_30_cases():
+    assert len(CASES) >= 30
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
+def test_write_protected_output_is_found_before_the_fit(folder, capsys):
+    (folder / "d.csv").write_text(SMALL)
+    (folder / "o.json").write_text("precious")
+    (folder / "o.json").chmod(0o444)
+    assert run([*FIT[:6], "--out", "o.json"]) == 2
+    assert "Expected to be able to write 'o.json'" in capsys.readouterr().err
+
+
+def test_output_is_found_unwritable_before_anything_is_read(folder, capsys):
+    assert run(["fit", "not there.csv", "--label", "label", "--out", "no/o.json"]) == 2
+    assert "Expected a folder to write 'o.json' to" in capsys.readouterr().err
+
+
+def test_disk_that_fails_while_writing_leaves_nothing_behind(folder, capsys, monkeypatch):
+    from s2oct.cli import fit
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    (folder / "d.csv").write_text(SMALL)
+    monkeypatch.setattr(fit, "_write_predictions", full)
+    assert run([*FIT, "--time-limit", "1", "--solver", "none"]) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert sorted(os.listdir(folder)) == ["d.csv", "model.json", "people.csv"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["fit", "not there.csv", "--label", "x"], ["fit"], ["predict", "--bogus"]], ids=str
+)
+def test_process_ends_likewise(arguments, tmp_path):
+    code = "import sys; from s2oct.cli import main; sys.argv[0] = 's2oct'; main()"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("s2oct: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_dates_in_parquet_are_refused_by_name(folder, capsys):
+    frame = pd.DataFrame(
+        {"x": np.arange(4.0), "born": pd.date_range("2000", periods=4), "label": ["a", "b", None, None]}
+    )
+    frame.to_parquet("d.parquet")
+    assert run(["fit", "d.parquet", "--label", "label", "--total", "a=1", "--categorical", "onehot"]) == 2
+    assert "in column 'born', got timestamp" in capsys.readouterr().err
+
+
+def test_damaged_parquet_is_refused(folder, capsys, people):
+    people.to_parquet("d.parquet")
+    whole = (folder / "d.parquet").read_bytes()
+    (folder / "d.parquet").write_bytes(whole[:200] + bytes(len(whole) // 2) + whole[200 + len(whole) // 2 :])
+    assert run(["predict", "model.json", "d.parquet", "--out", "o.csv"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (folder / "o.csv").exists()
+
+
+@given(content=st.one_of(st.binary(max_size=200), st.text(alphabet='a1,;\n"\t .-', max_size=200).map(str.encode)))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+def test_no_table_whatever_is_in_it_ends_in_a_traceback(folder, capsys, content):
+    (folder / "d.csv").write_bytes(content)
+    for command in (["predict", "model.json", "d.csv", "--out", "o.csv"], ["doctor", "d.csv", "--label", "a"]):
+        code = run(command)
+        told = capsys.readouterr()
+        assert (code == 0) == (told.err == "")
+        assert code == 0 or told.err.count("\n") == 1
+    assert not (folder / "o.csv").exists()

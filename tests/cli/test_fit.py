@@ -1,0 +1,292 @@
+"""What a table may look like: formats, delimiters, encodings, categories, gaps, and totals in every form."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import s2oct
+from s2oct.cli.app import run
+from s2oct.export import read_model
+from tests.cli.conftest import QUICK
+
+FIT = ["--label", "employed", "--out", "out.json", *QUICK]
+
+
+def provenance(name="out.json"):
+    return json.loads(open(name, encoding="utf-8").read())["provenance"]
+
+
+@pytest.mark.parametrize(
+    ("given", "totals"),
+    [
+        (["--total", "yes=185"], [175, 185]),
+        (["--total", "no=175"], [175, 185]),
+        (["--total", "no=175", "--total", "yes=185"], [175, 185]),
+        (["--total", "yes=50%"], [180, 180]),
+        (["--total", "yes=33.3%"], [240, 120]),
+        (["--total", "yes=33.4 %", "--total", "no=66.6%"], [240, 120]),
+        (["--population-total", "yes=200"], None),
+        (["--population-total", "yes=50%"], None),
+    ],
+    ids=str,
+)
+def test_totals_are_counts_or_shares_of_the_unlabeled_rows_or_of_all(folder, people, given, totals):
+    assert run(["fit", "people.csv", *given, *FIT, "--features", "age,education_years,health"]) == 0
+    if totals is None:
+        labeled_yes = int((people["employed"] == "yes").sum())
+        totals = [360 - (200 - labeled_yes), 200 - labeled_yes]
+    assert provenance()["data"]["totals"] == totals
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
+def test_delimiters_are_found_out_and_encodings_are_taken_as_told(folder, people, delimiter, encoding):
+    people = people.rename(columns={"age": "Längenmaß"})
+    people["region"] = people["region"].replace("hills", "Hügel, hoch")
+    people.to_csv("data.csv", sep=delimiter, encoding=encoding, index=False)
+    told = [] if encoding.startswith("utf-8") else ["--encoding", encoding]
+    code = run(["fit", "data.csv", "--total", "yes=185", *FIT, "--id", "person", "--categorical", "onehot", *told])
+    assert code == 0
+    model = read_model("out.json")
+    assert "Längenmaß" in model.encoding.names
+    assert "region=Hügel, hoch" in model.encoding.features
+
+
+def test_decimal_commas_and_own_markers_of_gaps_are_read_when_told(folder):
+    rows = ["x;y;label", "1,5;-;a", "2,5;3;b", "3,5;4;", "0,5;?;", "4,5;1;.", "1,0;1;a"]
+    (folder / "data.csv").write_text("\n".join(rows))
+    given = ["--decimal", ",", "--missing", "?", "--missing", "-", "--missing", ".", "--impute", "median"]
+    assert run(["fit", "data.csv", "--label", "label", "--total", "a=1", "--out", "out.json", *given, *QUICK]) == 0
+    columns = {column.name: column for column in read_model("out.json").encoding.columns}
+    assert (columns["x"].fill, columns["y"].fill) == (2.0, 2.0)
+    assert provenance()["data"] | {"sha256": ""} == {"sha256": "", "n_labeled": 3, "n_unlabeled": 3, "totals": [1, 2]}
+
+
+def test_numbers_are_read_to_the_last_bit(folder):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) * [1e-7, 1e9]
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    frame["label"] = [*(["u", "v"] * 10), *[None] * 40]
+    (folder / "data.csv").write_text(
+        "a,b,label\n" + "\n".join(f"{a!r},{b!r},{c or ''}" for a, b, c in frame.itertuples(index=False))
+    )
+    frame.to_parquet("data.parquet")
+    hashes = []
+    for name in ("data.csv", "data.parquet"):
+        assert run(["fit", name, "--label", "label", "--total", "u=20", "--out", "out.json", *QUICK]) == 0
+        hashes.append(provenance()["data"]["sha256"])
+    assert hashes[0] == hashes[1]
+
+
+@pytest.mark.parametrize("kind", ["onehot", "ordinal"])
+def test_kind_of_categories_is_recorded_in_the_model(folder, kind):
+    assert run(["fit", "people.csv", "--total", "yes=185", *FIT, "--id", "person", "--categorical", kind]) == 0
+    region = read_model("out.json").encoding.columns[0]
+    assert (region.kind, region.categories) == (kind, ("capital", "coast", "hills", "plain"))
+
+
+def test_single_columns_may_be_categories_and_have_an_order(folder):
+    code = run(
+        [
+            *[
+                "fit",
+                "people.csv",
+                "--total",
+                "yes=185",
+                *FIT,
+                "--exclude",
+                "person",
+                "--categorical",
+                "urbanity=onehot",
+            ],
+            *["--order", "region=hills,plain,coast,capital"],
+        ]
+    )
+    assert code == 0
+    columns = {column.name: column for column in read_model("out.json").encoding.columns}
+    assert columns["urbanity"].kind == "onehot"
+    assert (columns["region"].kind, columns["region"].categories) == ("ordinal", ("hills", "plain", "coast", "capital"))
+
+
+@pytest.mark.parametrize("impute", ["median", "most-frequent"])
+def test_gaps_in_features_are_filled_on_request_in_training_and_prediction(folder, people, impute):
+    gappy = people.copy()
+    gappy.loc[::7, "age"] = None
+    gappy.loc[::5, "region"] = None
+    gappy.to_csv("gappy.csv", index=False)
+    given = ["--impute", impute, "--categorical", "onehot", "--id", "person"]
+    assert run(["fit", "gappy.csv", "--total", "yes=185", *FIT, *given, "--predictions", "one.parquet"]) == 0
+    columns = {column.name: column for column in read_model("out.json").encoding.columns}
+    expected = gappy["age"].median() if impute == "median" else gappy["age"].mode().min()
+    assert columns["age"].fill == expected
+    assert columns["region"].fill == gappy["region"].mode()[0]
+    assert run(["predict", "out.json", "gappy.csv", "--out", "two.parquet"]) == 0
+    one, two = pd.read_parquet("one.parquet"), pd.read_parquet("two.parquet")
+    assert one["employed_predicted"].tolist() == two["employed_predicted"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("labels", "total", "classes"),
+    [
+        ([1, 0], "1=3", [0, 1]),
+        ([1.0, 0.0], "1=3", [0, 1]),
+        (["01", "1"], "01=3", ["01", "1"]),
+        ([True, False], "True=3", None),
+        (["a=b", "c"], "a=b=3", ["a=b", "c"]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_labels_may_be_words_whole_numbers_or_booleans(folder, labels, total, classes, kind):
+    frame = pd.DataFrame({"x": np.arange(10.0), "label": [labels[0], labels[1], labels[1], labels[0], *[None] * 6]})
+    frame.to_csv("d.csv", index=False) if kind == "csv" else frame.to_parquet("d.parquet")
+    code = run(["fit", f"d.{kind}", "--label", "label", "--total", total, "--out", "out.json", "--depth", "2", *QUICK])
+    assert code == 0
+    expected = classes or ([False, True] if kind == "parquet" else ["False", "True"])
+    assert s2oct.load("out.json").classes_.tolist() == expected
+
+
+def test_parquet_columns_of_every_number_kind_are_features(folder):
+    frame = pd.DataFrame(
+        {
+            "small": np.arange(12, dtype=np.int8),
+            "single": np.arange(12, dtype=np.float32) / 3,
+            "flag": [True, False] * 6,
+            "nullable": pd.array([*range(12)], dtype="Int64"),
+            "kind": pd.Categorical(["u", "v"] * 6),
+            "label": ["a", "b"] * 3 + [None] * 6,
+        }
+    )
+    frame.to_parquet("d.parquet")
+    given = ["--label", "label", "--total", "a=3", "--out", "out.json", "--categorical", "onehot", *QUICK]
+    assert run(["fit", "d.parquet", *given]) == 0
+    assert read_model("out.json").encoding.features == ("small", "single", "flag", "nullable", "kind=v")
+
+
+def test_without_a_total_the_labeled_shares_are_taken_with_a_warning(folder, capsys):
+    assert run(["fit", "people.csv", *FIT, "--features", "age", "--features", "health"]) == 0
+    assert capsys.readouterr().err.startswith("s2oct: warning: No totals were given: the labeled shares are taken")
+
+
+def test_parameters_reach_the_classifier(folder):
+    given = ["--depth", "1", "--C", "2.5", "--seed", "7", "--guide", "none", "--features", "age", "--jobs", "2"]
+    assert run(["fit", "people.csv", "--total", "yes=185", *FIT, *given]) == 0
+    parameters = provenance()["parameters"]
+    assert {name: parameters[name] for name in ("depth", "C", "random_state", "guide", "n_jobs", "solver")} == {
+        "depth": 1,
+        "C": 2.5,
+        "random_state": 7,
+        "guide": None,
+        "n_jobs": 2,
+        "solver": None,
+    }
+
+
+def test_gzipped_csv_is_read(folder, people):
+    people.to_csv("people.csv.gz", index=False)
+    assert run(["predict", "model.json", "people.csv.gz", "--out", "out.csv"]) == 0
+    assert len(pd.read_csv("out.csv")) == 400
+
+
+def test_only_ids_leaves_the_other_columns_out(folder):
+    assert run(["predict", "model.json", "people.csv", "--out", "out.csv", "--only-ids"]) == 0
+    found = pd.read_csv("out.csv", dtype=str)
+    assert found.columns.tolist() == ["person", "employed_predicted", "employed_leaf"]
+    assert found["person"][7] == "0007"
+
+
+def test_cells_with_delimiters_quotes_and_line_ends_survive(folder, people):
+    people["note"] = ['plain, "quoted"\nand broken', *["-"] * 399]
+    people.to_csv("noted.csv", index=False)
+    assert run(["predict", "model.json", "noted.csv", "--out", "out.csv"]) == 0
+    assert pd.read_csv("out.csv")["note"].tolist() == people["note"].tolist()
+
+
+def test_prediction_in_small_batches_is_the_same_and_rows_keep_their_order(folder, monkeypatch):
+    assert run(["predict", "model.json", "people.csv", "--out", "whole.csv"]) == 0
+    from s2oct.cli import tables
+
+    monkeypatch.setattr(tables.Source.batches, "__defaults__", (7,))
+    assert run(["predict", "model.json", "people.csv", "--out", "batches.csv"]) == 0
+    assert (folder / "whole.csv").read_bytes() == (folder / "batches.csv").read_bytes()
+
+
+def test_progress_is_shown_in_a_terminal_only(folder, capsys, monkeypatch):
+    given = ["fit", "people.csv", "--total", "yes=185", *FIT, "--features", "age,health"]
+    assert run(given) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert run(given) == 0
+    shown = capsys.readouterr().err
+    assert "of 1 s" in shown
+
+
+def test_check_finds_what_differs(folder, capsys):
+    check = ["check", "model.json", "people.csv", "--label", "employed"]
+    assert run([*check, "--total", "yes=185"]) == 0
+    assert "The data are those of the fit.\nThe certificate holds: P2 cost" in capsys.readouterr().out
+    assert run([*check, "--total", "yes=180"]) == 1
+    out = capsys.readouterr().out
+    assert "The data are not those of the fit." in out
+    assert "xi: the model says 0.0, the data say 5.0" in out
+
+
+def test_check_notices_a_row_that_changed(folder, people, capsys):
+    people = people.copy()
+    people.loc[people["employed"].notna().idxmax(), ["age", "education_years"]] = [18, 8]
+    people.to_csv("other.csv", index=False)
+    code = run(["check", "model.json", "other.csv", "--label", "employed", "--total", "yes=185"])
+    out = capsys.readouterr().out
+    assert "The data are not those of the fit." in out
+    assert code in (0, 1)
+    assert ("The certificate holds" in out) == (code == 0)
+
+
+def test_check_does_not_believe_a_certificate_that_was_signed_by_somebody_else(folder, capsys):
+    from tests.export.test_model import signed
+
+    content = json.loads((folder / "model.json").read_text())
+    content["certificate"]["leaf_error"] = 0.5
+    content["certificate"]["objective"] = 0.25
+    content["certificate"]["lower_bound"] = 0.25
+    (folder / "forged.json").write_text(signed(content))
+    assert run(["check", "forged.json", "people.csv", "--label", "employed", "--total", "yes=185"]) == 1
+    out = capsys.readouterr().out
+    assert "objective: the model says 0.25, the data say 0.0" in out
+    assert "lower_bound: the model says 0.25, but its own tree costs 0.0" in out
+
+
+def test_doctor_tells_versions_and_solvers(capsys):
+    assert run(["doctor"]) == 0
+    out = capsys.readouterr().out
+    for part in ("s2oct", s2oct.__version__, "numpy", "highs", "scip", "gurobi", "licensed"):
+        assert part in out
+
+
+def test_doctor_tells_the_size_of_a_model_and_what_to_expect(folder, capsys):
+    given = ["people.csv", "--label", "employed", "--id", "person", "--categorical", "onehot"]
+    assert run(["doctor", *given]) == 0
+    out = capsys.readouterr().out
+    assert "40 labeled and 360 unlabeled rows, 11 features, depth 2" in out
+    assert "The search has the first 9 s to itself" in out
+    assert "Then a solver works on the model beside the search" in out
+    assert run(["doctor", *given, "--time-limit", "2", "--depth", "6"]) == 0
+    assert "too large to be solved in the 1.7 s that are left" in capsys.readouterr().out
+
+
+def test_doctor_names_the_remedy_for_a_solver_that_is_not_there(without_package, capsys):
+    without_package("scip")
+    assert run(["doctor"]) == 0
+    assert "not installed" in capsys.readouterr().out
+
+
+def test_help_and_version_are_told(capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"s2oct {s2oct.__version__}\n"
+    for command in ("fit", "predict", "show", "check", "doctor"):
+        assert run([command, "--help"]) == 0
+        assert "Usage" in capsys.readouterr().out

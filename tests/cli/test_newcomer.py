@@ -1,0 +1,191 @@
+"""A newcomer's run: one command makes model, predictions and SQL of a table, and all of them agree."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import duckdb
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+
+import s2oct
+from s2oct.cli.app import run
+from s2oct.export import read_model
+from tests.cli.conftest import QUICK
+
+N_ROWS = 100_000
+
+
+@pytest.fixture(scope="module")
+def strangers(people):
+    """100,000 people of whom nobody knows anything but the features."""
+    rng = np.random.default_rng(4)
+    features = people.columns.drop(["person", "employed"])
+    columns = {name: rng.choice(people[name].to_numpy(), N_ROWS) for name in features}
+    return pd.DataFrame({"person": [f"n{i}" for i in range(N_ROWS)], **columns})
+
+
+def test_every_file_of_the_run_opens(fitted_folder, people):
+    assert sorted(os.listdir(fitted_folder)) == ["labeled.csv", "model.json", "people.csv", "predict.sql"]
+    labeled = pd.read_csv(fitted_folder / "labeled.csv", dtype={"person": str})
+    assert labeled["person"].tolist() == people["person"].tolist()
+    assert (labeled["employed_completed"][people["employed"].notna()] == people["employed"].dropna()).all()
+    silent = labeled[people["employed"].isna().to_numpy()]
+    assert (silent["employed_completed"] == silent["employed_predicted"]).all()
+    assert (silent["employed_completed"] == "yes").sum() == 185
+    assert s2oct.load(fitted_folder / "model.json").certificate_.xi == 0
+
+
+def test_cells_of_the_table_come_back_as_they_were(fitted_folder):
+    with (fitted_folder / "people.csv").open() as before, (fitted_folder / "labeled.csv").open() as after:
+        for old, new in zip(csv.DictReader(before), csv.DictReader(after), strict=True):
+            assert {name: new[name] for name in old} == old
+
+
+def test_100_000_rows_get_one_class_from_python_json_sql_onnx_and_the_command(fitted_folder, strangers, tmp_path):
+    model = read_model(fitted_folder / "model.json")
+    table = {name: strangers[name].to_numpy(object) for name in strangers}
+    numeric = {c.name: table[c.name].astype(float) for c in model.encoding.columns if c.kind == "number"}
+    X = model.encoding.encode({**table, **numeric})
+    frame = pd.DataFrame(X, columns=model.encoding.features)
+    expected = s2oct.load(fitted_folder / "model.json").predict(frame).tolist()
+    assert set(expected) == {"no", "yes"}
+    assert by_command(fitted_folder, strangers, tmp_path, "csv") == expected
+    assert by_command(fitted_folder, strangers, tmp_path, "parquet") == expected
+    query = (fitted_folder / "predict.sql").read_text()
+    assert by_sqlite(strangers, query) == expected
+    assert by_duckdb(strangers, query) == expected
+    assert by_module(fitted_folder, strangers, tmp_path) == expected
+    assert by_onnx(fitted_folder, strangers, tmp_path) == expected
+
+
+def by_command(folder, strangers, tmp_path, kind):
+    data, out = tmp_path / f"new.{kind}", tmp_path / f"predicted.{kind}"
+    write, read = ("to_csv", pd.read_csv) if kind == "csv" else ("to_parquet", pd.read_parquet)
+    getattr(strangers, write)(data, index=False)
+    assert run(["predict", str(folder / "model.json"), str(data), "--out", str(out)]) == 0
+    found = read(out)
+    assert found["person"].tolist() == strangers["person"].tolist()
+    return found["employed_predicted"].tolist()
+
+
+def by_sqlite(strangers, query):
+    connection = sqlite3.connect(":memory:")
+    strangers.to_sql("data", connection, index=False)
+    return [row[-1] for row in connection.execute(query)]
+
+
+def by_duckdb(strangers, query):
+    connection = duckdb.connect(config={"threads": 1})
+    connection.register("data", strangers)
+    return connection.execute(query).df()["employed_predicted"].tolist()
+
+
+def by_module(folder, strangers, tmp_path):
+    assert run(["show", str(folder / "model.json"), "--as", "python", "--out", str(tmp_path / "tree.py")]) == 0
+    strangers.head(500).to_csv(tmp_path / "few.csv", index=False)
+    command = [sys.executable, "-I", "-S", str(tmp_path / "tree.py"), str(tmp_path / "few.csv")]
+    alone = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    module = {"__name__": "tree"}
+    exec((tmp_path / "tree.py").read_text(), module)
+    found = [module["predict"](row) for row in strangers.to_dict("records")]
+    assert alone == found[:500]
+    return found
+
+
+def by_onnx(folder, strangers, tmp_path):
+    assert run(["show", str(folder / "model.json"), "--as", "onnx", "--out", str(tmp_path / "tree.onnx")]) == 0
+    session = onnxruntime.InferenceSession(str(tmp_path / "tree.onnx"), providers=["CPUExecutionProvider"])
+    feed = {
+        node.name: strangers[[node.name]].to_numpy(object if "string" in node.type else float)
+        for node in session.get_inputs()
+    }
+    return session.run(["label"], feed)[0].tolist()
+
+
+@pytest.mark.parametrize("form", ["text", "sql", "dot", "json", "python"])
+def test_show_prints_what_it_writes(folder, capsys, form):
+    assert run(["show", "model.json", "--as", form]) == 0
+    printed = capsys.readouterr().out
+    assert run(["show", "model.json", "--as", form, "--out", "shown"]) == 0
+    assert (folder / "shown").read_text() == printed
+
+
+def test_show_is_text_unless_told_otherwise(folder, capsys):
+    assert run(["show", "model.json"]) == 0
+    assert capsys.readouterr().out.rstrip("\n").split("\n") == list(read_model("model.json").rules)
+
+
+def test_json_that_is_shown_is_the_model_file(folder, capsys):
+    assert run(["show", "model.json", "--as", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((folder / "model.json").read_text())
+
+
+def test_model_that_python_saved_is_predicted_shown_and_checked(folder, people, capsys, compiled):
+    X, y = people[["age", "education_years", "children"]], people["employed"]
+    clf = s2oct.S2OCTClassifier(depth=2, random_state=0, solver=None, time_limit=2).fit(X, y, totals={"yes": 185})
+    s2oct.save(clf, "saved.json")
+    assert run(["predict", "saved.json", "people.csv", "--out", "out.parquet"]) == 0
+    assert pd.read_parquet("out.parquet")["predicted"].tolist() == clf.predict(X).tolist()
+    assert run(["check", "saved.json", "people.csv", "--label", "employed", "--total", "yes=185"]) == 0
+    assert "The data are those of the fit." in capsys.readouterr().out
+    assert run(["show", "saved.json"]) == 0
+    assert capsys.readouterr().out.startswith("if ")
+
+
+def command(*arguments, **options):
+    code = "import sys; from s2oct.cli import main; sys.argv[0] = 's2oct'; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def test_command_as_a_process_tells_what_it_did(folder):
+    fit = command(
+        "fit", "people.csv", "--label", "employed", "--total", "yes=185", "--id", "person", "--exclude", "region"
+    )
+    out, err = fit.communicate(timeout=120)
+    assert (fit.returncode, err) == (0, "")
+    assert out.startswith("40 labeled and 360 unlabeled rows; totals of the unlabeled ones: no: 175, yes: 185\n\nif ")
+    assert "P2 cost" in out
+
+
+def test_ctrl_c_keeps_the_best_tree_and_writes_every_file(folder, people):
+    rng = np.random.default_rng(0)
+    hard = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    hard["label"] = [*rng.choice(["x", "y"], 150).tolist(), *[None] * 150]
+    hard.to_csv("hard.csv", index=False)
+    fit = command(
+        *["fit", "hard.csv", "--label", "label", "--total", "x=75", "--out", "hard.json", "--time-limit", "300"],
+        *["--predictions", "hard.parquet", "--solver", "none"],
+        env={**os.environ, "FORCE_COLOR": "1"},
+    )
+    shown = ""
+    while "best cost" not in shown and fit.poll() is None:
+        shown += fit.stderr.read(1)
+    fit.send_signal(signal.SIGINT)
+    out, err = fit.communicate(timeout=60)
+    assert fit.returncode == 0, err
+    assert "s2oct: warning: The fit was interrupted after" in err
+    assert s2oct.load("hard.json").certificate_.feasible
+    assert len(pd.read_parquet("hard.parquet")) == 300
+    assert "wrote hard.json" in out
+
+
+def test_files_that_were_there_are_replaced_only_by_complete_ones(folder):
+    (folder / "old.json").write_text("old")
+    assert run(["fit", "people.csv", "--label", "employed", "--total", "yes=999", "--out", "old.json", *QUICK]) == 2
+    assert (folder / "old.json").read_text() == "old"
+    assert sorted(os.listdir(folder)) == ["model.json", "old.json", "people.csv"]
