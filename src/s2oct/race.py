@@ -76,7 +76,7 @@ class Race:
     history: list[Moment] = field(default_factory=list)
     _cost: Callable[[ObliqueTree], float | None] = field(default=lambda tree: None, repr=False)
     _opening: Bound = NOT_NEGATIVE
-    _watcher: Watcher | None = field(default_factory=_WATCHER.get, repr=False)
+    watcher: Watcher | None = field(default_factory=_WATCHER.get, repr=False)
     _refuted: set[str] = field(default_factory=set, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -142,7 +142,7 @@ class Race:
     def _note(self) -> None:
         now = Moment(self.elapsed, self.best_cost, self.bound.value)
         self.history.append(now)
-        if self._watcher is not None:
-            self._watcher(now)
+        if self.watcher is not None:
+            self.watcher(now)
         if self.verbose:
             print(f"{now.seconds:8.2f} s  cost {now.objective:<12.6g} bound {now.lower_bound:.6g}", file=sys.stderr)

@@ -211,7 +211,8 @@ def _break_ties(
 ) -> ObliqueTree:
     """Of the trees that cost no more than the best, the one found that the guide charges least for."""
     merged = bounds.problem
-    ties = Race(settings.time_limit, began=race.began)
+    # What this race calls a cost is the guide's charge: nothing to tell whoever watches the fit.
+    ties = Race(settings.time_limit, began=race.began, watcher=None)
 
     def charge(tree: ObliqueTree) -> float | None:
         found = feasible_score(merged, tree, bounds)
@@ -318,15 +319,24 @@ def _finish(
 
 
 def recertify(
-    problem: Problem, tree: ObliqueTree, claimed: Certificate, *, weight_bound: float | None = None, scale: bool = True
+    problem: Problem, tree: ObliqueTree, claimed: Certificate, *, scale: bool = True
 ) -> tuple[Certificate, float]:
-    """The certificate of a tree in the user's units, recomputed, and the lower bound that needs no solver.
+    """The certificate of a tree in the user's units for P2, recomputed, and the lower bound that needs no solver.
 
-    Only the lower bound, who said so, and the history of the fit are taken from what is claimed.
+    Taken from what is claimed are s, which says what P2 was solved, the lower bound and who said so, and the time and
+    history of the fit. The guide is no part of P2.
     """
-    scaling, bounds = _prepare(problem, tree.topology.depth, weight_bound, scale)
-    bound = Bound(claimed.lower_bound, claimed.bound_source)
-    found = certify(problem, tree, bounds, bound, seconds=claimed.seconds, history=claimed.history, scale=scaling.scale)
+    scaling, bounds = _prepare(problem, tree.topology.depth, None, scale)
+    bounds = replace(bounds, s=min(claimed.weight_bound, LARGEST_M))
+    found = certify(
+        problem,
+        tree,
+        bounds,
+        Bound(claimed.lower_bound, claimed.bound_source),
+        seconds=claimed.seconds,
+        history=claimed.history,
+        scale=scaling.scale,
+    )
     return found, lower_bound(bounds.problem)
 
 

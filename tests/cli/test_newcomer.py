@@ -41,6 +41,8 @@ def test_every_file_of_the_run_opens(fitted_folder, people):
     silent = labeled[people["employed"].isna().to_numpy()]
     assert (silent["employed_completed"] == silent["employed_predicted"]).all()
     assert (silent["employed_completed"] == "yes").sum() == 185
+    sure = silent["employed_stability"].dropna()
+    assert sure.between(0, 1).all()
     assert s2oct.load(fitted_folder / "model.json").certificate_.xi == 0
 
 
@@ -153,9 +155,8 @@ def command(*arguments, **options):
 
 
 def test_command_as_a_process_tells_what_it_did(folder):
-    fit = command(
-        "fit", "people.csv", "--label", "employed", "--total", "yes=185", "--id", "person", "--exclude", "region"
-    )
+    told = ["--label", "employed", "--total", "yes=185", "--id", "person", "--exclude", "region", *QUICK]
+    fit = command("fit", "people.csv", *told)
     out, err = fit.communicate(timeout=120)
     assert (fit.returncode, err) == (0, "")
     assert out.startswith("40 labeled and 360 unlabeled rows; totals of the unlabeled ones: no: 175, yes: 185\n\nif ")

@@ -63,7 +63,6 @@ def check(
         problem,
         clf.tree_,
         clf.certificate_,
-        weight_bound=None if clf.weight_bound == "auto" else float(clf.weight_bound),
         scale=clf.scaling == "paper",
     )
     same_data = problem.summary() == clf.data_summary_

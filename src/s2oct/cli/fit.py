@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 import typer
 
+from s2oct.arrays import FloatArray
 from s2oct.cli import options
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.cli.progress import live_progress, told_warnings
 from s2oct.cli.survey import Survey, learn_encoding, read_survey, read_total_options
-from s2oct.cli.tables import Target, class_column, leaf_column, table_suffix
+from s2oct.cli.tables import Target, class_column, leaf_column, number_column, table_suffix
 from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
 from s2oct.export import tree_to_sql
@@ -137,7 +138,7 @@ def _query(model: Model, table: str) -> str:
 
 
 def _write_predictions(draft: Path, path: Path, survey: Survey, clf: S2OCTClassifier, X: Any) -> None:
-    """The table as it was, with the completed labels, what the tree alone predicts, and the leaf of every row."""
+    """The table as it was, with completed labels, and prediction, leaf and stability of every row."""
     codes = clf.tree_.predict(X)
     place = {label: code for code, label in enumerate(clf.classes_.tolist())}
     given = np.array(
@@ -148,9 +149,17 @@ def _write_predictions(draft: Path, path: Path, survey: Survey, clf: S2OCTClassi
         completed_name(survey.label): class_column(given, classes),
         predicted_name(survey.label): class_column(codes, classes),
         leaf_name(survey.label): leaf_column(clf.tree_.apply(X)),
+        f"{survey.label}_stability": number_column(_stability(survey, clf)),
     }
     with closing(Target(draft, path)) as target:
         target.write(pa.table({name: survey.table[name] for name in survey.table.column_names} | found))
+
+
+def _stability(survey: Survey, clf: S2OCTClassifier) -> FloatArray:
+    """How sure the class of each unlabeled row is; NaN for labeled rows, and where too few trees were found."""
+    stability = np.full(len(survey.labels), np.nan)
+    stability[[label is None for label in survey.labels]] = clf.stability_
+    return stability
 
 
 def _tell(survey: Survey, model: Model, written: list[Path]) -> None:

@@ -302,6 +302,11 @@ def leaf_column(leaves: IntArray) -> Any:
     return pa.array(leaves.astype(np.int16))
 
 
+def number_column(numbers: FloatArray) -> Any:
+    """Numbers, with a gap for NaN."""
+    return pa.array(numbers, from_pandas=True)
+
+
 def _decoded(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
         return column.cast(column.type.value_type)
