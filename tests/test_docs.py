@@ -27,7 +27,8 @@ def python_blocks(text):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_python_blocks_of_a_page_run_in_order_and_print_what_they_say(page):
+def test_python_blocks_of_a_page_run_in_order_and_print_what_they_say(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # for the files that some of them write
     namespace = {"__name__": "docs"}
     for line, source in python_blocks(page.read_text()):
         if ">>>" in source:

@@ -1,8 +1,14 @@
-"""A small labour-force survey to try things on: everybody's features, few labels, and the census total."""
+"""A small labour-force survey to try things on: everybody's features, few labels, and the census total.
+
+``python -m s2oct.datasets people.csv`` writes it to a file.
+"""
 
 from __future__ import annotations
 
+import csv
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,3 +168,24 @@ def _self_selected(rng: Generator, employed: BoolArray, n_labeled: int) -> BoolA
     answered = np.zeros(len(employed), dtype=bool)
     answered[chosen] = True
     return answered
+
+
+def write_csv(survey: Survey, path: str | Path) -> None:
+    """Write a survey to a CSV file: a number for everybody, regions by name, gaps for those who said nothing."""
+    table = survey.columns()
+    table["region"] = [REGIONS[code] for code in table["region"]]
+    numbers = [f"{i:04d}" for i in range(1, len(survey.y) + 1)]
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["person", *table])
+        writer.writerows(zip(numbers, *table.values(), strict=True))
+
+
+if __name__ == "__main__":
+    made = make_labour_force()
+    for name in sys.argv[1:]:
+        write_csv(made, name)
+        print(
+            f"wrote {name}: {int(made.is_labeled.sum())} of {len(made.y)} people answered; of the others "
+            f"{made.totals['yes']} are employed"
+        )

@@ -8,7 +8,7 @@ import pytest
 from s2oct.cli.app import run
 from s2oct.datasets import REGIONS, make_labour_force
 
-QUICK = ["--time-limit", "1", "--solver", "none"]
+QUICK = ["--time-limit", "2", "--solver", "none", "--guide", "none"]
 
 
 @pytest.fixture(scope="session")

@@ -222,7 +222,7 @@ def test_progress_is_shown_in_a_terminal_only(folder, capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert run(given) == 0
     shown = capsys.readouterr().err
-    assert "of 1 s" in shown
+    assert "of 2 s" in shown
 
 
 def test_check_finds_what_differs(folder, capsys):

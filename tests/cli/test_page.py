@@ -1,0 +1,48 @@
+"""The page on the command line is run as it is read: every command, against what it says is printed."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import runpy
+import shlex
+import sys
+from pathlib import Path
+
+from s2oct.cli.app import run
+
+PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
+
+
+def commands(text):
+    """Every command of the page with what it prints."""
+    for block in re.findall(r"^```console\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        for part in block.split("$ ")[1:]:
+            line, _, printed = part.partition("\n")
+            yield shlex.split(line), printed
+
+
+def test_page_runs_from_top_to_bottom_and_prints_what_it_says(tmp_path, monkeypatch, capsys, compiled):
+    monkeypatch.chdir(tmp_path)
+    checker = doctest.OutputChecker()
+    ran = list(commands(PAGE.read_text()))
+    assert len(ran) >= 7
+    for (program, *arguments), expected in ran:
+        if program == "python":
+            monkeypatch.setattr(sys, "argv", arguments[1:])
+            monkeypatch.delitem(sys.modules, arguments[1], raising=False)
+            runpy.run_module(arguments[1], run_name="__main__")
+            code = 0
+        else:
+            code = run(arguments)
+        told = capsys.readouterr()
+        assert checker.check_output(expected, told.out + told.err, doctest.ELLIPSIS), told.out + told.err
+        assert code == (2 if expected.startswith("s2oct: ") else 0)
+
+
+def test_options_that_the_page_names_exist(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    for command in ("fit", "predict", "show", "check", "doctor"):
+        run([command, "--help"])
+    known = set(re.findall(r"--[A-Za-z][\w-]*", capsys.readouterr().out))
+    assert set(re.findall(r"(?<!\w)--[A-Za-z][\w-]*", PAGE.read_text())) <= known
