@@ -121,3 +121,17 @@ def test_rows_of_different_classes_are_never_merged():
 def test_zero_and_minus_zero_are_one_value():
     problem = Problem.from_arrays([[1.0], [0.0], [-0.0]], ["a", None, None], totals={"a": 0, "b": 2})
     assert problem.merged().unlabeled_weights.tolist() == [2.0]
+
+
+def test_summary_recognises_the_data_and_counts_them():
+    rows, y = [[1.0], [2.0], [3.0], [4.0]], ["a", "b", None, None]
+    summary = Problem.from_arrays(rows, y, totals={"a": 1}).summary()
+    assert (summary.n_labeled, summary.n_unlabeled, summary.totals) == (2, 2, (1, 1))
+    assert summary == Problem.from_arrays(np.array(rows), y, totals={"b": 1}).summary()
+    for other in (
+        Problem.from_arrays([[1.0], [2.0], [3.0], [4.5]], y, totals={"a": 1}),
+        Problem.from_arrays(rows, ["b", "a", None, None], totals={"a": 1}),
+        Problem.from_arrays(rows, ["a", "c", None, None], totals={"a": 1}),
+        Problem.from_arrays(rows, y, totals={"a": 2}),
+    ):
+        assert other.summary().sha256 != summary.sha256

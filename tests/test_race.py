@@ -3,7 +3,7 @@ import time
 import numpy as np
 import pytest
 
-from s2oct.race import Bound, Race
+from s2oct.race import Bound, Race, watched_by
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
 
@@ -118,3 +118,17 @@ def test_a_verbose_race_prints_its_progress(race, capsys):
     race.verbose = 1
     race.offer(tree_of_cost(3.0))
     assert "cost 3" in capsys.readouterr().err
+
+
+def test_whoever_watches_is_told_every_improvement_of_the_races_in_the_block():
+    told = []
+    with watched_by(told.append):
+        watched = Race(seconds=60.0)
+        unwatched = Race(seconds=60.0, watcher=None)
+    later = Race(seconds=60.0)
+    for one in (watched, unwatched, later):
+        one.open(lambda tree: float(tree.gamma[0]), Bound(0.0, "the start"))
+        one.offer(tree_of_cost(5.0))
+        one.raise_bound(2.0, "a solver")
+    assert told == watched.history
+    assert [(moment.objective, moment.lower_bound) for moment in told] == [(5.0, 0.0), (5.0, 2.0)]

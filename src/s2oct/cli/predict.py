@@ -12,6 +12,7 @@ import typer
 from s2oct.cli import options
 from s2oct.cli.fit import leaf_name, predicted_name
 from s2oct.cli.outputs import Outputs, check_writable
+from s2oct.cli.pipeline import read_ahead
 from s2oct.cli.survey import read_column, require_columns, split_names
 from s2oct.cli.tables import Source, Target, class_column, leaf_column, table_suffix
 from s2oct.encoding import Encoding, plain_encoding
@@ -53,7 +54,7 @@ def _predict_batches(source: Source, model: Model, encoding: Encoding, kept: lis
     tree, classes = model.estimator.tree_, model.classes
     wanted = list(dict.fromkeys([*kept, *encoding.names]))
     n_rows = 0
-    for batch in source.batches(wanted):
+    for batch in read_ahead(source.batches(wanted)):
         cells = {c.name: read_column(source, batch[c.name], c.name, c.kind) for c in encoding.columns}
         X = encoding.encode(cells, first_row=n_rows + 1)
         leaf = tree.apply(X)

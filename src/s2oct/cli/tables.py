@@ -293,8 +293,8 @@ def table_suffix(name: Path) -> str:
 
 
 def class_column(codes: IntArray, classes: Sequence[Any]) -> Any:
-    """Class labels from their indices, stored once each."""
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(list(classes)))
+    """Class labels from their indices, stored once each; no tree has more of them than 16 bits count."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int16)), pa.array(list(classes)))
 
 
 def leaf_column(leaves: IntArray) -> Any:

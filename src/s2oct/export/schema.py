@@ -68,7 +68,7 @@ def _object_violation(value: dict[str, Any], schema: Mapping[str, Any], root: Ma
 
 def _array_violation(value: list[Any], schema: Mapping[str, Any], root: Mapping[str, Any], at: str) -> str | None:
     if len(value) < schema.get("minItems", 0):
-        return f"{at} should have at least {schema['minItems']} entries, not {len(value)}"
+        return f"{at or 'the top level'} should have at least {schema['minItems']} entries, not {len(value)}"
     for i, part in enumerate(value):
         found = violation(part, schema.get("items", {}), root, f"{at}[{i}]")
         if found:
