@@ -39,6 +39,12 @@ def run(folder, workers, plan=PLAN, **options):
         return list(records)
 
 
+def in_this_process(jobs):
+    """Workers for tests of what is to be run, and not of who runs it."""
+    for job in jobs:
+        yield tasks.execute(job)
+
+
 def without_times(record):
     """A record as it must be on every run."""
     fit = record.fit
@@ -132,24 +138,20 @@ def test_two_workers_give_the_records_of_one(tmp_path, uninterrupted):
 
 def test_a_finished_study_has_nothing_left_to_run_and_can_be_extended(tmp_path):
     plan = dataclasses.replace(PLAN, methods=("cart",), samples=1)
-    assert len(run(tmp_path, ONE_WORKER, plan)) == 6
-    assert run(tmp_path, ONE_WORKER, plan) == []
-    assert len(run(tmp_path, ONE_WORKER, dataclasses.replace(plan, samples=2))) == 6
+    assert len(run(tmp_path, in_this_process, plan)) == 6
+    assert run(tmp_path, in_this_process, plan) == []
+    assert len(run(tmp_path, in_this_process, dataclasses.replace(plan, samples=2))) == 6
 
 
 def test_an_instance_without_rows_is_left_out_and_noted(tmp_path):
     plan = dataclasses.replace(PLAN, instances=("lupus", "parity5"), methods=("cart",))
-    assert {record.task.instance for record in run(tmp_path, ONE_WORKER, plan)} == {"parity5"}
+    assert {record.task.instance for record in run(tmp_path, in_this_process, plan)} == {"parity5"}
     assert "nothing is downloaded" in read_store(tmp_path).missing["lupus"]
 
 
 def test_a_fit_that_fails_becomes_a_record_and_is_run_again_if_asked(tmp_path, monkeypatch):
     def break_down(draw, settings):
         raise ArithmeticError("no luck today")
-
-    def in_this_process(jobs):
-        for job in jobs:
-            yield tasks.execute(job)
 
     plan = dataclasses.replace(PLAN, instances=("parity5",), samples=1, methods=("lr", "cart"))
     with monkeypatch.context() as broken:
