@@ -64,7 +64,7 @@ def results(folder):
     return {task: without_times(record) for task, record in read_store(folder).records.items()}
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition, seconds=120.0):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
