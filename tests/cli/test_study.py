@@ -13,6 +13,7 @@ import typer
 from s2oct.cli.app import app, run
 from s2oct.cli.study_console import Pace
 from s2oct.study.designs import LABELED_SHARE
+from s2oct.study.methods import DEFAULT_METHODS, METHODS
 from s2oct.study.records import Task
 from s2oct.study.store import read_store
 
@@ -114,6 +115,14 @@ def test_the_share_of_the_paper_is_the_default():
     command = typer.main.get_command(app).commands["study"].commands["run"]
     (option,) = [option for option in command.params if option.name == "labeled_share"]
     assert option.default == LABELED_SHARE
+
+
+def test_every_tree_of_the_study_is_documented_and_so_are_the_default_methods():
+    page = (ROOT / "docs/study.md").read_text()
+    trees = [name for name, method in METHODS.items() if method.is_tree]
+    assert [name for name in trees if f"`{name}`" not in page] == []
+    (sentence,) = re.findall(r"If no method is named, (.*?) and all rivals are run\.", page, re.DOTALL)
+    assert re.findall(r"`([\w-]+)`", sentence) == [name for name in DEFAULT_METHODS if name in trees]
 
 
 @pytest.mark.parametrize("page", ["docs/study.md", "README.md"])

@@ -70,7 +70,9 @@ def run_study(request: Request) -> int:
     settings = StudySettings(request.labeled_share, request.time_limit, request.solver, request.seed)
     source = DataSource(request.data, download=request.download)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    with Run(request.out, settings, plan, source, retry_failed=request.retry_failed) as study:
+    with console.status("Reading the data"):
+        study = Run(request.out, settings, plan, source, retry_failed=request.retry_failed)
+    with study:
         _announce(console, study.agenda, request.out)
         try:
             with closing(study.go(_workers(request))) as records:
