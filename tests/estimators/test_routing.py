@@ -19,7 +19,7 @@ def routing():
 
 
 def classifier() -> S2OCTClassifier:
-    return S2OCTClassifier(depth=1, time_limit=5.0, random_state=0)
+    return S2OCTClassifier(depth=1, guide=None, time_limit=5.0, random_state=0)
 
 
 @pytest.mark.parametrize("keyword", ["totals", "population_totals"])

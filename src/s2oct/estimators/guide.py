@@ -171,7 +171,9 @@ class _SelfTraining:
         # Features of any size, onto [0, 1] first: squares of huge ones would overflow.
         self.scaling = Scaling.unit(rows)
         self.widening = make_pipeline(StandardScaler(), FeatureUnion([("all", "passthrough"), ("main", components)]))
-        self.wide = self.widening.fit_transform(self.scaling.transform(rows))
+        # Rows that are all equal have no variance to explain a share of.
+        with np.errstate(invalid="ignore"):
+            self.wide = self.widening.fit_transform(self.scaling.transform(rows))
         self.members: list[_Member] = []
         self.ranking = np.empty(0)
 
