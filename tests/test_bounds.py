@@ -1,9 +1,12 @@
-from itertools import product
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist, pdist
 
 from s2oct import bounds
@@ -18,11 +21,14 @@ from s2oct.bounds import (
     total_bound,
 )
 from s2oct.errors import InvalidProblem
+from s2oct.milp.p2 import build_p2
 from s2oct.objective import score
 from s2oct.problem import Problem
+from s2oct.solvers import load_solver
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
-from tests.strategies import problems, problems_with_trees, tables
+from tests.solvers.listeners import solve
+from tests.strategies import feasible_trees, problems, tables
 
 CLOUDS = {
     "normal": lambda rng: rng.normal(size=(5000, 4)),
@@ -109,10 +115,81 @@ def test_a_weight_bound_that_bounds_nothing_is_refused(weight_bound):
         compute_bounds(problem, 1, weight_bound)
 
 
-@given(problems_with_trees())
-def test_no_tree_costs_less_than_the_bound_that_needs_no_solver(drawn):
-    problem, tree = drawn
+@st.composite
+def crowded(draw) -> Problem:
+    """Problems with few places for many rows: labeled rows equal each other and unlabeled ones."""
+    n, m = draw(st.integers(1, 7)), draw(st.integers(1, 9))
+    X = draw(arrays(float, (n + m, draw(st.integers(1, 2))), elements=st.integers(0, 2).map(float)))
+    y = draw(st.lists(st.sampled_from("AB"), min_size=n, max_size=n)) + [None] * m
+    total = draw(st.integers(0, m))
+    C = draw(st.sampled_from([0.3, 1.0, 5.0]))
+    return Problem.from_arrays(X, y, totals={"A": total, "B": m - total}, C=C)
+
+
+def cheapest_deal(problem: Problem) -> float:
+    """The bound spelled out: every way to deal the places of the unlabeled rows to A and B, place by place."""
+    labeled, unlabeled = Counter(), Counter(map(tuple, problem.X_unlabeled))
+    for x, label in zip(problem.X_labeled, problem.labels, strict=True):
+        labeled[tuple(x), int(label)] += 1
+    alone = {x for x, _ in labeled} - set(unlabeled)
+    best = np.inf
+    for deal in product((0, 1), repeat=len(unlabeled)):
+        of_a = sum(size for size, c in zip(unlabeled.values(), deal, strict=True) if c == 0)
+        contradicted = sum(labeled[x, 1 - c] for x, c in zip(unlabeled, deal, strict=True))
+        best = min(best, 2 * contradicted + problem.C * abs(of_a - int(problem.totals[0])))
+    return best + sum(2 * min(labeled[x, 0], labeled[x, 1]) for x in alone)
+
+
+@given(feasible_trees())
+def test_no_feasible_tree_costs_less_than_the_bound_that_needs_no_solver(drawn):
+    problem, tree, _ = drawn
     assert score(problem, tree).objective >= lower_bound(problem) - 1e-9
+
+
+@given(crowded(), st.integers(1, 2), st.sampled_from([None, 1.0, 4.0]))
+@settings(max_examples=40)
+def test_the_optimum_is_not_below_the_bound_that_needs_no_solver(problem, depth, weight_bound):
+    problem = problem.merged()
+    limits = compute_bounds(problem, depth, weight_bound)
+    optimum = solve(load_solver("highs"), build_p2(problem, Topology(depth), limits)).dual_bound
+    assert optimum >= lower_bound(problem) - 1e-6
+
+
+@given(crowded())
+def test_the_bound_is_the_cheapest_way_to_deal_places_to_classes(problem):
+    expected = cheapest_deal(problem)
+    assert lower_bound(problem) == pytest.approx(expected)
+    assert lower_bound(problem.merged()) == pytest.approx(expected)
+    assert expected >= contradiction_bound(problem) + problem.C * total_bound(problem) - 1e-9
+
+
+def test_labels_that_contradict_the_total_are_paid_for():
+    """Three rows at 0, three at 1, all of one kind by their labels, and the total wants three of the other.
+
+    Moving a place costs 2 for its labeled row; leaving all as they are costs 3.
+    """
+    X = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0])[:, None]
+    problem = Problem.from_arrays(X, [None] * 6 + ["A", "A"], totals={"A": 3, "B": 3})
+    assert contradiction_bound(problem) == total_bound(problem) == 0.0
+    assert lower_bound(problem) == 2.0
+    assert lower_bound(replace(problem, C=0.5)) == 1.5
+
+
+def test_a_bound_that_would_take_long_gives_way_to_the_two_it_joins(monkeypatch):
+    X = np.array([0.0, 0.0, 0.0, 0.0, 0.0])[:, None]
+    problem = Problem.from_arrays(X, [None] * 2 + ["A", "A", "B"], totals={"A": 1, "B": 1})
+    assert lower_bound(problem) == 3.0
+    problem = replace(problem, totals=np.array([0, 2]), C=9.0)
+    assert lower_bound(problem) == 4.0
+    monkeypatch.setattr(bounds, "_EXACT_MOVES_WORK", 0)
+    assert lower_bound(problem) == 2.0
+
+
+@pytest.mark.parametrize("count", range(40))
+def test_takes_add_up_to_every_number_up_to_the_count(count):
+    takes = list(bounds._takes(count))
+    sums = {sum(chosen) for size in range(len(takes) + 1) for chosen in combinations(takes, size)}
+    assert sums == set(range(count + 1))
 
 
 @given(st.integers(0, 10**6))

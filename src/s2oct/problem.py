@@ -220,8 +220,8 @@ class Problem:
     def merged(self) -> Problem:
         """The same problem with equal rows (and labels) merged and weighed: P2's costs do not change."""
         keyed = np.column_stack([self.X_labeled, self.labels])
-        first, group = _equal_rows(keyed)
-        first_unlabeled, group_unlabeled = _equal_rows(self.X_unlabeled)
+        first, group = equal_rows(keyed)
+        first_unlabeled, group_unlabeled = equal_rows(self.X_unlabeled)
         unlabeled_weights = _group_sums(group_unlabeled, self.unlabeled_weights)
         guide = self.guide
         if guide is not None:
@@ -251,7 +251,7 @@ def _feature_matrix(X: Any) -> FloatArray:
     return rows
 
 
-def _equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
+def equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
     """Where each distinct row appears first, in that order, and which of them each row equals."""
     if not len(rows):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
