@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from s2oct.milp.octh import OcthSettings, attainable_cost, build_octh, decode_oc
 from s2oct.milp.p2 import build_p2, guide_constant
 from s2oct.milp.size import octh_size, p2_size
 from s2oct.objective import score
-from s2oct.problem import Problem
+from s2oct.problem import Guide, Problem
 from s2oct.race import DECIDED_TOLERANCE, NOT_NEGATIVE, Bound, Race
 from s2oct.scaling import Scaling
 from s2oct.search import (
@@ -34,7 +35,7 @@ from s2oct.search import (
     search,
     search_octh,
 )
-from s2oct.solvers import load_solver
+from s2oct.solvers import Solver, load_solver
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
 
@@ -57,8 +58,11 @@ MOST_ROOM = 10
 ROOM_SHARE = 0.3
 """Share of the time limit after which the search for hyperplanes that need room ends."""
 
-TIE_SHARE = 0.1
-"""Share of the time limit kept for the guide to choose between trees of equal cost."""
+GUIDE_SHARE = 0.25
+"""Share of the time limit that a guide is asked to keep to."""
+
+UNGUIDED_SHARE = 0.3
+"""Share of the time limit for P2 alone before a guide that only breaks ties is asked; most problems need less."""
 
 TIE_PRICE = 0.05
 """What the guide's charges weigh while it chooses: little against a labeled row's error or a row off the total."""
@@ -105,16 +109,31 @@ class TrainedOcth:
     scaling: Scaling
 
 
+@dataclass(frozen=True, eq=False)
+class Guidance:
+    """Whom to ask about the unlabeled rows, and how much the answer counts.
+
+    Attributes
+    ----------
+    ask : callable
+        From the seconds it should keep to, to the probability of each class for each unlabeled row.
+    weight : float or None
+        See `Guide`; None leaves it to the fit.
+    """
+
+    ask: Callable[[float], FloatArray]
+    weight: float | None
+
+
 def train(
     problem: Problem,
     settings: Settings,
     *,
     weight_bound: float | None = None,
     scale: bool = True,
-    auto_weight: bool = False,
-    spent: float = 0.0,
+    guidance: Guidance | None = None,
 ) -> Trained:
-    """Fit a tree to P2, guided if the problem has a guide.
+    """Fit a tree to P2, guided or not.
 
     Ctrl-C ends the fit early; the best tree so far is returned with a warning.
 
@@ -124,149 +143,214 @@ def train(
         s; the paper's rule if None, raised where a guide has weight and the rows are too dense.
     scale : bool
         Scale the features as the paper does.
-    auto_weight : bool
-        Settle the weight of the guide here, whatever the problem says.
-    spent : float
-        Seconds of the time limit that are gone already.
     """
     solver = load_solver(settings.solver) if settings.solver is not None else None
     compile_kernels()
-    breaks_ties = problem.guide is not None and problem.guide.weight == 0
-    guided = problem.guide is not None and not breaks_ties
-    began = time.monotonic() - spent
-    race = Race(settings.time_limit * (1 - TIE_SHARE if breaks_ties else 1), settings.verbose, began)
+    race = Race(settings.time_limit, settings.verbose)
     topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
     scaling, bounds = _prepare(problem, topology.depth, weight_bound, scale)
-    if guided and weight_bound is None:
-        factor = _room_needed(bounds, topology, settings.seed, race)
-        bounds = replace(bounds, s=bounds.s * factor)
+    fit = _Fit(problem, settings, solver, race, topology, scaling, bounds)
+    if guidance is None or not problem.n_unlabeled:
+        return fit.without_guide()
+    if guidance.weight == 0:
+        return fit.breaking_ties(guidance)
+    return fit.guided(guidance, may_raise_s=weight_bound is None)
+
+
+@dataclass(eq=False)
+class _Fit:
+    """One fit on its way: the user's problem, and in ``bounds`` the same scaled and with equal rows merged."""
+
+    problem: Problem
+    settings: Settings
+    solver: Solver | None
+    race: Race
+    topology: Topology
+    scaling: Scaling
+    bounds: Bounds
+    _laid_out: tuple[Bounds, Instance] | None = None
+
+    def without_guide(self) -> Trained:
+        """The paper's P2 and nothing else."""
+        self.open()
+        finished = compete(self.race, self.explore, self.contender())
+        return self.finish(self.race.winner, self.race.bound, finished)
+
+    def guided(self, guidance: Guidance, *, may_raise_s: bool) -> Trained:
+        """P2 plus the guide's charges; nothing proves that optimal as a rule, so the search says when it is done."""
+        try:
+            self.take_advice(guidance)
+        except KeyboardInterrupt:
+            return self.interrupted()
+        if may_raise_s:
+            self.make_room(auto_weight=guidance.weight is None)
+        opening = self.open()
+        finished = compete(self.race, self.explore, self.contender(), converging=True)
+        return self.finish(self.race.winner, opening, finished)
+
+    def breaking_ties(self, guidance: Guidance) -> Trained:
+        """P2 first; the guide then chooses between trees that cost no more than the best.
+
+        Where P2 is not decided soon, the search for cheaper trees goes on with an eye on the guide.
+        """
+        self.open()
+        try:
+            number = self.explore(0, UNGUIDED_SHARE * self.settings.time_limit)
+            self.take_advice(guidance)
+        except KeyboardInterrupt:
+            return self.interrupted()
+        race, guide = self.race, self.bounds.problem.guide
+        # What this race calls a cost is the guide's charge: nothing to tell whoever watches the fit.
+        ties = Race(self.settings.time_limit, began=race.began, watcher=None)
+
+        def charge(tree: ObliqueTree) -> float | None:
+            found = feasible_score(self.bounds.problem, tree, self.bounds)
+            return None if found is None or found.objective > race.best_cost + DECIDED_TOLERANCE else found.guide_cost
+
+        def hand_in(tree: ObliqueTree) -> bool:
+            mended, cost = mend(self.bounds.problem, tree, self.bounds), race.best_cost
+            leads = race.offer(mended)
+            if race.best_cost < cost - DECIDED_TOLERANCE:
+                ties.restart()
+            return ties.offer(mended) or leads
+
+        ties.open(charge, NOT_NEGATIVE)
+        ties.offer(race.winner)
+        instance = self.instance().guided(TIE_PRICE * guide.costs) if guide is not None else self.instance()
+        finished = True
+        if not race.is_over:
+            finished = compete(
+                race,
+                lambda number, seconds: self.search(instance, race, hand_in, first_round=number, seconds=seconds),
+                self.contender(),
+                first_round=number,
+            )
+        ties.offer(race.winner)
+        try:
+            if finished:
+                self.search(instance, ties, hand_in, patience=PATIENCE, worth=WORTH)
+        except KeyboardInterrupt:
+            warn_interrupted(race)
+            finished = False
+        return self.finish(ties.winner, race.bound, finished)
+
+    def take_advice(self, guidance: Guidance) -> None:
+        """Ask the guide, and put what it says into the problem."""
+        probabilities = guidance.ask(GUIDE_SHARE * self.settings.time_limit)
+        guide = Guide.from_probabilities(probabilities, AUTO_WEIGHT if guidance.weight is None else guidance.weight)
+        self.problem = replace(self.problem, guide=guide)
+        merged = self.scaling.scale_problem(self.problem).merged()
+        self.bounds = replace(self.bounds, problem=merged)
+
+    def make_room(self, *, auto_weight: bool) -> None:
+        """Raise s, by a power of 2, where the rows are too dense for the hyperplanes that the guide would have.
+
+        Branch errors grow with s; a weight that is left to the fit grows with it, so that the guide keeps its say.
+        """
+        instance, bounds = self.instance(), self.bounds
+        deadline = self.race.began + ROOM_SHARE * self.settings.time_limit
+        start = alternating_start(instance, np.random.default_rng(self.settings.seed), deadline)
+        needed = max(needed_length(instance, *start), bounds.s)
+        doublings = min(np.ceil(np.log2(needed / bounds.s)), np.floor(np.log2(LARGEST_M / bounds.M)), MOST_ROOM)
+        factor = float(2.0 ** max(doublings, 0))
+        problem = bounds.problem
         if auto_weight:
-            # Branch errors grow with s; the guide is to keep its say.
+            self.problem = self.problem.with_guide_weight(AUTO_WEIGHT * factor)
             problem = problem.with_guide_weight(AUTO_WEIGHT * factor)
-            bounds = replace(bounds, problem=bounds.problem.with_guide_weight(AUTO_WEIGHT * factor))
-    merged = bounds.problem
-    opening = Bound(lower_bound(merged), "a bound that needs no solver")
-    race.open(lambda tree: feasible_cost(merged, tree, bounds), opening)
-    for right in (False, True):
-        race.offer(ObliqueTree.constant(topology, problem.n_features, right=right))
-    instance = Instance.of(merged, topology, bounds, race.bound.value)
+        self.bounds = replace(bounds, problem=problem, s=bounds.s * factor)
 
-    def improve(tree: ObliqueTree, until: float) -> ObliqueTree:
-        return polish(merged, tree, bounds, until)
+    def open(self) -> Bound:
+        """Open the race with the two trees that need no search; returns the bound of P2 that needs no solver."""
+        opening = Bound(lower_bound(self.bounds.problem), "a bound that needs no solver")
+        self.race.open(lambda tree: feasible_cost(self.bounds.problem, tree, self.bounds), opening)
+        for right in (False, True):
+            self.race.offer(ObliqueTree.constant(self.topology, self.problem.n_features, right=right))
+        return opening
 
-    def explore(first_round: int, seconds: float) -> int:
+    def instance(self) -> Instance:
+        """The problem as the search wants it, laid out once."""
+        if self._laid_out is None or self._laid_out[0] is not self.bounds:
+            floor = self.race.bound.value
+            self._laid_out = self.bounds, Instance.of(self.bounds.problem, self.topology, self.bounds, floor)
+        return self._laid_out[1]
+
+    def explore(self, first_round: int, seconds: float) -> int:
+        """Search for what the race is about; with a guide, until nothing better turns up."""
+        guide = self.bounds.problem.guide
+        return self.search(
+            self.instance(),
+            self.race,
+            lambda tree: self.race.offer(mend(self.bounds.problem, tree, self.bounds)),
+            first_round=first_round,
+            seconds=seconds,
+            patience=None if guide is None else PATIENCE,
+            worth=0.0 if guide is None else WORTH * guide.weight,
+        )
+
+    def search(self, instance: Instance, race: Race, hand_in: Callable[[ObliqueTree], bool], **options: Any) -> int:
+        """Rounds of search; every tree that leads is refitted."""
         return search(
             instance,
             race,
-            lambda tree: race.offer(mend(merged, tree, bounds)),
-            improve,
-            seed=settings.seed,
-            n_jobs=settings.n_jobs,
-            first_round=first_round,
-            seconds=seconds,
-            patience=PATIENCE if guided else None,
-            worth=WORTH * merged.guide.weight if merged.guide is not None else 0.0,
+            hand_in,
+            lambda tree, until: polish(self.bounds.problem, tree, self.bounds, until),
+            seed=self.settings.seed,
+            n_jobs=self.settings.n_jobs,
+            **options,
         )
 
-    contender = (
-        None
-        if solver is None
-        else Contender(
-            solver,
-            threads=settings.n_jobs,
-            seed=settings.seed,
-            size=p2_size(merged.n_labeled, merged.n_unlabeled, merged.n_features, topology.depth),
-            build=lambda: build_lean(merged, topology, bounds),
+    def contender(self) -> Contender | None:
+        """The solver and its model, if one is wanted."""
+        if self.solver is None:
+            return None
+        merged = self.bounds.problem
+        return Contender(
+            self.solver,
+            threads=self.settings.n_jobs,
+            seed=self.settings.seed,
+            size=p2_size(merged.n_labeled, merged.n_unlabeled, merged.n_features, self.topology.depth),
+            build=lambda: build_lean(merged, self.topology, self.bounds),
             encode=lambda milp, tree: encode_tree(milp, merged, tree),
-            decode=lambda milp, x: mend(merged, decode_tree(milp, x, topology), bounds),
+            decode=lambda milp, x: mend(merged, decode_tree(milp, x, self.topology), self.bounds),
             attainable=lambda bound: bound + guide_constant(merged),
         )
-    )
-    finished = compete(race, explore, contender, converging=guided)
-    winner = race.winner
-    others: list[ObliqueTree] = []
-    if finished and breaks_ties:
-        winner = _break_ties(instance, bounds, race, settings, improve)
-    seconds = race.elapsed
-    if finished:
-        others = _equally_good(instance, bounds, winner, settings, race)
-    p2_bound = opening if guided else race.bound
-    return _finish(race, problem, scaling, bounds, winner, others, p2_bound=p2_bound, seconds=seconds)
 
+    def interrupted(self) -> Trained:
+        """What there is when Ctrl-C comes before the guide has answered."""
+        if self.race.best is None:
+            self.open()
+        warn_interrupted(self.race)
+        return self.finish(self.race.winner, self.race.bound, finished=False)
 
-def _room_needed(bounds: Bounds, topology: Topology, seed: int, race: Race) -> float:
-    """By how much to raise s, a power of 2, where the rows are too dense for the hyperplanes the guide would have."""
-    instance = Instance.of(bounds.problem, topology, bounds, 0.0)
-    start = alternating_start(instance, np.random.default_rng(seed), race.began + ROOM_SHARE * race.seconds)
-    needed = max(needed_length(instance, *start), bounds.s)
-    return float(2.0 ** min(np.ceil(np.log2(needed / bounds.s)), MOST_ROOM))
+    def finish(self, winner: ObliqueTree, p2_bound: Bound, finished: bool) -> Trained:
+        """Certify the winner, and where there is time, look for others to compare it with."""
+        seconds = self.race.elapsed
+        others = self.equally_good(winner) if finished else []
+        return _finish(
+            self.race, self.problem, self.scaling, self.bounds, winner, others, p2_bound=p2_bound, seconds=seconds
+        )
 
-
-def _break_ties(
-    instance: Instance,
-    bounds: Bounds,
-    race: Race,
-    settings: Settings,
-    improve: Callable[[ObliqueTree, float], ObliqueTree],
-) -> ObliqueTree:
-    """Of the trees that cost no more than the best, the one found that the guide charges least for."""
-    merged = bounds.problem
-    # What this race calls a cost is the guide's charge: nothing to tell whoever watches the fit.
-    ties = Race(settings.time_limit, began=race.began, watcher=None)
-
-    def charge(tree: ObliqueTree) -> float | None:
-        found = feasible_score(merged, tree, bounds)
-        return None if found is None or found.objective > race.best_cost + DECIDED_TOLERANCE else found.guide_cost
-
-    def hand_in(tree: ObliqueTree) -> bool:
-        mended, cost = mend(merged, tree, bounds), race.best_cost
-        if race.offer(mended) and race.best_cost < cost - DECIDED_TOLERANCE:
-            ties.restart()
-        return ties.offer(mended)
-
-    ties.open(charge, NOT_NEGATIVE)
-    ties.offer(race.winner)
-    guide = merged.guide
-    if guide is not None:
+    def equally_good(self, tree: ObliqueTree) -> list[ObliqueTree]:
+        """Trees that cost no more than this one in P2, each from a start of its own and without the guide."""
+        merged, race, seed = self.bounds.problem, self.race, self.settings.seed + 1
+        cost = score(merged, tree).objective + DECIDED_TOLERANCE
+        instance = Instance.of(replace(merged, guide=None), self.topology, self.bounds, cost)
+        until = race.began + min(self.settings.time_limit, race.elapsed + max(race.elapsed, LEAST_POOL_SECONDS))
+        found: list[ObliqueTree] = []
         try:
-            search(
-                instance.guided(TIE_PRICE * guide.costs),
-                ties,
-                hand_in,
-                improve,
-                seed=settings.seed,
-                n_jobs=settings.n_jobs,
-                patience=PATIENCE,
-                worth=WORTH,
-            )
+            for number in range(POOL_ROUNDS):
+                left = until - time.monotonic()
+                if left <= 0 or len(found) >= POOL:
+                    break
+                for candidate in reversed(run_round(instance, seed, number, left)):
+                    mended = mend(merged, candidate, self.bounds)
+                    worth = feasible_score(merged, mended, self.bounds)
+                    if worth is not None and worth.objective <= cost:
+                        found.append(mended)
+                        break
         except KeyboardInterrupt:
             warn_interrupted(race)
-    return ties.winner
-
-
-def _equally_good(
-    instance: Instance, bounds: Bounds, tree: ObliqueTree, settings: Settings, race: Race
-) -> list[ObliqueTree]:
-    """Trees that cost no more than this one in P2, each from a start of its own and without the guide."""
-    merged = bounds.problem
-    cost = score(merged, tree).objective + DECIDED_TOLERANCE
-    instance = replace(instance.guided(np.zeros_like(instance.row_costs)), floor=cost)
-    until = race.began + min(settings.time_limit, race.elapsed + max(race.elapsed, LEAST_POOL_SECONDS))
-    found: list[ObliqueTree] = []
-    try:
-        for number in range(POOL_ROUNDS):
-            left = until - time.monotonic()
-            if left <= 0 or len(found) >= POOL:
-                break
-            for candidate in reversed(run_round(instance, settings.seed + 1, number, left)):
-                mended = mend(merged, candidate, bounds)
-                worth = feasible_score(merged, mended, bounds)
-                if worth is not None and worth.objective <= cost:
-                    found.append(mended)
-                    break
-    except KeyboardInterrupt:
-        warn_interrupted(race)
-    return found
+        return found
 
 
 def _prepare(problem: Problem, depth: int, weight_bound: float | None, scale: bool) -> tuple[Scaling, Bounds]:

@@ -242,7 +242,7 @@ def test_ctrl_c_while_the_guide_is_asked_still_gives_a_tree(clusters, monkeypatc
         def fit(self, X, y):
             raise KeyboardInterrupt
 
-    with pytest.warns(S2OCTWarning, match="interrupted before the guide"):
+    with pytest.warns(S2OCTWarning, match="interrupted after"):
         clf = fit(clusters, guide=Interrupted())
     assert clf.certificate_.feasible
     assert len(clf.predict(clusters[0])) == 100

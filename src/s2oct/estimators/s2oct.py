@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +9,14 @@ from scipy.special import expit
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.certificate import Certificate
-from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.guide import guide_probabilities
 from s2oct.estimators.inputs import at_least_zero, check_two_classes, positive, positive_or_auto, read_features
 from s2oct.labels import Labels, read_labels
-from s2oct.problem import Guide, Problem
+from s2oct.problem import Problem
 from s2oct.totals import Totals, named_classes, read_totals
-from s2oct.training import Settings, train
-
-GUIDE_SHARE = 0.25
-"""Share of the time limit after which the guide of the package begins nothing new."""
+from s2oct.training import Guidance, Settings, train
 
 
 class S2OCTClassifier(TreeClassifier):
@@ -154,28 +148,13 @@ class S2OCTClassifier(TreeClassifier):
             rows, labels, counts, C=positive("C", self.C), feature_names=self._feature_names()
         )
         weight_bound = positive_or_auto("weight_bound", self.weight_bound)
-        began = time.monotonic()
-        interrupted = False
-        if self.guide is not None and problem.n_unlabeled:
-            try:
-                problem = replace(problem, guide=self._ask_guide(X, y, labels, counts, settings))
-            except KeyboardInterrupt:
-                interrupted = True
         trained = train(
             problem,
             settings,
             weight_bound=weight_bound,
             scale=self.scaling == "paper",
-            auto_weight=self._weighs_guide,
-            spent=settings.time_limit if interrupted else time.monotonic() - began,
+            guidance=None if self.guide is None else self._guidance(X, y, labels, counts, settings),
         )
-        if interrupted:
-            warnings.warn(
-                "The fit was interrupted before the guide was asked: the tree is the better of the two that put all "
-                "rows into one class.",
-                S2OCTWarning,
-                stacklevel=2,
-            )
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
@@ -184,20 +163,13 @@ class S2OCTClassifier(TreeClassifier):
         self._slope = _slope(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
         return self
 
-    def _ask_guide(self, X: Any, y: Any, labels: Labels, counts: IntArray, settings: Settings) -> Guide:
-        """What the guide thinks of the unlabeled rows; its weight is a placeholder where the fit settles it."""
-        probabilities = guide_probabilities(
-            self.guide,
-            X,
-            y,
-            labels,
-            counts,
-            seed=settings.seed,
-            seconds=GUIDE_SHARE * settings.time_limit,
-            n_jobs=settings.n_jobs,
-        )
-        weight = 1.0 if self._weighs_guide else at_least_zero("guide_weight", self.guide_weight)
-        return Guide.from_probabilities(probabilities, weight)
+    def _guidance(self, X: Any, y: Any, labels: Labels, counts: IntArray, settings: Settings) -> Guidance:
+        def ask(seconds: float) -> FloatArray:
+            return guide_probabilities(
+                self.guide, X, y, labels, counts, seed=settings.seed, seconds=seconds, n_jobs=settings.n_jobs
+            )
+
+        return Guidance(ask, None if self._weighs_guide else at_least_zero("guide_weight", self.guide_weight))
 
     def _check_parameters(self) -> None:
         if isinstance(self.guide, str) and self.guide != "auto":
