@@ -21,9 +21,9 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import OCTHClassifier, S2OCTClassifier, TopTotalClassifier
 from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import report_html, write_report
-from s2oct.export.pruning import conditions, prune
 from s2oct.export.report.certificate import give_verdict, tell_certificate
 from s2oct.export.report.wording import clean, listed, measure, percent, signed
+from s2oct.export.rules import conditions, pruned
 from tests.export.conftest import Fit
 
 pytestmark = pytest.mark.filterwarnings("error::UserWarning")
@@ -170,7 +170,7 @@ def test_shares_and_totals_are_those_of_the_estimator(browser, report, stable):
 
 def test_leaves_and_splits_are_those_of_the_tree(browser, report, stable):
     leaf, right = stable.clf.apply(stable.X), stable.clf.tree_.goes_right(stable.rows)
-    shown = prune(stable.clf.tree_)
+    shown = pruned(stable.clf.tree_)
     with browser.page(report) as page:
         cards = page.evaluate("[...document.querySelectorAll('.leaf')].map(card => card.innerText)")
         splits = table(page, "tree")
@@ -198,7 +198,7 @@ def test_stability_is_counted_overall_and_by_leaf(browser, report, stable):
     assert f"For {percent((values >= 0.95).mean())} of the unlabeled rows" in said
     assert f"{percent((values < 0.75).mean())} are open" in said
     ends = stable.clf.apply(stable.X)[~stable.is_labeled]
-    for row, leaf in zip(by_leaf, (leaf for leaf in prune(stable.clf.tree_).leaves), strict=True):
+    for row, leaf in zip(by_leaf, (leaf for leaf in pruned(stable.clf.tree_).leaves), strict=True):
         here = values[np.isin(ends, leaf.ids)]
         assert number(row[2]) == len(here)
         assert row[3] == percent((here >= 0.95).mean())

@@ -68,9 +68,6 @@ class S2OCTClassifier(TreeClassifier):
         For each unlabeled row, in their order, the share of trees found independently that cost no more in P2 and
         put the row into the same class: near 1 the labeled rows and the totals determine its class, near 1/2 they
         leave it open and the guide decided. NaN where fewer than five such trees were found in time.
-    totals_ : dict
-        Number of unlabeled rows of each class that the fit was told, completed; the labeled shares where it was told
-        nothing.
     scaling_ : Scaling
         The way from the user's units to those of the model.
     data_summary_ : DataSummary
@@ -158,7 +155,6 @@ class S2OCTClassifier(TreeClassifier):
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
-        self.totals_ = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
         self.transduction_ = self._transduce(rows, labels)
         self._slope = _slope(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,21 @@ class Leaf:
     ids: tuple[int, ...]
     class_index: int
 
+    @property
+    def node(self) -> int:
+        """Id of the first of them."""
+        return self.ids[0]
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """Itself."""
+        return (self,)
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """None."""
+        return ()
+
 
 @dataclass(frozen=True)
 class Split:
@@ -26,6 +41,21 @@ class Split:
     node: int
     left: Leaf | Split
     right: Leaf | Split
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Ids of the tree's leaves below."""
+        return self.left.ids + self.right.ids
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves below, from the left."""
+        return self.left.leaves + self.right.leaves
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """The split itself and those below, parents before children, left before right."""
+        return (self, *self.left.splits, *self.right.splits)
 
 
 def pruned(tree: ObliqueTree, node: int = 1) -> Leaf | Split:
@@ -40,6 +70,14 @@ def pruned(tree: ObliqueTree, node: int = 1) -> Leaf | Split:
     if isinstance(left, Leaf) and isinstance(right, Leaf) and left.class_index == right.class_index:
         return Leaf(left.ids + right.ids, left.class_index)
     return Split(node, left, right)
+
+
+def conditions(part: Leaf | Split, leaf: Leaf) -> Iterator[tuple[Split, bool]]:
+    """The splits on the way to a leaf, root first, each with whether the way goes right."""
+    while isinstance(part, Split):
+        right = leaf in part.right.leaves
+        yield part, right
+        part = part.right if right else part.left
 
 
 def terms(tree: ObliqueTree, node: int) -> tuple[list[tuple[int, float]], float]:

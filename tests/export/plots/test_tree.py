@@ -14,7 +14,7 @@ import s2oct
 from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import TreeDisplay, plot_tree
 from s2oct.export.plots.style import CLASS_COLOURS, fit_text, text_on, text_width
-from s2oct.export.pruning import Leaf, conditions, prune
+from s2oct.export.rules import Leaf, conditions, pruned
 from s2oct.labels import read_labels
 
 pytestmark = pytest.mark.usefixtures("_quiet_pictures")
@@ -33,7 +33,7 @@ def texts_in(display, node):
 def test_every_split_and_leaf_that_matters_has_one_frame(tree_of):
     for seed in range(5):
         fit = tree_of(3, 3, seed=seed, sparse=0.4)
-        shown = prune(fit.clf.tree_)
+        shown = pruned(fit.clf.tree_)
         display = plot_tree(fit.clf, fit.X, fit.y)
         assert sorted(display.boxes_) == sorted([part.node for part in (*shown.splits, *shown.leaves)])
         plt.close(display.figure_)
@@ -44,7 +44,7 @@ def test_counts_in_the_leaves_are_those_of_apply(tree_of, n_classes):
     fit = tree_of(3, 4, n_classes)
     display = plot_tree(fit.clf, fit.X, fit.y)
     leaf, codes = fit.clf.apply(fit.X), read_labels(fit.y).codes
-    for shown in prune(fit.clf.tree_).leaves:
+    for shown in pruned(fit.clf.tree_).leaves:
         here = np.isin(leaf, shown.ids)
         words = texts_in(display, shown.node)
         assert words[0] == fit.clf.classes_[shown.class_index]
@@ -174,13 +174,13 @@ def test_without_matplotlib_one_sentence_names_the_extra(labour_force, monkeypat
 
 def test_the_way_to_a_leaf_is_the_one_its_rows_take(tree_of):
     fit = tree_of(3, 4)
-    shown = prune(fit.clf.tree_)
+    shown = pruned(fit.clf.tree_)
     right = fit.clf.tree_.goes_right(np.asarray(fit.X))
     for leaf in shown.leaves:
         here = np.isin(fit.clf.apply(fit.X), leaf.ids)
         for split, goes_right in conditions(shown, leaf):
             assert (right[here, split.node - 1] == goes_right).all()
-    only = Leaf(1, (1,), 0)
+    only = Leaf((1,), 0)
     assert list(conditions(only, only)) == []
 
 

@@ -12,7 +12,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.export.fitted import FittedRows, read_fit
 from s2oct.export.plots.style import Ink, class_colour, class_marker, figure_of, fit_text, new_axes, text_width
-from s2oct.export.pruning import Leaf, Split, prune
+from s2oct.export.rules import Leaf, Split, pruned
 from s2oct.tree import ObliqueTree
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class PartitionDisplay:
             ax = new_axes((6.4, 5.0))
         ink = Ink.in_force()
         window = _window(self.view.points, with_zero=self.view.plane is None)
-        root = prune(self.tree)
+        root = pruned(self.tree)
         self.regions_, self.lines_ = {}, {}
         kinds: dict[int, int | None] = {}
         if self.view.plane is None:
@@ -365,7 +365,7 @@ def _pca_view(rows: FittedRows) -> View:
 
 def _splits_view(rows: FittedRows) -> View:
     """Values of the first two splits on each row's way; every row stands in the region it is in."""
-    values, root = rows.tree.values(rows.X), prune(rows.tree)
+    values, root = rows.tree.values(rows.X), pruned(rows.tree)
     if isinstance(root, Leaf):
         across, up = np.zeros(len(rows.X)), np.zeros(len(rows.X))
         return View(np.column_stack([across, up]), ("no split", ""), None, "the tree splits nothing")

@@ -181,8 +181,11 @@ def known_totals(
     """Known number of unlabeled rows of each class: as given, or as the estimator was told, or None."""
     classes = estimator.classes_.tolist()
     if totals is None and population_totals is None:
-        told = getattr(estimator, "totals_", None)
-        return None if told is None else np.array([told[label] for label in classes], dtype=np.int64)
+        told = getattr(estimator, "data_summary_", None)
+        # OCT-H is told nothing and remembers zeros.
+        if told is None or sum(told.totals) != told.n_unlabeled:
+            return None
+        return np.array(told.totals, dtype=np.int64)
     return read_totals(read_labels(y, named=classes), totals, population_totals)
 
 

@@ -23,7 +23,7 @@ from s2oct.export.plots.style import (
     text_on,
     text_width,
 )
-from s2oct.export.pruning import Leaf, Split, prune
+from s2oct.export.rules import Leaf, Split, pruned
 from s2oct.tree import ObliqueTree
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class TreeDisplay:
         if ax is None:
             ax = new_axes(self.figsize(max_features), bare=True)
         layout = self._layout(max_features)
-        _Pen(self, layout, ax).draw(prune(self.tree))
+        _Pen(self, layout, ax).draw(pruned(self.tree))
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
 
@@ -174,7 +174,7 @@ class TreeDisplay:
         return layout.width, layout.height
 
     def _layout(self, max_features: int) -> _Layout:
-        return _Layout.of(self, prune(self.tree), max_features)
+        return _Layout.of(self, pruned(self.tree), max_features)
 
 
 def plot_tree(

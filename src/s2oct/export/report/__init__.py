@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from s2oct.errors import MissingExtra
+from s2oct.export.files import replaced
 from s2oct.export.fitted import FittedRows, read_fit
 from s2oct.export.plots.style import CLASS_COLOURS
 from s2oct.export.plots.totals import known_totals
@@ -53,12 +54,8 @@ def write_report(estimator: Any, X: Any, y: Any, path: str | os.PathLike[str], *
     """
     page = report_html(estimator, X, y, **options)
     target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        draft.write_text(page, encoding="utf-8")
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replaced(target) as file:
+        file.write(page.encode("utf-8"))
     return target
 
 

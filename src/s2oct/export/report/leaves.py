@@ -9,8 +9,8 @@ import numpy as np
 from s2oct.arrays import BoolArray
 from s2oct.export.fitted import FittedRows
 from s2oct.export.plots.tree import leaf_label
-from s2oct.export.pruning import Leaf, Split, conditions, prune
 from s2oct.export.report.wording import count, listed, measure, percent, plural
+from s2oct.export.rules import Leaf, Split, conditions, pruned
 from s2oct.export.text import tree_to_text
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
@@ -62,7 +62,7 @@ def describe_splits(rows: FittedRows) -> tuple[SplitLine, ...]:
     """The splits that decide something, each with its rule."""
     right = rows.tree.goes_right(rows.X)
     lines = []
-    for split in prune(rows.tree).splits:
+    for split in pruned(rows.tree).splits:
         here = np.isin(rows.leaf, split.ids)
         n_right = int((here & right[:, split.node - 1]).sum())
         lines.append(SplitLine(split.node, _rule(rows, split, here), int(here.sum()) - n_right, n_right))
@@ -79,7 +79,7 @@ def _rule(rows: FittedRows, split: Split, here: BoolArray) -> str:
 
 def describe_leaves(rows: FittedRows) -> tuple[LeafCard, ...]:
     """The leaves from the left."""
-    root = prune(rows.tree)
+    root = pruned(rows.tree)
     return tuple(_card(rows, root, leaf) for leaf in root.leaves)
 
 

@@ -18,8 +18,8 @@ from s2oct.errors import InvalidProblem
 from s2oct.estimators import TopTotalClassifier
 from s2oct.export.fitted import FittedRows
 from s2oct.export.plots.tree import leaf_label
-from s2oct.export.pruning import prune
 from s2oct.export.report.wording import clean, measure
+from s2oct.export.rules import pruned
 
 SHOWN_ROWS = 10
 SHOWN_FEATURES = 4
@@ -121,7 +121,7 @@ def _assigned(rival: Any, rows: FittedRows, told: IntArray) -> IntArray:
 def _by_leaf(rows: FittedRows, free: IntArray, differs: list[BoolArray]) -> tuple[LeafDispute, ...]:
     ends = rows.leaf[free]
     disputes = []
-    for leaf in prune(rows.tree).leaves:
+    for leaf in pruned(rows.tree).leaves:
         here = np.isin(ends, leaf.ids)
         if here.any():
             name = rows.class_names[leaf.class_index]

@@ -11,7 +11,7 @@ from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.export.fitted import FittedRows
 from s2oct.export.plots.tree import leaf_label
-from s2oct.export.pruning import prune
+from s2oct.export.rules import pruned
 
 DETERMINED, OPEN = 0.95, 0.75
 """From here on a row counts as determined, below as open."""
@@ -55,7 +55,7 @@ def describe_stability(estimator: Any, rows: FittedRows) -> Stability | None:
         )
     ends = rows.leaf[free]
     leaves = []
-    for leaf in prune(rows.tree).leaves:
+    for leaf in pruned(rows.tree).leaves:
         here = values[np.isin(ends, leaf.ids)]
         if len(here):
             name = rows.class_names[leaf.class_index]
