@@ -204,7 +204,7 @@ def changed(content, path, value):
         (("tree", "splits", 0, "offset"), 1.5),
         (("tree", "leaves", 0, "class"), "yes"),
         (("classes", 0), "nope"),
-        (("certificate", "objective"), 0.0),
+        (("certificate", "objective"), 0.125),
         (("certificate", "lower_bound"), 0.25),
         (("provenance", "data", "n_labeled"), 21),
         (("provenance", "s2oct"), "0.0.1"),
