@@ -54,3 +54,17 @@ def test_three_classes_are_separated_too():
     clf = OCTHClassifier(depth=2, solver=None, time_limit=20, random_state=0).fit(X, y)
     assert clf.certificate_.proved
     assert clf.score(X, y) == 1.0
+
+
+def test_splits_that_would_leave_too_few_rows_are_taken_out():
+    """Three classes along a line: most annealed trees cut off a handful of rows, which no leaf may have."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 2))
+    place = X @ [1.0, 0.3]
+    y = np.where(place < -1, "a", np.where(place > 1, "c", "b"))
+    clf = OCTHClassifier(time_limit=3.0, solver=None, random_state=0).fit(X, y)
+    assert clf.certificate_.feasible
+    assert clf.certificate_.n_errors <= 10
+    leaves, sizes = np.unique(clf.apply(X), return_counts=True)
+    assert len(leaves) > 2
+    assert sizes.min() >= 10

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.milp.octh import OcthSettings, with_majority_classes
 from s2oct.problem import Problem
 from s2oct.race import Race
@@ -72,28 +72,44 @@ def standard_form(
 ) -> ObliqueTree:
     """A tree as OCT-H has them: |a|_1 = 1 where a node splits, and below a node that does not, none does.
 
-    A node that separates no labeled rows is taken out and the child it leads to moves up.
+    From the top down, every offset slides into the nearest gap of width mu between the labeled rows that reach it and
+    leave enough of them on both sides. A node without such a gap is taken out; all its rows go on to the child on the
+    side of most, which moves up.
     """
-    given = ObliqueTree.of(topology, omega, gamma)
-    right = given.goes_right(problem.X_labeled)
-    reached = [np.ones(problem.n_labeled, dtype=bool)] * (2 * topology.n_leaves)
-    for node in topology.branches:
-        reached[2 * node] = reached[node] & ~right[:, node - 1]
-        reached[2 * node + 1] = reached[node] & right[:, node - 1]
     new_omega = np.zeros_like(omega)
     new_gamma = np.full_like(gamma, -settings.mu / 2)
 
-    def place(source: int, target: int) -> None:
+    def place(source: int, target: int, rows: IntArray) -> None:
         if source >= topology.n_leaves or target >= topology.n_leaves:
             return
-        if not reached[2 * source].any() or not reached[2 * source + 1].any():
-            place(2 * source + (not reached[2 * source].any()), target)
+        size = float(np.abs(omega[source - 1]).sum())
+        values = problem.X_labeled[rows] @ omega[source - 1]
+        weights = problem.labeled_weights[rows]
+        offset = _nearest_gap(values / size, weights, gamma[source - 1] / size, settings) if size > 0 else None
+        if offset is None:
+            to_the_right = float(weights[values > gamma[source - 1]].sum()) > 0.5 * float(weights.sum())
+            place(2 * source + int(to_the_right), target, rows)
             return
-        size = np.abs(omega[source - 1]).sum()
-        new_omega[target - 1] = omega[source - 1] / size
-        new_gamma[target - 1] = gamma[source - 1] / size
-        place(2 * source, 2 * target)
-        place(2 * source + 1, 2 * target + 1)
+        new_omega[target - 1], new_gamma[target - 1] = omega[source - 1] / size, offset
+        right = values / size > offset
+        place(2 * source, 2 * target, rows[~right])
+        place(2 * source + 1, 2 * target + 1, rows[right])
 
-    place(1, 1)
+    place(1, 1, np.arange(problem.n_labeled))
     return with_majority_classes(problem, ObliqueTree(topology, new_omega, new_gamma, topology.leaf_classes))
+
+
+def _nearest_gap(values: FloatArray, weights: FloatArray, offset: float, settings: OcthSettings) -> float | None:
+    """The middle of the gap nearest to an offset that is mu wide and has enough rows on both sides, if there is one."""
+    order = np.argsort(values, kind="stable")
+    ordered, below = values[order], np.cumsum(weights[order])[:-1]
+    enough = max(settings.min_leaf, 1)
+    # A hair more than mu, so that rounding does not take it back.
+    wide = np.diff(ordered) >= settings.mu * (1 + 1e-9)
+    usable = np.flatnonzero(wide & (below >= enough) & (float(weights.sum()) - below >= enough))
+    if not len(usable):
+        return None
+    low, high = ordered[usable], ordered[usable + 1]
+    # Within a gap the offset stays where it is, as far as the rows beside it allow.
+    nearest = np.clip(offset, low + settings.mu / 2, high - settings.mu / 2)
+    return float(nearest[np.abs(nearest - offset).argmin()])
