@@ -168,7 +168,7 @@ def test_ctrl_c_returns_the_best_tree_with_a_warning(backend, hard, ctrl_c, seco
         ctrl_c(seconds),
         pytest.warns(S2OCTWarning, match=r"interrupted after .* s: the tree is the best found so far"),
     ):
-        clf = S2OCTClassifier(depth=2, solver=backend.name, time_limit=6.0).fit(X, y, totals=totals)
+        clf = S2OCTClassifier(depth=2, guide=None, solver=backend.name, time_limit=6.0).fit(X, y, totals=totals)
     assert time.monotonic() - began <= seconds + 2.0
     assert clf.certificate_.feasible
     assert not clf.certificate_.proved
@@ -188,7 +188,7 @@ def test_ctrl_c_returns_the_best_octh_tree_with_a_warning(solver, ctrl_c):
 def test_ctrl_c_ends_a_search_without_a_solver(hard, ctrl_c):
     X, y, totals = hard
     with ctrl_c(0.8), pytest.warns(S2OCTWarning, match="interrupted after"):
-        clf = S2OCTClassifier(depth=2, solver=None, time_limit=6.0).fit(X, y, totals=totals)
+        clf = S2OCTClassifier(depth=2, guide=None, solver=None, time_limit=6.0).fit(X, y, totals=totals)
     assert clf.certificate_.feasible
 
 

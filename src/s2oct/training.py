@@ -180,10 +180,10 @@ class _Fit:
         """P2 plus the guide's charges; nothing proves that optimal as a rule, so the search says when it is done."""
         try:
             self.take_advice(guidance)
+            if may_raise_s:
+                self.make_room(auto_weight=guidance.weight is None)
         except KeyboardInterrupt:
             return self.interrupted()
-        if may_raise_s:
-            self.make_room(auto_weight=guidance.weight is None)
         opening = self.open()
         finished = compete(self.race, self.explore, self.contender(), converging=True)
         return self.finish(self.race.winner, opening, finished)
