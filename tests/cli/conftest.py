@@ -30,6 +30,7 @@ def fitted_folder(tmp_path_factory, people, compiled):
         [
             *["fit", str(folder / "people.csv"), "--label", "employed", "--total", "yes=185", "--id", "person"],
             *["--categorical", "onehot", "--out", str(folder / "model.json"), "--sql", str(folder / "predict.sql")],
+            *["--report", str(folder / "report.html")],
             *["--predictions", str(folder / "labeled.csv"), *QUICK],
         ]
     )

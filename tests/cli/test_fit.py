@@ -200,6 +200,7 @@ def test_only_ids_leaves_the_other_columns_out(folder):
 
 
 def test_cells_with_delimiters_quotes_and_line_ends_survive(folder, people):
+    people = people.copy()
     people["note"] = ['plain, "quoted"\nand broken', *["-"] * 399]
     people.to_csv("noted.csv", index=False)
     assert run(["predict", "model.json", "noted.csv", "--out", "out.csv"]) == 0

@@ -34,7 +34,17 @@ def strangers(people):
 
 
 def test_every_file_of_the_run_opens(fitted_folder, people):
-    assert sorted(os.listdir(fitted_folder)) == ["labeled.csv", "model.json", "people.csv", "predict.sql"]
+    assert sorted(os.listdir(fitted_folder)) == [
+        "labeled.csv",
+        "model.json",
+        "people.csv",
+        "predict.sql",
+        "report.html",
+    ]
+    page = (fitted_folder / "report.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert page.rstrip().endswith("</html>")
+    assert "s2oct fit" in page
     labeled = pd.read_csv(fitted_folder / "labeled.csv", dtype={"person": str})
     assert labeled["person"].tolist() == people["person"].tolist()
     assert (labeled["employed_completed"][people["employed"].notna()] == people["employed"].dropna()).all()

@@ -46,7 +46,7 @@ def _root(
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     try:
-        code = app(list(arguments), standalone_mode=False)
+        code = app(list(arguments), standalone_mode=False, obj=tuple(arguments))
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the output has seen enough; nothing may be written to it any more, not even at exit.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,19 +16,21 @@ from s2oct.cli import options
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.cli.progress import live_progress, told_warnings
 from s2oct.cli.survey import Survey, learn_encoding, read_survey, read_total_options
-from s2oct.cli.tables import Target, class_column, leaf_column, number_column, table_suffix
+from s2oct.cli.tables import Target, class_column, feature_frame, leaf_column, number_column, table_suffix
 from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
-from s2oct.export import tree_to_sql
+from s2oct.export import tree_to_sql, write_report
 from s2oct.export.model import Model, fewest_rules, model_to_json
 
 
 def fit(
+    context: typer.Context,
     data: options.Data,
     label: options.Label,
     total: options.Total = None,
     population_total: options.PopulationTotal = None,
     out: Annotated[Path | None, typer.Option(help="Model file to write (JSON).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Report to write: one HTML page, from data to proof.")] = None,
     predictions: Annotated[
         Path | None, typer.Option(help="Table to write: the data with a label for every row (CSV or Parquet).")
     ] = None,
@@ -62,7 +65,7 @@ def fit(
     missing: options.Missing = None,
 ) -> None:
     """Fit a tree to a table in which some rows are labeled and the total of a class is known."""
-    check_writable([out, predictions, sql], [data])
+    check_writable([out, report, predictions, sql], [data])
     if predictions is not None:
         table_suffix(predictions)
     source = options.open_source(data, delimiter, encoding, decimal, missing)
@@ -70,6 +73,7 @@ def fit(
     _refuse_own_columns(survey)
     encoded = learn_encoding(survey, categorical or (), order or (), impute)
     X = encoded.encode({column.name: survey.column(column.name, column.kind) for column in encoded.columns})
+    rows = feature_frame(X, encoded.features)
     clf = S2OCTClassifier(
         depth=depth if depth == "auto" else _number("--depth", depth, int),
         C=c,
@@ -82,17 +86,18 @@ def fit(
     )
     totals = read_total_options(total or (), population_total or (), survey.labels)
     with told_warnings(), live_progress(time_limit):
-        clf.fit(X, survey.labels, **totals)
-    clf.feature_names_in_ = np.array(encoded.features, dtype=object)
+        clf.fit(rows, survey.labels, **totals)
     model = Model(clf, encoded, label, survey.ids, fewest_rules(clf, X))
     with Outputs() as outputs:
         if out is not None:
             outputs.write(out, model_to_json(model))
+        if report is not None:
+            _write_report(outputs.draft(report), survey, clf, rows, shlex.join(["s2oct", *(context.obj or ())]))
         if sql is not None:
             outputs.write(sql, _query(model, table))
         if predictions is not None:
             _write_predictions(outputs.draft(predictions), predictions, survey, clf, X)
-    _tell(survey, model, [path for path in (out, predictions, sql) if path is not None])
+    _tell(survey, model, [path for path in (out, report, predictions, sql) if path is not None])
 
 
 def predicted_name(label: str | None) -> str:
@@ -153,6 +158,21 @@ def _write_predictions(draft: Path, path: Path, survey: Survey, clf: S2OCTClassi
     }
     with closing(Target(draft, path)) as target:
         target.write(pa.table({name: survey.table[name] for name in survey.table.column_names} | found))
+
+
+def _write_report(draft: Path, survey: Survey, clf: S2OCTClassifier, rows: Any, command: str) -> None:
+    """The HTML report of the fit; the page tells the command that was given, and calls rows by their ids."""
+    with told_warnings():
+        write_report(
+            clf,
+            rows,
+            survey.labels,
+            draft,
+            label=survey.label,
+            data_name=survey.source.path.name,
+            command=command,
+            row_ids=survey.table[survey.ids[0]].to_pylist() if survey.ids else None,
+        )
 
 
 def _stability(survey: Survey, clf: S2OCTClassifier) -> FloatArray:

@@ -292,6 +292,11 @@ def table_suffix(name: Path) -> str:
     return suffix
 
 
+def feature_frame(X: FloatArray, names: Sequence[str]) -> Any:
+    """Features with their names, as estimators take them."""
+    return pd.DataFrame(X, columns=list(names))
+
+
 def class_column(codes: IntArray, classes: Sequence[Any]) -> Any:
     """Class labels from their indices, stored once each; no tree has more of them than 16 bits count."""
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int16)), pa.array(list(classes)))
