@@ -236,6 +236,16 @@ def test_check_finds_what_differs(folder, capsys):
     assert "xi: the model says 0.0, the data say 5.0" in out
 
 
+def test_guided_fit_of_the_newcomer_is_checked_like_any_other(folder, capsys):
+    given = ["--label", "employed", "--total", "yes=185"]
+    told = ["--id", "person", "--exclude", "region", "--time-limit", "5", "--solver", "none", "--out", "guided.json"]
+    assert run(["fit", "people.csv", *given, *told, "--predictions", "guided.parquet"]) == 0
+    assert json.loads((folder / "guided.json").read_text())["certificate"]["guide_weight"] is not None
+    assert run(["check", "guided.json", "people.csv", *given]) == 0
+    assert "The certificate holds" in capsys.readouterr().out
+    assert pd.read_parquet("guided.parquet")["employed_stability"].dropna().between(0, 1).all()
+
+
 def test_check_notices_a_row_that_changed(folder, people, capsys):
     people = people.copy()
     people.loc[people["employed"].notna().idxmax(), ["age", "education_years"]] = [18, 8]
@@ -272,7 +282,7 @@ def test_doctor_tells_the_size_of_a_model_and_what_to_expect(folder, capsys):
     assert run(["doctor", *given]) == 0
     out = capsys.readouterr().out
     assert "40 labeled and 360 unlabeled rows, 11 features, depth 2" in out
-    assert "The search has the first 9 s to itself" in out
+    assert "the search has the first 9 s to itself" in out
     assert "Then a solver works on the model beside the search" in out
     assert run(["doctor", *given, "--time-limit", "2", "--depth", "6"]) == 0
     assert "too large to be solved in the 1.7 s that are left" in capsys.readouterr().out

@@ -18,7 +18,7 @@ from s2oct.arrays import FloatArray
 from s2oct.bounds import paper_depth
 from s2oct.cli import options
 from s2oct.cli.survey import learn_encoding, read_survey
-from s2oct.contest import ENTRIES_PER_SECOND, HEAD_START, LONGEST_HEAD_START
+from s2oct.contest import ENTRIES_PER_SECOND, HEAD_START, LONGEST_EPILOGUE, LONGEST_HEAD_START
 from s2oct.errors import InvalidProblem, S2OCTError, SolverLicenceError, SolverUnavailable
 from s2oct.memory import available_memory
 from s2oct.milp.model import Milp
@@ -71,24 +71,28 @@ def doctor(
 
 
 def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]:
-    """What a fit of that size will do with its time, in the order in which it happens."""
+    """What a fit of that size will do with its time, with a guide and without."""
+    guided = "With a guide, the default, the search ends when it finds nothing better"
+    if size.n_entries <= ENTRIES_PER_SECOND * min(LONGEST_EPILOGUE, time_limit):
+        lines = [f"{guided}; a solver has up to {min(LONGEST_EPILOGUE, time_limit):.3g} s after it."]
+    else:
+        lines = [f"{guided}; the model is too large for a solver to help after it."]
     head_start = min(HEAD_START * time_limit, LONGEST_HEAD_START)
-    lines = [f"The search has the first {head_start:.3g} s to itself; most problems end there."]
+    lines.append(f"With --guide none, the search has the first {head_start:.3g} s to itself; most problems end there.")
     seconds_left = time_limit - head_start
     if size.n_entries > ENTRIES_PER_SECOND * seconds_left:
-        enough = size.n_entries / ENTRIES_PER_SECOND + min(
-            size.n_entries / ENTRIES_PER_SECOND * HEAD_START / (1 - HEAD_START), LONGEST_HEAD_START
-        )
+        solving = size.n_entries / ENTRIES_PER_SECOND
+        enough = solving + min(solving * HEAD_START / (1 - HEAD_START), LONGEST_HEAD_START)
         lines.append(
-            f"The model is too large to be solved in the {seconds_left:.3g} s that are left: the search goes on alone, "
-            f"and the lower bound will be one that needs no solver. A time limit of {enough:.0f} s would do."
+            f"Then the model is too large to be solved in the {seconds_left:.3g} s that are left: the search goes on "
+            f"alone, and the lower bound will be one that needs no solver. A time limit of {enough:.0f} s would do."
         )
     elif size.n_bytes > memory:
-        lines.append(f"The model does not fit into the {memory / 2**30:.1f} GiB of memory: the search goes on alone.")
-    else:
         lines.append(
-            "Then a solver works on the model beside the search to improve the tree and to prove its optimality."
+            f"Then the model does not fit into the {memory / 2**30:.1f} GiB of memory: the search goes on alone."
         )
+    else:
+        lines.append("Then a solver works on the model beside the search, to improve the tree or to prove it optimal.")
     if size.n_continuous + size.n_binary > FREE_LICENCE:
         lines.append(f"It has more than the {FREE_LICENCE} variables of Gurobi's free licence.")
     return lines
