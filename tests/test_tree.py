@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from s2oct import routing
 from s2oct.errors import InvalidProblem
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
@@ -85,3 +86,16 @@ def test_rows_of_another_width_are_refused():
     tree = ObliqueTree.constant(Topology(1), 2, right=True)
     with pytest.raises(InvalidProblem, match=r"Expected rows of 2 features, got an array of shape \(1, 3\)"):
         tree.apply(np.zeros((1, 3)))
+
+
+def test_kernels_are_compiled_for_rows_and_for_columns_and_for_nothing_else():
+    """Compiling takes a second; read-only rows, as frames have them, must not ask for it again."""
+    tree = ObliqueTree.of(Topology(2), np.ones((3, 2)), np.zeros(3))
+    writable = np.ones((5, 2))
+    protected = np.ones((5, 2))
+    protected.flags.writeable = False
+    for X in (writable, protected, np.asfortranarray(writable), np.ones((10, 4))[::2, ::2], np.ones((5, 2), dtype=int)):
+        assert tree.apply(X).tolist() == [7] * 5
+        assert tree.values(X).shape == (5, 3)
+    assert len(routing.leaves.signatures) <= 2
+    assert len(routing.values.signatures) <= 2

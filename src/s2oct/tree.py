@@ -83,7 +83,8 @@ class ObliqueTree:
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             # Compiled code does not look where it reads.
             raise InvalidProblem(f"Expected rows of {self.n_features} features, got an array of shape {rows.shape}.")
-        return rows, np.ascontiguousarray(self.omega, dtype=float), np.ascontiguousarray(self.gamma, dtype=float)
+        omega, gamma = (np.ascontiguousarray(part, dtype=float) for part in (self.omega, self.gamma))
+        return _read_only(rows), _read_only(omega), _read_only(gamma)
 
     def predict(self, X: FloatArray) -> IntArray:
         """Class index of the leaf in which each row ends."""
@@ -96,3 +97,10 @@ class ObliqueTree:
         path = self.topology.path_nodes[self.apply(X) - self.topology.n_leaves]
         margin = np.take_along_axis(distance, path, axis=1).min(axis=1)
         return np.where(np.isfinite(margin), margin, 1.0)
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    """A view that cannot be written to; frames and memory maps give no other, and kernels are compiled for one kind."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

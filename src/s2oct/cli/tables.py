@@ -206,7 +206,7 @@ class Source:
         ):
             return None
         try:
-            return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=float)
+            return _as_floats(column)
         except pa.ArrowInvalid:
             return None
 
@@ -316,6 +316,14 @@ def _decoded(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
         return column.cast(column.type.value_type)
     return column
+
+
+def _as_floats(column: Any) -> FloatArray:
+    """A column as floats with NaN for gaps, without a copy where there is nothing to change."""
+    if not pa.types.is_float64(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=float)
 
 
 def _is_text(kind: Any) -> bool:

@@ -237,7 +237,6 @@ def _rebuilt(content: Mapping[str, Any]) -> Model:
     clf.data_summary_ = DataSummary(data["sha256"], data["n_labeled"], data["n_unlabeled"], tuple(data["totals"]))
     if isinstance(clf, S2OCTClassifier):
         clf._slope = float(content["probability"]["slope"])
-        clf.totals_ = dict(zip(content["classes"], data["totals"], strict=True))
     else:
         clf._leaf_shares = np.array(content["probability"]["leaf_shares"], dtype=float)
     columns = content["columns"]
