@@ -253,13 +253,13 @@ def test_a_model_over_gurobis_free_licence_leaves_the_best_tree_with_a_warning(s
     assert certificate.bound_source != "the bound of gurobi"
 
 
-@pytest.mark.parametrize("estimator", [S2OCTClassifier, OCTHClassifier])
+@pytest.mark.parametrize("estimator", [S2OCTClassifier(guide=None), OCTHClassifier()], ids=["s2oct", "octh"])
 def test_a_model_without_memory_leaves_the_best_tree_with_a_warning(estimator, hard, monkeypatch):
     X, y, totals = hard
     monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
-    given = {"totals": totals} if estimator is S2OCTClassifier else {}
+    given = {"totals": totals} if isinstance(estimator, S2OCTClassifier) else {}
     with pytest.warns(S2OCTWarning, match=r"needs about .* GiB .* solver=None"):
-        clf = estimator(depth=2, time_limit=2.0).fit(X, y, **given)
+        clf = estimator.set_params(depth=2, time_limit=2.0).fit(X, y, **given)
     assert clf.certificate_.feasible
     assert not clf.certificate_.proved
 
