@@ -73,7 +73,8 @@ class Certificate(Claim):
     Attributes
     ----------
     guide_cost : float or None
-        What the guide charges for the classes of the unlabeled rows; None without a guide.
+        What the guide charges for the classes of the unlabeled rows, and 1 for each row off the total, which it
+        knows; None without a guide.
     guide_weight : float or None
         What a unit of that counts against a unit of P2's cost; 0 where it only chose between trees of equal cost.
     guided_lower_bound : float or None

@@ -72,8 +72,12 @@ def total_error(problem: Problem, tree: ObliqueTree) -> float:
 
 
 def guide_cost(problem: Problem, tree: ObliqueTree) -> float:
-    """What the problem's guide charges for the classes of the unlabeled rows; 0 without a guide."""
+    """What the problem's guide charges for the classes of the unlabeled rows and for each row off the totals.
+
+    It was told the totals, so a row off them counts as one that is surely in the wrong class. 0 without a guide.
+    """
     if problem.guide is None or not problem.n_unlabeled:
         return 0.0
     assigned = tree.predict(problem.X_unlabeled)
-    return float(problem.unlabeled_weights @ problem.guide.costs[np.arange(len(assigned)), assigned])
+    charges = problem.guide.costs[np.arange(len(assigned)), assigned]
+    return float(problem.unlabeled_weights @ charges) + total_error(problem, tree)

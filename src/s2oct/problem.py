@@ -40,6 +40,8 @@ class DataSummary:
 class Guide:
     """Evidence from elsewhere on the classes of the unlabeled rows: a linear term beside P2's cost.
 
+    To what it charges for the rows' classes comes 1 for each row off the totals: whoever knows them is sure of that.
+
     Attributes
     ----------
     costs : ndarray of shape (m, n_classes)

@@ -60,11 +60,11 @@ def test_the_model_charges_what_the_guide_does(build, depth, weight):
         assert charged == pytest.approx(found.objective + weight * found.guide_cost)
 
 
-def test_the_charge_is_the_sum_over_the_rows_on_the_wrong_side():
+def test_the_charge_is_the_sum_over_the_rows_on_the_wrong_side_and_those_off_the_total():
     problem = guided(1.0)
     assert problem.guide is not None
     tree = ObliqueTree.constant(Topology(1), 2, right=True)
-    assert score(problem, tree).guide_cost == pytest.approx(problem.guide.costs[:, 1].sum())
+    assert score(problem, tree).guide_cost == pytest.approx(problem.guide.costs[:, 1].sum() + 3)
 
 
 def test_equal_rows_are_charged_together():

@@ -37,7 +37,8 @@ class S2OCTClassifier(TreeClassifier):
         with ``predict_proba`` is told the totals as by `TopTotalClassifier`; "auto" is a `SelfTrainedForest`; None
         is the paper's P2 and nothing else.
     guide_weight : float or "auto"
-        What an unlabeled row of which the guide is sure adds to P2's cost when it is put into the other class. 0 only
+        What an unlabeled row of which the guide is sure adds to P2's cost when it is put into the other class, and
+        what a row off the total adds to C. 0 only
         chooses between trees of least P2 cost; "auto" is 1 with the paper's s, and grows with s where that is raised
         (`certificate_` tells). Without a guide it has no effect.
     weight_bound : float or "auto"

@@ -37,10 +37,11 @@ def build_p2(problem: Problem, topology: Topology, bounds: Bounds) -> Milp:
 
 
 def objective(v: Variables, problem: Problem) -> Costs:
-    """(eqMIOobj): leaf errors and C xi; and theta_i delta_ti, the guide's linear term, up to `guide_constant`."""
+    """(eqMIOobj): leaf errors and C xi; with a guide also theta_i delta_ti and xi, up to `guide_constant`."""
     costs: Costs = [(v.beta, problem.labeled_weights[:, None]), (v.xi, problem.C)]
     guide = problem.guide
     if guide is not None and guide.weight > 0:
+        costs.append((v.xi, guide.weight))
         theta = guide.weight * problem.unlabeled_weights * (guide.costs[:, 0] - guide.costs[:, 1])
         costs.append((v.delta, theta[None, :]))
     return costs

@@ -51,8 +51,10 @@ class Instance:
         guide = problem.guide
         unit = 1.0 if guide is None else max(guide.weight, 1.0)
         row_costs = np.zeros((problem.n_unlabeled, problem.n_classes))
+        C = problem.C
         if guide is not None:
             row_costs = guide.weight / unit * guide.costs
+            C += guide.weight
         return cls(
             topology=topology,
             XT=np.ascontiguousarray(problem.X.T),
@@ -60,7 +62,7 @@ class Instance:
             weights=np.concatenate([problem.labeled_weights / unit, problem.unlabeled_weights]),
             totals=problem.totals.astype(float),
             row_costs=row_costs,
-            C=problem.C / unit,
+            C=C / unit,
             s=bounds.s,
             quanta=grid_quanta(problem.X, bounds.s),
             floor=floor / unit,
