@@ -56,7 +56,7 @@ MOST_ROOM = 10
 """How often s may be doubled."""
 
 ROOM_SHARE = 0.3
-"""Share of the time limit after which the search for hyperplanes that need room ends."""
+"""Share of the time that is left for the search for hyperplanes that may need room."""
 
 GUIDE_SHARE = 0.25
 """Share of the time limit that a guide is asked to keep to."""
@@ -248,7 +248,7 @@ class _Fit:
         Branch errors grow with s; a weight that is left to the fit grows with it, so that the guide keeps its say.
         """
         instance, bounds = self.instance(), self.bounds
-        deadline = self.race.began + ROOM_SHARE * self.settings.time_limit
+        deadline = time.monotonic() + ROOM_SHARE * self.race.seconds_left
         start = alternating_start(instance, np.random.default_rng(self.settings.seed), deadline)
         needed = max(needed_length(instance, *start), bounds.s)
         doublings = min(np.ceil(np.log2(needed / bounds.s)), np.floor(np.log2(LARGEST_M / bounds.M)), MOST_ROOM)

@@ -95,6 +95,6 @@ def _guide(certificate: Certificate) -> list[str]:
     return [
         "Many trees fit labels and total about equally well and differ on the unlabeled rows. Another classifier that "
         "was told the same total (the guide) helped to choose: the fit minimised the cost above plus "
-        f"{certificate.guide_weight:g} times what the guide charges for the classes of the unlabeled rows and for rows off the total, "
-        f"{cost:.4g} in all. No tree can have less than {bound:.4g}. {ending}"
+        f"{certificate.guide_weight:g} times what the guide charges for the classes of the unlabeled rows and for rows "
+        f"off the total, {cost:.4g} in all. No tree can have less than {bound:.4g}. {ending}"
     ]
