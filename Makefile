@@ -7,7 +7,7 @@ WORKERS ?= 2
 RUNTIME := .venv/.installed-runtime
 DEVELOPMENT := .venv/.installed-development
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench clean
 
 demo: $(RUNTIME)
 	$(BIN)/python examples/labour_force.py
@@ -21,12 +21,16 @@ lint: $(DEVELOPMENT)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(DEVELOPMENT)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	@echo "The pages are in docs/_build/html; open docs/_build/html/index.html."
+
 bench:
 	@echo "Measurements, no tests: each prints a table. Run one with $(BIN)/python FILE; --help tells its options."
 	@for file in bench/*.py; do [ -e "$$file" ] || continue; printf '  %-20s %s\n' "$$file" "$$(head -n 1 "$$file" | tr -d '"')"; done
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist docs/_build docs/guide docs/gallery
 	find src tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
