@@ -2,9 +2,9 @@
 From a CSV file to SQL
 ======================
 
-The tree of a table, written as a query, predicts where the data are: no Python there, no copy of the rows, and to the last
-row what Python predicts. Without any Python, ``s2oct fit people.csv --label employed --total yes=185 --sql predict.sql``
-does the same.
+The tree of a table, written as a query, predicts where the data are: no Python there, no copy of the rows, and to the
+last row what Python predicts. Without any Python, ``s2oct fit people.csv --label employed --total yes=185 --sql
+predict.sql`` does the same.
 """
 
 # %%

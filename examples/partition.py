@@ -37,8 +37,8 @@ employment.fit(survey.X, survey.y, totals=survey.totals)
 plot_partition(employment, survey.X, survey.y, feature_names=survey.feature_names)
 
 # %%
-# Two named features show where those stand, with regions for a person whose other features have their medians. Rows may
-# lie in a region of the other class, because their other features differ.
+# Two named features show where those stand, with regions for a person whose other features have their medians. Rows
+# may lie in a region of the other class, because their other features differ.
 
 plot_partition(
     employment,

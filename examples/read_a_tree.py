@@ -32,19 +32,18 @@ plot_tree(tree, survey.X, survey.y, feature_names=survey.feature_names)
 print(tree_to_text(tree.tree_, survey.feature_names, tree.classes_, decimals="fewest", keep=survey.X))
 
 # %%
-# Where does one person end, and how near was the decision? ``decision_function`` is the least distance from the splits
-# on the person's way, negative for the first class. Rows without a label keep a distance of at least 1.
+# Where does one person end, and how near was the decision? ``decision_function`` is the least distance from the
+# splits on the person's way, negative for the first class. Rows without a label keep a distance of at least 1.
 
 first = survey.X[~answered][:1]
 for name, value in zip(survey.feature_names, first[0], strict=True):
     print(f"{name:<16}{value:g}")
-print(
-    "leaf", tree.apply(first)[0], "which says", tree.predict(first)[0], "by", tree.decision_function(first).round(2)[0]
-)
+leaf, label, margin = tree.apply(first)[0], tree.predict(first)[0], tree.decision_function(first)[0]
+print(f"leaf {leaf} says {label}, at a distance of {abs(margin):.2f}")
 
 # %%
-# What the tree costs is recomputed from its hyperplanes. A cost of 0 says that no label is contradicted and the
-# total is met; nothing can be cheaper, so such a tree is optimal.
+# What the tree costs is recomputed from its hyperplanes. A cost of 0 says that no label is contradicted and the total
+# is met; nothing can be cheaper, so such a tree is optimal.
 
 print(tree.certificate_)
 plot_progress(tree)

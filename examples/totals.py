@@ -2,7 +2,8 @@
 Totals that you have, and totals that you do not
 ================================================
 
-A total may count the unlabeled rows or all of them, be a number or follow from a share, be right or wrong, or be missing.
+A total may count the unlabeled rows or all of them, be a number or follow from a share, be right or wrong, or be
+missing.
 """
 
 # %%
@@ -33,8 +34,8 @@ tree.fit(survey.X, survey.y, population_totals={"yes": round(share * len(survey.
 plot_totals(tree, survey.X, survey.y)
 
 # %%
-# Without a total the labeled shares are taken for it, with a warning. Those who work answer more readily, so
-# the tree now finds too many of them: the bias of the sample has become the result.
+# Without a total the labeled shares are taken for it, with a warning. Those who work answer more readily, so the tree
+# now finds too many of them: the bias of the sample has become the result.
 
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
@@ -42,8 +43,8 @@ with warnings.catch_warnings(record=True) as said:
 print(said[0].message)
 
 # %%
-# A wrong total is believed, too. The tree meets what it is told, and nothing in its certificate can say that the census
-# was wrong.
+# A wrong total is believed, too. The tree meets what it is told, and nothing in its certificate can say that the
+# census was wrong.
 
 
 def report(name, classifier):
@@ -60,8 +61,9 @@ report("total 17 too high", too_high)
 report("no total", untold)
 
 # %%
-# A total that no tree can meet is missed by as little as possible: ``C`` is the price of a row. Eight of these ten people
-# without a label are of the same age. They are employed together or not at all, so a total of 5 is missed by 3.
+# A total that no tree can meet is missed by as little as possible: ``C`` is the price of a row. Eight of these ten
+# people without a label are of the same age. They are employed together or not at all, so a total of 5 is missed by
+# 3.
 
 X = np.array([30, 35, 60, 65, *[40] * 8, 33, 62], dtype=float).reshape(-1, 1)
 y = ["yes", "yes", "no", "no", *[None] * 10]

@@ -23,18 +23,16 @@ for seed in range(3):
     plain = S2OCTClassifier(guide=None, time_limit=30, random_state=seed)
     plain.fit(survey.X, survey.y, totals=survey.totals)
     found.append(plain.transduction_[silent])
-    right = np.mean(found[-1] == survey.truth[silent])
-    print(
-        f"seed {seed}: cost {plain.certificate_.objective:.3g}, proved {plain.certificate_.proved}, {right:.1%} right"
-    )
+    claim, right = plain.certificate_, np.mean(found[-1] == survey.truth[silent])
+    print(f"seed {seed}: cost {claim.objective:.3g}, proved {claim.proved}, {right:.1%} right")
 
 together = np.mean([np.mean(found[i] == found[j]) for i in range(3) for j in range(i)])
 print(f"two of these trees agree on {together:.1%} of those who did not answer")
 
 # %%
 # The truth is known here only because the survey is made up. In earnest nobody could tell which of the three is the
-# best. The default guide, a self-trained forest that is told the same total, ranks the people who did not answer, and the
-# tree is asked to respect that ranking beside labels and total.
+# best. The default guide, a self-trained forest that is told the same total, ranks the people who did not answer, and
+# the tree is asked to respect that ranking beside labels and total.
 
 guided = S2OCTClassifier(time_limit=30, random_state=0)
 guided.fit(survey.X, survey.y, totals=survey.totals)
@@ -43,12 +41,12 @@ print(f"{np.mean(guided.transduction_[silent] == survey.truth[silent]):.1%} righ
 
 # %%
 # The guide may outweigh labels and total; a cost above 0 would tell. Some answers are noise, and a tree that fits
-# every one of them believes it. ``guide_weight=0`` gives nothing away and lets the guide choose only among the
-# trees of least cost.
+# every one of them believes it. ``guide_weight=0`` gives nothing away and lets the guide choose only among the trees
+# of least cost.
 #
-# For each person, ``stability_`` is the share of trees that cost no more, found from other starts and without the guide,
-# in which the person has the same class. Near 1 the labels and the total decide; near 1/2 they do not, and what the tree
-# says there is the guide's word. It is NaN where too few such trees were found in the time.
+# For each person, ``stability_`` is the share of trees that cost no more, found from other starts and without the
+# guide, in which the person has the same class. Near 1 the labels and the total decide; near 1/2 they do not, and
+# what the tree says there is the guide's word. It is NaN where too few such trees were found in the time.
 
 stability = guided.stability_
 told = stability[~np.isnan(stability)]

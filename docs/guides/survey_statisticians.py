@@ -2,9 +2,10 @@
 For survey statisticians
 ========================
 
-You have a register with features of everybody, a survey that few answered, and a total from a census. This guide goes through
-what the sample's bias does, what the total repairs, which method to use, and what no method can repair. It is a program:
-every number below was printed when this page was built. The population is made up, so the truth is known here.
+You have a register with features of everybody, a survey that few answered, and a total from a census. This guide goes
+through what the sample's bias does, what the total repairs, which method to use, and what no method can repair. It is
+a program: every number below was printed when this page was built. The population is made up, so the truth is known
+here.
 """
 
 # %%
@@ -22,7 +23,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from s2oct import PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier
+from s2oct import PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier, plot_tree
 from s2oct.datasets import REGIONS, make_labour_force
 
 survey = make_labour_force(seed=3)
@@ -32,8 +33,8 @@ print(f"employed among those who answered  {np.mean(survey.y[answered] == 'yes')
 print(f"employed in the population         {np.mean(survey.truth == 'yes'):>6.1%}")
 
 # %%
-# A classifier that is fitted to the answers learns this share with everything else and carries it over to the people who
-# did not answer. The error of the sample becomes the error of the estimate, however good the classifier.
+# A classifier that is fitted to the answers learns this share with everything else and carries it over to the people
+# who did not answer. The error of the sample becomes the error of the estimate, however good the classifier.
 
 forest = RandomForestClassifier(random_state=0).fit(survey.X[answered], survey.y[answered].astype(str))
 filled = survey.y.copy()
@@ -44,8 +45,8 @@ print(f"estimated by a random forest       {np.mean(filled == 'yes'):>6.1%}")
 # What the total adds
 # -------------------
 #
-# The census counts the employed. It says nothing about anybody in particular, but with the register it says how
-# many of those who did not answer work: ``survey.totals``. Every method here reads it in the same way, as the keyword
+# The census counts the employed. It says nothing about anybody in particular, but with the register it says how many
+# of those who did not answer work: ``survey.totals``. Every method here reads it in the same way, as the keyword
 # ``totals`` (or ``population_totals``, if the count includes those who answered).
 #
 # - ``TopTotalClassifier`` lets any classifier rank the people and moves its threshold until the total is met.
@@ -91,16 +92,16 @@ for name, labels in completed.items():
     print(f"{name:<32}{100 * np.mean(np.abs(errors)):>13.1f} points{np.mean(right):>21.1%}{seconds[name]:>9.1f}")
 
 # %%
-# Two things to read from the table. Whoever is told the total has the share about right, because that is what the total
-# says; the share itself is no achievement. And what the total is worth for single people shows in the second column: the
-# same forest with a threshold that meets the total is right more often than without.
+# Two things to read from the table. Whoever is told the total has the share about right, because that is what the
+# total says; the share itself is no achievement. And what the total is worth for single people shows in the second
+# column: the same forest with a threshold that meets the total is right more often than without.
 #
 # When a forest with a threshold is enough
 # ----------------------------------------
 #
-# Compare the last two lines. If they are close, and all you need is a label or a score for each row of this table, take the
-# forest: it is quick, it needs no tuning, and ``TopTotalClassifier`` is all there is to learn. The tree is no
-# better at ranking people. Its default guide is itself a forest.
+# Compare the last two lines. If they are close, and all you need is a label or a score for each row of this table,
+# take the forest: it is quick, it needs no tuning, and ``TopTotalClassifier`` is all there is to learn. The tree is
+# no better at ranking people. Its default guide is itself a forest.
 #
 # When it is not
 # --------------
@@ -112,8 +113,6 @@ last = populations[-1]
 rules = sum(member.tree_.n_leaves for member in METHODS["random forest, top total"].estimator_.estimators_)
 print(f"the forest has {rules} rules, the tree {tree.tree_.topology.n_leaves}")
 
-from s2oct import plot_tree  # noqa: E402
-
 plot_tree(tree, last.X, last.y, feature_names=last.feature_names)
 plt.show()
 
@@ -123,13 +122,14 @@ plt.show()
 # - **read** the rule: an office that publishes how it imputed, a respondent who asks;
 # - **apply** it elsewhere: three comparisons fit into an SQL query, a spreadsheet or a paper form, see
 #   :ref:`sphx_glr_gallery_csv_to_sql.py`;
-# - **defend** it: the certificate recomputes from the rule how many labels it contradicts and by how many rows it misses the
-#   total, says whether any tree of that depth could do better, and ``s2oct check`` repeats this for whoever doubts it.
+# - **defend** it: the certificate recomputes from the rule how many labels it contradicts and by how many rows it
+#   misses the total, says whether any tree of that depth could do better, and ``s2oct check`` repeats this for
+#   whoever doubts it.
 #
-# It is also for cases in which the threshold alone does harm. A threshold moves all people by the same amount. Where the
-# forest ranks by the wrong thing, meeting the total moves the wrong people in; and the other way round, a tree
-# of two levels may be too coarse for what a forest can see. Only labels can tell, and they are few, so look at more
-# than one method.
+# It is also for cases in which the threshold alone does harm. A threshold moves all people by the same amount. Where
+# the forest ranks by the wrong thing, meeting the total moves the wrong people in; and the other way round, a tree of
+# two levels may be too coarse for what a forest can see. Only labels can tell, and they are few, so look at more than
+# one method.
 
 print(tree.certificate_)
 
@@ -137,8 +137,8 @@ print(tree.certificate_)
 # What the total does not fix
 # ---------------------------
 #
-# **Where the employed are.** The total fixes the sum over all, not the sums over parts. Shares of regions are estimates like
-# any other, here as differences from the truth in points:
+# **Where the employed are.** The total fixes the sum over all, not the sums over parts. Shares of regions are
+# estimates like any other, here as differences from the truth in points:
 
 print(f"{'':<32}" + "".join(f"{region:>10}" for region in REGIONS.values()))
 for name in ("random forest, answers only", "random forest, top total", "s2oct tree of depth 2"):
@@ -150,32 +150,33 @@ for name in ("random forest, answers only", "random forest, top total", "s2oct t
     print(f"{name:<32}" + "".join(f"{difference:>+10.1f}" for difference in differences))
 
 # %%
-# **A bias within the classes.** The total repairs that the employed answer more readily. If among the employed those in
-# the capital answer more readily, the answers misrepresent the employed, and no total over the whole population says so.
+# **A bias within the classes.** The total repairs that the employed answer more readily. If among the employed those
+# in the capital answer more readily, the answers misrepresent the employed, and no total over the whole population
+# says so.
 #
 # **A wrong total.** It is believed; see :ref:`sphx_glr_gallery_totals.py`. A total of another date or another
 # definition of employment is a wrong total.
 #
-# **Too few answers.** Many trees fit forty answers and a total, and they disagree. ``stability_`` says for each person how
-# far answers and total settle the class; see :ref:`sphx_glr_gallery_which_tree.py`.
+# **Too few answers.** Many trees fit forty answers and a total, and they disagree. ``stability_`` says for each
+# person how far answers and total settle the class; see :ref:`sphx_glr_gallery_which_tree.py`.
 
 settled = tree.stability_
 if not np.isnan(settled).any():
     print(
-        f"{np.mean(settled > 0.9):.1%} of those who did not answer are settled, {np.mean(settled < 0.6):.1%} are open"
+        f"of those who did not answer {np.mean(settled > 0.9):.1%} are settled, {np.mean(settled < 0.6):.1%} are open"
     )
 
 # %%
-# **Variances.** Labels that a model filled in are not observations. Estimates from a completed table look more certain than
-# they are: the whole procedure has to be repeated on replicates of the sample, and totals that are estimates themselves have
-# to be drawn anew with them.
+# **Variances.** Labels that a model filled in are not observations. Estimates from a completed table look more
+# certain than they are: the whole procedure has to be repeated on replicates of the sample, and totals that are
+# estimates themselves have to be drawn anew with them.
 #
 # Before you publish
 # ------------------
 #
 # - Say which total was used, of what, and from when; ``tree.totals_`` has it as the fit understood it.
-# - Compare with at least one rival that was told the same total. The report does:
-#   ``s2oct.export.write_report(tree, X, y, "report.html")`` or ``s2oct fit --report``.
+# - Compare with at least one rival that was told the same total. The report does: ``s2oct.export.write_report(tree,
+#   X, y, "report.html")`` or ``s2oct fit --report``.
 # - Say how many rows are open by ``stability_``.
-# - Call the tree optimal only where ``certificate_.proved`` is true. It means that no tree of that depth fits answers and
-#   total better. It does not mean that the tree is true.
+# - Call the tree optimal only where ``certificate_.proved`` is true. It means that no tree of that depth fits answers
+#   and total better. It does not mean that the tree is true.
