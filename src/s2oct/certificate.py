@@ -21,7 +21,7 @@ from s2oct.tree import ObliqueTree
 class Claim:
     """The part that certificates of P2 and OCT-H share.
 
-    Attributes
+    Parameters
     ----------
     objective : float
         Cost of the tree, evaluated from its hyperplanes on the rows.
@@ -70,8 +70,28 @@ class Certificate(Claim):
 
     ``objective``, ``lower_bound``, ``gap`` and ``proved`` speak of P2 whether or not a guide chose between trees.
 
-    Attributes
+    Parameters
     ----------
+    objective : float
+        Cost of the tree, evaluated from its hyperplanes on the rows.
+    lower_bound : float
+        No feasible tree costs less.
+    feasible : bool
+        Whether the tree satisfies every constraint of the model within the stated tolerances.
+    bound_source : str
+        Where the lower bound comes from.
+    min_margin : float
+        Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
+    seconds : float
+        Wall-clock seconds until the tree was settled.
+    history : tuple of Moment
+        Best cost and lower bound over time.
+    leaf_error : float
+        Errors of the labeled rows, the first part of the cost.
+    xi : float
+        Rows by which the total is missed; C times this is the second part.
+    n_margin_violations : int
+        Unlabeled rows that are too near a hyperplane; none where the tree is feasible.
     guide_cost : float or None
         What the guide charges for the classes of the unlabeled rows, and 1 for each row off the total, which it
         knows; None without a guide.
@@ -80,7 +100,7 @@ class Certificate(Claim):
     guided_lower_bound : float or None
         No feasible tree has a lower `guided_objective`; None where that was not what the fit minimised.
     weight_bound : float
-        s, the bound on the coefficients in model units that P2 was solved with.
+        The paper's s, the bound on the coefficients in model units that P2 was solved with.
     """
 
     leaf_error: float
@@ -115,7 +135,29 @@ class Certificate(Claim):
 
 @dataclass(frozen=True)
 class OCTHCertificate(Claim):
-    """What is known of a tree in OCT-H: its training errors and the number of coefficients it uses."""
+    """What is known of a tree in OCT-H: its training errors and the number of coefficients it uses.
+
+    Parameters
+    ----------
+    objective : float
+        Cost of the tree, evaluated from its hyperplanes on the rows.
+    lower_bound : float
+        No feasible tree costs less.
+    feasible : bool
+        Whether the tree satisfies every constraint of the model within the stated tolerances.
+    bound_source : str
+        Where the lower bound comes from.
+    min_margin : float
+        Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
+    seconds : float
+        Wall-clock seconds until the tree was settled.
+    history : tuple of Moment
+        Best cost and lower bound over time.
+    n_errors : int
+        Labeled rows that the tree misclassifies.
+    n_coefficients : int
+        Coefficients other than 0.
+    """
 
     n_errors: int
     n_coefficients: int

@@ -47,6 +47,7 @@ class Survey:
     X : ndarray of shape (n_people, 8)
         Features of everybody, whole numbers; see `FEATURES`.
     feature_names : tuple of str
+        Names of the features.
     y : ndarray of shape (n_people,)
         "yes" or "no" for those who said whether they are employed, None for the others.
     truth : ndarray of shape (n_people,)
@@ -67,7 +68,18 @@ class Survey:
         return np.array([label is not None for label in self.y])
 
     def columns(self, label: str = "employed") -> dict[str, list[Any]]:
-        """The table as a dict of columns with the labels last, ready for ``pandas.DataFrame``."""
+        """Give the table as a dict of columns with the labels last, ready for ``pandas.DataFrame``.
+
+        Parameters
+        ----------
+        label : str
+            Name of the column of labels.
+
+        Returns
+        -------
+        dict of str to list
+            The columns.
+        """
         table: dict[str, list[Any]] = {
             name: values.astype(int).tolist() for name, values in zip(self.feature_names, self.X.T, strict=True)
         }
@@ -90,6 +102,11 @@ def make_labour_force(n_people: int = 400, n_labeled: int = 40, seed: int = 0) -
         Number of people who answer.
     seed : int
         The same seed makes the same survey.
+
+    Returns
+    -------
+    Survey
+        Features, answers, truth and totals.
 
     Examples
     --------

@@ -68,9 +68,11 @@ class Problem:
     Parameters
     ----------
     X_labeled : ndarray of shape (n, p)
+        Features of the labeled rows.
     labels : ndarray of shape (n,)
         Class index of each labeled row.
     X_unlabeled : ndarray of shape (m, p)
+        Features of the unlabeled rows.
     totals : ndarray of shape (n_classes,)
         Known number of unlabeled rows of each class.
     C : float
@@ -78,6 +80,7 @@ class Problem:
     classes : ndarray of shape (n_classes,)
         Class labels as the user has them; index 0 is the paper's class A.
     feature_names : tuple of str
+        Names of the features.
     labeled_weights, unlabeled_weights : ndarray
         Multiplicity of each row.
     guide : Guide, optional
@@ -106,7 +109,28 @@ class Problem:
         C: float = 1.0,
         feature_names: Sequence[str] | None = None,
     ) -> Problem:
-        """Validate rows, labels with markers, and totals; see `read_labels` for the markers."""
+        """Validate rows, labels with markers, and totals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, p)
+            Labeled and unlabeled rows together.
+        y : array-like of shape (n_rows,)
+            Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
+        totals : mapping of class to count, optional
+            Number of unlabeled rows of a class. One class is enough; several must add up.
+        population_totals : mapping of class to count, optional
+            The same for all rows, the labeled ones included.
+        C : float
+            Price of a row by which the totals are missed.
+        feature_names : sequence of str, optional
+            Names of the features; x0, x1, ... otherwise.
+
+        Returns
+        -------
+        Problem
+            The problem.
+        """
         rows = _feature_matrix(X)
         labels = read_labels(y, named=named_classes(totals, population_totals))
         if len(labels.codes) != len(rows):
@@ -125,7 +149,26 @@ class Problem:
         C: float = 1.0,
         feature_names: Sequence[str] | None = None,
     ) -> Problem:
-        """A problem from rows, labels and totals that are already read."""
+        """Make a problem from rows, labels and totals that are already read.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Labeled and unlabeled rows together.
+        labels : Labels
+            Classes and codes.
+        totals : ndarray of shape (n_classes,)
+            Known number of unlabeled rows of each class.
+        C : float
+            Price of a row by which the totals are missed.
+        feature_names : sequence of str, optional
+            Names of the features; x0, x1, ... otherwise.
+
+        Returns
+        -------
+        Problem
+            The problem.
+        """
         if isinstance(C, bool) or not isinstance(C, numbers.Real) or not 0 < float(C) < np.inf:
             raise InvalidProblem(f"Expected C to be a positive number, got {C!r}.")
         known = labels.is_labeled
@@ -154,7 +197,26 @@ class Problem:
         population_totals: Totals | None = None,
         C: float = 1.0,
     ) -> Problem:
-        """One table, pandas or polars, with the labels and their gaps in one of its columns."""
+        """Read one table, pandas or polars, with the labels and their gaps in one of its columns.
+
+        Parameters
+        ----------
+        frame : data frame
+            All columns but one are features.
+        label : object
+            Name of the column with the labels and their gaps.
+        totals : mapping of class to count, optional
+            Number of unlabeled rows of a class. One class is enough; several must add up.
+        population_totals : mapping of class to count, optional
+            The same for all rows, the labeled ones included.
+        C : float
+            Price of a row by which the totals are missed.
+
+        Returns
+        -------
+        Problem
+            The problem.
+        """
         columns = list(frame.columns)
         if label not in columns:
             raise InvalidProblem(f"Expected a label column among {columns}, got {label!r}.")
@@ -204,11 +266,28 @@ class Problem:
         return np.vstack([self.X_labeled, self.X_unlabeled])
 
     def with_guide_weight(self, weight: float) -> Problem:
-        """The same with another weight of its guide."""
+        """Give the guide another weight.
+
+        Parameters
+        ----------
+        weight : float
+            The weight.
+
+        Returns
+        -------
+        Problem
+            A copy.
+        """
         return self if self.guide is None else replace(self, guide=replace(self.guide, weight=weight))
 
     def summary(self) -> DataSummary:
-        """What to remember of the data."""
+        """Sum up what to remember of the data.
+
+        Returns
+        -------
+        DataSummary
+            Hash, numbers of rows and totals.
+        """
         digest = hashlib.sha256(repr((self.X_labeled.shape, self.X_unlabeled.shape, self.classes.tolist())).encode())
         for array, kind in (
             (self.X_labeled, "<f8"),
@@ -220,7 +299,13 @@ class Problem:
         return DataSummary(digest.hexdigest(), self.n_labeled, self.n_unlabeled, tuple(self.totals.tolist()))
 
     def merged(self) -> Problem:
-        """The same problem with equal rows (and labels) merged and weighed: P2's costs do not change."""
+        """Merge equal rows (and labels) and weigh them.
+
+        Returns
+        -------
+        Problem
+            A smaller problem with weights; P2's costs do not change.
+        """
         keyed = np.column_stack([self.X_labeled, self.labels])
         first, group = equal_rows(keyed)
         first_unlabeled, group_unlabeled = equal_rows(self.X_unlabeled)

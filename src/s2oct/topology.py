@@ -68,7 +68,18 @@ class Topology:
         return range(self.n_leaves // 2, self.n_leaves)
 
     def path(self, leaf: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """N_L(t) and N_R(t): the branch nodes left to the left, and to the right, on the way to a leaf."""
+        """List the branch nodes that are left to the left, and to the right, on the way to a leaf.
+
+        Parameters
+        ----------
+        leaf : int
+            Id of a leaf.
+
+        Returns
+        -------
+        tuple of two tuples of int
+            N_L(t) and N_R(t).
+        """
         left: list[int] = []
         right: list[int] = []
         node = leaf
@@ -78,11 +89,33 @@ class Topology:
         return tuple(reversed(left)), tuple(reversed(right))
 
     def leaf_class(self, leaf: int) -> int:
-        """Class index of a leaf."""
+        """Tell the class index of a leaf.
+
+        Parameters
+        ----------
+        leaf : int
+            Id of a leaf.
+
+        Returns
+        -------
+        int
+            Its class.
+        """
         return (leaf - self.n_leaves) % self.n_classes
 
     def leaves_of(self, class_index: int) -> tuple[int, ...]:
-        """T_L^c: ids of the leaves of one class."""
+        """List T_L^c, the leaves of one class.
+
+        Parameters
+        ----------
+        class_index : int
+            A class.
+
+        Returns
+        -------
+        tuple of int
+            Ids of leaves.
+        """
         return tuple(t for t in self.leaves if self.leaf_class(t) == class_index)
 
     @cached_property

@@ -45,12 +45,42 @@ class ObliqueTree:
 
     @classmethod
     def of(cls, topology: Topology, omega: FloatArray, gamma: FloatArray) -> ObliqueTree:
-        """A tree whose leaves have the classes the topology deals them."""
+        """Make a tree whose leaves have the classes the topology deals them.
+
+        Parameters
+        ----------
+        topology : Topology
+            Shape of the tree.
+        omega : array-like of shape (n_branches, p)
+            Normal vectors.
+        gamma : array-like of shape (n_branches,)
+            Offsets.
+
+        Returns
+        -------
+        ObliqueTree
+            The tree.
+        """
         return cls(topology, np.asarray(omega, dtype=float), np.asarray(gamma, dtype=float), topology.leaf_classes)
 
     @classmethod
     def constant(cls, topology: Topology, n_features: int, *, right: bool) -> ObliqueTree:
-        """The tree that splits nothing: every row passes every node at distance 1 on the same side."""
+        """Make the tree that splits nothing: every row passes every node at distance 1 on the same side.
+
+        Parameters
+        ----------
+        topology : Topology
+            Shape of the tree.
+        n_features : int
+            Number of features.
+        right : bool
+            Whether rows go right everywhere, or left.
+
+        Returns
+        -------
+        ObliqueTree
+            The tree.
+        """
         offset = -1.0 if right else 1.0
         return cls.of(
             topology,
@@ -64,15 +94,48 @@ class ObliqueTree:
         return int(self.omega.shape[1])
 
     def values(self, X: FloatArray) -> FloatArray:
-        """omega_b . x - gamma_b for every row and branch node, shape (rows, n_branches), in the order of `routing`."""
+        """Evaluate omega_b . x - gamma_b for every row and branch node.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_branches)
+            Values, each added up in the order of `s2oct.routing`.
+        """
         return np.asarray(routing.values(*self._ready(X)))
 
     def goes_right(self, X: FloatArray) -> BoolArray:
-        """Whether each row lies on the right of each hyperplane, shape (rows, n_branches)."""
+        """Tell whether each row lies on the right of each hyperplane.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows, n_branches)
+            True on the right.
+        """
         return np.asarray(self.values(X) > 0)
 
     def apply(self, X: FloatArray) -> IntArray:
-        """Id of the leaf in which each row ends."""
+        """Find the leaf in which each row ends.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Leaf ids.
+        """
         return np.asarray(routing.leaves(*self._ready(X), self.topology.depth))
 
     def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -87,11 +150,33 @@ class ObliqueTree:
         return _read_only(rows), _read_only(omega), _read_only(gamma)
 
     def predict(self, X: FloatArray) -> IntArray:
-        """Class index of the leaf in which each row ends."""
+        """Find the class index of the leaf in which each row ends.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Class indices.
+        """
         return np.asarray(self.leaf_classes[self.apply(X) - self.topology.n_leaves])
 
     def path_margin(self, X: FloatArray) -> FloatArray:
-        """Least |omega_b . x - gamma_b| on each row's own path, over the nodes that split at all (1 if none does)."""
+        """Find the least distance, in units of omega, from the hyperplanes on each row's own path that split at all.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Margins; 1 where no node on the path splits.
+        """
         distance = np.abs(self.values(X))
         distance[:, ~self.omega.any(axis=1)] = np.inf
         path = self.topology.path_nodes[self.apply(X) - self.topology.n_leaves]

@@ -53,15 +53,52 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         return read_features(self, X, reset=False)
 
     def apply(self, X: Any) -> IntArray:
-        """Id of the leaf in which each row ends; ids are the paper's, 2^D for the leftmost."""
+        """Find the leaf in which each row ends; ids are the paper's, 2^D for the leftmost.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Leaf ids.
+        """
         rows = self._rows(X)
         return self.tree_.apply(rows)
 
     def predict(self, X: Any) -> ObjectArray:
-        """Class label of each row."""
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            A class label for each row.
+        """
         rows = self._rows(X)
         return np.asarray(self.classes_[self.tree_.predict(rows)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count."""
+        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+        y : array-like of shape (n_rows,)
+            Labels, with the markers for unlabeled rows.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            Share of the labeled rows that are predicted as labeled.
+        """
         return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)

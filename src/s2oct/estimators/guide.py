@@ -99,7 +99,24 @@ class SelfTrainedForest(ClassifierMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any, totals: Totals | None = None, population_totals: Totals | None = None
     ) -> SelfTrainedForest:
-        """Fit the forests; parameters as in `S2OCTClassifier.fit`."""
+        """Fit the forests.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Labeled and unlabeled rows together, all numeric and complete.
+        y : array-like of shape (n_rows,)
+            Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
+        totals : mapping of class to count, optional
+            Number of unlabeled rows of a class. One class is enough; several must add up.
+        population_totals : mapping of class to count, optional
+            The same for all rows, the labeled ones included.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
+        """
         whole("n_rounds", self.n_rounds, 0)
         n_trees = whole("n_estimators", self.n_estimators, 1)
         seconds = np.inf if self.max_seconds is None else positive("max_seconds", self.max_seconds)
@@ -128,7 +145,18 @@ class SelfTrainedForest(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities; at 1/2 lies the threshold at which the unlabeled rows of the fit met their total."""
+        """Class probabilities; at 1/2 lies the threshold at which the unlabeled rows of the fit met their total.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            Probabilities of ``classes_[0]`` and ``classes_[1]``.
+        """
         check_is_fitted(self)
         rows = read_features(self, X, reset=False)
         wide = self.widening_.transform(self.scaling_.transform(rows))
@@ -138,11 +166,37 @@ class SelfTrainedForest(ClassifierMixin, BaseEstimator):
         return np.column_stack([1 - second, second])
 
     def predict(self, X: Any) -> ObjectArray:
-        """Class label of each row."""
+        """Class label of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            A class label for each row.
+        """
         return np.asarray(self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count."""
+        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+        y : array-like of shape (n_rows,)
+            Labels, with the markers for unlabeled rows.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            Share of the labeled rows that are predicted as labeled.
+        """
         return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)
 
     def __sklearn_tags__(self) -> Any:

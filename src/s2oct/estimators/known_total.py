@@ -47,6 +47,11 @@ class KnownTotalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Number of unlabeled rows of a class. One class is enough; several must add up.
         population_totals : mapping of class to count, optional
             The same for all rows, the labeled ones included.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
         """
         labels = read_labels(y, named=named_classes(totals, population_totals))
         (X,) = indexable(X)
@@ -87,7 +92,22 @@ class KnownTotalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return np.asarray(labels.classes[codes])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count."""
+        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+        y : array-like of shape (n_rows,)
+            Labels, with the markers for unlabeled rows.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            Share of the labeled rows that are predicted as labeled.
+        """
         return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
@@ -150,17 +170,50 @@ class TopTotalClassifier(KnownTotalClassifier):
         )
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score above the threshold: positive for ``classes_[1]``."""
+        """Score above the threshold: positive for ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Scores minus the threshold.
+        """
         check_is_fitted(self)
         return self._scores(X) - self.threshold_
 
     def predict(self, X: Any) -> ObjectArray:
-        """Class label of each row, by the threshold."""
+        """Class label of each row, by the threshold.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            A class label for each row.
+        """
         above = self.decision_function(X) > 0
         return np.asarray(self.classes_[above.astype(int)])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """The wrapped classifier's probabilities with their log odds shifted so that the threshold is at 1/2."""
+        """The wrapped classifier's probabilities with their log odds shifted so that the threshold is at 1/2.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            Probabilities of ``classes_[0]`` and ``classes_[1]``.
+        """
         second = expit(self.decision_function(X))
         return np.column_stack([1 - second, second])
 
@@ -241,7 +294,18 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
         self.transduction_ = self._transduce(labels, np.searchsorted(labels.classes, predicted))
 
     def predict(self, X: Any) -> ObjectArray:
-        """Class label of each row."""
+        """Class label of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            A class label for each row.
+        """
         check_is_fitted(self)
         if self._reweighted:
             return np.asarray(self.estimator_.predict(X))
@@ -249,7 +313,18 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities under the known shares."""
+        """Class probabilities under the known shares.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            Probabilities of ``classes_[0]`` and ``classes_[1]``.
+        """
         check_is_fitted(self)
         probabilities = np.asarray(self.estimator_.predict_proba(X))
         if self._reweighted:

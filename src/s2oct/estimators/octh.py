@@ -102,6 +102,11 @@ class OCTHClassifier(TreeClassifier):
             Labeled and, if there are any, unlabeled rows; all numeric and complete.
         y : array-like of shape (n_rows,)
             Labels, with the markers for unlabeled rows of `S2OCTClassifier`.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
         """
         settings = self._settings()
         rows = read_features(self, X, reset=True)
@@ -133,7 +138,18 @@ class OCTHClassifier(TreeClassifier):
         return OcthSettings(min_leaf=min_leaf, complexity=complexity, mu=mu)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class shares among the labeled rows of each row's leaf; the leaf's class where it has none."""
+        """Class shares among the labeled rows of each row's leaf; the leaf's class where it has none.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Shares in the order of ``classes_``.
+        """
         leaf = self.apply(X) - self.tree_.topology.n_leaves
         return np.asarray(self._leaf_shares[leaf])
 

@@ -42,8 +42,8 @@ class S2OCTClassifier(TreeClassifier):
         chooses between trees of least P2 cost; "auto" is 1 with the paper's s, and grows with s where that is raised
         (`certificate_` tells). Without a guide it has no effect.
     weight_bound : float or "auto"
-        s, the bound on every coefficient in model units. "auto" is the paper's rule; where a guide has weight and
-        the rows are too dense for that, it is raised, see ``certificate_.weight_bound``.
+        The paper's s, the bound on every coefficient in model units. "auto" is the paper's rule; where a guide has
+        weight and the rows are too dense for that, it is raised, see ``certificate_.weight_bound``.
     scaling : "paper" or None
         Centre and rescale the features as in the paper's Sec. 4.1, or take them as they are.
     solver : {"highs", "scip", "gurobi"} or None
@@ -135,6 +135,11 @@ class S2OCTClassifier(TreeClassifier):
             Number of unlabeled rows of a class. One class is enough; several must add up.
         population_totals : mapping of class to count, optional
             The same for all rows, the labeled ones included.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
         """
         self._check_parameters()
         settings = self._settings()
@@ -194,8 +199,18 @@ class S2OCTClassifier(TreeClassifier):
     def decision_function(self, X: Any) -> FloatArray:
         """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
 
-        Its size is the least |omega . x - gamma| of the hyperplanes that led the row to its leaf; the unlabeled
+        Its size is the least ``|omega . x - gamma|`` of the hyperplanes that led the row to its leaf; the unlabeled
         rows of the fit have at least 1.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Signed margins.
         """
         return self._signed_margin(self._rows(X))
 
@@ -210,6 +225,16 @@ class S2OCTClassifier(TreeClassifier):
         Its slope is the smallest for which the probabilities of the unlabeled rows of the fit add up to the known
         total within half a row (plus the rows by which the tree itself misses the total). They agree with `predict`
         and say how far a row is from the nearest split, no more: they are not calibrated on held-out labels.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            Probabilities of ``classes_[0]`` and ``classes_[1]``.
         """
         second = expit(self.decision_function(X) * self._slope)
         return np.column_stack([1 - second, second])

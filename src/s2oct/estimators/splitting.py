@@ -37,11 +37,39 @@ class LabeledKFold:
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Number of folds."""
+        """Number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : object
+            Not looked at; there for scikit-learn.
+
+        Returns
+        -------
+        int
+            The parameter ``n_splits``.
+        """
         return self.n_splits
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
-        """Row numbers of each training and test set."""
+        """Row numbers of each training and test set.
+
+        Parameters
+        ----------
+        X : object
+            Not looked at; there for scikit-learn.
+        y : array-like of shape (n_rows,)
+            Labels, with the markers for unlabeled rows.
+        groups : object
+            Not looked at.
+
+        Yields
+        ------
+        train : ndarray
+            Row numbers of the other folds' labeled rows and of all unlabeled rows.
+        test : ndarray
+            Row numbers of the fold's labeled rows.
+        """
         labels = read_labels(y)
         labeled, unlabeled = np.flatnonzero(labels.is_labeled), np.flatnonzero(~labels.is_labeled)
         shuffle = self.random_state is not None

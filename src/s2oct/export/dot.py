@@ -17,10 +17,16 @@ def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequen
     Parameters
     ----------
     tree : ObliqueTree
+        The tree, in the units of the features.
     feature_names : sequence of str
         A name for every feature.
     classes : sequence
         The class labels, in the order of their indices.
+
+    Returns
+    -------
+    str
+        The graph.
 
     Examples
     --------

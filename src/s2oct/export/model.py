@@ -92,6 +92,7 @@ def save(clf: TreeEstimator, path: str | Path, X: Any = None) -> None:
     clf : S2OCTClassifier or OCTHClassifier
         Fitted.
     path : str or Path
+        The file; it is complete or not written at all.
     X : array-like of shape (n_rows, n_features), optional
         Training rows. With them the file also holds the tree as rules in the fewest decimals that keep them all in
         their leaves.
@@ -124,12 +125,33 @@ def load(path: str | Path) -> TreeEstimator:
 
     It predicts what the saved one predicts, to the last bit of its probabilities. A file that is damaged, was changed,
     or comes from a later version raises an `InvalidModelFile` that says so.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    S2OCTClassifier or OCTHClassifier
+        The classifier, fitted.
     """
     return read_model(path).estimator
 
 
 def read_model(path: str | Path) -> Model:
-    """Read a model file with everything in it: names, encoding of the columns, provenance."""
+    """Read a model file with everything in it: names, encoding of the columns, provenance.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    Model
+        Classifier, encoding, label and id columns, rules and provenance.
+    """
     try:
         text = Path(path).read_bytes().decode()
     except UnicodeDecodeError as error:

@@ -31,12 +31,18 @@ def tree_to_onnx(
     Parameters
     ----------
     tree : ObliqueTree
+        The tree, in the units of the features.
     feature_names : sequence of str
         A name for every feature.
     classes : sequence
         The class labels, in the order of their indices: strings, integers, floats or booleans.
     encoding : Encoding, optional
         How features come from the columns of a table; by default every feature is a column.
+
+    Returns
+    -------
+    bytes
+        The serialised model.
     """
     check_names(tree, feature_names)
     columns = encoding or plain_encoding(feature_names)

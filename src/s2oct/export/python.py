@@ -79,12 +79,18 @@ def tree_to_python(
     Parameters
     ----------
     tree : ObliqueTree
+        The tree, in the units of the features.
     feature_names : sequence of str
         A name for every feature.
     classes : sequence
         The class labels, in the order of their indices.
     encoding : Encoding, optional
         How features come from the columns of a table; by default every feature is a column.
+
+    Returns
+    -------
+    str
+        The source.
 
     Examples
     --------

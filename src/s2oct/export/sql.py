@@ -42,6 +42,7 @@ def tree_to_sql(
     Parameters
     ----------
     tree : ObliqueTree
+        The tree, in the units of the features.
     feature_names : sequence of str
         A name for every feature.
     classes : sequence
@@ -52,6 +53,11 @@ def tree_to_sql(
         With it the result is a complete query that adds a column to the table.
     column : str
         Name of that column.
+
+    Returns
+    -------
+    str
+        The expression or the query.
 
     Examples
     --------

@@ -36,6 +36,7 @@ def tree_to_text(
     Parameters
     ----------
     tree : ObliqueTree
+        The tree, in the units of the features.
     feature_names : sequence of str
         A name for every feature.
     classes : sequence
@@ -47,6 +48,11 @@ def tree_to_text(
         rows the other way: read as written, the rules put every one of them into its leaf.
     keep : ndarray of shape (rows, n_features), optional
         Rows that are to keep their leaves likewise, without being counted.
+
+    Returns
+    -------
+    str
+        The rules, one a line.
 
     Examples
     --------

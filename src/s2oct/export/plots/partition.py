@@ -62,9 +62,11 @@ class PartitionDisplay:
     Parameters
     ----------
     tree : ObliqueTree
+        The tree, in the units of the features.
     view : View
         Where the rows stand, and the plane that is shown.
     class_names : sequence of str
+        Names of the classes.
     codes : ndarray of shape (rows,)
         Class index of each labeled row, -1 for an unlabeled one.
     predicted : ndarray of shape (rows,)
@@ -130,13 +132,31 @@ class PartitionDisplay:
             Names to show instead of the estimator's.
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        PartitionDisplay
+            The display, drawn.
         """
         rows = read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names)
         return cls.of_rows(rows, features).plot(ax=ax)
 
     @classmethod
     def of_rows(cls, rows: FittedRows, features: str | Sequence[int | str] | None = None) -> PartitionDisplay:
-        """The display of rows that are read already, not yet drawn."""
+        """Make the display of rows that are read already, not yet drawn.
+
+        Parameters
+        ----------
+        rows : FittedRows
+            A fitted tree and rows.
+        features : pair of int or str, "splits", "pca" or None
+            What the axes are, as in `from_estimator`.
+
+        Returns
+        -------
+        PartitionDisplay
+            The display.
+        """
         return cls(
             rows.tree,
             view=_view(rows, features),
@@ -146,7 +166,18 @@ class PartitionDisplay:
         )
 
     def plot(self, ax: Axes | None = None) -> PartitionDisplay:
-        """Draw regions, lines and rows; see `from_estimator`."""
+        """Draw regions, lines and rows; see `from_estimator`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        self
+            The display, with what was drawn in its attributes.
+        """
         if ax is None:
             ax = new_axes((6.4, 5.0))
         ink = Ink.in_force()
@@ -290,7 +321,29 @@ def plot_partition(
 ) -> PartitionDisplay:
     """Draw the regions of a fitted tree in two dimensions, with rows in them.
 
-    The parameters are those of `PartitionDisplay.from_estimator`, which this calls.
+    Parameters
+    ----------
+    estimator : S2OCTClassifier or OCTHClassifier
+        A fitted one.
+    X : array-like or data frame of shape (n_rows, n_features)
+        Rows to show; usually those of the fit.
+    y : array-like of shape (n_rows,), optional
+        Labels with the markers for unlabeled rows; without, all rows count as unlabeled.
+    features : pair of int or str, "splits", "pca" or None
+        What the axes are. Two features by position or name: the regions are those of a row whose other features
+        have their medians. "pca": the first two principal components of the standardised features, through the
+        mean. "splits": the value of the first split and the value of the second on each row's own way, so
+        that every row stands in the region it is in, whatever the number of features; splits further down are
+        not shown. None takes both features where there are two and "splits" otherwise.
+    feature_names, class_names : sequence of str, optional
+        Names to show instead of the estimator's.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    PartitionDisplay
+        The display, which can draw again.
 
     Examples
     --------

@@ -67,6 +67,11 @@ class ProgressDisplay:
             A fitted one.
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        ProgressDisplay
+            The display, drawn.
         """
         check_is_fitted(estimator)
         certificate = getattr(estimator, "certificate_", None)
@@ -83,7 +88,18 @@ class ProgressDisplay:
         ).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> ProgressDisplay:
-        """Draw both lines and the gap between them."""
+        """Draw both lines and the gap between them.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        self
+            The display, with what was drawn in its attributes.
+        """
         if ax is None:
             ax = new_axes((6.4, 3.2))
         ink = Ink.in_force()
@@ -112,7 +128,17 @@ class ProgressDisplay:
 def plot_progress(estimator: Any, *, ax: Axes | None = None) -> ProgressDisplay:
     """Draw cost and lower bound over the seconds of a fit.
 
-    The parameters are those of `ProgressDisplay.from_estimator`, which this calls.
+    Parameters
+    ----------
+    estimator : S2OCTClassifier or OCTHClassifier
+        A fitted one.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    ProgressDisplay
+        The display, which can draw again.
 
     Examples
     --------

@@ -27,6 +27,7 @@ class TotalsDisplay:
     Parameters
     ----------
     class_names : sequence of str
+        Names of the classes.
     labeled : ndarray of shape (n_classes,)
         Labeled rows of each class.
     achieved : ndarray of shape (n_classes,)
@@ -79,6 +80,11 @@ class TotalsDisplay:
             Names to show instead of the estimator's.
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        TotalsDisplay
+            The display, drawn.
         """
         rows = read_fit(estimator, X, y, class_names=class_names)
         free = rows.predicted[~rows.is_labeled]
@@ -92,7 +98,18 @@ class TotalsDisplay:
         ).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> TotalsDisplay:
-        """Draw one line for each class, with a mark for each share on it."""
+        """Draw one line for each class, with a mark for each share on it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        self
+            The display, with what was drawn in its attributes.
+        """
         if ax is None:
             ax = new_axes((6.4, 1.5 + 0.55 * len(self.class_names)))
         ink = Ink.in_force()
@@ -155,7 +172,25 @@ def plot_totals(
 ) -> TotalsDisplay:
     """Draw the share of each class in the known total, among the labeled rows, and as the tree assigns it.
 
-    The parameters are those of `TotalsDisplay.from_estimator`, which this calls.
+    Parameters
+    ----------
+    estimator : S2OCTClassifier or OCTHClassifier
+        A fitted one.
+    X : array-like or data frame of shape (n_rows, n_features)
+        The rows of the fit.
+    y : array-like of shape (n_rows,)
+        Their labels, with the markers for unlabeled rows.
+    totals, population_totals : mapping of class to count, optional
+        Known totals as in ``fit``; by default those that the estimator was fitted with.
+    class_names : sequence of str, optional
+        Names to show instead of the estimator's.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    TotalsDisplay
+        The display, which can draw again.
 
     Examples
     --------

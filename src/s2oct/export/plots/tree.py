@@ -54,7 +54,9 @@ class TreeDisplay:
     Parameters
     ----------
     tree : ObliqueTree
+        The tree, in the units of the features.
     feature_names, class_names : sequence of str
+        Names of the features and of the classes.
     labeled : ndarray of shape (n_leaves, n_classes)
         Labeled rows of each leaf and class.
     unlabeled : ndarray of shape (n_leaves,)
@@ -140,13 +142,29 @@ class TreeDisplay:
             Bars in a split; the longest are shown, and how many were left out.
         ax : matplotlib Axes, optional
             Where to draw; a new figure of fitting size otherwise. The picture shrinks to the size of the axes.
+
+        Returns
+        -------
+        TreeDisplay
+            The display, drawn.
         """
         rows = read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names)
         return cls.of_rows(rows).plot(ax=ax, max_features=max_features)
 
     @classmethod
     def of_rows(cls, rows: FittedRows) -> TreeDisplay:
-        """The display of rows that are read already, not yet drawn."""
+        """Make the display of rows that are read already, not yet drawn.
+
+        Parameters
+        ----------
+        rows : FittedRows
+            A fitted tree and rows.
+
+        Returns
+        -------
+        TreeDisplay
+            The display.
+        """
         return cls(
             rows.tree,
             feature_names=rows.feature_names,
@@ -157,7 +175,20 @@ class TreeDisplay:
         )
 
     def plot(self, ax: Axes | None = None, *, max_features: int = 6) -> TreeDisplay:
-        """Draw the tree; see `from_estimator`."""
+        """Draw the tree; see `from_estimator`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+        max_features : int
+            Bars in a split.
+
+        Returns
+        -------
+        self
+            The display, with what was drawn in its attributes.
+        """
         need_matplotlib()
         if max_features < 1:
             raise InvalidProblem(f"Expected max_features of at least 1, got {max_features}.")
@@ -169,7 +200,18 @@ class TreeDisplay:
         return self
 
     def figsize(self, max_features: int = 6) -> tuple[float, float]:
-        """Width and height in inches at which the letters have their full size."""
+        """Tell the size at which the letters have their full size.
+
+        Parameters
+        ----------
+        max_features : int
+            Bars in a split.
+
+        Returns
+        -------
+        tuple of float
+            Width and height in inches.
+        """
         layout = self._layout(max_features)
         return layout.width, layout.height
 
@@ -189,7 +231,25 @@ def plot_tree(
 ) -> TreeDisplay:
     """Draw a fitted tree: splits as signed bars, leaves with their rows.
 
-    The parameters are those of `TreeDisplay.from_estimator`, which this calls.
+    Parameters
+    ----------
+    estimator : S2OCTClassifier or OCTHClassifier
+        A fitted one.
+    X : array-like or data frame of shape (n_rows, n_features)
+        Rows to count in the leaves and to measure the features by; usually those of the fit.
+    y : array-like of shape (n_rows,), optional
+        Labels with the markers for unlabeled rows; without, all rows count as unlabeled.
+    feature_names, class_names : sequence of str, optional
+        Names to show instead of the estimator's.
+    max_features : int
+        Bars in a split; the longest are shown, and how many were left out.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure of fitting size otherwise. The picture shrinks to the size of the axes.
+
+    Returns
+    -------
+    TreeDisplay
+        The display, which can draw again.
     """
     return TreeDisplay.from_estimator(
         estimator, X, y, feature_names=feature_names, class_names=class_names, max_features=max_features, ax=ax

@@ -35,9 +35,27 @@ __all__ = ["report_html", "write_report"]
 
 
 def write_report(estimator: Any, X: Any, y: Any, path: str | os.PathLike[str], **options: Any) -> Path:
-    """Write the report of one fit to a file; the options are those of `report_html`.
+    """Write the report of one fit to a file.
 
     The file is complete or not written at all.
+
+    Parameters
+    ----------
+    estimator : S2OCTClassifier or OCTHClassifier
+        A fitted one.
+    X : array-like or data frame of shape (n_rows, n_features)
+        The rows of the fit.
+    y : array-like of shape (n_rows,)
+        Labels, with the markers for unlabeled rows.
+    path : str or Path
+        The file.
+    **options : object
+        Those of `report_html`.
+
+    Returns
+    -------
+    Path
+        The file.
 
     Examples
     --------
@@ -75,7 +93,7 @@ def report_html(
     row_ids: Sequence[Any] | None = None,
     when: datetime | None = None,
 ) -> str:
-    """The report of one fit as HTML: style and pictures inside, no scripts, nothing to fetch.
+    """Write the report of one fit as HTML: style and pictures inside, no scripts, nothing to fetch.
 
     Parameters
     ----------
@@ -102,6 +120,11 @@ def report_html(
         What to call the rows; their numbers from 1 otherwise.
     when : datetime, optional
         When the fit was made; now otherwise.
+
+    Returns
+    -------
+    str
+        The page.
     """
     template = _template()
     rows = read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names)
