@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx_gallery.sorting import ExplicitOrder
 
 import s2oct
 
@@ -66,7 +67,17 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "remove_config_comments": True,
     "reset_modules": ("matplotlib",),
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": ExplicitOrder(
+        [
+            "read_a_tree.py",
+            "which_tree.py",
+            "totals.py",
+            "partition.py",
+            "csv_to_sql.py",
+            "survey_statisticians.py",
+        ]
+    ),
+    "notebook_extensions": set(),
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -50,3 +50,8 @@ with sqlite3.connect(":memory:") as database:
 
 agree = (predicted == s2oct.load(folder / "model.json").predict(X)).sum()
 print(f"{agree} of {len(people)} rows have the class that Python gives them")
+
+# %%
+# What the query computes, as a picture.
+
+s2oct.plot_tree(tree, X, y)

@@ -137,6 +137,6 @@ def test_continuous_integration_has_a_browser_before_it_tests():
     assert script.index("apt-get install") < script.index("chromium fonts") < script.index("make test\n")
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "lint", "bench", "clean"])
+@pytest.mark.parametrize("target", ["demo", "test", "lint", "docs", "bench", "clean"])
 def test_make_knows_its_targets(target):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)

@@ -82,19 +82,20 @@ for name, method in METHODS.items():
     completed[name] = [complete(method, population) for population in populations]
     seconds[name] = (time.perf_counter() - began) / len(populations)
 
-print(f"{'':<32}{'error of the share':>20}{'right of the silent':>21}{'seconds':>9}")
+print(f"{'':<32}{'share is off by':>17}{'right':>8}{'seconds':>9}")
 for name, labels in completed.items():
     errors, right = [], []
     for population, found in zip(populations, labels, strict=True):
         unknown = ~population.is_labeled
         errors.append(np.mean(found == "yes") - np.mean(population.truth == "yes"))
         right.append(np.mean(found[unknown] == population.truth[unknown]))
-    print(f"{name:<32}{100 * np.mean(np.abs(errors)):>13.1f} points{np.mean(right):>21.1%}{seconds[name]:>9.1f}")
+    print(f"{name:<32}{100 * np.mean(np.abs(errors)):>10.1f} points{np.mean(right):>8.1%}{seconds[name]:>9.1f}")
 
 # %%
-# Two things to read from the table. Whoever is told the total has the share about right, because that is what the
-# total says; the share itself is no achievement. And what the total is worth for single people shows in the second
-# column: the same forest with a threshold that meets the total is right more often than without.
+# The first column is the error of the estimated share of employed people, the second the share of right labels among
+# those who did not answer, both on average. Whoever is told the total has the share about right, because that is what
+# the total says; the share itself is no achievement. And what the total is worth for single people shows in the
+# second column: the same forest with a threshold that meets the total is right more often than without.
 #
 # When a forest with a threshold is enough
 # ----------------------------------------
@@ -106,7 +107,7 @@ for name, labels in completed.items():
 # When it is not
 # --------------
 #
-# A forest is thousands of rules, and the threshold comes on top. The tree is this:
+# A forest is a vote of many trees, and the threshold comes on top. The tree is this:
 
 tree = METHODS["s2oct tree of depth 2"]  # as fitted to the last of the populations
 last = populations[-1]
@@ -122,14 +123,14 @@ plt.show()
 # - **read** the rule: an office that publishes how it imputed, a respondent who asks;
 # - **apply** it elsewhere: three comparisons fit into an SQL query, a spreadsheet or a paper form, see
 #   :ref:`sphx_glr_gallery_csv_to_sql.py`;
-# - **defend** it: the certificate recomputes from the rule how many labels it contradicts and by how many rows it
-#   misses the total, says whether any tree of that depth could do better, and ``s2oct check`` repeats this for
-#   whoever doubts it.
+# - **defend** it: the certificate recomputes from the rule what it costs, the errors on the answers and the rows off
+#   the total, and says whether any tree of that depth could cost less; ``s2oct check`` repeats this for whoever
+#   doubts it.
 #
-# It is also for cases in which the threshold alone does harm. A threshold moves all people by the same amount. Where
-# the forest ranks by the wrong thing, meeting the total moves the wrong people in; and the other way round, a tree of
-# two levels may be too coarse for what a forest can see. Only labels can tell, and they are few, so look at more than
-# one method.
+# The threshold has a limit of its own: it moves the line through a ranking and never changes the ranking. Where the
+# forest ranks by the wrong thing, meeting the total lets the wrong people in. Fitting answers and total together can
+# help there, and a tree of two levels can be too coarse for what a forest sees. Which of the two it is, answers alone
+# could tell, and they are few: try more than one method, and distrust a result that only one of them supports.
 
 print(tree.certificate_)
 
@@ -140,14 +141,14 @@ print(tree.certificate_)
 # **Where the employed are.** The total fixes the sum over all, not the sums over parts. Shares of regions are
 # estimates like any other, here as differences from the truth in points:
 
-print(f"{'':<32}" + "".join(f"{region:>10}" for region in REGIONS.values()))
+print(f"{'':<29}" + "".join(f"{region:>9}" for region in REGIONS.values()))
 for name in ("random forest, answers only", "random forest, top total", "s2oct tree of depth 2"):
     found = completed[name][-1]
     differences = []
     for code in REGIONS:
         there = last.X[:, 0] == code
         differences.append(100 * (np.mean(found[there] == "yes") - np.mean(last.truth[there] == "yes")))
-    print(f"{name:<32}" + "".join(f"{difference:>+10.1f}" for difference in differences))
+    print(f"{name:<29}" + "".join(f"{difference:>+9.1f}" for difference in differences))
 
 # %%
 # **A bias within the classes.** The total repairs that the employed answer more readily. If among the employed those
