@@ -35,8 +35,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "guides"]
-templates_path = ["_templates"]
-nitpicky = False
+default_role = "py:obj"  # a name in backticks is a link where there is something to link to
+toc_object_entries_show_parents = "hide"
 
 # Anchors of headings, so that one page can name a section of another.
 myst_heading_anchors = 3
@@ -60,6 +60,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"labour_force\.py$",  # the demo is a program, with options and a story of its own
     "abort_on_example_error": True,
+    "capture_repr": (),  # only what an example prints or draws
     "show_memory": False,
     "show_signature": False,
     "download_all_examples": False,
