@@ -22,9 +22,9 @@ employed = int((survey.truth == "yes").sum())
 
 tree = S2OCTClassifier(guide=None, time_limit=30, random_state=0)
 tree.fit(survey.X, survey.y, totals={"yes": survey.totals["yes"]})
-print("told of the unlabeled:", tree.totals_)
+print("told of the unlabeled:", tree.classes_, tree.data_summary_.totals)
 tree.fit(survey.X, survey.y, population_totals={"yes": employed})
-print("told of all people:   ", tree.totals_)
+print("told of all people:   ", tree.classes_, tree.data_summary_.totals)
 
 # %%
 # A share is turned into whole rows by its user, who knows what it is a share of.

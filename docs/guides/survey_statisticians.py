@@ -175,7 +175,7 @@ if not np.isnan(settled).any():
 # Before you publish
 # ------------------
 #
-# - Say which total was used, of what, and from when; ``tree.totals_`` has it as the fit understood it.
+# - Say which total was used, of what, and from when; ``tree.data_summary_.totals`` has it as the fit understood it.
 # - Compare with at least one rival that was told the same total. The report does: ``s2oct.export.write_report(tree,
 #   X, y, "report.html")`` or ``s2oct fit --report``.
 # - Say how many rows are open by ``stability_``.
