@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from s2oct.arrays import FloatArray
-from s2oct.errors import ModelTooLarge, S2OCTWarning, SolverLicenceError
+from s2oct.errors import ModelTooLarge, S2OCTWarning, SolverFailed, SolverLicenceError
 from s2oct.memory import require_memory
 from s2oct.milp.model import Milp
 from s2oct.milp.size import ModelSize
 from s2oct.race import Race
-from s2oct.solvers import Limits, Solver, Termination, solve_in_worker
+from s2oct.solvers import Limits, Solver, Termination, load_solver, solve_in_worker
 from s2oct.tree import ObliqueTree
 
 HEAD_START, LONGEST_HEAD_START = 0.15, 30.0
@@ -109,6 +110,19 @@ def _run_solver(
     return True
 
 
+def solve_small(race: Race, milp: Milp, start: FloatArray, deadline: float) -> FloatArray | None:
+    """The best solution of a small model that HiGHS finds until a deadline, from a complete start, in one thread."""
+    limits = Limits(max(deadline - time.monotonic(), 0.01))
+    try:
+        result = solve_in_worker(load_solver("highs"), milp, limits=limits, listener=_Silent(race), start=start)
+    except SolverFailed:
+        return None
+    if result.termination is Termination.INTERRUPTED and not race.is_over:
+        # Whoever searches is to hear Ctrl-C.
+        raise KeyboardInterrupt
+    return result.x
+
+
 def warn_interrupted(race: Race) -> None:
     """Say that the tree is what was found until Ctrl-C."""
     warnings.warn(
@@ -117,6 +131,25 @@ def warn_interrupted(race: Race) -> None:
         S2OCTWarning,
         stacklevel=6,
     )
+
+
+class _Silent:
+    """Lets a solver run until the race is over."""
+
+    def __init__(self, race: Race) -> None:
+        self._race = race
+
+    def incumbent(self, x: FloatArray) -> None:
+        pass
+
+    def bound(self, value: float) -> None:
+        pass
+
+    def should_stop(self) -> bool:
+        return self._race.is_over
+
+    def suggestion(self) -> FloatArray | None:
+        return None
 
 
 class _Listener:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from s2oct.arrays import FloatArray
 from s2oct.bounds import Bounds, compute_bounds, lower_bound, paper_depth
 from s2oct.certificate import Certificate, OCTHCertificate, certify, certify_octh
-from s2oct.contest import Contender, compete, solve_alone, warn_interrupted
+from s2oct.contest import Contender, compete, solve_alone, solve_small, warn_interrupted
 from s2oct.errors import InvalidProblem
 from s2oct.feasibility import feasible_cost, feasible_score, mend
 from s2oct.milp.encode import decode_tree, encode_tree
@@ -27,6 +28,7 @@ from s2oct.race import DECIDED_TOLERANCE, NOT_NEGATIVE, Bound, Race
 from s2oct.scaling import Scaling
 from s2oct.search import (
     Instance,
+    Neighbourhoods,
     alternating_start,
     compile_kernels,
     needed_length,
@@ -169,6 +171,7 @@ class _Fit:
     scaling: Scaling
     bounds: Bounds
     _laid_out: tuple[Bounds, Instance] | None = None
+    _neighbourhoods: Neighbourhoods | None = None
 
     def without_guide(self) -> Trained:
         """The paper's P2 and nothing else."""
@@ -221,7 +224,14 @@ class _Fit:
         if not race.is_over:
             finished = compete(
                 race,
-                lambda number, seconds: self.search(instance, race, hand_in, first_round=number, seconds=seconds),
+                lambda number, seconds: self.search(
+                    instance,
+                    race,
+                    hand_in,
+                    neighbourhoods=self.neighbourhoods(),
+                    first_round=number,
+                    seconds=seconds,
+                ),
                 self.contender(),
                 first_round=number,
             )
@@ -281,11 +291,19 @@ class _Fit:
             self.instance(),
             self.race,
             lambda tree: self.race.offer(mend(self.bounds.problem, tree, self.bounds)),
+            # A search that converges is to give the same tree every time: nothing in it may end by the clock.
+            neighbourhoods=self.neighbourhoods() if guide is None else None,
             first_round=first_round,
             seconds=seconds,
             patience=None if guide is None else PATIENCE,
             worth=0.0 if guide is None else WORTH * guide.weight,
         )
+
+    def neighbourhoods(self) -> Neighbourhoods:
+        """The walk around the best tree, which goes on where the last search left it."""
+        if self._neighbourhoods is None:
+            self._neighbourhoods = Neighbourhoods(self.instance(), partial(solve_small, self.race))
+        return self._neighbourhoods
 
     def search(self, instance: Instance, race: Race, hand_in: Callable[[ObliqueTree], bool], **options: Any) -> int:
         """Rounds of search; every tree that leads is refitted."""

@@ -3,12 +3,14 @@
 from s2oct.search.alternating import alternating_start, needed_length
 from s2oct.search.annealing import compile_kernels
 from s2oct.search.instance import Instance
+from s2oct.search.neighbourhood import Neighbourhoods
 from s2oct.search.octh import search_octh
 from s2oct.search.polish import polish
 from s2oct.search.portfolio import run_round, search
 
 __all__ = [
     "Instance",
+    "Neighbourhoods",
     "alternating_start",
     "compile_kernels",
     "needed_length",

@@ -15,6 +15,7 @@ from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
+from s2oct.search.neighbourhood import Neighbourhoods
 from s2oct.search.offsets import combine_offsets, tree_cost
 from s2oct.search.starts import axis_start, constant_start, separating_start, to_grid
 from s2oct.tree import ObliqueTree
@@ -40,6 +41,12 @@ MANY_ROWS = 1000
 IMPROVEMENT_SHARE = 0.05
 """Share of the time limit (but a second at least) that refitting one leading tree may take."""
 
+LATE_SHARE, NEIGHBOURHOOD_LIMIT = 0.1, 0.02
+"""Share of the time limit at its end in which neighbourhoods are searched, and that (but a second at least) of one.
+
+Only then: rounds that start from the best tree do worse from a corner of a linear program than from a round's own tree.
+"""
+
 _CLOSE = 1e-9
 
 
@@ -48,6 +55,7 @@ def search(
     race: Race,
     hand_in: Callable[[ObliqueTree], bool],
     improve: Callable[[ObliqueTree, float], ObliqueTree],
+    neighbourhoods: Neighbourhoods | None = None,
     *,
     seed: int,
     n_jobs: int = 1,
@@ -65,6 +73,8 @@ def search(
         Receives every tree found; it mends and checks them before they enter the race, and says whether one leads.
     improve : callable
         Refits a leading tree that is not yet proved optimal, until a deadline.
+    neighbourhoods : Neighbourhoods, optional
+        Searched between rounds shortly before the time limit.
     n_jobs : int
         Rounds to run at a time through joblib, on whatever backend is configured.
     patience : int, optional
@@ -76,23 +86,36 @@ def search(
     number = led = first_round
     to_beat = race.best_cost
     run_all = Parallel(n_jobs=n_jobs, prefer="threads")
+
+    def enter(tree: ObliqueTree) -> None:
+        while hand_in(tree) and not race.is_over:
+            # A linear program with many features can take longer than all rounds together.
+            allowed = max(1.0, IMPROVEMENT_SHARE * race.seconds)
+            tree = improve(tree, min(until, time.monotonic() + allowed))
+
     while not race.is_over and time.monotonic() < until:
         if max_rounds is not None and number - first_round >= max_rounds:
             break
         if patience is not None and number - led >= patience + led - first_round:
             break
         left = until - time.monotonic()
+        if neighbourhoods is not None and race.seconds_left > LATE_SHARE * race.seconds:
+            left = min(left, race.seconds_left - LATE_SHARE * race.seconds)
         if n_jobs == 1:
             batches = [run_round(instance, seed, number, left, race.best)]
         else:
             batches = run_all(delayed(run_round)(instance, seed, number + k, left, race.best) for k in range(n_jobs))
         for trees in batches:
             for tree in trees:
-                while hand_in(tree) and not race.is_over:
-                    # A linear program with many features can take longer than all rounds together.
-                    allowed = max(1.0, IMPROVEMENT_SHARE * race.seconds)
-                    tree = improve(tree, min(until, time.monotonic() + allowed))
+                enter(tree)
         number += len(batches)
+        while neighbourhoods is not None and race.best is not None and not race.is_over:
+            now = time.monotonic()
+            if now >= until or race.seconds_left > LATE_SHARE * race.seconds or neighbourhoods.visited(race.best):
+                break
+            found = neighbourhoods.step(race.best, min(until, now + max(1.0, NEIGHBOURHOOD_LIMIT * race.seconds)))
+            if found is not None:
+                enter(found)
         if race.best_cost < to_beat - worth:
             led, to_beat = number, race.best_cost
     return number
