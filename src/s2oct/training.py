@@ -69,11 +69,11 @@ UNGUIDED_SHARE = 0.3
 TIE_PRICE = 0.05
 """What the guide's charges weigh while it chooses: little against a labeled row's error or a row off the total."""
 
-POOL, POOL_ROUNDS, LEAST_POOL = 20, 40, 5
+POOL, POOL_ROUNDS, LEAST_POOL = 20, 100, 5
 """Trees of equal cost to look for, in at most how many rounds, and how few say nothing."""
 
-LEAST_POOL_SECONDS = 0.05
-"""Time for the pool where the fit took less; else as long as the fit."""
+POOL_SECONDS = 0.05, 2.0
+"""Time for the pool where the fit took less, without and with a guide; else as long as the fit."""
 
 
 @dataclass(frozen=True)
@@ -353,7 +353,8 @@ class _Fit:
         merged, race, seed = self.bounds.problem, self.race, self.settings.seed + 1
         cost = score(merged, tree).objective + DECIDED_TOLERANCE
         instance = Instance.of(replace(merged, guide=None), self.topology, self.bounds, cost)
-        until = race.began + min(self.settings.time_limit, race.elapsed + max(race.elapsed, LEAST_POOL_SECONDS))
+        allowed = max(race.elapsed, POOL_SECONDS[merged.guide is not None])
+        until = race.began + min(self.settings.time_limit, race.elapsed + allowed)
         found: list[ObliqueTree] = []
         try:
             for number in range(POOL_ROUNDS):
