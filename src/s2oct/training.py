@@ -47,9 +47,9 @@ TINY = 1e-3
 LARGEST_M = 1e10
 """Beyond this M a double cannot tell a distance of 1 from one of 1 - 1e-6."""
 
-PATIENCE, WORTH = 5, 0.25
-"""Rounds of guided search without a better tree after which it ends, on top of as many as the last one took; and by
-how much of what the guide charges for a row of which it is sure a tree must be better to count."""
+PATIENCE, WORTH = 6, 0.25
+"""Rounds of guided search without a better tree after which it ends; and by how much of what the guide charges for a
+row of which it is sure a tree must be better to count."""
 
 AUTO_WEIGHT = 1.0
 """Weight of a guide where none is given, with the paper's s."""

@@ -47,6 +47,9 @@ LATE_SHARE, NEIGHBOURHOOD_LIMIT = 0.1, 0.02
 Only then: rounds that start from the best tree do worse from a corner of a linear program than from a round's own tree.
 """
 
+WORTH_SHARE = 0.01
+"""A search that is to end by itself goes on for a tree that is cheaper by this share, but not for less."""
+
 _CLOSE = 1e-9
 
 
@@ -78,9 +81,9 @@ def search(
     n_jobs : int
         Rounds to run at a time through joblib, on whatever backend is configured.
     patience : int, optional
-        Rounds without a better tree after which to stop, on top of as many as the last better one took.
+        Rounds without a better tree after which to stop.
     worth : float
-        By how much a tree must be cheaper to count as better there.
+        By how much a tree must be cheaper to count as better there; by `WORTH_SHARE` of its cost at least.
     """
     until = time.monotonic() + min(seconds, race.seconds_left)
     number = led = first_round
@@ -96,7 +99,7 @@ def search(
     while not race.is_over and time.monotonic() < until:
         if max_rounds is not None and number - first_round >= max_rounds:
             break
-        if patience is not None and number - led >= patience + led - first_round:
+        if patience is not None and number - led >= patience:
             break
         left = until - time.monotonic()
         if neighbourhoods is not None and race.seconds_left > LATE_SHARE * race.seconds:
@@ -116,7 +119,7 @@ def search(
             found = neighbourhoods.step(race.best, min(until, now + max(1.0, NEIGHBOURHOOD_LIMIT * race.seconds)))
             if found is not None:
                 enter(found)
-        if race.best_cost < to_beat - worth:
+        if race.best_cost < to_beat - max(worth, WORTH_SHARE * race.best_cost):
             led, to_beat = number, race.best_cost
     return number
 
