@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-DEMO_SECONDS = 30
+DEMO_SECONDS = 60
 
 
 def name_of(path):

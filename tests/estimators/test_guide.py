@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -146,6 +147,14 @@ def test_any_classifier_with_probabilities_is_told_the_totals(clusters, guide):
 
 
 # What it does to the tree
+
+
+def test_a_guided_fit_that_the_clock_does_not_end_is_the_same_every_time(clusters):
+    X, y, _, _, totals = clusters
+    clf = S2OCTClassifier(random_state=4, time_limit=120.0, solver=None, guide=LogisticRegression())
+    first, second = (clone(clf).fit(X, y, totals=totals) for _ in range(2))
+    assert second.tree_.omega.tolist() == first.tree_.omega.tolist()
+    assert second.tree_.gamma.tolist() == first.tree_.gamma.tolist()
 
 
 def test_the_default_tree_follows_its_guide_and_meets_the_total(clusters):

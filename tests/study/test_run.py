@@ -122,7 +122,9 @@ def orphans():
 
 
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
-    with subprocess.Popen([*COMMAND, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True) as stopped:
+    # More samples than it can finish before Ctrl-C is heard on a busy machine.
+    command = [*COMMAND, "--out", str(tmp_path), "--samples", "200"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as stopped:
         wait_for(lambda: n_lines(tmp_path) >= 4)
         stopped.send_signal(signal.SIGINT)
         _, told = stopped.communicate(timeout=30)
