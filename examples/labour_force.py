@@ -137,8 +137,8 @@ def tell_the_certificate(certificate: Certificate) -> None:
     else:
         say(
             f"No tree of this depth can cost less than {certificate.lower_bound:.4g} ({certificate.bound_source}). "
-            f"Between the two lies a gap of {certificate.gap:.4g}. It is not proved that this tree costs the least, nor "
-            "was that all it was chosen for: forests that were told the total had a say in it, too."
+            f"Between the two lies a gap of {certificate.gap:.4g}. It is not proved that this tree costs the least, "
+            "nor was that all it was chosen for: forests that were told the total had a say in it, too."
         )
 
 
