@@ -62,7 +62,11 @@ def test_a_missing_file_is_reported_with_its_folder(tmp_path):
         DataSource(tmp_path, download=False).load("iris")
 
 
-@pytest.mark.parametrize("content", [b"not gzip", gzip.compress(TABLE.encode())[:25], gzip.compress(b"x\ty\n1\t2\n")])
+@pytest.mark.parametrize(
+    "content",
+    [b"not gzip", gzip.compress(TABLE.encode())[:25], gzip.compress(b"x\ty\n1\t2\n")],
+    ids=["not gzip", "torn", "no label"],
+)
 def test_a_broken_file_counts_as_missing(tmp_path, content):
     (tmp_path / "iris.tsv.gz").write_bytes(content)
     with pytest.raises(MissingData, match="cannot be read"):
