@@ -124,7 +124,12 @@ def orphans():
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
     # More samples than it can finish before Ctrl-C is heard on a busy machine.
     command = [*COMMAND, "--out", str(tmp_path), "--samples", "200"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as stopped:
+
+    def hear_ctrl_c():
+        # A shell starts what runs in the background deaf to it, and children inherit that.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c) as stopped:
         wait_for(lambda: n_lines(tmp_path) >= 4)
         stopped.send_signal(signal.SIGINT)
         _, told = stopped.communicate(timeout=30)
