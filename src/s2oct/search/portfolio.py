@@ -44,7 +44,8 @@ IMPROVEMENT_SHARE = 0.05
 LATE_SHARE, NEIGHBOURHOOD_LIMIT = 0.1, 0.02
 """Share of the time limit at its end in which neighbourhoods are searched, and that (but a second at least) of one.
 
-Only then: rounds that start from the best tree do worse from a corner of a linear program than from a round's own tree.
+Only then, so that rounds go on from trees of their own: searched earlier, neighbourhoods took time from the rounds and
+were not seen to repay it.
 """
 
 WORTH_SHARE = 0.01
