@@ -1,7 +1,8 @@
-"""What the tree classifiers share: fitting settings, prediction, and a score that knows unlabeled rows."""
+"""What the classifiers share: a score that knows unlabeled rows; of the trees, fitting settings and prediction."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import joblib
@@ -19,13 +20,41 @@ from s2oct.training import Settings
 from s2oct.tree import ObliqueTree
 
 
-class TreeClassifier(ClassifierMixin, BaseEstimator):
+class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """Base of all classifiers here: unlabeled rows do not count in their score."""
+
+    classes_: ObjectArray
+
+    @abstractmethod
+    def predict(self, X: Any) -> ObjectArray:
+        """Predict the class of each row."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+        y : array-like of shape (n_rows,)
+            Labels, with the markers for unlabeled rows.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            Share of the labeled rows that are predicted as labeled.
+        """
+        return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)
+
+
+class TreeClassifier(PartlyLabeledClassifier):
     """Base of the classifiers that end in an `ObliqueTree`."""
 
     tree_: ObliqueTree
     scaling_: Scaling
     data_summary_: DataSummary
-    classes_: ObjectArray
     feature_names_in_: ObjectArray
 
     def _settings(self) -> Settings:
@@ -83,22 +112,3 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         """
         rows = self._rows(X)
         return np.asarray(self.classes_[self.tree_.predict(rows)])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-        y : array-like of shape (n_rows,)
-            Labels, with the markers for unlabeled rows.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row.
-
-        Returns
-        -------
-        float
-            Share of the labeled rows that are predicted as labeled.
-        """
-        return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)

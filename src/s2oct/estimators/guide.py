@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.inputs import check_two_classes, labeled_accuracy, positive, read_features, whole
+from s2oct.estimators.base import PartlyLabeledClassifier
+from s2oct.estimators.inputs import check_two_classes, positive, read_features, whole
 from s2oct.estimators.known_total import KnownTotalClassifier, TopTotalClassifier, top_rows, top_threshold
 from s2oct.labels import Labels, read_labels
 from s2oct.scaling import Scaling
@@ -40,7 +41,7 @@ TREES_TIMES_ROWS = 2e6
 _LEAST_PROBABILITY = 1e-3
 
 
-class SelfTrainedForest(ClassifierMixin, BaseEstimator):
+class SelfTrainedForest(PartlyLabeledClassifier):
     """Forests that learn from the unlabeled rows and the known totals as well as from the labeled rows.
 
     Three forests (random, extremely randomised, and the latter on principal components of all rows too) rank the
@@ -179,25 +180,6 @@ class SelfTrainedForest(ClassifierMixin, BaseEstimator):
             A class label for each row.
         """
         return np.asarray(self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-        y : array-like of shape (n_rows,)
-            Labels, with the markers for unlabeled rows.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row.
-
-        Returns
-        -------
-        float
-            Share of the labeled rows that are predicted as labeled.
-        """
-        return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.inputs import check_two_classes, labeled_accuracy
+from s2oct.estimators.base import PartlyLabeledClassifier
+from s2oct.estimators.inputs import check_two_classes
 from s2oct.labels import Labels, read_labels
 from s2oct.totals import Totals, named_classes, read_totals
 
@@ -21,7 +23,7 @@ _LEAST_PROBABILITY = 1e-12
 """Probabilities are kept this far from 0 and 1, so that their log odds are finite."""
 
 
-class KnownTotalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
     """Base of the wrappers: reads labels and totals as `S2OCTClassifier` does, and fits the wrapped classifier.
 
     Where all labeled rows are of one class, the wrapped classifier learns to tell them from the unlabeled rows
@@ -29,7 +31,6 @@ class KnownTotalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     estimator_: Any
-    classes_: ObjectArray
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
@@ -63,8 +64,9 @@ class KnownTotalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
+    @abstractmethod
     def _fit_labels(self, X: Any, labels: Labels, counts: IntArray) -> None:
-        raise TypeError("KnownTotalClassifier is a base class; use TopTotalClassifier or PriorCorrectedClassifier.")
+        """Fit, given the labels and how many unlabeled rows each class has."""
 
     def _fit_estimator(self, X: Any, labels: Labels, weights: FloatArray | None = None) -> None:
         """Fit to the labeled rows, or to labeled against unlabeled where only one class is labeled.
@@ -90,25 +92,6 @@ class KnownTotalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         codes = labels.codes.copy()
         codes[~labels.is_labeled] = unlabeled_codes
         return np.asarray(labels.classes[codes])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-        y : array-like of shape (n_rows,)
-            Labels, with the markers for unlabeled rows.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row.
-
-        Returns
-        -------
-        float
-            Share of the labeled rows that are predicted as labeled.
-        """
-        return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
