@@ -11,10 +11,11 @@ import pytest
 
 from s2oct import OCTHClassifier, S2OCTClassifier, memory
 from s2oct.errors import S2OCTWarning, SolverUnavailable
+from s2oct.fitting import Settings
 from s2oct.objective import score
 from s2oct.problem import Problem
 from s2oct.solvers import SOLVERS
-from s2oct.training import Settings, train, train_plain
+from s2oct.training import train, train_plain
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
 

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.inputs import at_least_zero, labeled_accuracy, positive, read_features, whole_or_auto
+from s2oct.fitting import Settings
 from s2oct.problem import DataSummary
 from s2oct.scaling import Scaling
-from s2oct.training import Settings
 from s2oct.tree import ObliqueTree
 
 

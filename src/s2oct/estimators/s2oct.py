@@ -13,10 +13,11 @@ from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.guide import guide_probabilities
 from s2oct.estimators.inputs import at_least_zero, check_two_classes, positive, positive_or_auto, read_features
+from s2oct.fitting import Guidance, Settings
 from s2oct.labels import Labels, read_labels
 from s2oct.problem import Problem
 from s2oct.totals import Totals, named_classes, read_totals
-from s2oct.training import Guidance, Settings, train
+from s2oct.training import train
 
 
 class S2OCTClassifier(TreeClassifier):

@@ -25,10 +25,11 @@ from s2oct.arrays import BoolArray, FloatArray, ObjectArray
 from s2oct.bounds import paper_depth
 from s2oct.certificate import Claim
 from s2oct.estimators import OCTHClassifier, PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier
+from s2oct.fitting import Settings
 from s2oct.scaling import Scaling
 from s2oct.search import compile_kernels
 from s2oct.study.designs import Draw
-from s2oct.training import Settings, train_plain
+from s2oct.training import train_plain
 
 CLASS_A = "A"
 N_TREES = 200
