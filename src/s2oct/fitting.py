@@ -25,7 +25,7 @@ from s2oct.objective import score
 from s2oct.problem import Guide, Problem
 from s2oct.race import DECIDED_TOLERANCE, NOT_NEGATIVE, Bound, Race
 from s2oct.scaling import Scaling
-from s2oct.search import Instance, Neighbourhoods, alternating_start, needed_length, polish, run_round, search
+from s2oct.search import Instance, Neighbourhoods, alternating_start, nearby_gaps, polish, run_round, search
 from s2oct.solvers import Solver
 from s2oct.topology import Topology
 from s2oct.tree import ObliqueTree
@@ -129,13 +129,16 @@ class Fit:
 
     def guided(self, guidance: Guidance, *, may_raise_s: bool) -> Trained:
         """P2 plus the guide's charges; nothing proves that optimal as a rule, so the search says when it is done."""
+        first = None
         try:
             self.take_advice(guidance)
             if may_raise_s:
-                self.make_room(auto_weight=guidance.weight is None)
+                first = self.make_room(auto_weight=guidance.weight is None)
         except KeyboardInterrupt:
             return self.interrupted()
         opening = self.open()
+        if first is not None:
+            self.race.offer(mend(self.bounds.problem, first, self.bounds))
         finished = compete(self.race, self.explore, self.contender(), converging=True)
         return self.finish(self.race.winner, opening, finished)
 
@@ -200,22 +203,26 @@ class Fit:
         merged = self.scaling.scale_problem(self.problem).merged()
         self.bounds = replace(self.bounds, problem=merged)
 
-    def make_room(self, *, auto_weight: bool) -> None:
+    def make_room(self, *, auto_weight: bool) -> ObliqueTree:
         """Raise s, by a power of 2, where the rows are too dense for the hyperplanes that the guide would have.
 
         Branch errors grow with s; a weight that is left to the fit grows with it, so that the guide keeps its say.
+        Returns the tree for which there is room now: on many rows the search may not come by a better one in time.
         """
         instance, bounds = self.instance(), self.bounds
         deadline = time.monotonic() + ROOM_SHARE * self.race.seconds_left
-        start = alternating_start(instance, np.random.default_rng(self.settings.seed), deadline)
-        needed = max(needed_length(instance, *start), bounds.s)
-        doublings = min(np.ceil(np.log2(needed / bounds.s)), np.floor(np.log2(LARGEST_M / bounds.M)), MOST_ROOM)
+        omega, gamma = alternating_start(instance, np.random.default_rng(self.settings.seed), deadline)
+        needed, offsets = nearby_gaps(instance, omega, gamma)
+        doublings = min(
+            np.ceil(np.log2(max(needed, bounds.s) / bounds.s)), np.floor(np.log2(LARGEST_M / bounds.M)), MOST_ROOM
+        )
         factor = float(2.0 ** max(doublings, 0))
         problem = bounds.problem
         if auto_weight:
             self.problem = self.problem.with_guide_weight(AUTO_WEIGHT * factor)
             problem = problem.with_guide_weight(AUTO_WEIGHT * factor)
         self.bounds = replace(bounds, problem=problem, s=bounds.s * factor)
+        return ObliqueTree.of(self.topology, factor * omega, factor * offsets)
 
     def open(self) -> Bound:
         """Open the race with the two trees that need no search; returns the bound of P2 that needs no solver."""

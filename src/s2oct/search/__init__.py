@@ -1,6 +1,6 @@
 """The engine: trees for a problem, found without a solver."""
 
-from s2oct.search.alternating import alternating_start, needed_length
+from s2oct.search.alternating import alternating_start, nearby_gaps
 from s2oct.search.annealing import compile_kernels
 from s2oct.search.instance import Instance
 from s2oct.search.neighbourhood import Neighbourhoods
@@ -13,7 +13,7 @@ __all__ = [
     "Neighbourhoods",
     "alternating_start",
     "compile_kernels",
-    "needed_length",
+    "nearby_gaps",
     "polish",
     "run_round",
     "search",

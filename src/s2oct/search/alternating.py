@@ -73,26 +73,32 @@ def alternating_start(instance: Instance, rng: np.random.Generator, deadline: fl
     return _lengthened(instance, best.omega * steep, best.gamma + best.omega @ (center * steep))
 
 
-def needed_length(instance: Instance, omega: FloatArray, gamma: FloatArray) -> float:
-    """How long normals must be for every hyperplane to find a gap among the unlabeled rows near it.
+def nearby_gaps(instance: Instance, omega: FloatArray, gamma: FloatArray) -> tuple[float, FloatArray]:
+    """How long normals must be for every hyperplane to fit into a gap among the unlabeled rows near it; offsets there.
 
     Near are a share `NEIGHBOURS` of all rows on either side; a gap is 2 wide, so that its rows keep
-    distance 1. Length is that of the largest coefficient.
+    distance 1. Length is that of the largest coefficient. The offsets are for the normals as they are.
     """
     X = instance.XT[:, instance.n_labeled :]
     reach = max(LEAST_NEIGHBOURS, int(NEIGHBOURS * X.shape[1]))
-    needed = 0.0
-    for normal, offset in zip(omega, gamma, strict=True):
+    needed, offsets = 0.0, gamma.copy()
+    for b, (normal, offset) in enumerate(zip(omega, gamma, strict=True)):
         largest = float(np.abs(normal).max())
         if largest == 0.0 or not X.shape[1]:
             continue
+        # Beyond the outermost row there is room without end.
         values = np.sort(normal @ X) / largest
+        values = np.concatenate([[-np.inf], values, [np.inf]])
         at = int(np.searchsorted(values, offset / largest))
         near = values[max(at - reach, 0) : at + reach]
-        # Beyond the outermost row there is room without end.
-        if at - reach >= 0 and at + reach <= len(values):
-            needed = max(needed, 2.0 / max(float(np.diff(near).max(initial=0.0)), 1e-12))
-    return needed
+        widths = np.diff(near)
+        widest = int(widths.argmax())
+        low, high = near[widest], near[widest + 1]
+        if not np.isfinite(widths[widest]):
+            low, high = (high - 4 / instance.s, high) if np.isinf(low) else (low, low + 4 / instance.s)
+        needed = max(needed, 2.0 / max(high - low, 1e-12))
+        offsets[b] = 0.5 * (low + high) * largest
+    return needed, offsets
 
 
 def class_prices(instance: Instance, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
