@@ -48,9 +48,7 @@ class Contender:
     """The least cost a tree can have at or above a bound."""
 
 
-def compete(
-    race: Race, explore: Explore, contender: Contender | None, *, first_round: int = 0, converging: bool = False
-) -> bool:
+def compete(race: Race, explore: Explore, contender: Contender | None, *, converging: bool = False) -> bool:
     """Run until the race is over; False if Ctrl-C ended it early, with a warning. The best tree stays in the race.
 
     ``converging`` says that the search stops by itself once it finds nothing better, since no bound will tell; the
@@ -58,10 +56,10 @@ def compete(
     """
     try:
         if contender is None:
-            explore(first_round, race.seconds_left)
+            explore(0, race.seconds_left)
             return True
         alone = race.seconds_left if converging else min(HEAD_START * race.seconds, LONGEST_HEAD_START)
-        number = explore(first_round, alone)
+        number = explore(0, alone)
         if race.is_over:
             return True
         allowed = min(race.elapsed, race.seconds_left, LONGEST_EPILOGUE) if converging else race.seconds_left

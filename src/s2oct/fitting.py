@@ -52,8 +52,8 @@ ROOM_SHARE = 0.3
 GUIDE_SHARE = 0.25
 """Share of the time limit that a guide is asked to keep to."""
 
-UNGUIDED_SHARE = 0.3
-"""Share of the time limit for P2 alone before a guide that only breaks ties is asked; most problems need less."""
+LAST_SHARE = 0.05
+"""Share of the time limit at its end in which a guide that only breaks ties is not asked any more."""
 
 TIE_PRICE = 0.05
 """What the guide's charges weigh while it chooses: little against a labeled row's error or a row off the total."""
@@ -143,17 +143,16 @@ class Fit:
         return self.finish(self.race.winner, opening, finished)
 
     def breaking_ties(self, guidance: Guidance) -> Trained:
-        """P2 first; the guide then chooses between trees that cost no more than the best.
+        """P2 as without a guide, which then chooses between trees that cost no more than the best.
 
-        Where P2 is not decided soon, the search for cheaper trees goes on with an eye on the guide.
+        It is asked where P2 was decided before the time limit. Elsewhere the search for cheaper trees goes on to the
+        end: an undecided P2 has no ties yet.
         """
         self.open()
-        try:
-            number = self.explore(0, UNGUIDED_SHARE * self.settings.time_limit)
-            self.take_advice(guidance)
-        except KeyboardInterrupt:
-            return self.interrupted()
-        race, guide = self.race, self.bounds.problem.guide
+        race = self.race
+        finished = compete(race, self.explore, self.contender())
+        if not finished or not race.is_decided or race.seconds_left < LAST_SHARE * self.settings.time_limit:
+            return self.finish(race.winner, race.bound, finished)
         # What this race calls a cost is the guide's charge: nothing to tell whoever watches the fit.
         ties = Race(self.settings.time_limit, began=race.began, watcher=None)
 
@@ -162,42 +161,24 @@ class Fit:
             return None if found is None or found.objective > race.best_cost + DECIDED_TOLERANCE else found.guide_cost
 
         def hand_in(tree: ObliqueTree) -> bool:
-            mended, cost = mend(self.bounds.problem, tree, self.bounds), race.best_cost
-            leads = race.offer(mended)
-            if race.best_cost < cost - DECIDED_TOLERANCE:
-                ties.restart()
-            return ties.offer(mended) or leads
+            return ties.offer(mend(self.bounds.problem, tree, self.bounds))
 
         ties.open(charge, NOT_NEGATIVE)
-        ties.offer(race.winner)
-        instance = self.instance().guided(TIE_PRICE * guide.costs) if guide is not None else self.instance()
-        finished = True
-        if not race.is_over:
-            finished = compete(
-                race,
-                lambda number, seconds: self.search(
-                    instance,
-                    race,
-                    hand_in,
-                    neighbourhoods=self.neighbourhoods(),
-                    first_round=number,
-                    seconds=seconds,
-                ),
-                self.contender(),
-                first_round=number,
-            )
-        ties.offer(race.winner)
         try:
-            if finished:
-                self.search(instance, ties, hand_in, patience=PATIENCE, worth=WORTH)
+            self.take_advice(guidance)
+            ties.offer(race.winner)
+            instance, guide = self.instance(), self.bounds.problem.guide
+            if guide is not None:
+                instance = instance.guided(TIE_PRICE * guide.costs)
+            self.search(instance, ties, hand_in, patience=PATIENCE, worth=WORTH)
         except KeyboardInterrupt:
             warn_interrupted(race)
             finished = False
-        return self.finish(ties.winner, race.bound, finished)
+        return self.finish(ties.winner if ties.best is not None else race.winner, race.bound, finished)
 
     def take_advice(self, guidance: Guidance) -> None:
         """Ask the guide, and put what it says into the problem."""
-        probabilities = guidance.ask(GUIDE_SHARE * self.settings.time_limit)
+        probabilities = guidance.ask(min(GUIDE_SHARE * self.settings.time_limit, self.race.seconds_left))
         guide = Guide.from_probabilities(probabilities, AUTO_WEIGHT if guidance.weight is None else guidance.weight)
         self.problem = replace(self.problem, guide=guide)
         merged = self.scaling.scale_problem(self.problem).merged()

@@ -107,11 +107,6 @@ class Race:
                 self.bound = Bound(min(value, self.best_cost), source)
                 self._note()
 
-    def restart(self) -> None:
-        """Forget the best tree: what counts as feasible has changed."""
-        with self._lock:
-            self.best, self.best_cost = None, float("inf")
-
     @property
     def winner(self) -> ObliqueTree:
         """The best tree; a constant one is always feasible, so a race that was offered it has one."""

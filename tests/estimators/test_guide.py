@@ -192,6 +192,28 @@ def test_weight_0_breaks_ties_only(clusters):
     assert agreement(tied, told, clusters) >= agreement(plain, told, clusters)
 
 
+class Watched(LogisticRegression):
+    """Tells whether it was ever fitted."""
+
+    was_fitted = False
+
+    def fit(self, X, y, sample_weight=None):
+        type(self).was_fitted = True
+        return super().fit(X, y, sample_weight)
+
+
+def test_weight_0_does_not_ask_the_guide_while_p2_is_open():
+    """Labels by chance along a line cost something whatever the tree; nothing proves how much."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 1))
+    y = np.array([*rng.choice(["a", "b"], 60), *[None] * 240], dtype=object)
+    clf = S2OCTClassifier(guide=Watched(), guide_weight=0, solver=None, time_limit=1.0, random_state=0)
+    clf.fit(X, y, totals={"a": 100})
+    assert not clf.certificate_.proved
+    assert clf.certificate_.guide_cost is None
+    assert not Watched.was_fitted
+
+
 def test_without_a_guide_the_certificate_says_nothing_of_one(clusters):
     certificate = fit(clusters, guide=None).certificate_
     assert certificate.guide_cost is None
