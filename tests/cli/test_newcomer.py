@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import s2oct
-from s2oct.cli.app import run
+from s2oct.cli.app import COMMANDS, load_command, run
 from s2oct.export import read_model
 from tests.cli.conftest import QUICK
 
@@ -200,3 +200,28 @@ def test_files_that_were_there_are_replaced_only_by_complete_ones(folder):
     assert run(["fit", "people.csv", "--label", "employed", "--total", "yes=999", "--out", "old.json", *QUICK]) == 2
     assert (folder / "old.json").read_text() == "old"
     assert sorted(os.listdir(folder)) == ["model.json", "old.json", "people.csv"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_all_commands_says_what_each_says_itself(name):
+    assert " ".join(load_command(name).help.split("\n\n")[0].split()) == COMMANDS[name]
+
+
+def test_help_imports_nothing_that_takes_long():
+    code = (
+        "import sys\nfrom s2oct.cli.app import COMMANDS, load_command, run\nassert run(['--help']) == 0\n"
+        "print(*{'numpy', 'sklearn', 'numba', 'pandas', 'pyarrow'}.intersection(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert all(name in done.stdout for name in COMMANDS)
+    assert done.stdout.splitlines()[-1] == ""
+
+
+def test_a_package_that_a_command_lacks_is_named_with_its_extra():
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\nfrom s2oct.cli import main\n"
+        "sys.argv = ['s2oct', 'predict', 'model.json', 'rows.csv']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "s2oct: The command s2oct predict needs pyarrow: install it with pip install 's2oct[cli]'.\n"

@@ -8,9 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-import typer
 
-from s2oct.cli.app import app, run
+from s2oct.cli.app import load_command, run
 from s2oct.cli.study_console import Pace
 from s2oct.study.designs import LABELED_SHARE
 from s2oct.study.methods import DEFAULT_METHODS, METHODS
@@ -112,7 +111,7 @@ def test_time_left_is_told_once_every_method_had_its_turn(finished):
 
 
 def test_the_share_of_the_paper_is_the_default():
-    command = typer.main.get_command(app).commands["study"].commands["run"]
+    command = load_command("study").commands["run"]
     (option,) = [option for option in command.params if option.name == "labeled_share"]
     assert option.default == LABELED_SHARE
 
@@ -127,7 +126,7 @@ def test_every_tree_of_the_study_is_documented_and_so_are_the_default_methods():
 
 @pytest.mark.parametrize("page", ["docs/study.md", "README.md"])
 def test_commands_in_the_documentation_have_the_options_they_are_shown_with(page):
-    commands = typer.main.get_command(app).commands["study"].commands
+    commands = load_command("study").commands
     shown = re.findall(r"^s2oct study .*$", (ROOT / page).read_text(), re.MULTILINE)
     assert shown or page == "README.md"
     for line in shown:

@@ -5,29 +5,65 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import s2oct
-from s2oct.cli.check import check
-from s2oct.cli.doctor import doctor
-from s2oct.cli.fit import fit
-from s2oct.cli.predict import predict
-from s2oct.cli.show import show
-from s2oct.cli.study import study
-from s2oct.errors import S2OCTError
+from s2oct.errors import MissingExtra, S2OCTError
+
+COMMANDS = {
+    "fit": "Fit a tree to a table in which some rows are labeled and the total of a class is known.",
+    "predict": "Predict the rows of a table and write them with their classes and leaves.",
+    "show": "Show a model in a form that people or other programs read.",
+    "check": "Recompute a model's certificate from the model and the data alone; exit 1 if it does not hold.",
+    "doctor": "Tell versions and solvers and, of a table, how large its model is and what to expect of a fit.",
+    "study": "Rerun the paper's experiments, on this machine or on a Dask cluster, and report on them.",
+}
+"""Each command, in a module of its name, and what it does."""
+
+
+class _OnDemand(TyperGroup):
+    """Imports a command when it is called: their packages take seconds, which ``--help`` need not wait for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name in COMMANDS else command, rest
+
+
+def load_command(name: str) -> Any:
+    """A command with its options, imported."""
+    try:
+        command = getattr(import_module(f"s2oct.cli.{name}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("s2oct"):
+            raise
+        raise MissingExtra(
+            f"The command s2oct {name} needs {error.name}: install it with pip install 's2oct[cli]'."
+        ) from error
+    if not isinstance(command, typer.Typer):
+        alone = typer.Typer(add_completion=False)
+        alone.command(name)(command)
+        command = alone
+    return typer.main.get_command(command)
+
 
 app = typer.Typer(
+    cls=_OnDemand,
     name="s2oct",
     help="Semi-supervised optimal classification trees: few labels, a known total, one readable tree.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-for command in (fit, predict, show, check, doctor):
-    app.command()(command)
-app.add_typer(study)
 
 
 def _print_version(wanted: bool) -> None:

@@ -11,6 +11,7 @@ study = typer.Typer(
     name="study",
     help="Rerun the paper's experiments, on this machine or on a Dask cluster, and report on them.",
     no_args_is_help=True,
+    add_completion=False,
 )
 
 Out = Annotated[Path, typer.Option("--out", help="Folder of the study: its records and its report.")]
