@@ -21,7 +21,7 @@ from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import guide_constant
 from s2oct.milp.size import p2_size
-from s2oct.objective import score
+from s2oct.objective import least_leaf_errors, score
 from s2oct.problem import Guide, Problem
 from s2oct.race import DECIDED_TOLERANCE, NOT_NEGATIVE, Bound, Race
 from s2oct.scaling import Scaling
@@ -41,7 +41,7 @@ PATIENCE, WORTH = 6, 0.25
 row of which it is sure a tree must be better to count."""
 
 AUTO_WEIGHT = 1.0
-"""Weight of a guide where none is given, with the paper's s."""
+"""Least weight of a guide where none is given, with the paper's s."""
 
 MOST_ROOM = 10
 """How often s may be doubled."""
@@ -187,7 +187,8 @@ class Fit:
     def make_room(self, *, auto_weight: bool) -> ObliqueTree:
         """Raise s, by a power of 2, where the rows are too dense for the hyperplanes that the guide would have.
 
-        Branch errors grow with s; a weight that is left to the fit grows with it, so that the guide keeps its say.
+        Branch errors grow with s; a weight that is left to the fit grows with it, so that the guide keeps its say. An
+        unlabeled row of which the guide is sure is to count as much as a labeled one that the tree gets wrong.
         Returns the tree for which there is room now: on many rows the search may not come by a better one in time.
         """
         instance, bounds = self.instance(), self.bounds
@@ -198,12 +199,14 @@ class Fit:
             np.ceil(np.log2(max(needed, bounds.s) / bounds.s)), np.floor(np.log2(LARGEST_M / bounds.M)), MOST_ROOM
         )
         factor = float(2.0 ** max(doublings, 0))
+        tree = ObliqueTree.of(self.topology, factor * omega, factor * offsets)
         problem = bounds.problem
         if auto_weight:
-            self.problem = self.problem.with_guide_weight(AUTO_WEIGHT * factor)
-            problem = problem.with_guide_weight(AUTO_WEIGHT * factor)
+            weight = max(AUTO_WEIGHT * factor, _price_of_a_wrong_row(problem, tree))
+            self.problem = self.problem.with_guide_weight(weight)
+            problem = problem.with_guide_weight(weight)
         self.bounds = replace(bounds, problem=problem, s=bounds.s * factor)
-        return ObliqueTree.of(self.topology, factor * omega, factor * offsets)
+        return tree
 
     def open(self) -> Bound:
         """Open the race with the two trees that need no search; returns the bound of P2 that needs no solver."""
@@ -306,6 +309,14 @@ class Fit:
         except KeyboardInterrupt:
             warn_interrupted(race)
         return found
+
+
+def _price_of_a_wrong_row(problem: Problem, tree: ObliqueTree) -> float:
+    """What a labeled row that a tree puts into another class costs on average; 0 if there is none."""
+    errors = least_leaf_errors(problem, tree)
+    # A row on its own side of all hyperplanes, but too close to one, costs less than 1.
+    weights = np.where(errors > 1, problem.labeled_weights, 0.0)
+    return float(weights @ errors / weights.sum()) if weights.any() else 0.0
 
 
 def prepare(problem: Problem, depth: int, weight_bound: float | None, scale: bool) -> tuple[Scaling, Bounds]:

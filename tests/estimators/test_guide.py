@@ -192,6 +192,22 @@ def test_weight_0_breaks_ties_only(clusters):
     assert agreement(tied, told, clusters) >= agreement(plain, told, clusters)
 
 
+def test_a_weight_left_to_the_fit_is_the_price_of_labels_that_the_guide_gets_wrong(clusters):
+    """Clean labels cost nothing along the guide's cut; labels on the wrong side cost as far as they are from it."""
+    X, y, _, unlabeled, totals = clusters
+    clean = S2OCTClassifier(guide=LogisticRegression(), random_state=0, solver=None, time_limit=5)
+    clean.fit(X, y, totals=totals)
+    paper_s = (
+        S2OCTClassifier(guide=None, solver=None, random_state=0).fit(X, y, totals=totals).certificate_.weight_bound
+    )
+    assert clean.certificate_.guide_weight == clean.certificate_.weight_bound / paper_s
+    flipped = y.copy()
+    far_left = np.flatnonzero(~unlabeled)[np.argsort(X[~unlabeled, 0])[:2]]
+    flipped[far_left] = "b"
+    noisy = clone(clean).fit(X, flipped, totals=totals)
+    assert noisy.certificate_.guide_weight > 2 * noisy.certificate_.weight_bound / paper_s
+
+
 class Watched(LogisticRegression):
     """Tells whether it was ever fitted."""
 

@@ -41,7 +41,8 @@ class S2OCTClassifier(TreeClassifier):
         What an unlabeled row of which the guide is sure adds to P2's cost when it is put into the other class, and
         what a row off the total adds to C. With 0 the guide is asked once P2 is solved, and chooses among trees of
         least cost only; a P2 that is not solved in time has the tree it has with ``guide=None``. "auto" is 1 with the
-        paper's s, and grows with s where that is raised (`certificate_` tells). Without a guide it has no effect.
+        paper's s, grows with s where that is raised, and is at least what a labeled row costs on average that the
+        guide's own tree gets wrong (`certificate_` tells). Without a guide it has no effect.
     weight_bound : float or "auto"
         The paper's s, the bound on every coefficient in model units. "auto" is the paper's rule; where a guide has
         weight and the rows are too dense for that, it is raised, see ``certificate_.weight_bound``.
