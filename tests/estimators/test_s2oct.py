@@ -4,6 +4,9 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -12,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
+from s2oct.estimators.s2oct import _slope
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -294,3 +298,14 @@ def test_it_can_be_cross_validated(ages):
     X, y, totals = ages
     scores = cross_val_score(classifier(), X, y, cv=LabeledKFold(3), params={"totals": totals}, error_score="raise")
     assert scores.tolist() == [1.0, 1.0, 1.0]
+
+
+@given(seed=st.integers(0, 1000), total=st.integers(0, 30), length=st.sampled_from([1.0, 40.0, 5000.0]))
+def test_probabilities_do_not_depend_on_the_length_of_the_normals(seed, total, length):
+    """A raised bound on the coefficients makes all margins longer, and no row surer."""
+    rng = np.random.default_rng(seed)
+    signed = np.where(np.arange(30) < total, 1.0, -1.0) * (1 + rng.exponential(3.0, 30))
+    slope, shorter = _slope(signed, total, 0.0), _slope(length * signed, total, 0.0)
+    assert abs(expit(shorter * length * signed).sum() - total) <= 0.5
+    if slope < 64:
+        assert shorter * length == pytest.approx(slope)

@@ -19,6 +19,9 @@ from s2oct.problem import Problem
 from s2oct.totals import Totals, named_classes, read_totals
 from s2oct.training import train
 
+_STEEPEST = 64.0
+"""A slope at which rows at distance 1 are certain to the last digit."""
+
 
 class S2OCTClassifier(TreeClassifier):
     """A shallow oblique tree from few labeled rows, many unlabeled ones and a known total.
@@ -224,8 +227,9 @@ class S2OCTClassifier(TreeClassifier):
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities: a logistic function of the signed margin.
 
-        Its slope is the smallest for which the probabilities of the unlabeled rows of the fit add up to the known
-        total within half a row (plus the rows by which the tree itself misses the total). They agree with `predict`
+        Its slope is the smallest of 1, 2, 4, ... over the median margin for which the probabilities of the unlabeled
+        rows of the fit add up to the known total within half a row (plus the rows by which the tree itself misses the
+        total). They agree with `predict`
         and say how far a row is from the nearest split, no more: they are not calibrated on held-out labels.
 
         Parameters
@@ -248,8 +252,8 @@ class S2OCTClassifier(TreeClassifier):
 
 
 def _slope(margin: FloatArray, total: float, xi: float) -> float:
-    """The smallest of a ladder of slopes that keeps the sum of probabilities near the total."""
-    for slope in 2.0 ** np.arange(-4, 6):
-        if abs(float(expit(slope * margin).sum()) - total) <= xi + 0.5:
-            return float(slope)
-    return 64.0
+    """The smallest of 1, 2, 4, ... over the median margin that keeps the sum of probabilities near the total."""
+    slope = 1.0 / max(float(np.median(np.abs(margin))), 1.0) if len(margin) else 1.0
+    while slope < _STEEPEST and abs(float(expit(slope * margin).sum()) - total) > xi + 0.5:
+        slope *= 2
+    return min(slope, _STEEPEST)
