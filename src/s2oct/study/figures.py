@@ -66,7 +66,7 @@ def draw_ecdf(found: Sequence[Solved], time_limit: float, name: str, title: str,
         )
     axes.set(xscale="log", ylim=(0, 1.02), xlabel="seconds", ylabel="share of draws proved")
     axes.grid(alpha=0.25)
-    axes.legend(loc="lower right", frameon=False, fontsize=8)
+    axes.legend(loc="best", frameon=False, fontsize=8)
     return _save(figure, name, title, folder)
 
 
