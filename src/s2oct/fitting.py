@@ -129,16 +129,13 @@ class Fit:
 
     def guided(self, guidance: Guidance, *, may_raise_s: bool) -> Trained:
         """P2 plus the guide's charges; nothing proves that optimal as a rule, so the search says when it is done."""
-        first = None
         try:
             self.take_advice(guidance)
-            if may_raise_s:
-                first = self.make_room(auto_weight=guidance.weight is None)
+            first = self.make_room(may_raise_s=may_raise_s, auto_weight=guidance.weight is None)
         except KeyboardInterrupt:
             return self.interrupted()
         opening = self.open()
-        if first is not None:
-            self.race.offer(mend(self.bounds.problem, first, self.bounds))
+        self.race.offer(mend(self.bounds.problem, first, self.bounds))
         finished = compete(self.race, self.explore, self.contender(), converging=True)
         return self.finish(self.race.winner, opening, finished)
 
@@ -184,21 +181,22 @@ class Fit:
         merged = self.scaling.scale_problem(self.problem).merged()
         self.bounds = replace(self.bounds, problem=merged)
 
-    def make_room(self, *, auto_weight: bool) -> ObliqueTree:
+    def make_room(self, *, may_raise_s: bool, auto_weight: bool) -> ObliqueTree:
         """Raise s, by a power of 2, where the rows are too dense for the hyperplanes that the guide would have.
 
         Branch errors grow with s; a weight that is left to the fit grows with it, so that the guide keeps its say. An
         unlabeled row of which the guide is sure is to count as much as a labeled one that the tree gets wrong.
-        Returns the tree for which there is room now: on many rows the search may not come by a better one in time.
+        Returns the tree for which there is room now, if s could be raised: on many rows the search may not come by a
+        better one in time.
         """
         instance, bounds = self.instance(), self.bounds
         deadline = time.monotonic() + ROOM_SHARE * self.race.seconds_left
         omega, gamma = alternating_start(instance, np.random.default_rng(self.settings.seed), deadline)
         needed, offsets = nearby_gaps(instance, omega, gamma)
-        doublings = min(
-            np.ceil(np.log2(max(needed, bounds.s) / bounds.s)), np.floor(np.log2(LARGEST_M / bounds.M)), MOST_ROOM
-        )
-        factor = float(2.0 ** max(doublings, 0))
+        factor = 1.0
+        if may_raise_s and needed > bounds.s:
+            most = min(np.floor(np.log2(LARGEST_M / bounds.M)), MOST_ROOM)
+            factor = float(2.0 ** min(np.ceil(np.log2(needed / bounds.s)), most))
         tree = ObliqueTree.of(self.topology, factor * omega, factor * offsets)
         problem = bounds.problem
         if auto_weight:
