@@ -19,7 +19,7 @@ import numpy as np
 
 from s2oct.study.instances import manifest
 from s2oct.study.local import run_local
-from s2oct.study.measures import MEASURES
+from s2oct.study.measures import MEASURES, Confusion
 from s2oct.study.methods import METHODS
 from s2oct.study.records import Plan, StudySettings, TaskRecord
 from s2oct.study.run import Run
@@ -97,7 +97,9 @@ def read_row(record: TaskRecord) -> Row | None:
     if record.fit is None:
         print(f"failed: {record.task}: {record.error}")
         return None
-    parts = (("unlabeled", record.fit.unlabeled_rows), ("all", record.fit.all_rows))
+    whole, unknown = record.fit.all_rows, record.fit.unlabeled_rows
+    known = Confusion(*(getattr(whole, count) - getattr(unknown, count) for count in ("tp", "fp", "fn", "tn")))
+    parts = (("unlabeled", unknown), ("all", whole), ("labeled", known))
     claim = record.fit.certificate
     return Row(
         record.task.instance,
@@ -150,7 +152,8 @@ def report(rows: Sequence[Row], title: str) -> None:
     print(f"\n{title}: {n_draws} draws of {n_sets} sets")
     heads = " ".join(f"{head:>6s}" for head in ("acc", "MCC", "prec", "rec"))
     print(
-        f"{'method':22s} {'draws':>5s}  {heads}  {'acc all':>7s} {'MCC all':>7s}  {'median s':>8s}   "
+        f"{'method':22s} {'draws':>5s}  {heads}  {'acc all':>7s} {'MCC all':>7s} {'acc labeled':>11s}  "
+        f"{'median s':>8s}   "
         f"{DEFAULT} minus it: accuracy, MCC (95 %), won/tied/lost"
     )
     for name, found in methods.items():
@@ -160,10 +163,12 @@ def report(rows: Sequence[Row], title: str) -> None:
                 *((measure, "unlabeled") for measure in MEASURES),
                 ("accuracy", "all"),
                 ("mcc", "all"),
+                ("accuracy", "labeled"),
             ]
         ]
         line = f"{name:22s} {len(found):5d}  " + " ".join(f"{m:6.3f}" for m in means[:4])
-        line += f"  {means[4]:7.3f} {means[5]:7.3f}  {np.median([row.seconds for row in found.values()]):8.2f}"
+        line += f"  {means[4]:7.3f} {means[5]:7.3f} {means[6]:11.3f}"
+        line += f"  {np.median([row.seconds for row in found.values()]):8.2f}"
         if name != DEFAULT and DEFAULT in methods:
             line += "   " + compared(methods[DEFAULT], found)
         print(line)
