@@ -23,6 +23,7 @@ import numpy as np
 from s2oct.certificate import Certificate
 from s2oct.errors import S2OCTWarning, SolverLicenceError
 from s2oct.fitting import Settings
+from s2oct.problem import Problem
 from s2oct.study import biased_draw, load_instance, manifest
 from s2oct.training import train, train_plain
 
@@ -101,7 +102,7 @@ def warm_up(folder: Path, name: str) -> None:
     print(f"first fit, compilation or its cache included: {time.monotonic() - began:.1f} s")
 
 
-def run(method: str, problem: object, limit: float) -> Certificate | None:
+def run(method: str, problem: Problem, limit: float) -> Certificate | None:
     gc.collect()
     settings = Settings(None, "highs" if method == "engine" else method, limit, 1, 0, 0)
     fit = train if method == "engine" else train_plain
