@@ -59,6 +59,7 @@ def main() -> None:
             if part:
                 report(part, f"{design}, {'one labeled class' if one_class else 'two labeled classes'}")
         report(of_design, f"{design}, all draws")
+        compare_draws(of_design)
         compare_certificates(of_design)
         choose_defaults(of_design)
         draw_boxes(of_design, options.out / f"quality-{design}.png")
@@ -196,6 +197,16 @@ def interval(difference: np.ndarray, sets: Sequence[str]) -> tuple[float, float]
     chosen = np.random.default_rng(0).integers(len(names), size=(RESAMPLES, len(names)))
     low, high = np.quantile(sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1), [0.025, 0.975])
     return float(low), float(high)
+
+
+def compare_draws(rows: Sequence[Row]) -> None:
+    """The default against the forest told the total, draw by draw: some had a part in the choice of defaults."""
+    methods = by_method(rows)
+    ours, forest = methods.get(DEFAULT, {}), methods.get("rf-top", {})
+    print(f"\n{DEFAULT} minus rf-top by draw:")
+    for sample in sorted({sample for _, sample in set(ours) & set(forest)}):
+        found = {draw: row for draw, row in ours.items() if draw[1] == sample}
+        print(f"  draw {sample}: {compared(found, forest)}")
 
 
 def compare_certificates(rows: Sequence[Row]) -> None:
