@@ -22,10 +22,10 @@ import numpy as np
 
 from s2oct.certificate import Certificate
 from s2oct.errors import S2OCTWarning, SolverLicenceError
-from s2oct.fitting import Settings
-from s2oct.problem import Problem
+from s2oct.fit.fitting import Settings
+from s2oct.fit.training import train, train_plain
+from s2oct.model.problem import Problem
 from s2oct.study import biased_draw, load_instance, manifest
-from s2oct.training import train, train_plain
 
 
 @dataclass

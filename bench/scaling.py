@@ -12,12 +12,12 @@ import time
 
 import numpy as np
 
-from s2oct.bounds import compute_bounds
-from s2oct.problem import Problem
+from s2oct.model.bounds import compute_bounds
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
 from s2oct.search.annealing import Schedule, State, anneal
 from s2oct.search.instance import Instance
 from s2oct.search.starts import axis_start
-from s2oct.topology import Topology
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 N_LABELED, N_FEATURES, DEPTH = 500, 10, 3

@@ -15,9 +15,10 @@ from hypothesis import settings
 
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import SolverUnavailable
-from s2oct.problem import Problem
+from s2oct.model.problem import Problem
 from s2oct.solvers import SOLVERS, Solver, load_solver
 from tests.browser import Browser, find_browser
+from tests.fitted import _quiet_pictures, labour_force, plane, tree_of  # noqa: F401 (fixtures for every room that draws)
 from tests.instances import TINY, Tiny
 
 # The same examples every time: a suite that fails must fail again.

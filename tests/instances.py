@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from s2oct.bounds import Bounds, compute_bounds
-from s2oct.problem import Problem
-from s2oct.topology import Topology
+from s2oct.model.bounds import Bounds, compute_bounds
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
 
 A, B = "A", "B"
 

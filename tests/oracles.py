@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 from scipy.optimize import linprog
 
-from s2oct.bounds import Bounds
 from s2oct.milp.octh import OcthSettings
-from s2oct.problem import Problem
-from s2oct.tree import ObliqueTree
+from s2oct.model.bounds import Bounds
+from s2oct.model.problem import Problem
+from s2oct.model.tree import ObliqueTree
 
 
 def walk(tree: ObliqueTree, x: np.ndarray) -> int:

@@ -9,11 +9,11 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from s2oct.bounds import Bounds, compute_bounds
-from s2oct.feasibility import feasible_cost, mend
-from s2oct.problem import Problem
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
+from s2oct.model.bounds import Bounds, compute_bounds
+from s2oct.model.feasibility import feasible_cost, mend
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 
 quarters = st.integers(-16, 16).map(lambda k: k / 4)
 

@@ -5,16 +5,17 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from s2oct.bounds import compute_bounds, lower_bound
 from s2oct.certificate import Certificate, certify, certify_octh
-from s2oct.feasibility import feasible_cost
+from s2oct.fit.incumbent import Race
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.octh import OcthSettings, build_octh, encode_octh, with_majority_classes
 from s2oct.milp.p2 import build_p2
-from s2oct.problem import Problem
-from s2oct.race import Bound, Race
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
+from s2oct.model.bounds import compute_bounds, lower_bound
+from s2oct.model.feasibility import feasible_cost
+from s2oct.model.problem import Problem
+from s2oct.model.proof import Bound
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 
 TOLERANCE = 1e-5
 """Gurobi's default for integrality; 1e-5 times M = 4e5 is slack 4 in (BIGM1) and (BIGM2)."""

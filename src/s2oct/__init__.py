@@ -8,38 +8,32 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from s2oct.version import __version__
+
 if TYPE_CHECKING:
     from s2oct.certificate import Certificate, OCTHCertificate
     from s2oct.errors import S2OCTError, S2OCTWarning
-    from s2oct.estimators import (
-        LabeledKFold,
-        OCTHClassifier,
-        PriorCorrectedClassifier,
-        S2OCTClassifier,
-        SelfTrainedForest,
-        TopTotalClassifier,
-    )
+    from s2oct.estimators import LabeledKFold, OCTHClassifier, S2OCTClassifier
     from s2oct.export import load, plot_partition, plot_progress, plot_totals, plot_tree, save
-    from s2oct.problem import Problem
-    from s2oct.topology import Topology
-    from s2oct.tree import ObliqueTree
-
-__version__ = "0.1.0"
+    from s2oct.guides import PriorCorrectedClassifier, SelfTrainedForest, TopTotalClassifier
+    from s2oct.model.problem import Problem
+    from s2oct.model.topology import Topology
+    from s2oct.model.tree import ObliqueTree
 
 _HOME = {
     "Certificate": "s2oct.certificate",
     "LabeledKFold": "s2oct.estimators",
     "OCTHCertificate": "s2oct.certificate",
     "OCTHClassifier": "s2oct.estimators",
-    "ObliqueTree": "s2oct.tree",
-    "PriorCorrectedClassifier": "s2oct.estimators",
-    "Problem": "s2oct.problem",
+    "ObliqueTree": "s2oct.model.tree",
+    "PriorCorrectedClassifier": "s2oct.guides",
+    "Problem": "s2oct.model.problem",
     "S2OCTClassifier": "s2oct.estimators",
     "S2OCTError": "s2oct.errors",
     "S2OCTWarning": "s2oct.errors",
-    "SelfTrainedForest": "s2oct.estimators",
-    "TopTotalClassifier": "s2oct.estimators",
-    "Topology": "s2oct.topology",
+    "SelfTrainedForest": "s2oct.guides",
+    "TopTotalClassifier": "s2oct.guides",
+    "Topology": "s2oct.model.topology",
     "load": "s2oct.export",
     "plot_partition": "s2oct.export",
     "plot_progress": "s2oct.export",

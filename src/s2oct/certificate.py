@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.bounds import Bounds
-from s2oct.feasibility import is_feasible
 from s2oct.milp.octh import OcthSettings, baseline_errors
-from s2oct.objective import MARGIN_TOLERANCE, score
-from s2oct.problem import Problem
-from s2oct.race import DECIDED_TOLERANCE, Bound, Moment
-from s2oct.scaling import Scaling
-from s2oct.tree import ObliqueTree
+from s2oct.model.bounds import Bounds
+from s2oct.model.feasibility import is_feasible
+from s2oct.model.objective import MARGIN_TOLERANCE, score
+from s2oct.model.problem import Problem
+from s2oct.model.proof import DECIDED_TOLERANCE, Bound, Moment
+from s2oct.model.scaling import Scaling
+from s2oct.model.tree import ObliqueTree
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2oct.bounds import compute_bounds
 from s2oct.certificate import certify_octh
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.octh import OcthSettings, build_octh, decode_octh, encode_octh, with_majority_classes
 from s2oct.milp.p2 import build_p2
-from s2oct.objective import score
-from s2oct.problem import Problem
-from s2oct.race import Bound
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
+from s2oct.model.bounds import compute_bounds
+from s2oct.model.objective import score
+from s2oct.model.problem import Problem
+from s2oct.model.proof import Bound
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 from tests.strategies import feasible_trees, problems_with_trees
 
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from s2oct.bounds import compute_bounds
-from s2oct.feasibility import feasible_cost
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2, guide_constant
-from s2oct.objective import score
-from s2oct.problem import Guide, Problem
+from s2oct.model.bounds import compute_bounds
+from s2oct.model.feasibility import feasible_cost
+from s2oct.model.objective import score
+from s2oct.model.problem import Guide, Problem
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Limits, Termination, load_solver
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
 
 
 def guided(weight: float, seed: int = 0) -> Problem:

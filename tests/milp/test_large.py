@@ -9,11 +9,11 @@ import pytest
 BUILD = """
 import json, resource, time
 import numpy as np
-from s2oct.bounds import compute_bounds
+from s2oct.model.bounds import compute_bounds
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2
-from s2oct.problem import Problem
-from s2oct.topology import Topology
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
 
 rng = np.random.default_rng(0)
 N, n = 48_790, 4_879

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from s2oct.bounds import compute_bounds
+from s2oct.linear.model import Milp
 from s2oct.milp.encode import encode_tree
-from s2oct.milp.model import Milp
 from s2oct.milp.p2 import build_p2
-from s2oct.problem import Problem
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
+from s2oct.model.bounds import compute_bounds
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 
 EQUATIONS_OF = {
     "omega": {"constraint1", "constraint2", "BIGM1", "BIGM2"},

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from s2oct.bounds import compute_bounds
 from s2oct.milp.octh import OcthSettings, build_octh
 from s2oct.milp.p2 import build_p2
 from s2oct.milp.size import octh_size, p2_size
-from s2oct.problem import Problem
-from s2oct.topology import Topology
+from s2oct.model.bounds import compute_bounds
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
 
 
 @pytest.mark.parametrize(

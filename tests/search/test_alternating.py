@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2oct.bounds import compute_bounds
-from s2oct.problem import Problem
+from s2oct.model.bounds import compute_bounds
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance
 from s2oct.search.alternating import (
     LEAST_NEIGHBOURS,
@@ -21,8 +23,6 @@ from s2oct.search.alternating import (
     class_prices,
     nearby_gaps,
 )
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
 
 NEVER = float("inf")
 

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from s2oct.bounds import Bounds, compute_bounds
-from s2oct.contest import solve_small
-from s2oct.feasibility import feasible_cost, mend
-from s2oct.problem import Guide, Problem
-from s2oct.race import Race
+from s2oct.fit.incumbent import Race
+from s2oct.fit.portfolio import solve_small
+from s2oct.model.bounds import Bounds, compute_bounds
+from s2oct.model.feasibility import feasible_cost, mend
+from s2oct.model.problem import Guide, Problem
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, Neighbourhoods, neighbourhood
 from s2oct.search.neighbourhood import FREE_ROWS, refit_node
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
 from tests.oracles import paths
 from tests.strategies import feasible_trees
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from s2oct import OCTHClassifier
 from s2oct.certificate import certify_octh
 from s2oct.milp.octh import OcthSettings, build_octh, encode_octh
-from s2oct.problem import Problem
-from s2oct.race import Bound
+from s2oct.model.problem import Problem
+from s2oct.model.proof import Bound
+from s2oct.model.topology import Topology
 from s2oct.search.octh import standard_form
-from s2oct.topology import Topology
 
 
 def unit_problem(seed: int, n: int = 30, p: int = 3) -> Problem:

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2oct.bounds import compute_bounds
-from s2oct.objective import score
-from s2oct.problem import Problem
+from s2oct.model.bounds import compute_bounds
+from s2oct.model.objective import score
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance
 from s2oct.search.annealing import State, clear_offsets
 from s2oct.search.offsets import _LastLevel, combine_offsets, tree_cost
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
 
 NEVER = float("inf")
 

@@ -11,18 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct import S2OCTClassifier
-from s2oct.bounds import compute_bounds
 from s2oct.errors import S2OCTWarning
-from s2oct.feasibility import feasible_cost, mend
-from s2oct.objective import score
-from s2oct.problem import Problem
-from s2oct.race import Bound, Race
+from s2oct.fit.incumbent import Race
+from s2oct.model.bounds import compute_bounds
+from s2oct.model.feasibility import feasible_cost, mend
+from s2oct.model.objective import score
+from s2oct.model.problem import Problem
+from s2oct.model.proof import Bound
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, polish, search
 from s2oct.search.grid import grid_quanta
-from s2oct.search.portfolio import luby, run_round
+from s2oct.search.rounds import luby, run_round
 from s2oct.search.starts import separating_start
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
 
 
 def planted(seed: int, n_rows: int, p: int, depth: int, labeled: int, *, integer: bool = True) -> Problem:

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from s2oct.milp.model import Milp
+from s2oct.linear.model import Milp
 from s2oct.solvers import Limits, Solver, SolveResult
 
 

@@ -6,15 +6,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from s2oct.bounds import compute_bounds
 from s2oct.errors import S2OCTError, SolverFailed, SolverLicenceError
+from s2oct.linear.model import Milp, ModelBuilder, linear_rows
 from s2oct.milp.encode import encode_tree
 from s2oct.milp.lean import build_lean
-from s2oct.milp.model import Milp, ModelBuilder, linear_rows
 from s2oct.milp.p2 import build_p2
+from s2oct.model.bounds import compute_bounds
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Limits, Termination, load_solver, solve_in_worker
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
 from tests.solvers.listeners import Recorder, solve

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from s2oct.bounds import compute_bounds, lower_bound
 from s2oct.certificate import certify_octh
-from s2oct.feasibility import feasible_cost, mend
 from s2oct.milp.encode import decode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.octh import OcthSettings, build_octh, decode_octh
 from s2oct.milp.p2 import build_p2
-from s2oct.problem import Problem
-from s2oct.race import Bound
+from s2oct.model.bounds import compute_bounds, lower_bound
+from s2oct.model.feasibility import feasible_cost, mend
+from s2oct.model.problem import Problem
+from s2oct.model.proof import Bound
+from s2oct.model.topology import Topology
 from s2oct.solvers import SOLVERS, Termination, load_solver
-from s2oct.topology import Topology
 from tests.conftest import backend_or_skip
 from tests.instances import AT_DEPTH_1, TINY
 from tests.oracles import brute_force_octh, brute_force_p2

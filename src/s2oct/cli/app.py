@@ -11,8 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-import s2oct
 from s2oct.errors import MissingExtra, S2OCTError
+from s2oct.version import __version__
 
 COMMANDS = {
     "fit": "Fit a tree to a table in which some rows are labeled and the total of a class is known.",
@@ -68,7 +68,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"s2oct {s2oct.__version__}")
+        print(f"s2oct {__version__}")
         raise typer.Exit
 
 

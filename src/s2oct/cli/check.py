@@ -9,16 +9,16 @@ import typer
 from s2oct.certificate import Certificate
 from s2oct.cli import options
 from s2oct.cli.progress import told_warnings
-from s2oct.cli.survey import read_column, read_total_options, require_columns
-from s2oct.encoding import plain_encoding
 from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
-from s2oct.export.model import read_model
-from s2oct.labels import read_labels
-from s2oct.problem import Problem
-from s2oct.race import DECIDED_TOLERANCE
-from s2oct.totals import named_classes, read_totals
-from s2oct.training import recertify
+from s2oct.fit.training import recertify
+from s2oct.model.labels import read_labels
+from s2oct.model.problem import Problem
+from s2oct.model.proof import DECIDED_TOLERANCE
+from s2oct.model.totals import named_classes, read_totals
+from s2oct.persistence.model import read_model
+from s2oct.tabular.encoding import plain_encoding
+from s2oct.tabular.survey import read_column, read_total_options, require_columns
 
 COMPARED = ("objective", "leaf_error", "xi", "min_margin", "n_margin_violations", "feasible")
 _RELATIVE = 1e-9

@@ -13,17 +13,17 @@ from rich.console import Console
 from rich.table import Table
 from scipy.sparse import csr_array
 
-import s2oct
 from s2oct.arrays import FloatArray
-from s2oct.bounds import paper_depth
 from s2oct.cli import options
-from s2oct.cli.survey import learn_encoding, read_survey
-from s2oct.contest import ENTRIES_PER_SECOND, HEAD_START, LONGEST_EPILOGUE, LONGEST_HEAD_START
 from s2oct.errors import InvalidProblem, S2OCTError, SolverLicenceError, SolverUnavailable
+from s2oct.fit.portfolio import ENTRIES_PER_SECOND, HEAD_START, LONGEST_EPILOGUE, LONGEST_HEAD_START
+from s2oct.linear.model import Milp
 from s2oct.memory import available_memory
-from s2oct.milp.model import Milp
 from s2oct.milp.size import ModelSize, p2_size
+from s2oct.model.bounds import paper_depth
 from s2oct.solvers import SOLVERS, Limits, load_solver
+from s2oct.tabular.survey import learn_encoding, read_survey
+from s2oct.version import __version__
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "highspy", "pandas", "pyarrow", "matplotlib", "onnx")
 FREE_LICENCE = 2000
@@ -100,7 +100,7 @@ def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]
 
 def _versions() -> Table:
     table = Table("package", "version", title="Versions")
-    table.add_row("s2oct", s2oct.__version__)
+    table.add_row("s2oct", __version__)
     table.add_row("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
     for name in PACKAGES:
         table.add_row(name, _version(name))

@@ -15,12 +15,12 @@ from s2oct.arrays import FloatArray
 from s2oct.cli import options
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.cli.progress import live_progress, told_warnings
-from s2oct.cli.survey import Survey, learn_encoding, read_survey, read_total_options
-from s2oct.cli.tables import Target, class_column, feature_frame, leaf_column, number_column, table_suffix
 from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
 from s2oct.export import tree_to_sql, write_report
-from s2oct.export.model import Model, fewest_rules, model_to_json
+from s2oct.persistence.model import Model, fewest_rules, model_to_json
+from s2oct.tabular.survey import Survey, learn_encoding, read_survey, read_total_options
+from s2oct.tabular.tables import Target, class_column, feature_frame, leaf_column, number_column, table_suffix
 
 
 def fit(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from s2oct.cli.tables import Source
+from s2oct.tabular.tables import Source
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that s2oct fit or s2oct.save has written.")]
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table: CSV (.csv, .tsv, .txt, also .gz) or Parquet.")]

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from s2oct.errors import InvalidProblem
-from s2oct.export.files import draft
+from s2oct.files import draft
 
 
 def check_writable(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> None:

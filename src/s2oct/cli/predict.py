@@ -12,12 +12,12 @@ import typer
 from s2oct.cli import options
 from s2oct.cli.fit import leaf_name, predicted_name
 from s2oct.cli.outputs import Outputs, check_writable
-from s2oct.cli.pipeline import read_ahead
-from s2oct.cli.survey import read_column, require_columns, split_names
-from s2oct.cli.tables import Source, Target, class_column, leaf_column, table_suffix
-from s2oct.encoding import Encoding, plain_encoding
 from s2oct.errors import InvalidProblem
-from s2oct.export.model import Model, read_model
+from s2oct.persistence.model import Model, read_model
+from s2oct.tabular.encoding import Encoding, plain_encoding
+from s2oct.tabular.read_ahead import read_ahead
+from s2oct.tabular.survey import read_column, require_columns, split_names
+from s2oct.tabular.tables import Source, Target, class_column, leaf_column, table_suffix
 
 
 def predict(

@@ -13,7 +13,8 @@ from rich.live import Live
 from rich.text import Text
 
 from s2oct.errors import S2OCTWarning
-from s2oct.race import Moment, watched_by
+from s2oct.fit.incumbent import watched_by
+from s2oct.model.proof import Moment
 
 _REFRESHES = 4
 

@@ -1,16 +1,7 @@
-"""scikit-learn estimators."""
+"""scikit-learn estimators that end in a tree, and folds over partly labeled tables."""
 
-from s2oct.estimators.guide import SelfTrainedForest
-from s2oct.estimators.known_total import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.estimators.octh import OCTHClassifier
 from s2oct.estimators.s2oct import S2OCTClassifier
 from s2oct.estimators.splitting import LabeledKFold
 
-__all__ = [
-    "LabeledKFold",
-    "OCTHClassifier",
-    "PriorCorrectedClassifier",
-    "S2OCTClassifier",
-    "SelfTrainedForest",
-    "TopTotalClassifier",
-]
+__all__ = ["LabeledKFold", "OCTHClassifier", "S2OCTClassifier"]

@@ -1,52 +1,22 @@
-"""What the classifiers share: a score that knows unlabeled rows; of the trees, fitting settings and prediction."""
+"""What the classifiers share that end in a tree: fitting settings and prediction."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.inputs import at_least_zero, labeled_accuracy, positive, read_features, whole_or_auto
-from s2oct.fitting import Settings
-from s2oct.problem import DataSummary
-from s2oct.scaling import Scaling
-from s2oct.tree import ObliqueTree
-
-
-class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Base of all classifiers here: unlabeled rows do not count in their score."""
-
-    classes_: ObjectArray
-
-    @abstractmethod
-    def predict(self, X: Any) -> ObjectArray:
-        """Predict the class of each row."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-        y : array-like of shape (n_rows,)
-            Labels, with the markers for unlabeled rows.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row.
-
-        Returns
-        -------
-        float
-            Share of the labeled rows that are predicted as labeled.
-        """
-        return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)
+from s2oct.fit.fitting import Settings
+from s2oct.guides.base import PartlyLabeledClassifier
+from s2oct.inputs import at_least_zero, positive, read_features, whole_or_auto
+from s2oct.model.problem import DataSummary
+from s2oct.model.scaling import Scaling
+from s2oct.model.tree import ObliqueTree
 
 
 class TreeClassifier(PartlyLabeledClassifier):

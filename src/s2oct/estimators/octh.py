@@ -11,11 +11,11 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import OCTHCertificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
-from s2oct.estimators.inputs import at_least_zero, positive, read_features, whole_or_auto
-from s2oct.labels import read_labels
+from s2oct.fit.training import train_octh
+from s2oct.inputs import at_least_zero, positive, read_features, whole_or_auto
 from s2oct.milp.octh import OcthSettings
-from s2oct.problem import Problem
-from s2oct.training import train_octh
+from s2oct.model.labels import read_labels
+from s2oct.model.problem import Problem
 
 MIN_LEAF_SHARE = 0.05
 """The paper's minimum leaf size: 5 % of the labeled rows."""

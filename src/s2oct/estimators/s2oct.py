@@ -11,13 +11,13 @@ from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
-from s2oct.estimators.guide import guide_probabilities
-from s2oct.estimators.inputs import at_least_zero, check_two_classes, positive, positive_or_auto, read_features
-from s2oct.fitting import Guidance, Settings
-from s2oct.labels import Labels, read_labels
-from s2oct.problem import Problem
-from s2oct.totals import Totals, named_classes, read_totals
-from s2oct.training import train
+from s2oct.fit.fitting import Guidance, Settings
+from s2oct.fit.training import train
+from s2oct.guides.forest import guide_probabilities
+from s2oct.inputs import at_least_zero, check_two_classes, positive, positive_or_auto, read_features
+from s2oct.model.labels import Labels, read_labels
+from s2oct.model.problem import Problem
+from s2oct.model.totals import Totals, named_classes, read_totals
 
 _STEEPEST = 64.0
 """A slope at which rows at distance 1 are certain to the last digit."""

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from s2oct.arrays import IntArray
-from s2oct.labels import read_labels
+from s2oct.model.labels import read_labels
 
 
 class LabeledKFold:

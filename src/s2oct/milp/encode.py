@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.milp.model import Milp
+from s2oct.linear.model import Milp
 from s2oct.milp.p2 import own_leaves
-from s2oct.objective import branch_errors, leaf_errors, total_error
-from s2oct.problem import Problem
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
+from s2oct.model.objective import branch_errors, leaf_errors, total_error
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 
 
 def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:

@@ -17,11 +17,11 @@ from dataclasses import replace
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray
-from s2oct.bounds import Bounds
+from s2oct.linear.model import Milp, ModelBuilder, Rows, linear_rows
 from s2oct.milp import p2
-from s2oct.milp.model import Milp, ModelBuilder, Rows, linear_rows
-from s2oct.problem import Problem
-from s2oct.topology import Topology
+from s2oct.model.bounds import Bounds
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
 
 
 def build_lean(problem: Problem, topology: Topology, bounds: Bounds) -> Milp:

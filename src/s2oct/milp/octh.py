@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.milp.model import Block, Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
-from s2oct.problem import Problem
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
+from s2oct.linear.model import Block, Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 
 
 @dataclass(frozen=True)

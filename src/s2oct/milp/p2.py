@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.bounds import Bounds
-from s2oct.milp.model import Block, Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
-from s2oct.problem import Problem
-from s2oct.topology import Topology
+from s2oct.linear.model import Block, Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
+from s2oct.model.bounds import Bounds
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
 
 
 @dataclass(frozen=True)

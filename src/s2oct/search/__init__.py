@@ -6,7 +6,7 @@ from s2oct.search.instance import Instance
 from s2oct.search.neighbourhood import Neighbourhoods
 from s2oct.search.octh import search_octh
 from s2oct.search.polish import polish
-from s2oct.search.portfolio import run_round, search
+from s2oct.search.rounds import run_round, search
 
 __all__ = [
     "Instance",

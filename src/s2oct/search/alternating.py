@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import expit
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.model.topology import Topology
 from s2oct.search.instance import Instance
-from s2oct.topology import Topology
 
 LABELED_PRICE = 3.0
 """What a labeled row in a wrong class costs; the mean unlabeled row costs 1."""

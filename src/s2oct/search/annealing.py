@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s2oct.arrays import FloatArray
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 from s2oct.search import kernels
 from s2oct.search.instance import Instance
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
 
 STRETCH_WORK = 4e7
 """Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed."""

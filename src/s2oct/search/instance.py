@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.bounds import Bounds
-from s2oct.problem import Problem
+from s2oct.model.bounds import Bounds
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
 from s2oct.search.grid import grid_quanta
-from s2oct.topology import Topology
 
 
 @dataclass(frozen=True, eq=False)

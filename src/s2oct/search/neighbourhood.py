@@ -16,10 +16,10 @@ from itertools import product
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.milp.model import Block, Milp, ModelBuilder, Rows, Terms, linear_rows
+from s2oct.linear.model import Block, Milp, ModelBuilder, Rows, Terms, linear_rows
+from s2oct.model.tree import ObliqueTree
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR, node_view
-from s2oct.tree import ObliqueTree
 
 Minimise = Callable[[Milp, FloatArray, float], FloatArray | None]
 """Solves a small model from a complete start until a deadline; None if nothing was found in time."""

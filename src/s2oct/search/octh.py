@@ -7,15 +7,15 @@ import time
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
+from s2oct.fit.incumbent import Race
 from s2oct.milp.octh import OcthSettings, with_majority_classes
-from s2oct.problem import Problem
-from s2oct.race import Race
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 from s2oct.search.annealing import Schedule, State, anneal
 from s2oct.search.instance import Instance
-from s2oct.search.portfolio import round_length
+from s2oct.search.rounds import round_length
 from s2oct.search.starts import axis_start
-from s2oct.topology import Topology
-from s2oct.tree import ObliqueTree
 
 PRICED_ROUNDS = 30
 

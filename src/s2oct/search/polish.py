@@ -14,11 +14,11 @@ from dataclasses import replace
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.bounds import Bounds
-from s2oct.lp import LinearProgram
-from s2oct.objective import leaf_errors
-from s2oct.problem import Problem
-from s2oct.tree import ObliqueTree
+from s2oct.linear.program import LinearProgram
+from s2oct.model.bounds import Bounds
+from s2oct.model.objective import leaf_errors
+from s2oct.model.problem import Problem
+from s2oct.model.tree import ObliqueTree
 
 _SAFE = 1 + 1e-8
 """Distance asked of the unlabeled rows: a little more than 1, for the LP's own tolerance."""

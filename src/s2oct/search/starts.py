@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.lp import LinearProgram
+from s2oct.linear.program import LinearProgram
 from s2oct.search.instance import Instance
 
 _NORM_PRICE = 1e-3

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Protocol
 
 from s2oct.arrays import FloatArray
-from s2oct.milp.model import Milp
+from s2oct.linear.model import Milp
 
 
 class Termination(Enum):

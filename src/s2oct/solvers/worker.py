@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from s2oct.arrays import FloatArray
-from s2oct.milp.model import Milp
+from s2oct.linear.model import Milp
 from s2oct.solvers.protocol import Limits, Listener, Solver, SolveResult, Termination
 
 GRACE_SECONDS = 0.6

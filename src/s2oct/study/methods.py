@@ -22,14 +22,15 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from s2oct.arrays import BoolArray, FloatArray, ObjectArray
-from s2oct.bounds import paper_depth
 from s2oct.certificate import Claim
-from s2oct.estimators import OCTHClassifier, PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier
-from s2oct.fitting import Settings
-from s2oct.scaling import Scaling
+from s2oct.estimators import OCTHClassifier, S2OCTClassifier
+from s2oct.fit.fitting import Settings
+from s2oct.fit.training import train_plain
+from s2oct.guides import PriorCorrectedClassifier, TopTotalClassifier
+from s2oct.model.bounds import paper_depth
+from s2oct.model.scaling import Scaling
 from s2oct.search import compile_kernels
 from s2oct.study.designs import Draw
-from s2oct.training import train_plain
 
 CLASS_A = "A"
 N_TREES = 200

@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from s2oct.certificate import Certificate, Claim, OCTHCertificate
 from s2oct.errors import StudyError
-from s2oct.race import DECIDED_TOLERANCE
+from s2oct.model.proof import DECIDED_TOLERANCE
 from s2oct.study.measures import Confusion
 
 SCHEMA = 1

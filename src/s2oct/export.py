@@ -1,0 +1,74 @@
+"""The public names of everything that leaves the package: trees as text, programs, pictures, reports and files.
+
+The rooms behind them are `s2oct.writers`, `s2oct.plots`, `s2oct.report` and `s2oct.persistence`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from s2oct.writers.dot import tree_to_dot
+from s2oct.writers.onnx import tree_to_onnx
+from s2oct.writers.python import tree_to_python
+from s2oct.writers.sql import tree_to_sql
+from s2oct.writers.text import tree_to_text
+
+if TYPE_CHECKING:
+    from s2oct.persistence.model import load, read_model, save
+    from s2oct.plots import (
+        PartitionDisplay,
+        ProgressDisplay,
+        TotalsDisplay,
+        TreeDisplay,
+        plot_partition,
+        plot_progress,
+        plot_totals,
+        plot_tree,
+    )
+    from s2oct.report import report_html, write_report
+
+_HOME = {
+    "PartitionDisplay": "s2oct.plots",
+    "ProgressDisplay": "s2oct.plots",
+    "TotalsDisplay": "s2oct.plots",
+    "TreeDisplay": "s2oct.plots",
+    "load": "s2oct.persistence.model",
+    "plot_partition": "s2oct.plots",
+    "plot_progress": "s2oct.plots",
+    "plot_totals": "s2oct.plots",
+    "plot_tree": "s2oct.plots",
+    "read_model": "s2oct.persistence.model",
+    "report_html": "s2oct.report",
+    "save": "s2oct.persistence.model",
+    "write_report": "s2oct.report",
+}
+
+__all__ = [
+    "PartitionDisplay",
+    "ProgressDisplay",
+    "TotalsDisplay",
+    "TreeDisplay",
+    "load",
+    "plot_partition",
+    "plot_progress",
+    "plot_totals",
+    "plot_tree",
+    "read_model",
+    "report_html",
+    "save",
+    "tree_to_dot",
+    "tree_to_onnx",
+    "tree_to_python",
+    "tree_to_sql",
+    "tree_to_text",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 's2oct.export' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,40 @@
+"""What all classifiers here share: a score that does not count unlabeled rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from s2oct.arrays import ObjectArray
+from s2oct.inputs import labeled_accuracy
+
+
+class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """Base of all classifiers here: unlabeled rows do not count in their score."""
+
+    classes_: ObjectArray
+
+    @abstractmethod
+    def predict(self, X: Any) -> ObjectArray:
+        """Predict the class of each row."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+        y : array-like of shape (n_rows,)
+            Labels, with the markers for unlabeled rows.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            Share of the labeled rows that are predicted as labeled.
+        """
+        return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)

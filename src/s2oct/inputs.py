@@ -1,0 +1,146 @@
+"""Feature tables at the edge: scikit-learn's checks, with errors that name the column."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import validate_data
+
+from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.model.labels import Labels, read_labels
+
+
+def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
+    """Validate a feature table with scikit-learn, which also records or compares the feature names."""
+    if X is None or isinstance(X, (str, bytes)):
+        raise InvalidProblem(f"Expected a table of rows and features, got {X!r}.")
+    _refuse_repeated_names(X)
+    try:
+        rows = validate_data(estimator, X, reset=reset, dtype=np.float64, accept_sparse=False, order="C")
+    except (TypeError, ValueError) as error:
+        culprit = _culprit_column(X) if hasattr(X, "columns") else _culprit_cell(X)
+        if culprit is None:
+            raise
+        raise InvalidProblem(culprit) from error
+    return np.asarray(rows, dtype=np.float64)
+
+
+def _refuse_repeated_names(X: Any) -> None:
+    names = [str(name) for name in getattr(X, "columns", [])]
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if repeated:
+        raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once.")
+
+
+def _culprit_column(X: Any) -> str | None:
+    """A sentence about the first column of a frame that cannot be a feature."""
+    for name in X.columns:
+        try:
+            if np.asarray(X[name]).dtype.kind in "mM":  # dates would pass as numbers of nanoseconds
+                raise TypeError("a date is no number")
+            values = np.asarray(X[name], dtype=float)
+        except (TypeError, ValueError):
+            return (
+                f"Expected numeric features, got column {str(name)!r} of {X[name].dtype} values. Encode it first, "
+                "for instance with sklearn.preprocessing.OneHotEncoder."
+            )
+        if np.isnan(values).any():
+            n_missing = int(np.isnan(values).sum())
+            return f"Expected complete features, got {n_missing} missing values (NaN) in column {str(name)!r}."
+        if np.isinf(values).any():
+            return f"Expected finite features, got infinity (inf) in column {str(name)!r}."
+    return None
+
+
+def _culprit_cell(X: Any) -> str | None:
+    """A sentence about the first row or cell of a list or an object array that cannot be read as numbers."""
+    if not isinstance(X, (list, tuple)) and getattr(X, "dtype", np.dtype(float)).kind != "O":
+        return None
+    lengths = sorted({len(row) for row in X if hasattr(row, "__len__") and not isinstance(row, str)})
+    if len(lengths) > 1:
+        return f"Expected rows of equal length, got rows of {' and '.join(map(str, lengths))} features."
+    for cell in np.asarray(X, dtype=object).ravel():
+        if isinstance(cell, (str, bytes)):
+            try:
+                float(cell)
+            except ValueError:
+                return f"Expected numeric features, got values that are not numbers, as {cell!r}."
+    return None
+
+
+def check_two_classes(labels: Labels, n_rows: int) -> None:
+    """Refuse what is not a label per row, of two classes; warn where no row is unlabeled."""
+    if len(labels.codes) != n_rows:
+        raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {n_rows} rows.")
+    classes = labels.classes.tolist()
+    if len(classes) > 2:
+        marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
+        hint = f" {marks[0]!r} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
+        # The first sentence carries the words scikit-learn's own checks look for.
+        raise InvalidProblem(
+            f"Only binary classification is supported. Expected two classes, got {len(classes)}: {classes[:10]}.{hint}"
+        )
+    if len(classes) < 2:
+        raise InvalidProblem(
+            f"Expected labeled rows of two classes, got one class only: {classes[0]!r}. One class is enough when the "
+            "totals name the other class too, as in totals={'A': 120, 'B': 80}."
+        )
+    if labels.is_labeled.all():
+        warnings.warn(
+            "Every row is labeled, so totals have nothing to act on; OCTHClassifier is the supervised tree.",
+            S2OCTWarning,
+            stacklevel=3,
+        )
+
+
+def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sample_weight: Any) -> float:
+    """Share of the labeled rows of ``y`` that are predicted right."""
+    labels = read_labels(y, named=classes.tolist())
+    known = labels.is_labeled
+    if len(known) != len(predicted):
+        raise InvalidProblem(f"Expected one label per row, got {len(known)} labels for {len(predicted)} rows.")
+    weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+    truth = labels.classes[labels.codes[known]]
+    return float(accuracy_score(truth, predicted[known], sample_weight=weights))
+
+
+def positive(name: str, value: Any) -> float:
+    """A parameter that must be a positive number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) > 0:
+        raise InvalidProblem(f"Expected {name} to be a positive number, got {value!r}.")
+    return float(value)
+
+
+def at_least_zero(name: str, value: Any) -> float:
+    """A parameter that must be a finite number of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < np.inf:
+        raise InvalidProblem(f"Expected {name} to be a finite number of at least 0, got {value!r}.")
+    return float(value)
+
+
+def positive_or_auto(name: str, value: Any) -> float | None:
+    """A positive number, or None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    if isinstance(value, str):
+        raise InvalidProblem(f"Expected {name} to be 'auto' or a positive number, got {value!r}.")
+    return positive(name, value)
+
+
+def whole_or_auto(name: str, value: Any, least: int) -> int | None:
+    """A whole number, or None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    return whole(name, value, least, "'auto' or a")
+
+
+def whole(name: str, value: Any, least: int, expected: str = "a") -> int:
+    """A whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
+        raise InvalidProblem(f"Expected {name} to be {expected} whole number of at least {least}, got {value!r}.")
+    return int(value)

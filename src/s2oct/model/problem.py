@@ -1,0 +1,355 @@
+"""The problem: labeled rows, unlabeled rows, totals and C, validated once and immutable."""
+
+from __future__ import annotations
+
+import hashlib
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.errors import InvalidProblem
+from s2oct.model.labels import Labels, read_labels
+from s2oct.model.totals import Totals, named_classes, read_totals
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """What a fitted tree remembers of its data: enough to recognise them, not to reconstruct them.
+
+    Attributes
+    ----------
+    sha256 : str
+        Hash of rows, labels, classes and totals as the fit saw them.
+    n_labeled, n_unlabeled : int
+        Numbers of rows.
+    totals : tuple of int
+        Known number of unlabeled rows of each class.
+    """
+
+    sha256: str
+    n_labeled: int
+    n_unlabeled: int
+    totals: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """Evidence from elsewhere on the classes of the unlabeled rows: a linear term beside P2's cost.
+
+    To what it charges for the rows' classes comes 1 for each row off the totals: whoever knows them is sure of that.
+
+    Attributes
+    ----------
+    costs : ndarray of shape (m, n_classes)
+        What it charges for putting a row into a class; at least 0.
+    weight : float
+        What a unit of it counts against P2's cost; 0 lets it decide between trees of equal cost only.
+    """
+
+    costs: FloatArray
+    weight: float
+
+    @classmethod
+    def from_probabilities(cls, probabilities: FloatArray, weight: float) -> Guide:
+        """Charge by how much less likely a row's class is than the likeliest: nothing for a class that leads."""
+        if not np.isfinite(probabilities).all():
+            raise InvalidProblem("Expected the guide to give finite probabilities, got NaN or infinity.")
+        return cls(probabilities.max(axis=1, keepdims=True) - probabilities, weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What P2 is about. Rows carry weights, so that equal rows can be merged with their multiplicity.
+
+    Parameters
+    ----------
+    X_labeled : ndarray of shape (n, p)
+        Features of the labeled rows.
+    labels : ndarray of shape (n,)
+        Class index of each labeled row.
+    X_unlabeled : ndarray of shape (m, p)
+        Features of the unlabeled rows.
+    totals : ndarray of shape (n_classes,)
+        Known number of unlabeled rows of each class.
+    C : float
+        Price of a row by which the totals are missed.
+    classes : ndarray of shape (n_classes,)
+        Class labels as the user has them; index 0 is the paper's class A.
+    feature_names : tuple of str
+        Names of the features.
+    labeled_weights, unlabeled_weights : ndarray
+        Multiplicity of each row.
+    guide : Guide, optional
+        A preference between trees that P2 knows nothing of.
+    """
+
+    X_labeled: FloatArray
+    labels: IntArray
+    X_unlabeled: FloatArray
+    totals: IntArray
+    C: float
+    classes: ObjectArray
+    feature_names: tuple[str, ...]
+    labeled_weights: FloatArray
+    unlabeled_weights: FloatArray
+    guide: Guide | None = None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        totals: Totals | None = None,
+        population_totals: Totals | None = None,
+        C: float = 1.0,
+        feature_names: Sequence[str] | None = None,
+    ) -> Problem:
+        """Validate rows, labels with markers, and totals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, p)
+            Labeled and unlabeled rows together.
+        y : array-like of shape (n_rows,)
+            Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
+        totals : mapping of class to count, optional
+            Number of unlabeled rows of a class. One class is enough; several must add up.
+        population_totals : mapping of class to count, optional
+            The same for all rows, the labeled ones included.
+        C : float
+            Price of a row by which the totals are missed.
+        feature_names : sequence of str, optional
+            Names of the features; x0, x1, ... otherwise.
+
+        Returns
+        -------
+        Problem
+            The problem.
+        """
+        rows = _feature_matrix(X)
+        labels = read_labels(y, named=named_classes(totals, population_totals))
+        if len(labels.codes) != len(rows):
+            raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {len(rows)} rows.")
+        return cls.from_labels(
+            rows, labels, read_totals(labels, totals, population_totals), C=C, feature_names=feature_names
+        )
+
+    @classmethod
+    def from_labels(
+        cls,
+        X: FloatArray,
+        labels: Labels,
+        totals: IntArray,
+        *,
+        C: float = 1.0,
+        feature_names: Sequence[str] | None = None,
+    ) -> Problem:
+        """Make a problem from rows, labels and totals that are already read.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Labeled and unlabeled rows together.
+        labels : Labels
+            Classes and codes.
+        totals : ndarray of shape (n_classes,)
+            Known number of unlabeled rows of each class.
+        C : float
+            Price of a row by which the totals are missed.
+        feature_names : sequence of str, optional
+            Names of the features; x0, x1, ... otherwise.
+
+        Returns
+        -------
+        Problem
+            The problem.
+        """
+        if isinstance(C, bool) or not isinstance(C, numbers.Real) or not 0 < float(C) < np.inf:
+            raise InvalidProblem(f"Expected C to be a positive number, got {C!r}.")
+        known = labels.is_labeled
+        names = feature_names if feature_names is not None else [f"x{j}" for j in range(X.shape[1])]
+        if len(names) != X.shape[1]:
+            raise InvalidProblem(f"Expected {X.shape[1]} feature names, got {len(names)}.")
+        return cls(
+            X_labeled=X[known],
+            labels=labels.codes[known],
+            X_unlabeled=X[~known],
+            totals=totals,
+            C=float(C),
+            classes=labels.classes,
+            feature_names=tuple(str(name) for name in names),
+            labeled_weights=np.ones(int(known.sum())),
+            unlabeled_weights=np.ones(int((~known).sum())),
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        label: Any,
+        *,
+        totals: Totals | None = None,
+        population_totals: Totals | None = None,
+        C: float = 1.0,
+    ) -> Problem:
+        """Read one table, pandas or polars, with the labels and their gaps in one of its columns.
+
+        Parameters
+        ----------
+        frame : data frame
+            All columns but one are features.
+        label : object
+            Name of the column with the labels and their gaps.
+        totals : mapping of class to count, optional
+            Number of unlabeled rows of a class. One class is enough; several must add up.
+        population_totals : mapping of class to count, optional
+            The same for all rows, the labeled ones included.
+        C : float
+            Price of a row by which the totals are missed.
+
+        Returns
+        -------
+        Problem
+            The problem.
+        """
+        columns = list(frame.columns)
+        if label not in columns:
+            raise InvalidProblem(f"Expected a label column among {columns}, got {label!r}.")
+        repeated = sorted({str(name) for name in columns if columns.count(name) > 1})
+        if repeated:
+            raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once.")
+        features = [name for name in columns if name != label]
+        if not features:
+            raise InvalidProblem(f"Expected feature columns beside the label {label!r}, got none.")
+        return cls.from_arrays(
+            frame[features],
+            frame[label],
+            totals=totals,
+            population_totals=population_totals,
+            C=C,
+            feature_names=[str(name) for name in features],
+        )
+
+    @property
+    def n_labeled(self) -> int:
+        """Number n of labeled rows as stored (each may stand for several)."""
+        return len(self.X_labeled)
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Number m of unlabeled rows as stored."""
+        return len(self.X_unlabeled)
+
+    @property
+    def n_rows(self) -> int:
+        """Number N of rows, multiplicities counted."""
+        return int(self.labeled_weights.sum() + self.unlabeled_weights.sum())
+
+    @property
+    def n_features(self) -> int:
+        """Number p of features."""
+        return int(self.X_labeled.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def X(self) -> FloatArray:
+        """All rows, the labeled ones first."""
+        return np.vstack([self.X_labeled, self.X_unlabeled])
+
+    def with_guide_weight(self, weight: float) -> Problem:
+        """Give the guide another weight.
+
+        Parameters
+        ----------
+        weight : float
+            The weight.
+
+        Returns
+        -------
+        Problem
+            A copy.
+        """
+        return self if self.guide is None else replace(self, guide=replace(self.guide, weight=weight))
+
+    def summary(self) -> DataSummary:
+        """Sum up what to remember of the data.
+
+        Returns
+        -------
+        DataSummary
+            Hash, numbers of rows and totals.
+        """
+        digest = hashlib.sha256(repr((self.X_labeled.shape, self.X_unlabeled.shape, self.classes.tolist())).encode())
+        for array, kind in (
+            (self.X_labeled, "<f8"),
+            (self.X_unlabeled, "<f8"),
+            (self.labels, "<i8"),
+            (self.totals, "<i8"),
+        ):
+            digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+        return DataSummary(digest.hexdigest(), self.n_labeled, self.n_unlabeled, tuple(self.totals.tolist()))
+
+    def merged(self) -> Problem:
+        """Merge equal rows (and labels) and weigh them.
+
+        Returns
+        -------
+        Problem
+            A smaller problem with weights; P2's costs do not change.
+        """
+        keyed = np.column_stack([self.X_labeled, self.labels])
+        first, group = equal_rows(keyed)
+        first_unlabeled, group_unlabeled = equal_rows(self.X_unlabeled)
+        unlabeled_weights = _group_sums(group_unlabeled, self.unlabeled_weights)
+        guide = self.guide
+        if guide is not None:
+            charged = (self.unlabeled_weights[:, None] * guide.costs).T
+            costs = np.column_stack([_group_sums(group_unlabeled, column) / unlabeled_weights for column in charged])
+            guide = replace(guide, costs=costs)
+        return replace(
+            self,
+            X_labeled=self.X_labeled[first],
+            labels=self.labels[first],
+            labeled_weights=_group_sums(group, self.labeled_weights),
+            X_unlabeled=self.X_unlabeled[first_unlabeled],
+            unlabeled_weights=unlabeled_weights,
+            guide=guide,
+        )
+
+
+def _feature_matrix(X: Any) -> FloatArray:
+    try:
+        rows = np.ascontiguousarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidProblem(f"Expected numeric features, got values that are not numbers: {error}.") from error
+    if rows.ndim != 2 or not rows.shape[0] or not rows.shape[1]:
+        raise InvalidProblem(f"Expected a table of rows and features, got shape {rows.shape}.")
+    if not np.isfinite(rows).all():
+        raise InvalidProblem("Expected finite features, got NaN or infinity.")
+    return rows
+
+
+def equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
+    """Where each distinct row appears first, in that order, and which of them each row equals."""
+    if not len(rows):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    # -0.0 and 0.0 are one value; their bytes are not. Comparing bytes makes this linear in practice.
+    keys = np.ascontiguousarray(rows + 0.0).view([("", rows.dtype)] * rows.shape[1]).ravel()
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    return first[order], position[inverse.ravel()]
+
+
+def _group_sums(group: IntArray, values: FloatArray) -> FloatArray:
+    return np.bincount(group, weights=values).astype(float)

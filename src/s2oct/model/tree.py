@@ -1,0 +1,191 @@
+"""The oblique tree: hyperplanes at the branch nodes, classes at the leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.model import routing
+from s2oct.model.topology import Topology
+
+
+@dataclass(frozen=True, eq=False)
+class ObliqueTree:
+    """A complete tree of hyperplanes; a row goes left iff omega . x - gamma <= 0.
+
+    Parameters
+    ----------
+    topology : Topology
+        Shape of the tree.
+    omega : ndarray of shape (n_branches, p)
+        Normal vector of each branch node, in the order of the node ids.
+    gamma : ndarray of shape (n_branches,)
+        Offset of each branch node.
+    leaf_classes : ndarray of shape (n_leaves,)
+        Class index of each leaf from the left.
+    """
+
+    topology: Topology
+    omega: FloatArray
+    gamma: FloatArray
+    leaf_classes: IntArray
+
+    def __post_init__(self) -> None:
+        n_branches, n_leaves = self.topology.n_branches, self.topology.n_leaves
+        if self.omega.ndim != 2 or self.omega.shape[0] != n_branches or self.gamma.shape != (n_branches,):
+            raise InvalidProblem(
+                f"Expected omega of shape ({n_branches}, p) and gamma of shape ({n_branches},) at depth "
+                f"{self.topology.depth}, got {self.omega.shape} and {self.gamma.shape}."
+            )
+        if self.leaf_classes.shape != (n_leaves,):
+            raise InvalidProblem(f"Expected {n_leaves} leaf classes, got shape {self.leaf_classes.shape}.")
+
+    @classmethod
+    def of(cls, topology: Topology, omega: FloatArray, gamma: FloatArray) -> ObliqueTree:
+        """Make a tree whose leaves have the classes the topology deals them.
+
+        Parameters
+        ----------
+        topology : Topology
+            Shape of the tree.
+        omega : array-like of shape (n_branches, p)
+            Normal vectors.
+        gamma : array-like of shape (n_branches,)
+            Offsets.
+
+        Returns
+        -------
+        ObliqueTree
+            The tree.
+        """
+        return cls(topology, np.asarray(omega, dtype=float), np.asarray(gamma, dtype=float), topology.leaf_classes)
+
+    @classmethod
+    def constant(cls, topology: Topology, n_features: int, *, right: bool) -> ObliqueTree:
+        """Make the tree that splits nothing: every row passes every node at distance 1 on the same side.
+
+        Parameters
+        ----------
+        topology : Topology
+            Shape of the tree.
+        n_features : int
+            Number of features.
+        right : bool
+            Whether rows go right everywhere, or left.
+
+        Returns
+        -------
+        ObliqueTree
+            The tree.
+        """
+        offset = -1.0 if right else 1.0
+        return cls.of(
+            topology,
+            np.zeros((topology.n_branches, n_features)),
+            np.full(topology.n_branches, offset),
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of features p of the rows this tree reads."""
+        return int(self.omega.shape[1])
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Evaluate omega_b . x - gamma_b for every row and branch node.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_branches)
+            Values, each added up in the order of `s2oct.model.routing`.
+        """
+        return np.asarray(routing.values(*self._ready(X)))
+
+    def goes_right(self, X: FloatArray) -> BoolArray:
+        """Tell whether each row lies on the right of each hyperplane.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows, n_branches)
+            True on the right.
+        """
+        return np.asarray(self.values(X) > 0)
+
+    def apply(self, X: FloatArray) -> IntArray:
+        """Find the leaf in which each row ends.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Leaf ids.
+        """
+        return np.asarray(routing.leaves(*self._ready(X), self.topology.depth))
+
+    def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Rows and hyperplanes in one of the two memory layouts for which the kernels are compiled."""
+        rows = np.asarray(X, dtype=float)
+        if not rows.flags.f_contiguous:
+            rows = np.ascontiguousarray(rows)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            # Compiled code does not look where it reads.
+            raise InvalidProblem(f"Expected rows of {self.n_features} features, got an array of shape {rows.shape}.")
+        omega, gamma = (np.ascontiguousarray(part, dtype=float) for part in (self.omega, self.gamma))
+        return _read_only(rows), _read_only(omega), _read_only(gamma)
+
+    def predict(self, X: FloatArray) -> IntArray:
+        """Find the class index of the leaf in which each row ends.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Class indices.
+        """
+        return np.asarray(self.leaf_classes[self.apply(X) - self.topology.n_leaves])
+
+    def path_margin(self, X: FloatArray) -> FloatArray:
+        """Find the least distance, in units of omega, from the hyperplanes on each row's own path that split at all.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Margins; 1 where no node on the path splits.
+        """
+        distance = np.abs(self.values(X))
+        distance[:, ~self.omega.any(axis=1)] = np.inf
+        path = self.topology.path_nodes[self.apply(X) - self.topology.n_leaves]
+        margin = np.take_along_axis(distance, path, axis=1).min(axis=1)
+        return np.where(np.isfinite(margin), margin, 1.0)
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    """A view that cannot be written to; frames and memory maps give no other, and kernels are compiled for one kind."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,1 @@
+"""Fitted trees as files that can be read back."""

@@ -1,0 +1,17 @@
+"""Pictures of a fitted tree, by matplotlib and in the manner of scikit-learn's displays."""
+
+from s2oct.plots.partition import PartitionDisplay, plot_partition
+from s2oct.plots.progress import ProgressDisplay, plot_progress
+from s2oct.plots.totals import TotalsDisplay, plot_totals
+from s2oct.plots.tree import TreeDisplay, plot_tree
+
+__all__ = [
+    "PartitionDisplay",
+    "ProgressDisplay",
+    "TotalsDisplay",
+    "TreeDisplay",
+    "plot_partition",
+    "plot_progress",
+    "plot_totals",
+    "plot_tree",
+]

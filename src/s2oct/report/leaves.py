@@ -1,0 +1,151 @@
+"""The tree in words: each split as a rule, each leaf as a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from s2oct.arrays import BoolArray
+from s2oct.estimators.fitted import FittedRows
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
+from s2oct.plots.tree import leaf_label
+from s2oct.report.wording import count, listed, measure, percent, plural
+from s2oct.writers.rules import Leaf, Split, conditions, pruned
+from s2oct.writers.text import tree_to_text
+
+TELLING = 0.3
+"""A feature is told of a leaf if its mean lies so many standard deviations from that of all rows."""
+TOLD_FEATURES = 3
+DECIMALS = 1
+"""Digits of a rule to begin with; a rule gets more where a row would change sides."""
+
+
+@dataclass(frozen=True)
+class SplitLine:
+    """A split and its rule, in the user's units."""
+
+    node: int
+    rule: str
+    n_left: int
+    n_right: int
+
+
+@dataclass(frozen=True)
+class LeafCard:
+    """A leaf, its rows and what to say of it."""
+
+    label: str
+    class_index: int
+    class_name: str
+    unlabeled: int
+    labeled: int
+    wrong: int
+    sentences: tuple[str, ...]
+
+
+def rules_text(rows: FittedRows) -> str:
+    """The tree as nested rules, with digits enough for every row."""
+    known = rows.is_labeled
+    return tree_to_text(
+        rows.tree,
+        rows.feature_names,
+        rows.class_names,
+        decimals=DECIMALS,
+        labeled=rows.X[known],
+        unlabeled=rows.X[~known],
+    )
+
+
+def describe_splits(rows: FittedRows) -> tuple[SplitLine, ...]:
+    """The splits that decide something, each with its rule."""
+    right = rows.tree.goes_right(rows.X)
+    lines = []
+    for split in pruned(rows.tree).splits:
+        here = np.isin(rows.leaf, split.ids)
+        n_right = int((here & right[:, split.node - 1]).sum())
+        lines.append(SplitLine(split.node, _rule(rows, split, here), int(here.sum()) - n_right, n_right))
+    return tuple(lines)
+
+
+def _rule(rows: FittedRows, split: Split, here: BoolArray) -> str:
+    """The rule of a split as the text of a tree with this split alone would have it."""
+    at = slice(split.node - 1, split.node)
+    alone = ObliqueTree.of(Topology(1), rows.tree.omega[at], rows.tree.gamma[at])
+    text = tree_to_text(alone, rows.feature_names, ("left", "right"), decimals=DECIMALS, labeled=rows.X[here])
+    return text.splitlines()[0].removeprefix("if ").removesuffix(":").replace("<=", "≤").replace(">=", "≥")
+
+
+def describe_leaves(rows: FittedRows) -> tuple[LeafCard, ...]:
+    """The leaves from the left."""
+    root = pruned(rows.tree)
+    return tuple(_card(rows, root, leaf) for leaf in root.leaves)
+
+
+def _card(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> LeafCard:
+    here = np.isin(rows.leaf, leaf.ids)
+    known = here & rows.is_labeled
+    n_labeled, n_unlabeled = int(known.sum()), int(here.sum() - known.sum())
+    wrong = int((rows.codes[known] != leaf.class_index).sum())
+    name = rows.class_names[leaf.class_index]
+    return LeafCard(
+        label=leaf_label(leaf),
+        class_index=leaf.class_index,
+        class_name=name,
+        unlabeled=n_unlabeled,
+        labeled=n_labeled,
+        wrong=wrong,
+        sentences=(
+            *_way(root, leaf),
+            _numbers(name, n_labeled, n_unlabeled, wrong, int((~rows.is_labeled).sum())),
+            *_profile(rows, here),
+        ),
+    )
+
+
+def _way(root: Leaf | Split, leaf: Leaf) -> list[str]:
+    """Which rules hold on the way, from the top."""
+    steps: list[str] = []
+    for split, right in conditions(root, leaf):
+        subject = "that" if steps else "the rule"
+        steps.append(f"{subject} of split {split.node} {'does not hold' if right else 'holds'}")
+    return [f"Rows end here where {listed(steps)}."] if steps else []
+
+
+def _numbers(name: str, n_labeled: int, n_unlabeled: int, wrong: int, all_unlabeled: int) -> str:
+    share = f" ({percent(n_unlabeled / all_unlabeled)})" if all_unlabeled else ""
+    said = f"{plural(n_unlabeled, 'unlabeled row')}{share} {'is' if n_unlabeled == 1 else 'are'} assigned to “{name}”. "
+    if not n_labeled:
+        return f"{said}No labeled row ends here: the class of this leaf rests on the other leaves and the total alone."
+    if wrong:
+        verb = "has" if wrong == 1 else "have"
+        return f"{said}Of the {plural(n_labeled, 'labeled row')} here, {count(wrong)} {verb} another class."
+    if n_labeled == 1:
+        return f"{said}The one labeled row here has this class."
+    return f"{said}All {count(n_labeled)} labeled rows here have this class."
+
+
+def _profile(rows: FittedRows, here: BoolArray) -> list[str]:
+    """The features that set the rows of a leaf apart from all rows."""
+    if not here.any() or here.all():
+        return []
+    spread = np.where(rows.spread > 0, rows.spread, 1.0)
+    apart = (rows.X[here].mean(axis=0) - rows.X.mean(axis=0)) / spread
+    telling = [j for j in np.argsort(-np.abs(apart), kind="stable")[:TOLD_FEATURES] if abs(apart[j]) >= TELLING]
+    if not telling:
+        return ["In no single feature do its rows differ much from all rows."]
+    contrasts = [_contrast(rows, here, j, apart[j] > 0) for j in telling]
+    return [f"Compared with all rows, those here have {listed(contrasts)}."]
+
+
+def _contrast(rows: FittedRows, here: BoolArray, j: int, more: bool) -> str:
+    values, name = rows.X[:, j], rows.feature_names[j]
+    if np.isin(values, (0.0, 1.0)).all():
+        shares = percent(float(values[here].mean())), percent(float(values.mean()))
+        return f"{'more' if more else 'less'} often {name} ({shares[0]} against {shares[1]})"
+    middle = float(np.median(values[here])), float(np.median(values))
+    if middle[0] == middle[1]:
+        middle = float(values[here].mean()), float(values.mean())
+        return f"{'higher' if more else 'lower'} {name} (mean {measure(middle[0])} against {measure(middle[1])})"
+    return f"{'higher' if more else 'lower'} {name} (median {measure(middle[0])} against {measure(middle[1])})"

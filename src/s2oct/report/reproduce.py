@@ -1,0 +1,67 @@
+"""How to make a fit again: code, parameters and versions."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+from s2oct.estimators.fitted import FittedRows
+from s2oct.report.data import Sample
+
+PACKAGES = ("s2oct", "numpy", "scipy", "scikit-learn", "numba")
+SOLVER_PACKAGES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
+
+
+def python_code(estimator: Any, rows: FittedRows, sample: Sample, *, label: str | None, data_name: str | None) -> str:
+    """A few lines of Python that make the fit again."""
+    kind = type(estimator).__name__
+    labels = f"table[{label!r}]" if label else "y"
+    features = f"table[{list(rows.feature_names)!r}]" if label else "X"
+    totals = {estimator.classes_.tolist()[line.index]: line.known for line in sample.classes if line.known is not None}
+    told = f", totals={totals!r}" if totals else ""
+    lines = [f"from s2oct import {kind}", ""]
+    if label:
+        name = data_name or "table.csv"
+        reader = "read_parquet" if name.endswith((".parquet", ".pq")) else "read_csv"
+        lines = ["import pandas as pd", *lines, f"table = pd.{reader}({name!r})"]
+    return "\n".join([*lines, f"clf = {_call(estimator)}", f"clf.fit({features}, {labels}{told})"])
+
+
+def _call(estimator: Any) -> str:
+    """The constructor with the parameters that are not the defaults."""
+    defaults = type(estimator)().get_params(deep=False)
+    chosen = {
+        name: value for name, value in estimator.get_params(deep=False).items() if repr(value) != repr(defaults[name])
+    }
+    return f"{type(estimator).__name__}({', '.join(f'{name}={value!r}' for name, value in chosen.items())})"
+
+
+def parameters(estimator: Any) -> Mapping[str, str]:
+    """All parameters, the defaults included."""
+    return {name: repr(value) for name, value in estimator.get_params(deep=False).items()}
+
+
+def versions(estimator: Any) -> Mapping[str, str]:
+    """Versions of Python and of the packages that took part."""
+    solver = SOLVER_PACKAGES.get(str(getattr(estimator, "solver", None)))
+    found = {"Python": platform.python_version()}
+    for name in (*PACKAGES, *([solver] if solver else [])):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def seed_note(estimator: Any) -> str:
+    """What the seed promises."""
+    limit = getattr(estimator, "time_limit", None)
+    if getattr(estimator, "random_state", None) is None:
+        return "No seed was set (random_state=None): another run may find another tree."
+    return (
+        f"The seed is fixed (random_state={estimator.random_state!r}). A fit that ends before its time limit"
+        f"{'' if limit is None else f' of {limit:g} seconds'} finds the same tree again; one that the clock ended may "
+        "find another on a faster or slower machine."
+    )

@@ -1,0 +1,300 @@
+"""Rounds of search against the clock, each a pure function of the instance, a seed and its number."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from s2oct.arrays import FloatArray
+from s2oct.fit.incumbent import Race
+from s2oct.model.tree import ObliqueTree
+from s2oct.search.alternating import alternating_start
+from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
+from s2oct.search.instance import Instance
+from s2oct.search.kernels import FAR
+from s2oct.search.neighbourhood import Neighbourhoods
+from s2oct.search.offsets import combine_offsets, tree_cost
+from s2oct.search.starts import axis_start, constant_start, separating_start, to_grid
+
+Start = Callable[[Instance, np.random.Generator], tuple[FloatArray, FloatArray]]
+"""Draws hyperplanes to start from."""
+
+PEELINGS = 3
+"""How often every node is cut anew before the annealing: later nodes change what is best for earlier ones."""
+
+LABELED_TRIES = 4
+"""How often the labeled rows are fitted anew while they do not come out right."""
+
+SHORTEST, LONGEST = 150, 20_000
+"""Visits of the first round of a small problem, and of the longest rounds."""
+
+WORK = 2e7
+"""Most visits times rows of a first round: seconds, not minutes, for a million rows."""
+
+MANY_ROWS = 1000
+"""From here on rounds are few and node fits come early; below, random starts are tried in less time."""
+
+IMPROVEMENT_SHARE = 0.05
+"""Share of the time limit (but a second at least) that refitting one leading tree may take."""
+
+LATE_SHARE, NEIGHBOURHOOD_LIMIT = 0.1, 0.02
+"""Share of the time limit at its end in which neighbourhoods are searched, and that (but a second at least) of one.
+
+Only then, so that rounds go on from trees of their own: searched earlier, neighbourhoods took time from the rounds and
+were not seen to repay it.
+"""
+
+WORTH_SHARE = 0.01
+"""A search that is to end by itself goes on for a tree that is cheaper by this share, but not for less."""
+
+_CLOSE = 1e-9
+
+
+def search(
+    instance: Instance,
+    race: Race,
+    hand_in: Callable[[ObliqueTree], bool],
+    improve: Callable[[ObliqueTree, float], ObliqueTree],
+    neighbourhoods: Neighbourhoods | None = None,
+    *,
+    seed: int,
+    n_jobs: int = 1,
+    first_round: int = 0,
+    seconds: float = float("inf"),
+    max_rounds: int | None = None,
+    patience: int | None = None,
+    worth: float = 0.0,
+) -> int:
+    """Run rounds until the race is over, the seconds are spent or enough rounds are run; returns the next number.
+
+    Parameters
+    ----------
+    hand_in : callable
+        Receives every tree found; it mends and checks them before they enter the race, and says whether one leads.
+    improve : callable
+        Refits a leading tree that is not yet proved optimal, until a deadline.
+    neighbourhoods : Neighbourhoods, optional
+        Searched between rounds shortly before the time limit.
+    n_jobs : int
+        Rounds to run at a time through joblib, on whatever backend is configured.
+    patience : int, optional
+        Rounds without a better tree after which to stop.
+    worth : float
+        By how much a tree must be cheaper to count as better there; by `WORTH_SHARE` of its cost at least.
+    """
+    until = time.monotonic() + min(seconds, race.seconds_left)
+    number = led = first_round
+    to_beat = race.best_cost
+    run_all = Parallel(n_jobs=n_jobs, prefer="threads")
+
+    def enter(tree: ObliqueTree) -> None:
+        while hand_in(tree) and not race.is_over:
+            # A linear program with many features can take longer than all rounds together.
+            allowed = max(1.0, IMPROVEMENT_SHARE * race.seconds)
+            tree = improve(tree, min(until, time.monotonic() + allowed))
+
+    while not race.is_over and time.monotonic() < until:
+        if max_rounds is not None and number - first_round >= max_rounds:
+            break
+        if patience is not None and number - led >= patience:
+            break
+        left = until - time.monotonic()
+        if neighbourhoods is not None and race.seconds_left > LATE_SHARE * race.seconds:
+            left = min(left, race.seconds_left - LATE_SHARE * race.seconds)
+        if n_jobs == 1:
+            batches = [run_round(instance, seed, number, left, race.best)]
+        else:
+            batches = run_all(delayed(run_round)(instance, seed, number + k, left, race.best) for k in range(n_jobs))
+        for trees in batches:
+            for tree in trees:
+                enter(tree)
+        number += len(batches)
+        while neighbourhoods is not None and race.best is not None and not race.is_over:
+            now = time.monotonic()
+            if now >= until or race.seconds_left > LATE_SHARE * race.seconds or neighbourhoods.visited(race.best):
+                break
+            found = neighbourhoods.step(race.best, min(until, now + max(1.0, NEIGHBOURHOOD_LIMIT * race.seconds)))
+            if found is not None:
+                enter(found)
+        if race.best_cost < to_beat - max(worth, WORTH_SHARE * race.best_cost):
+            led, to_beat = number, race.best_cost
+    return number
+
+
+def run_round(
+    instance: Instance, seed: int, number: int, seconds: float, best: ObliqueTree | None = None
+) -> list[ObliqueTree]:
+    """One round from a new start, or every fourth time from the best tree so far; returns the trees met on the way."""
+    rng = np.random.default_rng([seed, number])
+    n_visits = round_length(instance, number)
+    run = _Round(instance, rng, time.monotonic() + seconds, [])
+    if number % 4 == 3 and best is not None:
+        state = State.at(best.omega, best.gamma)
+        run.anneal(state, Schedule(n_visits, hot=0.5))
+        run.settle(state, n_visits)
+    elif _by_alternation(instance, number):
+        run.by_alternation(n_visits)
+    elif _on_grid(instance, number):
+        run.from_grid(n_visits, separate=number % 2 == 1)
+    elif number % 4 == 0:
+        run.by_peeling(n_visits)
+    elif number % 4 == 1:
+        run.from_axis_splits(n_visits)
+    else:
+        run.by_continuation(n_visits)
+    return run.found
+
+
+@dataclass(eq=False)
+class _Round:
+    """The ways from a start to trees; each ends early once a tree reaches the floor."""
+
+    instance: Instance
+    rng: np.random.Generator
+    deadline: float
+    found: list[ObliqueTree]
+
+    def from_grid(self, n_visits: int, *, separate: bool) -> None:
+        """Grid steps only, so that margins take care of themselves: the labeled rows first, then all.
+
+        ``separate`` fits the labeled rows by a linear program and keeps what it found, instead of annealing.
+        """
+        schedule = Schedule(n_visits, hot=self.hot(), on_grid=True)
+        if separate:
+            schedule = replace(schedule, hot=0.4)
+            state = State.at(*separating_start(self.instance, self.rng, self.deadline))
+        else:
+            state = self.fit_labeled(constant_start, schedule)
+        self.on_grid(state, schedule)
+
+    def on_grid(self, state: State, schedule: Schedule) -> None:
+        """Anneal by grid steps, then mind the true cost."""
+        if not self.anneal(state, schedule):
+            self.anneal(state, self.true_cost(schedule.n_visits, on_grid=True))
+
+    def from_axis_splits(self, n_visits: int) -> None:
+        """Everything at once, from random splits of single features."""
+        state = State.at(*axis_start(self.instance, self.rng))
+        if not self.anneal(state, Schedule(n_visits, hot=self.hot())):
+            self.settle(state, n_visits)
+
+    def by_peeling(self, n_visits: int) -> None:
+        """Cuts clear of all rows from the start, where the rows are sparse; then their true cost.
+
+        Among many rows on a continuum there is no other way to a feasible tree that is short.
+        """
+        state = State.at(*constant_start(self.instance, self.rng))
+        for _ in range(PEELINGS):
+            clear_offsets(self.instance, state, self.seed(), self.deadline)
+        if not self.anneal(state, self.true_cost(2 * n_visits)):
+            self.settle(State.at(state.best_omega, state.best_gamma), n_visits)
+
+    def by_continuation(self, n_visits: int) -> None:
+        """The labeled rows first, then the totals without margins, then margins with a growing price."""
+        state = self.fit_labeled(axis_start, Schedule(n_visits))
+        self.anneal(state, Schedule(n_visits // 2 + 1, cold=0.2, xi_weight=0.3, margin_weights=(0.0, 0.0)))
+        state.lengthen(self.instance.s)
+        if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, xi_weight=0.2, margin_weights=(0.1, 4.0))):
+            self.settle(state, n_visits)
+
+    def by_alternation(self, n_visits: int) -> None:
+        """Node fits to what the unlabeled rows are taken to be, then margins: by grid steps, or with a growing price.
+
+        A guide is minded first as it is: rounding to the grid would turn rows that it is sure of.
+        """
+        omega, gamma = alternating_start(self.instance, self.rng, self.deadline)
+        if (self.instance.quanta > 0).all() and not self.instance.is_guided:
+            for b in range(len(gamma)):
+                omega[b], gamma[b] = to_grid(self.instance, omega[b], gamma[b])
+            self.on_grid(State.at(omega, gamma), Schedule(n_visits, hot=0.4, on_grid=True))
+            return
+        cleared = State.at(omega, gamma)
+        clear_offsets(self.instance, cleared, self.seed(), self.deadline)
+        if self.anneal(cleared, replace(self.true_cost(n_visits), hot=0.1)):
+            return
+        state = State.at(omega, gamma)
+        if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, xi_weight=0.2, margin_weights=(0.1, 4.0))):
+            self.settle(state, n_visits)
+
+    def settle(self, state: State, n_visits: int) -> None:
+        """Mind the true cost; then slide the offsets clear of all rows and try again from there."""
+        if not self.anneal(state, self.true_cost(n_visits)):
+            clear_offsets(self.instance, state, self.seed(), self.deadline)
+            state.omega, state.gamma = combine_offsets(self.instance, state.omega, state.gamma, self.deadline)
+            self.anneal(state, replace(self.true_cost(n_visits), hot=0.1))
+
+    def true_cost(self, n_visits: int, *, on_grid: bool = False) -> Schedule:
+        """A cool schedule that counts what P2 counts."""
+        return Schedule(
+            n_visits // 2 + 1,
+            hot=0.3,
+            cold=0.02,
+            xi_weight=self.instance.C,
+            margin_weights=(4.0, 4.0),
+            cap=1e9,
+            on_grid=on_grid,
+        )
+
+    def fit_labeled(self, start: Start, schedule: Schedule) -> State:
+        """Anneal on the labeled rows alone, a few times if need be: they are few, and all rows cost more."""
+        labeled = self.instance.labeled_only()
+        tries: list[State] = []
+        while len(tries) < LABELED_TRIES and (not tries or tries[-1].best_cost > self.instance.floor + _CLOSE):
+            tries.append(State.at(*start(self.instance, self.rng)))
+            anneal(labeled, tries[-1], schedule, self.seed(), self.deadline)
+        best = min(tries, key=lambda state: state.best_cost)
+        return State.at(best.best_omega, best.best_gamma)
+
+    def anneal(self, state: State, schedule: Schedule) -> bool:
+        """Anneal, keep the best tree, with its offsets combined anew, and say whether it reached the floor."""
+        anneal(self.instance, state, schedule, self.seed(), self.deadline)
+        if state.best_cost == FAR:
+            return False
+        omega, gamma = state.best_omega.copy(), state.best_gamma.copy()
+        if state.best_cost > self.instance.floor + _CLOSE:
+            omega, gamma = combine_offsets(self.instance, omega, gamma, self.deadline)
+        self.found.append(ObliqueTree.of(self.instance.topology, omega, gamma))
+        return tree_cost(self.instance, omega, gamma) <= self.instance.floor + _CLOSE
+
+    def hot(self) -> float:
+        """A temperature to start at: hot forgets the start, warm keeps what is good about it."""
+        return float(self.rng.choice([1.0, 0.4]))
+
+    def seed(self) -> int:
+        return int(self.rng.integers(2**31))
+
+
+def round_length(instance: Instance, number: int) -> int:
+    """Visits of a round: short ones often and long ones now and then, all growing slowly.
+
+    Longer for many rows, where short rounds settle nothing.
+    """
+    shortest = min(max(SHORTEST, instance.n_rows // 5), int(WORK / instance.n_rows) + 1)
+    return int(min(shortest * luby(number + 1) * 2 ** min(number / 8, 10), LONGEST))
+
+
+def luby(k: int) -> int:
+    """The k-th of 1, 1, 2, 1, 1, 2, 4, 1, 1, 2, ...: restarts that are never far from the best fixed length."""
+    size = 1
+    while size < k + 1:
+        size *= 2
+    return size // 2 if size == k + 1 else luby(k - size // 2 + 1)
+
+
+def _on_grid(instance: Instance, number: int) -> bool:
+    """Whether to keep to the grid: always if all features are on one, mostly if half of them are, else sometimes."""
+    share = float((instance.quanta > 0).mean())
+    if share == 1.0:
+        return True
+    return number % 3 != 1 if share >= 0.5 else share > 0.0 and number % 4 == 2
+
+
+def _by_alternation(instance: Instance, number: int) -> bool:
+    """Whether to fit nodes by alternation: often for a guide, and early where rounds are few and off the grid."""
+    if instance.is_guided and number % 2 == 0:
+        return True
+    return number % 8 == (1 if instance.n_rows >= MANY_ROWS and not _on_grid(instance, 1) else 5)

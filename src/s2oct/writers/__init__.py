@@ -1,0 +1,1 @@
+"""Trees as text and as programs in other languages."""

@@ -1,0 +1,150 @@
+"""A tree as a Python module that needs nothing but Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from s2oct.errors import InvalidProblem
+from s2oct.model.tree import ObliqueTree
+from s2oct.tabular.encoding import NUMBER, Encoding, plain_encoding
+from s2oct.writers.rules import Leaf, Split, check_names, features_used, pruned, terms
+
+_HEAD = '''\
+"""A classification tree, written by s2oct. It needs Python 3 and nothing else.
+
+predict(row) takes one row, a mapping from column names to values or a sequence in the order of COLUMNS, and returns its
+class. Run with the name of a CSV file, it prints the class of every row.
+"""
+
+import math
+
+'''
+
+_READERS = """\
+
+
+def _cell(row, position):
+    return row[COLUMNS[position]] if hasattr(row, "keys") else row[position]
+
+
+def _is_missing(value):
+    return value is None or value == "" or value != value
+
+
+def _number(row, position, fill):
+    value = _cell(row, position)
+    if _is_missing(value):
+        if fill is None:
+            raise ValueError("Column %r has a missing value." % COLUMNS[position])
+        return fill
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError("Column %r has the value %r, and only finite numbers count." % (COLUMNS[position], value))
+    return number
+
+
+def _category(row, position, categories, fill):
+    value = _cell(row, position)
+    if _is_missing(value):
+        value = fill
+    if value is None:
+        raise ValueError("Column %r has a missing value." % COLUMNS[position])
+    if str(value) not in categories:
+        raise ValueError("Column %r has the value %r, which is none of %r." % (COLUMNS[position], value, categories))
+    return categories.index(str(value))
+"""
+
+_MAIN = """\
+
+
+if __name__ == "__main__":
+    import csv
+    import sys
+
+    with open(sys.argv[1], newline="", encoding="utf-8-sig") as file:
+        for line in csv.DictReader(file):
+            print(predict(line))
+"""
+
+
+def tree_to_python(
+    tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any], *, encoding: Encoding | None = None
+) -> str:
+    """Write a tree as the source of a Python module without dependencies.
+
+    Its ``predict(row)`` adds up sums in the order in which the tree's own `predict` does, and refuses with a
+    ValueError what that refuses.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+        The tree, in the units of the features.
+    feature_names : sequence of str
+        A name for every feature.
+    classes : sequence
+        The class labels, in the order of their indices.
+    encoding : Encoding, optional
+        How features come from the columns of a table; by default every feature is a column.
+
+    Returns
+    -------
+    str
+        The source.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from s2oct import ObliqueTree, Topology
+    >>> tree = ObliqueTree.of(Topology(1), np.array([[0.5, -0.125]]), np.array([17.25]))
+    >>> module = {}
+    >>> exec(tree_to_python(tree, ["age", "education"], ["no", "yes"]), module)
+    >>> module["predict"]({"age": 40, "education": 12})
+    'yes'
+    """
+    check_names(tree, feature_names)
+    columns = encoding or plain_encoding(feature_names)
+    if columns.features != tuple(feature_names):
+        raise InvalidProblem(
+            f"Expected an encoding into the features {list(feature_names)}, got {list(columns.features)}."
+        )
+    part = pruned(tree)
+    used = set(features_used(tree, part))
+    labels = [repr(label.item() if hasattr(label, "item") else label) for label in classes]
+    body = [*_features(columns, used), *_branches(tree, part, labels)]
+    predict = "\n".join(f"    {line}" for line in body)
+    names = f"COLUMNS = {list(columns.names)!r}\nCLASSES = [{', '.join(labels)}]\n"
+    title = '    """The class of one row."""\n'
+    return f"{_HEAD}{names}{_READERS}\n\ndef predict(row):\n{title}{predict}\n{_MAIN}"
+
+
+def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
+    """Lines that read the columns that matter into x0, x1, ..."""
+    first = 0
+    for position, column in enumerate(encoding.columns):
+        here = range(first, first + len(column.features))
+        first = here.stop
+        if not used.intersection(here):
+            continue
+        if column.kind == NUMBER:
+            yield f"x{here.start} = _number(row, {position}, {column.fill!r})  # {column.name!r}"
+            continue
+        read = f"_category(row, {position}, {list(column.categories)!r}, {column.fill!r})"
+        if column.kind == "ordinal":
+            yield f"x{here.start} = float({read})  # {column.name!r}"
+            continue
+        yield f"c{position} = {read}  # {column.name!r}"
+        for j, category in zip(here, column.indicated, strict=True):
+            if j in used:
+                yield f"x{j} = float(c{position} == {column.categories.index(category)})"
+
+
+def _branches(tree: ObliqueTree, part: Leaf | Split, labels: Sequence[str]) -> Iterator[str]:
+    if isinstance(part, Leaf):
+        yield f"return {labels[part.class_index]}"
+        return
+    pairs, offset = terms(tree, part.node)
+    total = " + ".join(f"{w!r} * x{j}" for j, w in pairs)
+    yield f"if {total} <= {offset!r}:"
+    yield from (f"    {line}" for line in _branches(tree, part.left, labels))
+    yield from _branches(tree, part.right, labels)

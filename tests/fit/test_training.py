@@ -1,0 +1,323 @@
+"""A fit from end to end: what is returned is the best tree, and what is said of it is true in the user's units."""
+
+import os
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from s2oct import OCTHClassifier, S2OCTClassifier, memory
+from s2oct.errors import S2OCTWarning, SolverUnavailable
+from s2oct.fit.fitting import Settings
+from s2oct.fit.training import train, train_plain
+from s2oct.model.objective import score
+from s2oct.model.problem import Problem
+from s2oct.solvers import SOLVERS
+from tests.conftest import backend_or_skip
+from tests.instances import TINY
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def settings(depth: int, solver: str | None = "highs", time_limit: float = 4.0) -> Settings:
+    return Settings(depth=depth, solver=solver, time_limit=time_limit, n_jobs=1, seed=0, verbose=0)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_named_problem_is_solved_and_proved(name):
+    """The paper's scaling centres these problems, which changes no cost."""
+    instance = TINY[name]
+    certificate = train(instance.problem, settings(instance.depth), weight_bound=instance.weight_bound).certificate
+    assert certificate.proved
+    assert certificate.feasible
+    assert certificate.objective == pytest.approx(instance.optimum if instance.optimum is not None else 4.5, abs=1e-5)
+    assert certificate.lower_bound == pytest.approx(certificate.objective, abs=1e-5)
+
+
+def test_every_backend_can_train(backend, corners):
+    trained = train(corners.problem, settings(2, backend.name))
+    assert trained.certificate.proved
+    assert trained.certificate.objective == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_the_tree_costs_in_the_users_units_what_the_certificate_says(name):
+    instance = TINY[name]
+    stretched = Problem.from_arrays(
+        instance.problem.X * 1000 + 7,
+        [*instance.problem.classes[instance.problem.labels], *[None] * instance.problem.n_unlabeled],
+        totals=dict(zip(instance.problem.classes.tolist(), instance.problem.totals.tolist(), strict=True)),
+        C=instance.problem.C,
+    )
+    trained = train(stretched, settings(instance.depth))
+    found = score(stretched, trained.tree)
+    assert found.leaf_error == pytest.approx(trained.certificate.leaf_error, abs=1e-6)
+    assert found.xi == trained.certificate.xi
+    assert found.min_margin == pytest.approx(trained.certificate.min_margin, rel=1e-6)
+
+
+def fit_claims(X, y, totals, **parameters):
+    """Fit; return the certificate and the same facts counted from the fitted classifier's own predictions."""
+    clf = S2OCTClassifier(random_state=0, **parameters).fit(X, y, totals=totals)
+    unlabeled = np.array([label is None for label in y])
+    label, wanted = next(iter(totals.items()))
+    off = abs(int((clf.predict(X[unlabeled]) == label).sum()) - wanted)
+    return clf.certificate_, off, float(np.abs(clf.tree_.values(X[unlabeled])).min())
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1e9, 1e12, 1e14])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_certificate_is_true_of_the_predictions_far_from_the_origin(seed, offset):
+    """Times and identifiers are large numbers that differ little; rounding must not make the certificate a lie."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(24, 2)) * rng.choice([1, 30, 1000], 2) + offset
+    y = ["a"] * 4 + ["b"] * 4 + [None] * 16
+    certificate, off, margin = fit_claims(X, y, {"a": 7}, depth=2, time_limit=0.6)
+    assert certificate.xi == off
+    assert not certificate.feasible or margin >= 1 - 2e-6
+
+
+@pytest.mark.parametrize("value", [0.0, -5.0, 1e9, 1e15, 1e300])
+@pytest.mark.parametrize("solver", list(SOLVERS))
+def test_a_constant_feature_spoils_nothing(solver, value):
+    """A feature that tells no rows apart gets no weight, so its size cannot drown the others."""
+    backend_or_skip(solver)
+    x = [1.0, 2.0, 8.0, 9.0, 1.5, 3.0, 7.0, 7.5]
+    X = np.column_stack([x, np.full(8, value)])
+    y = ["no", "no", "yes", "yes", None, None, None, None]
+    certificate, off, margin = fit_claims(X, y, {"yes": 2}, depth=1, solver=solver, time_limit=5.0)
+    assert (certificate.objective, certificate.proved) == (0.0, True)
+    assert off == 0
+    assert margin >= 1 - 1e-6
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e-6, 1e-9, 1e-10, 1e-12, 1e-15])
+@pytest.mark.parametrize("solver", list(SOLVERS))
+def test_a_false_optimum_of_tiny_features_is_not_called_proved(solver, unit):
+    """Solvers drop entries below 1e-9. The rule for s makes up for tiny features, so a tree of cost 0 exists."""
+    backend_or_skip(solver)
+    X = np.array([[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]) * unit
+    y = ["no", "no", "yes", "yes", None, None, None, None]
+    certificate, _, _ = fit_claims(X, y, {"yes": 2}, depth=1, solver=solver, time_limit=5.0)
+    assert certificate.lower_bound == 0.0
+    assert certificate.proved == (certificate.objective <= 1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e-6, 1e-9, 1e-10, 1e-12, 1e-15])
+@pytest.mark.parametrize("solver", list(SOLVERS))
+def test_a_solver_alone_proves_nothing_false_of_tiny_features(solver, unit):
+    """The same without a search that would have found the tree of cost 0 before the solver denies it."""
+    backend_or_skip(solver)
+    X = np.array([[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]) * unit
+    problem = Problem.from_arrays(X, ["no", "no", "yes", "yes", None, None, None, None], totals={"yes": 2})
+    certificate = train_plain(problem, settings(1, solver)).certificate
+    assert certificate.lower_bound == 0.0
+    assert certificate.proved == (certificate.objective <= 1e-6)
+
+
+@pytest.mark.parametrize("value", [-5.0, 1e9, 1e15, 1e300])
+@pytest.mark.parametrize("solver", list(SOLVERS))
+def test_a_solver_alone_is_not_fooled_by_a_constant_feature(solver, value):
+    """Solvers give any weight to a feature that costs nothing; in the user's units it must not drown the others."""
+    backend_or_skip(solver)
+    X = np.column_stack([[1.0, 2.0, 8.0, 9.0, 1.5, 3.0, 7.0, 7.5], np.full(8, value)])
+    problem = Problem.from_arrays(X, ["no", "no", "yes", "yes", None, None, None, None], totals={"yes": 2})
+    trained = train_plain(problem, settings(1, solver))
+    found = score(problem, trained.tree)
+    assert (trained.certificate.objective, trained.certificate.proved) == (0.0, True)
+    assert (found.objective, found.n_margin_violations) == (0.0, 0)
+
+
+WITH_A_COST = [name for name, instance in TINY.items() if instance.optimum != 0 and instance.weight_bound is None]
+
+
+@pytest.mark.parametrize("name", WITH_A_COST)
+def test_a_solver_alone_solves_and_proves_a_named_problem(name, backend):
+    """The literal model, the paper's rule for s, and no search."""
+    instance = TINY[name]
+    certificate = train_plain(instance.problem, settings(instance.depth, backend.name)).certificate
+    assert certificate.proved
+    assert certificate.objective == pytest.approx(instance.optimum if instance.optimum is not None else 4.5, abs=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1e3, 1e30, 1e150, 1e300])
+def test_huge_features_are_fitted_like_any_others(unit):
+    X = np.array([[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]) * unit
+    y = ["no", "no", "yes", "yes", None, None, None, None]
+    certificate, off, margin = fit_claims(X, y, {"yes": 2}, depth=1, time_limit=5.0)
+    assert (certificate.objective, certificate.proved, off) == (0.0, True, 0)
+    assert margin >= 1 - 1e-6
+
+
+@pytest.fixture
+def hard(medium):
+    """Rows, labels and totals of the medium problem."""
+    problem = medium.problem
+    y = [*problem.classes[problem.labels].tolist(), *[None] * problem.n_unlabeled]
+    return problem.X, y, {"A": 31}
+
+
+@pytest.mark.parametrize("seconds", [0.4, 1.8])
+def test_ctrl_c_returns_the_best_tree_with_a_warning(backend, hard, ctrl_c, seconds):
+    """Whether it comes in the search or, after its head start, beside the solver."""
+    X, y, totals = hard
+    began = time.monotonic()
+    with (
+        ctrl_c(seconds),
+        pytest.warns(S2OCTWarning, match=r"interrupted after .* s: the tree is the best found so far"),
+    ):
+        clf = S2OCTClassifier(depth=2, guide=None, solver=backend.name, time_limit=6.0).fit(X, y, totals=totals)
+    assert time.monotonic() - began <= seconds + 2.0
+    assert clf.certificate_.feasible
+    assert not clf.certificate_.proved
+    assert clf.predict(X).shape == (100,)
+
+
+@pytest.mark.parametrize("solver", ["highs", None])
+def test_ctrl_c_returns_the_best_octh_tree_with_a_warning(solver, ctrl_c):
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(100, 3)), rng.choice(["A", "B"], 100)
+    with ctrl_c(1.5), pytest.warns(S2OCTWarning, match="interrupted after"):
+        clf = OCTHClassifier(depth=2, min_leaf=2, solver=solver, time_limit=6.0).fit(X, y)
+    assert clf.certificate_.feasible
+    assert clf.predict(X).shape == (100,)
+
+
+def test_ctrl_c_ends_a_search_without_a_solver(hard, ctrl_c):
+    X, y, totals = hard
+    with ctrl_c(0.8), pytest.warns(S2OCTWarning, match="interrupted after"):
+        clf = S2OCTClassifier(depth=2, guide=None, solver=None, time_limit=6.0).fit(X, y, totals=totals)
+    assert clf.certificate_.feasible
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip", "gurobi", None])
+@pytest.mark.parametrize("time_limit", [0.3, 1.5])
+def test_the_time_limit_of_a_fit_is_kept_without_a_warning(hard, solver, time_limit):
+    """Running out of time is no interrupt; S2OCTWarning is an error in these tests."""
+    if solver is not None:
+        backend_or_skip(solver)
+    X, y, totals = hard
+    began = time.monotonic()
+    clf = S2OCTClassifier(depth=2, solver=solver, time_limit=time_limit).fit(X, y, totals=totals)
+    assert time.monotonic() - began <= time_limit * 1.05 + 1.0
+    assert clf.certificate_.seconds <= time_limit * 1.05 + 1.0
+    assert clf.certificate_.feasible
+
+
+@pytest.mark.parametrize("name", ["total_against_label", "corners_at_depth_1", "contradictory_pair_far_from_the_split"])
+def test_a_fit_ends_soon_after_its_tree_is_proved(name):
+    """The search has a head start; once the solver proves that its tree cannot be beaten, there is nothing to do."""
+    instance = TINY[name]
+    certificate = train(instance.problem, settings(instance.depth, time_limit=10.0)).certificate
+    assert certificate.proved
+    assert certificate.seconds <= 4.0
+
+
+def test_the_very_first_fit_on_a_machine_compiles_in_less_than_20_s_outside_its_time_limit(tmp_path):
+    """Where nothing is compiled yet the clock starts after compiling, and the second process loads from the cache."""
+    code = (
+        "import time; from s2oct import S2OCTClassifier; from s2oct.search import compile_kernels;"
+        "began = time.process_time(); compile_kernels(); compiled = time.process_time();"
+        "clf = S2OCTClassifier(depth=2, time_limit=2.0).fit([[i * 0.7 % 1, i * 0.3 % 1] for i in range(40)],"
+        "['a', 'b'] * 8 + [None] * 24, totals={'a': 9});"
+        "print(compiled - began, clf.certificate_.seconds)"
+    )
+    cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    # Seconds of the processor, so that other work on the machine does not count.
+    for compiling_at_most in (20.0, 3.0):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=cold, check=True)
+        compiling, fitting = map(float, done.stdout.split())
+        assert compiling < compiling_at_most
+        assert fitting <= 2.0 * 1.05 + 1.0
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_the_time_limit_of_a_large_fit_is_kept_without_a_warning(solver):
+    """Building and presolving count too: the watchdog goes on without a solver that does not stop."""
+    backend_or_skip(solver)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 10))
+    y = [*rng.choice(["A", "B"], 300).tolist(), *[None] * 2700]
+    began = time.monotonic()
+    clf = S2OCTClassifier(depth=3, solver=solver, time_limit=2.0).fit(X, y, totals={"A": 1000})
+    assert time.monotonic() - began <= 2.0 * 1.05 + 1.0
+    assert clf.certificate_.feasible
+
+
+def test_a_model_over_gurobis_free_licence_leaves_the_best_tree_with_a_warning(size_limited_gurobi, four_hundred):
+    with pytest.warns(S2OCTWarning, match=r"size-limited licence .* Use solver='highs'"):
+        certificate = train(four_hundred, settings(2, size_limited_gurobi.name, 5.0)).certificate
+    assert certificate.feasible
+    assert certificate.bound_source != "the bound of gurobi"
+
+
+@pytest.mark.parametrize("estimator", [S2OCTClassifier(guide=None), OCTHClassifier()], ids=["s2oct", "octh"])
+def test_a_model_without_memory_leaves_the_best_tree_with_a_warning(estimator, hard, monkeypatch):
+    X, y, totals = hard
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
+    given = {"totals": totals} if isinstance(estimator, S2OCTClassifier) else {}
+    with pytest.warns(S2OCTWarning, match=r"needs about .* GiB .* solver=None"):
+        clf = estimator.set_params(depth=2, time_limit=2.0).fit(X, y, **given)
+    assert clf.certificate_.feasible
+    assert not clf.certificate_.proved
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_missing_solver_ends_the_fit_with_its_remedy(name, without_package, line):
+    without_package(name)
+    with pytest.raises(SolverUnavailable, match=f"Solver '{name}' is not installed .* Install it with: pip install"):
+        train(line.problem, settings(1, name))
+
+
+def test_a_fit_without_a_solver_needs_no_solver(line, without_package):
+    for name in SOLVERS:
+        without_package(name)
+    certificate = train(line.problem, settings(1, None)).certificate
+    assert certificate.feasible
+    assert certificate.lower_bound == 0.0
+
+
+def test_the_history_ends_with_what_the_certificate_says(corners):
+    certificate = train(corners.problem, settings(2)).certificate
+    assert certificate.history
+    assert certificate.history[-1].objective == pytest.approx(certificate.objective, abs=1e-6)
+    assert certificate.history[-1].lower_bound == certificate.lower_bound
+    assert all(now.seconds <= certificate.seconds for now in certificate.history)
+
+
+def test_a_bound_that_needs_no_solver_ends_a_fit_at_once():
+    """A contradiction is all that is wrong: its bound meets the tree before any model is built."""
+    instance = TINY["contradictory_pair"]
+    certificate = train(instance.problem, settings(1, None)).certificate
+    assert certificate.proved
+    assert certificate.proved_by == "a bound that needs no solver"
+
+
+def test_verbose_fits_tell_their_progress(corners, capsys):
+    train(corners.problem, Settings(depth=2, solver="highs", time_limit=10.0, n_jobs=1, seed=0, verbose=1))
+    assert "cost" in capsys.readouterr().err
+
+
+def test_silent_fits_are_silent(corners, backend, capfd):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train(corners.problem, settings(2, backend.name))
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "")
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, None])
+def test_a_fit_without_a_time_limit_ends_with_its_proof(solver, line):
+    """Infinity is a time limit like any other."""
+    if solver is not None:
+        backend_or_skip(solver)
+    assert train(line.problem, settings(1, solver, float("inf"))).certificate.proved
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_solver_without_a_time_limit_solves(solver, line):
+    backend_or_skip(solver)
+    assert train_plain(line.problem, settings(1, solver, float("inf"))).certificate.proved

@@ -1,0 +1,137 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+
+from s2oct.errors import InvalidProblem
+from s2oct.model.objective import score
+from s2oct.model.problem import Problem
+from tests.strategies import problems_with_trees
+
+FRAME = {"age": [20, 30, 40], "income": [1.5, 2.5, 3.5], "works": ["yes", "no", None]}
+
+
+def test_labeled_and_unlabeled_rows_are_told_apart():
+    problem = Problem.from_arrays([[1, 2], [3, 4], [5, 6]], ["b", None, "a"], totals={"a": 1}, C=2)
+    assert problem.X_labeled.tolist() == [[1, 2], [5, 6]]
+    assert problem.labels.tolist() == [1, 0]
+    assert problem.X_unlabeled.tolist() == [[3, 4]]
+    assert problem.totals.tolist() == [1, 0]
+    assert problem.X.tolist() == [[1, 2], [5, 6], [3, 4]]
+    assert (problem.n_labeled, problem.n_unlabeled, problem.n_rows) == (2, 1, 3)
+    assert (problem.n_features, problem.n_classes, problem.C) == (2, 2, 2.0)
+    assert problem.feature_names == ("x0", "x1")
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_a_frame_with_its_label_column_is_a_problem(library):
+    problem = Problem.from_frame(library(FRAME), "works", totals={"yes": 1})
+    assert problem.feature_names == ("age", "income")
+    assert problem.X_labeled.tolist() == [[20, 1.5], [30, 2.5]]
+    assert problem.classes.tolist() == ["no", "yes"]
+    assert problem.totals.tolist() == [0, 1]
+
+
+def test_a_frame_may_have_columns_named_by_numbers():
+    frame = pd.DataFrame({0: [20, 30, 40], 1: [1.5, 2.5, 3.5], "works": ["yes", "no", None]})
+    problem = Problem.from_frame(frame, "works", totals={"yes": 1})
+    assert problem.feature_names == ("0", "1")
+    assert problem.X.shape == (3, 2)
+
+
+def test_a_frame_with_a_repeated_column_name_is_refused():
+    frame = pd.DataFrame([[1.0, 2.0, "a"], [3.0, 4.0, None]], columns=["age", "age", "works"])
+    with pytest.raises(InvalidProblem, match=r"Expected distinct column names, got \['age'\] more than once"):
+        Problem.from_frame(frame, "works", totals={"a": 0, "b": 1})
+
+
+def test_an_unknown_label_column_is_named():
+    with pytest.raises(InvalidProblem, match=r"a label column among \['age', 'income', 'works'\], got 'employed'"):
+        Problem.from_frame(pd.DataFrame(FRAME), "employed")
+
+
+def test_a_frame_of_labels_only_is_refused():
+    with pytest.raises(InvalidProblem, match="Expected feature columns beside the label 'works', got none"):
+        Problem.from_frame(pd.DataFrame({"works": ["yes", None]}), "works")
+
+
+@pytest.mark.parametrize(
+    ("X", "sentence"),
+    [
+        ([1.0, 2.0], r"a table of rows and features, got shape \(2,\)"),
+        (np.empty((0, 2)), r"a table of rows and features, got shape \(0, 2\)"),
+        (np.empty((2, 0)), r"a table of rows and features, got shape \(2, 0\)"),
+        ([["a"], ["b"]], "Expected numeric features, got values that are not numbers"),
+        ([[np.nan], [1.0]], "Expected finite features, got NaN or infinity"),
+        ([[np.inf], [1.0]], "Expected finite features, got NaN or infinity"),
+    ],
+    ids=["one axis", "no rows", "no features", "text", "NaN", "infinity"],
+)
+def test_tables_that_are_no_features_are_refused(X, sentence):
+    with pytest.raises(InvalidProblem, match=sentence):
+        Problem.from_arrays(X, ["a", None], totals={"a": 0, "b": 1})
+
+
+@pytest.mark.parametrize("C", [0, -1, np.nan, np.inf, "x", None], ids=str)
+def test_a_price_that_is_no_positive_number_is_refused(C):
+    with pytest.raises(InvalidProblem, match="Expected C to be a positive number, got"):
+        Problem.from_arrays([[0.0], [1.0]], ["a", None], totals={"a": 0, "b": 1}, C=C)
+
+
+def test_names_that_do_not_fit_the_features_are_refused():
+    with pytest.raises(InvalidProblem, match="Expected 1 feature names, got 2"):
+        Problem.from_arrays([[0.0], [1.0]], ["a", None], totals={"a": 0, "b": 1}, feature_names=["age", "income"])
+
+
+def test_one_label_per_row_is_required():
+    with pytest.raises(InvalidProblem, match="Expected one label per row, got 1 labels for 2 rows"):
+        Problem.from_arrays([[0.0], [1.0]], ["a"])
+
+
+@given(problems_with_trees())
+def test_merging_equal_rows_changes_no_cost(drawn):
+    """Equal rows share their sides and errors, so P2 sees only their number."""
+    problem, tree = drawn
+    before, after = score(problem, tree), score(problem.merged(), tree)
+    assert after.leaf_error == pytest.approx(before.leaf_error)
+    assert after.xi == before.xi
+    assert after.n_margin_violations == before.n_margin_violations
+    assert after.min_margin == before.min_margin
+
+
+@given(problems_with_trees())
+def test_merged_rows_are_distinct_and_weigh_what_they_replace(drawn):
+    problem, _ = drawn
+    merged = problem.merged()
+    labeled = np.column_stack([merged.X_labeled, merged.labels])
+    assert len(np.unique(labeled, axis=0)) == len(labeled)
+    assert len(np.unique(merged.X_unlabeled, axis=0)) == merged.n_unlabeled
+    assert merged.n_rows == problem.n_rows
+    assert merged.labeled_weights.sum() == problem.n_labeled
+    assert merged.merged().n_unlabeled == merged.n_unlabeled
+
+
+def test_rows_of_different_classes_are_never_merged():
+    merged = Problem.from_arrays([[1.0], [1.0], [1.0]], ["a", "b", "a"], totals={"a": 0}).merged()
+    assert merged.labels.tolist() == [0, 1]
+    assert merged.labeled_weights.tolist() == [2.0, 1.0]
+
+
+def test_zero_and_minus_zero_are_one_value():
+    problem = Problem.from_arrays([[1.0], [0.0], [-0.0]], ["a", None, None], totals={"a": 0, "b": 2})
+    assert problem.merged().unlabeled_weights.tolist() == [2.0]
+
+
+def test_summary_recognises_the_data_and_counts_them():
+    rows, y = [[1.0], [2.0], [3.0], [4.0]], ["a", "b", None, None]
+    summary = Problem.from_arrays(rows, y, totals={"a": 1}).summary()
+    assert (summary.n_labeled, summary.n_unlabeled, summary.totals) == (2, 2, (1, 1))
+    assert summary == Problem.from_arrays(np.array(rows), y, totals={"b": 1}).summary()
+    for other in (
+        Problem.from_arrays([[1.0], [2.0], [3.0], [4.5]], y, totals={"a": 1}),
+        Problem.from_arrays(rows, ["b", "a", None, None], totals={"a": 1}),
+        Problem.from_arrays(rows, ["a", "c", None, None], totals={"a": 1}),
+        Problem.from_arrays(rows, y, totals={"a": 2}),
+    ):
+        assert other.summary().sha256 != summary.sha256

@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.model.labels import read_labels
+from s2oct.model.totals import named_classes, read_totals
+
+LABELS = read_labels(["no", "no", "no", "yes", *[None] * 6])
+
+
+@pytest.mark.parametrize(
+    "totals",
+    [{"yes": 2}, {"no": 4}, {"no": 4, "yes": 2}, {"yes": 2.0}, {"yes": np.int32(2)}, {"yes": np.float64(2)}],
+    ids=str,
+)
+def test_one_class_is_enough_and_the_rest_is_filled_in(totals):
+    assert read_totals(LABELS, totals, None).tolist() == [4, 2]
+
+
+@given(st.integers(0, 6))
+def test_population_totals_count_the_labeled_rows_too(total):
+    """totals and population_totals that mean the same give the same problem."""
+    of_unlabeled = read_totals(LABELS, {"yes": total}, None)
+    of_all = read_totals(LABELS, None, {"yes": total + 1})
+    assert of_unlabeled.tolist() == of_all.tolist() == [6 - total, total]
+
+
+def test_without_totals_the_labeled_shares_are_taken_with_a_warning():
+    with pytest.warns(S2OCTWarning, match=r"No totals were given.*\{'no': 4, 'yes': 2\} of 6 unlabeled rows"):
+        assert read_totals(LABELS, None, None).tolist() == [4, 2]
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=4), st.integers(0, 50))
+@pytest.mark.filterwarnings("ignore::s2oct.errors.S2OCTWarning")
+def test_estimated_totals_add_up_and_are_never_negative(counts, m):
+    labels = read_labels([f"class {k}" for k, count in enumerate(counts) for _ in range(count)] + [None] * m)
+    estimated = read_totals(labels, None, None)
+    assert estimated.sum() == m
+    assert (estimated >= 0).all()
+
+
+def test_a_fully_labeled_table_needs_no_totals():
+    assert read_totals(read_labels(["no", "yes"]), None, None).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("totals", [{"no": 2, "maybe": 2}, {"no": 1, "maybe": 2, "yes": 3}], ids=str)
+def test_three_classes_may_leave_out_one(totals):
+    labels = read_labels(["no", "maybe", "yes", *[None] * 6])
+    assert read_totals(labels, totals, None).sum() == 6
+
+
+def test_three_classes_may_not_leave_out_two():
+    labels = read_labels(["no", "maybe", "yes", *[None] * 6])
+    with pytest.raises(InvalidProblem, match=r"for all classes but at most one, got none for \['maybe', 'yes'\]"):
+        read_totals(labels, {"no": 1}, None)
+
+
+@pytest.mark.parametrize(
+    ("totals", "population_totals", "sentence"),
+    [
+        ({"yes": 7}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got 7\."),
+        ({"yes": -1}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got -1\."),
+        ({"yes": 0.5}, None, r"a whole number, got 0\.5\. Multiply a share by the number of rows\."),
+        ({"yes": True}, None, r"got True\."),
+        ({"yes": 1, "no": 1}, None, r"add up to 6 \(the unlabeled rows\), got \{'yes': 1, 'no': 1\}, 2 in all\."),
+        ({"Yes": 2}, None, r"Expected totals of the classes \['no', 'yes'\], got 'Yes'\. Did you mean 'yes'\?"),
+        (None, {"yes": 11}, r"class 'yes' between 0 and 10 \(all rows\), got 11\."),
+        (None, {"no": 2}, r"class 'no' of at least 3 \(its labeled rows\), got 2\."),
+        (None, {"yes": 8}, r"class 'no' of at least 3 \(its labeled rows\), got 2\."),
+    ],
+    ids=str,
+)
+def test_totals_that_cannot_be_are_refused(totals, population_totals, sentence):
+    with pytest.raises(InvalidProblem, match=sentence):
+        read_totals(LABELS, totals, population_totals)
+
+
+def test_the_hint_for_a_class_of_another_type_shows_the_class_as_it_is():
+    with pytest.raises(InvalidProblem, match=r"classes \[0, 1\], got '1'\. Did you mean 1\?"):
+        read_totals(read_labels([0, 1, None]), {"1": 1}, None)
+
+
+def test_named_classes_are_those_of_whichever_totals_are_given():
+    assert named_classes(None, None) == []
+    assert named_classes({"a": 1}, None) == ["a"]
+    assert named_classes(None, {"b": 1, "a": 2}) == ["b", "a"]
+
+
+@pytest.mark.parametrize("given_totals", [{}, [1, 2], 5, "yes=2"], ids=str)
+def test_totals_that_are_no_mapping_are_refused(given_totals):
+    with pytest.raises(InvalidProblem, match="Expected population_totals to map classes to counts"):
+        named_classes(None, given_totals)
+
+
+def test_both_kinds_of_totals_together_are_refused():
+    with pytest.raises(InvalidProblem, match=r"either totals .* or population_totals .* got both"):
+        named_classes({"a": 1}, {"a": 1})

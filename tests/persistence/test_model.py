@@ -1,0 +1,337 @@
+"""The model file gives back the classifier that was saved, and is refused when it is not what was written."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pickle
+import stat
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
+
+import s2oct
+from s2oct import OCTHClassifier, S2OCTClassifier
+from s2oct.errors import InvalidModelFile, InvalidProblem, S2OCTWarning
+from s2oct.export import read_model
+from s2oct.persistence.model import Model, fewest_rules, model_from_json, model_schema, model_to_json
+from s2oct.persistence.schema import violation
+from s2oct.tabular.encoding import Column, Encoding
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 1e4, 1e-3]
+
+
+def fitted(rows, kind=S2OCTClassifier, classes=("no", "yes"), **parameters):
+    """A classifier on 20 labeled and 40 unlabeled rows."""
+    truth = rows[:, 0] + rows[:, 1] / 1e4 > 0.1
+    y = [classes[int(t)] for t in truth[:20]] + [None] * 40
+    clf = kind(depth=2, random_state=3, solver=None, time_limit=1.0, **parameters)
+    return clf.fit(rows, y, totals={classes[1]: int(truth[20:].sum())}) if kind is S2OCTClassifier else clf.fit(rows, y)
+
+
+@pytest.fixture(scope="module", params=[S2OCTClassifier, OCTHClassifier], ids=lambda kind: kind.__name__)
+def clf(request, rows, compiled):
+    return fitted(rows, request.param)
+
+
+@pytest.fixture(scope="module")
+def text(rows, compiled):
+    return model_to_json(Model(fitted(rows)))
+
+
+def same_predictions(one, other, X):
+    methods = [name for name in ("predict", "predict_proba", "apply", "decision_function") if hasattr(one, name)]
+    for name in methods:
+        found, expected = getattr(other, name)(X), getattr(one, name)(X)
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
+
+
+def test_loaded_classifier_predicts_100_000_rows_alike_to_the_last_bit(clf, tmp_path):
+    s2oct.save(clf, tmp_path / "model.json")
+    again = s2oct.load(tmp_path / "model.json")
+    assert type(again) is type(clf)
+    same_predictions(clf, again, np.random.default_rng(1).normal(size=(100_000, 3)) * [1.0, 1e4, 1e-3])
+
+
+def test_loaded_classifier_has_the_tree_the_certificate_and_the_parameters(clf, tmp_path):
+    s2oct.save(clf, tmp_path / "model.json")
+    again = s2oct.load(tmp_path / "model.json")
+    for part in ("omega", "gamma", "leaf_classes"):
+        np.testing.assert_array_equal(getattr(again.tree_, part), getattr(clf.tree_, part))
+    assert again.tree_.topology == clf.tree_.topology
+    assert again.certificate_ == clf.certificate_
+    assert again.get_params() == clf.get_params()
+    assert again.data_summary_ == clf.data_summary_
+    np.testing.assert_array_equal(again.scaling_.shift, clf.scaling_.shift)
+    np.testing.assert_array_equal(again.scaling_.scale, clf.scaling_.scale)
+    assert not hasattr(again, "feature_names_in_")
+
+
+@pytest.mark.parametrize("classes", [("a", "b"), (0, 1), (False, True), ("ä'\"\n", "ö")], ids=str)
+def test_classes_keep_their_kind(rows, classes, tmp_path, compiled):
+    clf = fitted(rows, classes=classes)
+    s2oct.save(clf, tmp_path / "model.json")
+    again = s2oct.load(tmp_path / "model.json")
+    assert again.classes_.dtype == clf.classes_.dtype
+    same_predictions(clf, again, rows)
+
+
+def test_names_of_a_frame_are_kept_and_checked(rows, tmp_path, compiled):
+    frame = pd.DataFrame(rows, columns=["age", "income €", 'a "b"'])
+    clf = fitted(rows)
+    y = [*clf.transduction_[:20], *[None] * 40]
+    clf.fit(frame, y, totals={"yes": 20})
+    s2oct.save(clf, tmp_path / "model.json", X=frame)
+    again = s2oct.load(tmp_path / "model.json")
+    assert again.feature_names_in_.tolist() == frame.columns.tolist()
+    same_predictions(clf, again, frame)
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(frame[frame.columns[::-1]])
+
+
+def test_rules_in_the_file_keep_every_training_row_in_its_class(rows, tmp_path, compiled):
+    from tests.writers.test_text import read_back
+
+    clf = fitted(rows)
+    s2oct.save(clf, tmp_path / "model.json", X=rows)
+    rules = read_model(tmp_path / "model.json").rules
+    assert read_back("\n".join(rules), ["x0", "x1", "x2"], rows) == clf.predict(rows).tolist()
+    assert rules == fewest_rules(clf, rows)
+
+
+def test_file_can_be_read_by_eye(text):
+    lines = text.splitlines()
+    assert 20 < len(lines) < 200
+    assert max(map(len, lines)) <= 250
+    assert lines[1] == '  "format": "s2oct-model",'
+
+
+def test_file_follows_the_schema_that_is_shipped(text):
+    schema = model_schema()
+    assert violation(json.loads(text), schema) is None
+    assert schema["$schema"].startswith("https://json-schema.org/")
+
+
+def test_encoding_ids_and_label_come_back(rows, compiled):
+    clf = fitted(rows)
+    clf.feature_names_in_ = np.array(["age", "sex=m", "school"], dtype=object)
+    columns = (
+        Column("age", "number", fill=40.5),
+        Column("sex", "onehot", ("f", "m"), fill="f"),
+        Column("school", "ordinal", ("a", "b", "c")),
+    )
+    again = model_from_json(model_to_json(Model(clf, Encoding(columns), "employed", ("id",), ("yes",))))
+    assert (again.encoding, again.label, again.ids, again.rules) == (Encoding(columns), "employed", ("id",), ("yes",))
+
+
+def test_provenance_says_what_made_the_model(text):
+    provenance = json.loads(text)["provenance"]
+    assert provenance["s2oct"] == s2oct.__version__
+    assert provenance["seed"] == 3
+    assert provenance["parameters"]["depth"] == 2
+    assert (provenance["data"]["n_labeled"], provenance["data"]["n_unlabeled"]) == (20, 40)
+    assert provenance["written"].endswith("+00:00")
+
+
+def test_hash_of_the_data_tells_other_data_apart(rows, compiled):
+    same, other = rows.copy(), rows.copy()
+    other[7, 1] = np.nextafter(other[7, 1], np.inf)
+    first, second, third = (fitted(X).data_summary_.sha256 for X in (rows, same, other))
+    assert first == second != third
+
+
+def test_infinite_margin_of_a_fit_without_unlabeled_rows_comes_back(tmp_path, compiled):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", S2OCTWarning)
+        clf = S2OCTClassifier(depth=1, random_state=0, time_limit=2).fit([[0.0], [1.0]], ["a", "b"])
+    s2oct.save(clf, tmp_path / "model.json")
+    assert s2oct.load(tmp_path / "model.json").certificate_.min_margin == np.inf
+
+
+def test_parameter_that_json_does_not_have_is_told_and_set_to_its_default(rows, compiled):
+    clf = fitted(rows)
+    clf.random_state = np.random.RandomState(0)
+    text = model_to_json(Model(clf))
+    assert json.loads(text)["provenance"]["parameters"]["random_state"]["not_kept"].startswith("RandomState")
+    with pytest.warns(S2OCTWarning, match="parameter random_state was RandomState"):
+        again = model_from_json(text).estimator
+    assert again.random_state is None
+
+
+def test_fields_that_a_certificate_gains_are_kept_and_those_it_does_not_know_left_out(text, rows):
+    content = json.loads(text)
+    content["certificate"]["of_tomorrow"] = 1.0
+    again = model_from_json(signed(content)).estimator
+    assert {f.name for f in dataclasses.fields(again.certificate_)} <= set(content["certificate"])
+
+
+def signed(content):
+    """A file with a right checksum, by whoever knows how."""
+    import hashlib
+
+    content = {key: value for key, value in content.items() if key != "sha256"}
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return json.dumps({**content, "sha256": hashlib.sha256(canonical.encode()).hexdigest()})
+
+
+def changed(content, path, value):
+    *way, last = path
+    place = content
+    for step in way:
+        place = place[step]
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return content
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("tree", "splits", 0, "offset"), 1.5),
+        (("tree", "leaves", 0, "class"), "yes"),
+        (("classes", 0), "nope"),
+        (("certificate", "objective"), 0.125),
+        (("certificate", "lower_bound"), 0.25),
+        (("provenance", "data", "n_labeled"), 21),
+        (("provenance", "s2oct"), "0.0.1"),
+    ],
+    ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else str(part),
+)
+def test_file_that_was_changed_is_refused(text, path, value):
+    with pytest.raises(InvalidModelFile, match="was changed after it was written: its checksum does not match"):
+        model_from_json(json.dumps(changed(json.loads(text), path, value)))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_truncated_file_is_refused(text, share):
+    with pytest.raises(InvalidModelFile, match="no complete JSON"):
+        model_from_json(text[: int(share * len(text))])
+
+
+@pytest.mark.parametrize("other", ["[]", "{}", '"model"', '{"format": "other"}', "1", "null"])
+def test_other_json_is_refused(other):
+    with pytest.raises(InvalidModelFile, match="Expected a model file of s2oct in 'the text', got other JSON"):
+        model_from_json(other)
+
+
+def test_file_of_a_later_version_is_refused(text):
+    content = changed(json.loads(text), ("format_version",), 2)
+    with pytest.raises(InvalidModelFile, match=r"has format 2 and comes from a later version of s2oct; this is"):
+        model_from_json(signed(content))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        (("tree",), None, "the top level has no 'tree'"),
+        (("tree", "depth"), "two", "tree.depth should be integer, not 'two'"),
+        (("tree", "depth"), 0, "tree.depth should be at least 1, not 0"),
+        (("tree", "splits", 1, "offset"), "far", r"tree.splits\[1\].offset should be number, not 'far'"),
+        (("estimator",), "Forest", "estimator should be one of"),
+        (("class_dtype",), "V8", "class_dtype should match"),
+        (("surprise",), 1, "the top level has 'surprise', which is not known there"),
+        (("certificate", "feasible"), 1, "certificate.feasible should be boolean, not 1"),
+        (("certificate", "min_margin"), "wide", "certificate.min_margin should be one of"),
+        (("classes",), ["one"], "classes should have at least 2 entries, not 1"),
+        (("format_version",), 0, "format_version should be 1, not 0"),
+    ],
+    ids=str,
+)
+def test_file_against_its_schema_is_refused_with_the_place(text, path, value, sentence):
+    with pytest.raises(InvalidModelFile, match=f"does not follow its schema: .*{sentence}"):
+        model_from_json(signed(changed(json.loads(text), path, value)))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("tree", "depth"), 3),
+        (("tree", "splits", 0, "weights"), {"unknown": 1.0}),
+        (("tree", "leaves", 0, "class"), "maybe"),
+        (("tree", "leaves", 0, "node"), 5),
+        (("probability",), {}),
+        (("columns",), [{"name": "a", "kind": "number", "fill": None}]),
+        (("features",), ["x0", "x0", "x2"]),
+        (("class_dtype",), "int64"),
+    ],
+    ids=str,
+)
+def test_file_that_contradicts_itself_is_refused(text, path, value):
+    with pytest.raises(InvalidModelFile, match="contradicts itself"):
+        model_from_json(signed(changed(json.loads(text), path, value)))
+
+
+@given(data=st.data())
+def test_any_change_of_a_character_is_refused_or_changes_nothing(text, data):
+    position = data.draw(st.integers(0, len(text) - 1))
+    character = data.draw(st.sampled_from('0123456789".,:{}[] \nae-'))
+    damaged = text[:position] + character + text[position + 1 :]
+    try:
+        content = json.loads(damaged)
+    except ValueError:
+        content = None
+    if content == json.loads(text):
+        model_from_json(damaged)
+    else:
+        with pytest.raises(InvalidModelFile) as refusal:
+            model_from_json(damaged)
+        assert "\n" not in str(refusal.value)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    (tmp_path / "model.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InvalidModelFile, match="got bytes that are no text"):
+        s2oct.load(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("round_trip", ["pickle", "joblib", "skops"])
+def test_other_ways_to_keep_an_estimator_work_too(clf, rows, round_trip, tmp_path):
+    if round_trip == "pickle":
+        again = pickle.loads(pickle.dumps(clf))
+    elif round_trip == "joblib":
+        joblib.dump(clf, tmp_path / "clf.joblib")
+        again = joblib.load(tmp_path / "clf.joblib")
+    else:
+        kept = skops.io.dumps(clf)
+        unknown = skops.io.get_untrusted_types(data=kept)
+        assert all(name.startswith("s2oct.") for name in unknown), unknown
+        again = skops.io.loads(kept, trusted=unknown)
+    same_predictions(clf, again, rows)
+    assert again.certificate_ == clf.certificate_
+
+
+def test_other_estimators_are_refused(tmp_path):
+    with pytest.raises(InvalidProblem, match="Expected an S2OCTClassifier or OCTHClassifier to save, got RandomForest"):
+        s2oct.save(RandomForestClassifier(), tmp_path / "model.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unfitted_classifier_is_refused_and_leaves_no_file(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        s2oct.save(S2OCTClassifier(), tmp_path / "model.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_file_has_the_rights_of_any_other_file_and_replaces_an_old_one(clf, tmp_path):
+    target = tmp_path / "model.json"
+    target.write_text("old")
+    s2oct.save(clf, target)
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~mask
+    assert s2oct.load(target) is not None
+    assert os.listdir(tmp_path) == ["model.json"]

@@ -1,0 +1,439 @@
+"""The report of a fit, looked at in a browser: it tells what the estimator knows, and no width or name breaks it."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import re
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from s2oct import OCTHClassifier, S2OCTClassifier, TopTotalClassifier
+from s2oct.errors import InvalidProblem, MissingExtra
+from s2oct.export import report_html, write_report
+from s2oct.report.certificate import give_verdict, tell_certificate
+from s2oct.report.wording import clean, listed, measure, percent, signed
+from s2oct.writers.rules import conditions, pruned
+from tests.fitted import Fit
+
+pytestmark = pytest.mark.filterwarnings("error::UserWarning")
+matplotlib.use("Agg")
+
+VIEWS = list(itertools.product((1280, 390), (False, True)))
+NASTY = [
+    "<script>document.title = 'taken'</script>",
+    "a & b \"quoted\" 'twice'",
+    "{{ 7 * 7 }} {% raw %}",
+    "größe 身長 \U0001f333 العمر",
+    "averyveryverylongnamewithoutanyblank" * 8,
+    "many words that go on and on " * 9,
+    "two\nlines\tand a \x07 bell",
+    "$x_1$ #fdfeff",
+]
+
+
+@pytest.fixture(scope="session")
+def stable(labour_force) -> Fit:
+    """The labour force with a stability for every unlabeled row."""
+    clf = copy.copy(labour_force.clf)
+    clf.stability_ = np.random.default_rng(0).beta(3, 0.6, size=int((~labour_force.is_labeled).sum()))
+    return Fit(clf, labour_force.X, labour_force.y, labour_force.totals)
+
+
+@pytest.fixture(scope="session")
+def report(stable, tmp_path_factory):
+    """The report of it, with everything in."""
+    path = tmp_path_factory.mktemp("report") / "bericht über die fit #1.html"
+    return write_report(
+        stable.clf,
+        stable.X,
+        stable.y,
+        path,
+        label="employed",
+        data_name="labour_force.csv",
+        command="s2oct fit labour_force.csv --label employed --total yes=1",
+        when=datetime(2026, 5, 3, tzinfo=UTC),
+    )
+
+
+def unstable(clf):
+    """The same classifier, which says nothing of stability."""
+    clf = copy.copy(clf)
+    vars(clf).pop("stability_", None)
+    return clf
+
+
+def assert_in_order(page):
+    assert page.console_errors == []
+    assert page.overflow() == 0
+    assert len(page.requests) == 1, "a report fetches nothing"
+    assert page.evaluate("document.scripts.length") == 0
+
+
+def table(page, section, index=0):
+    """Cells of a table's body, row by row."""
+    script = f"""[...document.querySelectorAll("#{section} table")[{index}].tBodies[0].rows].map(
+        row => [...row.cells].map(cell => cell.innerText.trim()))"""
+    return page.evaluate(script)
+
+
+def number(text):
+    return float(text.replace(",", "").replace("\N{MINUS SIGN}", "-").replace("\N{NO-BREAK SPACE}%", ""))
+
+
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
+def test_page_is_whole_at_every_width_and_in_every_light(browser, report, width, dark):
+    with browser.page(report, width=width, dark=dark) as page:
+        assert_in_order(page)
+        assert page.evaluate("document.title") == "A tree for employed"
+        assert page.evaluate("document.querySelectorAll('svg.picture').length") == 5
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_letters_stand_out_from_the_paper(browser, report, dark):
+    script = """(() => {
+        const light = colour => {
+            const parts = colour.match(/[0-9.]+/g).slice(0, 3).map(
+                part => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+        };
+        const paper = light(getComputedStyle(document.body).backgroundColor);
+        const contrast = colour => {
+            const sorted = [light(colour), paper].sort((a, b) => b - a);
+            return (sorted[0] + 0.05) / (sorted[1] + 0.05);
+        };
+        const words = [...document.querySelectorAll("h1, p, td, th, a, dt, dd, figcaption, .note")].map(
+            element => getComputedStyle(element).color);
+        const drawn = [...document.querySelectorAll("svg text")].filter(
+            text => /var\\(--/.test(text.getAttribute("style").replace(/font-family[^;]*;/, ""))).map(
+            text => getComputedStyle(text).fill);
+        return [Math.min(...words.map(contrast)), Math.min(...drawn.map(contrast)), drawn.length];
+    })()"""
+    with browser.page(report, dark=dark) as page:
+        words, drawn, n_drawn = page.evaluate(script)
+    assert words >= 4.5
+    assert drawn >= 4.5
+    assert n_drawn > 50
+
+
+def test_every_link_leads_somewhere_and_ids_are_unique(browser, report):
+    with browser.page(report) as page:
+        targets = page.evaluate("[...document.querySelectorAll('a')].map(link => link.getAttribute('href'))")
+        missing = page.evaluate(
+            "[...document.querySelectorAll('a[href^=\"#\"]')].filter("
+            "link => !document.getElementById(link.getAttribute('href').slice(1))).length"
+        )
+        dangling = page.evaluate(
+            "[...document.querySelectorAll('use')].filter("
+            "use => !document.getElementById(use.getAttribute('xlink:href').slice(1))).length"
+        )
+        repeated = page.evaluate(
+            "(() => { const ids = [...document.querySelectorAll('[id]')].map(element => element.id);"
+            "return ids.length - new Set(ids).size; })()"
+        )
+        page.click("nav a[href='#certificate']")
+        page.wait_for("location.hash === '#certificate'")
+    assert missing == dangling == repeated == 0
+    assert {target for target in targets if not target.startswith("#")} == {"https://arxiv.org/abs/2401.09848"}
+
+
+def test_shares_and_totals_are_those_of_the_estimator(browser, report, stable):
+    clf, y = stable.clf, stable.y
+    free = clf.transduction_[~stable.is_labeled]
+    with browser.page(report) as page:
+        shares, totals = table(page, "data"), table(page, "totals")
+        bias = page.evaluate("document.querySelectorAll('#data p')[1].innerText")
+    for c, label in enumerate(clf.classes_):
+        n_labeled = sum(value == label for value in y)
+        population = n_labeled + stable.totals[label]
+        assert shares[c][0] == totals[c][0] == label
+        assert number(shares[c][1]) == n_labeled
+        assert number(shares[c][2]) == pytest.approx(100 * n_labeled / stable.is_labeled.sum(), abs=0.05)
+        assert number(shares[c][3]) == population
+        assert number(shares[c][5]) == pytest.approx(number(shares[c][2]) - number(shares[c][4]), abs=0.11)
+        assert number(totals[c][1]) == stable.totals[label]
+        assert number(totals[c][2]) == (free == label).sum()
+        assert number(totals[c][4]) == (free == label).sum() - stable.totals[label]
+    assert "overstates this class" in bias
+    assert "“yes”" in bias
+
+
+def test_leaves_and_splits_are_those_of_the_tree(browser, report, stable):
+    leaf, right = stable.clf.apply(stable.X), stable.clf.tree_.goes_right(stable.rows)
+    shown = pruned(stable.clf.tree_)
+    with browser.page(report) as page:
+        cards = page.evaluate("[...document.querySelectorAll('.leaf')].map(card => card.innerText)")
+        splits = table(page, "tree")
+    assert len(cards) == len(shown.leaves)
+    for card, part in zip(cards, shown.leaves, strict=True):
+        here = np.isin(leaf, part.ids)
+        n_labeled, n_unlabeled = (here & stable.is_labeled).sum(), (here & ~stable.is_labeled).sum()
+        assert f"{n_unlabeled} unlabeled, {n_labeled} labeled" in card
+        assert f"“{stable.clf.classes_[part.class_index]}”" in card
+        for split, goes_right in conditions(shown, part):
+            assert f"of split {split.node} {'does not hold' if goes_right else 'holds'}" in card
+    assert [int(row[0]) for row in splits] == [split.node for split in shown.splits]
+    for row, split in zip(splits, shown.splits, strict=True):
+        here = np.isin(leaf, split.ids)
+        assert number(row[3]) == (here & right[:, split.node - 1]).sum()
+        assert number(row[2]) + number(row[3]) == here.sum()
+
+
+def test_stability_is_counted_overall_and_by_leaf(browser, report, stable):
+    values = stable.clf.stability_
+    with browser.page(report) as page:
+        said = page.evaluate("document.querySelectorAll('#stability p')[1].innerText")
+        by_leaf = table(page, "stability")
+        bars = page.evaluate("document.querySelectorAll('#stability svg path[clip-path]').length")
+    assert f"For {percent((values >= 0.95).mean())} of the unlabeled rows" in said
+    assert f"{percent((values < 0.75).mean())} are open" in said
+    ends = stable.clf.apply(stable.X)[~stable.is_labeled]
+    for row, leaf in zip(by_leaf, (leaf for leaf in pruned(stable.clf.tree_).leaves), strict=True):
+        here = values[np.isin(ends, leaf.ids)]
+        assert number(row[2]) == len(here)
+        assert row[3] == percent((here >= 0.95).mean())
+    assert bars >= 20
+
+
+def test_rivals_are_told_the_total_and_compared_row_by_row(browser, report, stable):
+    free = ~stable.is_labeled
+    tree = stable.clf.predict(stable.X)[free]
+    guesses = [
+        TopTotalClassifier(rival).fit(stable.rows, stable.y, totals=stable.totals).transduction_[free]
+        for rival in (
+            make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
+            RandomForestClassifier(n_estimators=300, random_state=0),
+        )
+    ]
+    with browser.page(report) as page:
+        agreement, by_leaf, rows = (table(page, "rivals", index) for index in range(3))
+    assert [number(row[1]) for row in agreement] == [(guess == tree).sum() for guess in guesses]
+    for column, guess in zip((3, 4), guesses, strict=True):
+        assert sum(number(row[column]) for row in by_leaf) == (guess != tree).sum()
+    disputed = np.flatnonzero(free)[(guesses[0] != tree) & (guesses[1] != tree)]
+    assert [int(row[0]) for row in rows] == (disputed[:10] + 1).tolist()
+    assert [row[-2] for row in rows] == stable.clf.predict(stable.X)[disputed[:10]].tolist()
+
+
+def test_proof_and_recipe_are_told(browser, report, stable):
+    certificate = stable.clf.certificate_
+    with browser.page(report) as page:
+        proof = page.evaluate("document.getElementById('certificate').innerText")
+        recipe = page.evaluate("document.querySelector('#reproduce pre').innerText")
+        parameters = dict(table(page, "reproduce"))
+        under = page.evaluate("document.querySelector('.under').innerText")
+    assert f"The tree costs {certificate.objective:.4g}" in proof
+    assert certificate.bound_source in proof
+    assert ("proved optimal" in proof) == certificate.proved
+    assert recipe == "s2oct fit labour_force.csv --label employed --total yes=1"
+    assert parameters["depth"] == "2"
+    assert parameters["random_state"] == "0"
+    assert under == "labour_force.csv · 200 rows, 8 features · 3 May 2026"
+
+
+def test_page_prints(browser, report, tmp_path):
+    with browser.page(report) as page:
+        page.print_to_pdf(tmp_path / "report.pdf")
+    printed = (tmp_path / "report.pdf").read_bytes()
+    assert printed.startswith(b"%PDF-")
+    assert 3 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 15
+
+
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
+def test_no_name_breaks_the_page(browser, tmp_path, width, dark):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, len(NASTY))), columns=NASTY)
+    classes = ["</style></pre>" + NASTY[0] + NASTY[4], '<b> & "' + NASTY[5]]
+    y = np.where(X.sum(axis=1) > 0, *classes).astype(object)
+    y[10:] = None
+    clf = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=5, random_state=0).fit(
+        X, y, totals={classes[0]: 15}
+    )
+    path = write_report(
+        clf, X, y, tmp_path / "r.html", label=NASTY[0], data_name=NASTY[4], row_ids=[NASTY[0]] * 40, command=NASTY[4]
+    )
+    with browser.page(path, width=width, dark=dark) as page:
+        assert_in_order(page)
+        text = page.evaluate("document.body.textContent")
+        assert page.evaluate("document.title") == f"A tree for {NASTY[0]}"
+    for name in (*NASTY, *classes):
+        assert clean(name) in text
+    assert "49" not in clean(NASTY[2])
+
+
+def test_supervised_tree_of_three_classes_has_what_it_can_have(browser, tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(60, 2))
+    y = np.digitize(X[:, 0], [0.3, 0.7])
+    clf = OCTHClassifier(depth=2, solver=None, time_limit=3, random_state=0).fit(X, y)
+    path = write_report(clf, X, y, tmp_path / "r.html")
+    for width, dark in VIEWS:
+        with browser.page(path, width=width, dark=dark) as page:
+            assert_in_order(page)
+            sections = page.evaluate("[...document.querySelectorAll('section')].map(section => section.id)")
+            recipe = page.evaluate("document.querySelector('#reproduce pre').innerText")
+    assert sections == ["data", "tree", "leaves", "certificate", "reproduce"]
+    assert recipe.endswith("clf = OCTHClassifier(depth=2, random_state=0, solver=None, time_limit=3)\nclf.fit(X, y)")
+
+
+def test_deep_tree_scrolls_in_its_own_frame(browser, tmp_path, tree_of):
+    fit = tree_of(5, 12, 3, sparse=0.6)
+    fit.clf.certificate_ = OCTHClassifier(depth=1, solver=None, time_limit=1).fit([[0], [1]], [0, 1]).certificate_
+    path = write_report(fit.clf, fit.X, fit.y, tmp_path / "r.html")
+    for width, dark in VIEWS:
+        with browser.page(path, width=width, dark=dark) as page:
+            assert_in_order(page)
+            frame = page.evaluate(
+                "(box => [box.scrollWidth, box.clientWidth])(document.querySelector('#tree .scroll'))"
+            )
+    assert frame[0] > frame[1]
+
+
+def test_python_recipe_makes_the_fit_again(plane, tmp_path):
+    page = report_html(plane.clf, plane.X, plane.y, rivals=False)
+    code = re.search(r"How to reproduce this</h2>\s*<pre[^>]*>(.*?)</pre>", page, re.DOTALL).group(1)
+    code = code.replace("&#39;", "'").replace("&#34;", '"')
+    namespace = {"X": plane.X, "y": plane.y}
+    exec(code, namespace)
+    np.testing.assert_array_equal(namespace["clf"].tree_.omega, plane.clf.tree_.omega)
+
+
+def test_recipe_for_a_table_names_its_columns(labour_force):
+    page = report_html(
+        labour_force.clf, labour_force.X, labour_force.y, rivals=False, label="job", data_name="t.parquet"
+    )
+    assert "pd.read_parquet(&#39;t.parquet&#39;)" in page
+    assert "table[&#39;job&#39;], totals={&#39;no&#39;:" in page
+
+
+def test_sections_without_content_are_left_out(labour_force):
+    page = report_html(unstable(labour_force.clf), labour_force.X, labour_force.y, rivals=False)
+    assert 'id="stability"' not in page
+    assert 'id="rivals"' not in page
+    assert 'href="#rivals"' not in page
+
+
+def test_rivals_can_be_chosen(labour_force):
+    page = report_html(labour_force.clf, labour_force.X, labour_force.y, rivals={"my <own>": LogisticRegression(C=9.0)})
+    assert "my &lt;own&gt;" in page
+    assert "random forest" not in page
+
+
+def test_total_that_is_missed_is_told(labour_force):
+    totals = {"yes": labour_force.totals["yes"] - 3}
+    page = report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False, totals=totals)
+    assert "The tree misses the total by 3 rows" in page
+
+
+def test_fair_sample_is_not_called_biased():
+    X = np.arange(40.0)[:, None]
+    y = np.array([None] * 40, dtype=object)
+    y[[2, 5, 8, 11, 15]], y[[22, 25, 28, 31, 35]] = "a", "b"
+    clf = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=5, random_state=0).fit(X, y, totals={"a": 15})
+    page = report_html(clf, X, y, rivals=False)
+    assert "The shares give no sign of a biased sample" in page
+
+
+@pytest.mark.parametrize(
+    ("guide", "words"),
+    [
+        ({}, None),
+        ({"guide_cost": 4.0, "guide_weight": 0.0}, "chose this one"),
+        ({"guide_cost": 4.0, "guide_weight": 0.5, "guided_lower_bound": 1.0}, "not proved that there is none better"),
+        ({"guide_cost": 4.0, "guide_weight": 0.5, "guided_lower_bound": 5.0}, "This sum meets its bound"),
+    ],
+)
+def test_guide_is_told_where_there_was_one(labour_force, guide, words):
+    certificate = replace(labour_force.clf.certificate_, objective=3.0, lower_bound=0.0, feasible=True, **guide)
+    told = " ".join(tell_certificate(certificate, 2, 1.0))
+    assert words is None or words in told
+    assert ("guide" in told) == bool(guide)
+    verdict = give_verdict(certificate, 2)
+    assert verdict.proved == (guide.get("guided_lower_bound") == 5.0)
+    assert verdict.word == ("optimal" if verdict.proved else "open")
+
+
+def test_fit_with_a_guide_has_its_report(browser, labour_force, tmp_path):
+    clf = S2OCTClassifier(depth=1, guide=LogisticRegression(max_iter=5000), solver=None, time_limit=2, random_state=0)
+    clf.fit(labour_force.X, labour_force.y, totals=labour_force.totals)
+    path = write_report(clf, labour_force.X, labour_force.y, tmp_path / "r.html", rivals=False)
+    with browser.page(path) as page:
+        assert_in_order(page)
+        proof = page.evaluate("document.getElementById('certificate').innerText")
+    assert f"{clf.certificate_.guided_objective:.4g} in all" in proof
+
+
+def test_stability_that_nobody_knows_is_not_counted(labour_force):
+    clf = copy.copy(labour_force.clf)
+    clf.stability_ = np.full(int((~labour_force.is_labeled).sum()), np.nan)
+    page = report_html(clf, labour_force.X, labour_force.y, rivals=False)
+    assert "Too few such trees were found" in page
+    assert "Rows determined" not in page
+
+
+def test_rows_other_than_those_of_the_fit_are_refused(stable):
+    with pytest.raises(InvalidProblem, match="Expected the rows of the fit"):
+        report_html(stable.clf, stable.X[:-1], stable.y[:-1], rivals=False)
+    with pytest.raises(InvalidProblem, match="Expected one row id per row, got 2 for 200 rows"):
+        report_html(stable.clf, stable.X, stable.y, row_ids=[1, 2])
+
+
+def test_drawing_leaves_no_trace(labour_force):
+    import matplotlib.pyplot as plt
+
+    before = dict(matplotlib.rcParams)
+    plt.close("all")
+    page = report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False)
+    assert plt.get_fignums() == []
+    assert dict(matplotlib.rcParams) == before
+    with plt.style.context("dark_background"):
+        assert report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False) == page
+
+
+def test_file_that_cannot_be_written_leaves_nothing_behind(labour_force, tmp_path):
+    target = tmp_path / "taken.html"
+    target.mkdir()
+    with pytest.raises(OSError, match="taken"):
+        write_report(labour_force.clf, labour_force.X, labour_force.y, target, rivals=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.html"]
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_without_its_packages_one_sentence_names_the_extra(labour_force, monkeypatch, package):
+    for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtra, match=rf"Reports need {package}, .* pip install 's2oct\[report\]'"):
+        report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (percent(0.5), "50\N{NO-BREAK SPACE}%"),
+        (percent(0.0001), "under 1\N{NO-BREAK SPACE}%"),
+        (percent(0.9999), "over 99\N{NO-BREAK SPACE}%"),
+        (percent(1.0), "100\N{NO-BREAK SPACE}%"),
+        (percent(0.99996, 1), "over 99.9\N{NO-BREAK SPACE}%"),
+        (signed(-0.004, 2), "0.00"),
+        (signed(-1.5, 1), "\N{MINUS SIGN}1.5"),
+        (signed(3), "+3"),
+        (signed(-12345), "\N{MINUS SIGN}12,345"),
+        (listed(["a"]), "a"),
+        (listed(["a", "b", "c"]), "a, b and c"),
+        (measure(12345.0), "12,345"),
+        (measure(-0.123456), "\N{MINUS SIGN}0.1235"),
+        (clean("a\n b\x00"), "a b\N{REPLACEMENT CHARACTER}"),
+    ],
+)
+def test_numbers_and_names_are_written_for_readers(written, expected):
+    assert written == expected

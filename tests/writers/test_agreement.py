@@ -1,0 +1,195 @@
+"""Every export predicts what `predict` predicts, to the last row."""
+
+from __future__ import annotations
+
+import math
+import random
+import sqlite3
+
+import duckdb
+import numpy as np
+import pytest
+
+from s2oct import ObliqueTree, Topology
+from s2oct.errors import InvalidProblem
+from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_sql
+from s2oct.tabular.encoding import Column, Encoding
+from s2oct.writers.sql import sql_number
+from tests.writers.readers import READERS, by_duckdb, by_python, by_sqlite
+
+N_ROWS = 100_000
+NAMES = ["age", 'the "income"', "x y", "select", "ü"]
+CLASSES = ["no", "it's"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Rows of very different sizes; whole numbers too, as tables have them."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(N_ROWS, len(NAMES))) * np.array([10.0, 1e5, 1.0, 1e-4, 3.0])
+    X[:, 0] = np.round(X[:, 0])
+    X[: N_ROWS // 2, 4] = np.round(X[: N_ROWS // 2, 4])
+    return X
+
+
+def as_columns(X):
+    return {name: column.tolist() for name, column in zip(NAMES, X.T, strict=True)}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_100_000_rows_get_the_class_that_predict_gives_them(table, reader):
+    rng = np.random.default_rng(8)
+    tree = ObliqueTree.of(Topology(3), rng.normal(size=(7, 5)) / table.std(axis=0), rng.normal(size=7) / 3)
+    expected = [CLASSES[c] for c in tree.predict(table)]
+    assert 0.1 < np.mean([label == "no" for label in expected]) < 0.9
+    assert READERS[reader](tree, NAMES, CLASSES, as_columns(table)) == expected
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_rows_in_the_rounding_of_a_hyperplane_get_the_same_class_everywhere(reader):
+    """In tenths, every row of this grid lies on a hyperplane; which side rounding says depends on the order of sums."""
+    grid = np.array(np.meshgrid(*[np.arange(-4.0, 5.0)] * 4)).reshape(4, -1).T
+    omega = np.array([[0.1, 0.2, 0.3, -0.7], [0.7, -0.1, 0.1, 1.1], [1 / 3, 1 / 3, 1 / 3, -1.0]])
+    for gamma in (0.0, 0.3, 0.6):
+        tree = ObliqueTree.of(Topology(2), omega, np.full(3, gamma))
+        X = grid[np.abs(tree.values(grid)[:, 0]) < 1e-12]
+        assert len(X) > 50
+        columns = {name: column.tolist() for name, column in zip("abcd", X.T, strict=True)}
+        assert READERS[reader](tree, list("abcd"), [0, 1], columns) == tree.predict(X).tolist()
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("classes", [[3, 7], [False, True], [0.0, 2.0], ["ja", "nein"]], ids=str)
+def test_classes_keep_their_kind(reader, classes):
+    tree = ObliqueTree.of(Topology(1), np.array([[1.0]]), np.array([2.0]))
+    found = READERS[reader](tree, ["x"], classes, {"x": [1.0, 3.0]})
+    assert found == classes
+    # SQLite has no booleans.
+    assert reader == "SQLite" or [type(label) for label in found] == [type(label) for label in classes]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("right", [False, True])
+def test_a_tree_that_splits_nothing_predicts_its_one_class(reader, right):
+    tree = ObliqueTree.constant(Topology(2), 2, right=right)
+    assert READERS[reader](tree, ["a", "b"], CLASSES, {"a": [1.0, 2.0], "b": [3.0, 4.0]}) == [CLASSES[right]] * 2
+
+
+ENCODING = Encoding(
+    (
+        Column("region", "onehot", ("north", "o'south", "west"), fill="west"),
+        Column("age", "number", fill=41.5),
+        Column("sex", "onehot", ("f", "m")),
+        Column("school", "ordinal", ("none", "some", "much")),
+    )
+)
+COLUMNS = {
+    "region": ["north", "o'south", None, "west", "north", "o'south"],
+    "age": [20.0, None, 40.0, 41.25, 42.0, 80.0],
+    "sex": ["f", "m", "m", "f", "m", "f"],
+    "school": ["none", "much", "some", "much", "none", "some"],
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("seed", range(5))
+def test_categories_and_gaps_are_encoded_in_every_export_as_in_the_table(reader, seed):
+    rng = np.random.default_rng(seed)
+    scale = np.array([1, 1, 1, 40.0, 1, 1])
+    tree = ObliqueTree.of(Topology(2), rng.normal(size=(3, 6)) / scale, rng.normal(size=3))
+    values = {
+        name: np.array([np.nan if value is None else value for value in column], dtype=float)
+        if name == "age"
+        else np.array(column, dtype=object)
+        for name, column in COLUMNS.items()
+    }
+    X = ENCODING.encode(values)
+    assert ENCODING.features == ("region=north", "region=o'south", "region=west", "age", "sex=m", "school")
+    assert X[2].tolist() == [0, 0, 1, 40, 1, 1]
+    expected = [CLASSES[c] for c in tree.predict(X)]
+    assert READERS[reader](tree, ENCODING.features, CLASSES, COLUMNS, ENCODING) == expected
+
+
+@pytest.mark.parametrize("reader", [by_sqlite, by_duckdb])
+def test_rows_that_predict_refuses_are_null_in_sql(reader):
+    omega = np.array([[1.0, 1, 1, 1, 1, 1]])
+    tree = ObliqueTree.of(Topology(1), omega, np.array([1e9]))
+    encoding = Encoding((*ENCODING.columns[:1], Column("age", "number"), *ENCODING.columns[2:]))
+    columns = {
+        "region": ["north", "elsewhere", "north", "north"],
+        "age": [None, 1.0, math.inf, 3.0],
+        "sex": ["f", "f", "f", "f"],
+        "school": ["none", "none", "none", "none"],
+    }
+    assert reader(tree, encoding.features, CLASSES, columns, encoding) == [None, None, None, "no"]
+
+
+def test_nan_is_null_in_a_database_that_has_it():
+    tree = ObliqueTree.of(Topology(1), np.array([[1.0]]), np.array([2.0]))
+    assert by_duckdb(tree, ["x"], CLASSES, {"x": [1.0, math.nan]}) == ["no", None]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"sex": [None]}, "Column 'sex' has a missing value."),
+        ({"sex": ["x"]}, "Column 'sex' has the value 'x', which is none of ['f', 'm']."),
+        ({"age": [math.inf]}, "Column 'age' has the value inf, and only finite numbers count."),
+    ],
+    ids=str,
+)
+def test_rows_that_predict_refuses_are_refused_by_the_python_module(change, sentence):
+    tree = ObliqueTree.of(Topology(1), np.ones((1, 6)), np.array([1e9]))
+    columns = {name: values[:1] for name, values in COLUMNS.items()} | change
+    with pytest.raises(ValueError, match=r"^Column") as refusal:
+        by_python(tree, ENCODING.features, CLASSES, columns, ENCODING)
+    assert str(refusal.value) == sentence
+
+
+def test_numbers_are_read_back_as_they_were_in_sql():
+    rng = random.Random(3)
+    numbers = [rng.gauss(0, 1) * 10.0 ** rng.randint(-25, 25) for _ in range(20_000)]
+    numbers += [0.1, 1 / 3, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 0.0, -1.0, 2.0**63]
+    for connect in (sqlite3.connect, duckdb.connect):
+        connection = connect(":memory:")
+        for start in range(0, len(numbers), 500):
+            some = numbers[start : start + 500]
+            query = "SELECT " + ", ".join(sql_number(number) for number in some)
+            assert list(connection.execute(query).fetchone()) == some
+
+
+def test_sql_without_a_table_is_an_expression_to_put_anywhere():
+    tree = ObliqueTree.of(Topology(1), np.array([[0.5]]), np.array([1.0]))
+    expression = tree_to_sql(tree, ["x"], ["a", "b"])
+    found = sqlite3.connect(":memory:").execute(f"SELECT {expression} FROM (SELECT 2 AS x UNION SELECT 3)").fetchall()
+    assert found == [("a",), ("b",)]
+
+
+def test_python_module_needs_no_import_but_the_standard_library():
+    tree = ObliqueTree.of(Topology(1), np.array([[0.5]]), np.array([1.0]))
+    source = tree_to_python(tree, ["x"], np.array(["a", "b"]))
+    imports = {line.strip() for line in source.splitlines() if line.strip().startswith(("import", "from"))}
+    assert imports == {"import math", "import csv", "import sys"}
+
+
+def test_dot_names_every_split_and_leaf_once_and_escapes_names():
+    rng = np.random.default_rng(0)
+    tree = ObliqueTree.of(Topology(2), rng.normal(size=(3, 2)), rng.normal(size=3))
+    graph = tree_to_dot(tree, ['a "b"', "c\\d"], ["no", "yes"])
+    assert graph.count("[label=") == 3 + 4 + 6
+    assert '* a \\"b\\"\\n' in graph
+    assert "* c\\\\d\\n" in graph
+    for weight in tree.omega.ravel():
+        assert repr(abs(float(weight))) in graph
+
+
+@pytest.mark.parametrize("export", [tree_to_sql, tree_to_python, tree_to_onnx, tree_to_dot])
+def test_number_of_names_must_be_that_of_the_features(export):
+    with pytest.raises(InvalidProblem, match="Expected 2 feature names, got 1"):
+        export(ObliqueTree.constant(Topology(1), 2, right=False), ["a"], CLASSES)
+
+
+@pytest.mark.parametrize("export", [tree_to_sql, tree_to_python, tree_to_onnx])
+def test_encoding_must_be_that_of_the_features(export):
+    with pytest.raises(InvalidProblem, match="Expected an encoding into the features"):
+        export(ObliqueTree.constant(Topology(1), 6, right=False), list("abcdef"), CLASSES, encoding=ENCODING)
