@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from s2oct.arrays import FloatArray
-from s2oct.milp.octh import OcthSettings, baseline_errors
-from s2oct.model.bounds import Bounds
+from s2oct.milp.octh import OcthSpec, baseline_errors
+from s2oct.model.assignment import Assignment
 from s2oct.model.feasibility import is_feasible
-from s2oct.model.objective import MARGIN_TOLERANCE, score
+from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
-from s2oct.model.proof import DECIDED_TOLERANCE, Bound, Moment
+from s2oct.model.proof import DECIDED_TOLERANCE, FitRecord, Moment
 from s2oct.model.scaling import Scaling
+from s2oct.model.score import MARGIN_TOLERANCE, score
 from s2oct.model.tree import ObliqueTree
 
 
@@ -37,6 +37,9 @@ class Claim:
         Wall-clock seconds until the tree was settled.
     history : tuple of Moment
         Best cost and lower bound over time.
+    ended : str
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
+        not record it.
     """
 
     objective: float
@@ -46,6 +49,7 @@ class Claim:
     min_margin: float
     seconds: float
     history: tuple[Moment, ...]
+    ended: str = field(default="unknown", kw_only=True)
 
     @property
     def gap(self) -> float:
@@ -101,6 +105,9 @@ class Certificate(Claim):
         No feasible tree has a lower `guided_objective`; None where that was not what the fit minimised.
     weight_bound : float
         The paper's s, the bound on the coefficients in model units that P2 was solved with.
+    ended : str
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
+        not record it.
     """
 
     leaf_error: float
@@ -157,6 +164,9 @@ class OCTHCertificate(Claim):
         Labeled rows that the tree misclassifies.
     n_coefficients : int
         Coefficients other than 0.
+    ended : str
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
+        not record it.
     """
 
     n_errors: int
@@ -170,50 +180,32 @@ class OCTHCertificate(Claim):
         )
 
 
-def certify(
-    problem: Problem,
-    tree: ObliqueTree,
-    bounds: Bounds,
-    bound: Bound,
-    *,
-    seconds: float,
-    history: tuple[Moment, ...] = (),
-    scale: FloatArray | float = 1.0,
-    guided_bound: float | None = None,
-) -> Certificate:
-    """Certify a tree for P2 from its hyperplanes, in the units in which it will predict.
-
-    ``scale`` is what the features were multiplied with to get to the units of ``bounds``; ``guided_bound`` bounds
-    the guided objective.
-    """
-    found = score(problem, tree)
+def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord) -> Certificate:
+    """Certify a tree for P2 from its hyperplanes, on the rows as the user gave them and in the user's units."""
+    guide = prepared.given.guide
+    assignment = Assignment.of(prepared.given, tree)
+    found = score(assignment, prepared.spec.C)
     return Certificate(
         objective=found.objective,
-        lower_bound=bound.value,
-        feasible=is_feasible(problem, tree, bounds, found, scale),
-        bound_source=bound.source,
+        lower_bound=record.bound.value,
+        feasible=is_feasible(assignment, prepared.bounds, found, prepared.scaling.scale),
+        bound_source=record.bound.source,
         min_margin=found.min_margin,
-        seconds=seconds,
-        history=history,
+        seconds=record.seconds,
+        history=record.history,
         leaf_error=found.leaf_error,
         xi=found.xi,
         n_margin_violations=found.n_margin_violations,
-        guide_cost=None if problem.guide is None else found.guide_cost,
-        guide_weight=None if problem.guide is None else problem.guide.weight,
-        guided_lower_bound=guided_bound,
-        weight_bound=bounds.s,
+        guide_cost=None if guide is None else found.guide_cost,
+        guide_weight=None if guide is None else guide.price,
+        guided_lower_bound=record.guided_bound,
+        weight_bound=prepared.bounds.s,
+        ended=record.ended,
     )
 
 
 def certify_octh(
-    problem: Problem,
-    tree: ObliqueTree,
-    settings: OcthSettings,
-    bound: Bound,
-    *,
-    seconds: float,
-    history: tuple[Moment, ...] = (),
-    scaling: Scaling | None = None,
+    problem: Problem, tree: ObliqueTree, spec: OcthSpec, record: FitRecord, *, scaling: Scaling | None = None
 ) -> OCTHCertificate:
     """Certify a tree for OCT-H from its hyperplanes and leaf classes, in the units in which it will predict.
 
@@ -221,27 +213,28 @@ def certify_octh(
     """
     model = tree if scaling is None else scaling.to_model(tree)
     wrong = tree.predict(problem.X_labeled) != problem.labels
-    n_errors = float(problem.labeled_weights[wrong].sum())
+    n_errors = float(problem.labeled_multiplicity[wrong].sum())
     n_coefficients = int(np.count_nonzero(tree.omega))
     leaf = tree.apply(problem.X_labeled) - tree.topology.n_leaves
-    sizes = np.bincount(leaf, weights=problem.labeled_weights)
+    sizes = np.bincount(leaf, weights=problem.labeled_multiplicity)
     margin = _octh_margin(problem, tree)
-    enough = bool((sizes[sizes > 0] >= settings.min_leaf).all())
+    enough = bool((sizes[sizes > 0] >= spec.min_leaf).all())
     splits = np.asarray(tree.omega.any(axis=1))
-    offset = np.abs(model.gamma[splits] + settings.mu / 2)
+    offset = np.abs(model.gamma[splits] + spec.mu / 2)
     normed = bool(max(np.abs(model.omega).sum(axis=1).max(), offset.max(initial=0.0)) <= 1 + MARGIN_TOLERANCE)
     child = np.arange(2, tree.topology.n_leaves)
     ordered = not (splits[child - 1] & ~splits[child // 2 - 1]).any()
     return OCTHCertificate(
-        objective=n_errors / baseline_errors(problem) + settings.complexity * n_coefficients,
-        lower_bound=bound.value,
-        feasible=enough and normed and ordered and margin >= settings.mu / 2 - MARGIN_TOLERANCE,
-        bound_source=bound.source,
+        objective=n_errors / baseline_errors(problem) + spec.complexity * n_coefficients,
+        lower_bound=record.bound.value,
+        feasible=enough and normed and ordered and margin >= spec.mu / 2 - MARGIN_TOLERANCE,
+        bound_source=record.bound.source,
         min_margin=margin,
-        seconds=seconds,
-        history=history,
+        seconds=record.seconds,
+        history=record.history,
         n_errors=int(n_errors),
         n_coefficients=n_coefficients,
+        ended=record.ended,
     )
 
 

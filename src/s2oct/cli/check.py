@@ -15,6 +15,7 @@ from s2oct.fit.training import recertify
 from s2oct.model.labels import read_labels
 from s2oct.model.problem import Problem
 from s2oct.model.proof import DECIDED_TOLERANCE
+from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import named_classes, read_totals
 from s2oct.persistence.model import read_model
 from s2oct.tabular.encoding import plain_encoding
@@ -56,14 +57,13 @@ def check(
             columns.encode(cells),
             found_labels,
             read_totals(found_labels, **totals),
-            C=clf.C,
             feature_names=columns.features,
         )
     found, own_bound = recertify(
         problem,
         clf.tree_,
         clf.certificate_,
-        scale=clf.scaling == "paper",
+        ModelSpec(C=clf.C, scaled=clf.scaling == "paper"),
     )
     same_data = problem.summary() == clf.data_summary_
     print(f"The data are {'those' if same_data else 'not those'} of the fit.")

@@ -128,7 +128,7 @@ def solver_state(name: str) -> str:
     except SolverUnavailable:
         return f"not installed: {SOLVERS[name][2]}"
     try:
-        result = solver.solve(_larger_than_free(), limits=Limits(5.0), listener=_Nobody())
+        result = solver.solve(_larger_than_free(), limits=Limits(5.0), watcher=_Nobody())
     except SolverLicenceError:
         return f"installed, with a licence for models of at most {FREE_LICENCE} rows and columns"
     except S2OCTError as error:
@@ -164,6 +164,9 @@ class _Nobody:
     def should_stop(self) -> bool:
         """Never."""
         return False
+
+    def interrupted(self) -> None:
+        """Ignore."""
 
     def suggestion(self) -> FloatArray | None:
         """None."""

@@ -85,8 +85,8 @@ def fit(
         random_state=seed,
     )
     totals = read_total_options(total or (), population_total or (), survey.labels)
-    with told_warnings(), live_progress(time_limit):
-        clf.fit(rows, survey.labels, **totals)
+    with told_warnings(), live_progress(time_limit) as listener:
+        clf.fit(rows, survey.labels, **totals, listener=listener)
     model = Model(clf, encoded, label, survey.ids, fewest_rules(clf, X))
     with Outputs() as outputs:
         if out is not None:

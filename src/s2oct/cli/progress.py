@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from s2oct.errors import S2OCTWarning
-from s2oct.fit.incumbent import watched_by
+from s2oct.fit.listening import PREPARING, Listener, Nobody
 from s2oct.model.proof import Moment
 
 _REFRESHES = 4
@@ -25,29 +25,33 @@ class _Ticker:
     def __init__(self, time_limit: float) -> None:
         self._began, self._limit = time.monotonic(), time_limit
         self._now: Moment | None = None
+        self._stage = PREPARING
 
-    def note(self, now: Moment) -> None:
-        self._now = now
+    def stage(self, name: str) -> None:
+        self._stage = name
+
+    def progress(self, moment: Moment) -> None:
+        self._now = moment
 
     def line(self) -> Text:
         seconds = f"{time.monotonic() - self._began:6.1f} of {self._limit:g} s"
         if self._now is None:
-            return Text(f"{seconds}   preparing")
+            return Text(f"{seconds}   {self._stage}")
         state = f"best cost {self._now.objective:.6g}   lower bound {self._now.lower_bound:.6g}"
         return Text(f"{seconds}   {state}   Ctrl-C keeps the best tree")
 
 
 @contextmanager
-def live_progress(time_limit: float) -> Iterator[None]:
+def live_progress(time_limit: float) -> Iterator[Listener]:
     """Show a fit's progress on standard error while it runs, if that is a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        yield Nobody()
         return
     ticker = _Ticker(time_limit)
     live = Live(console=console, get_renderable=ticker.line, refresh_per_second=_REFRESHES, transient=True)
-    with live, watched_by(ticker.note):
-        yield
+    with live:
+        yield ticker
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What the classifiers share that end in a tree: fitting settings and prediction."""
+"""What the classifiers share that end in a tree: what a fit may use, and prediction."""
 
 from __future__ import annotations
 
@@ -6,42 +6,45 @@ from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.fit.fitting import Settings
+from s2oct.estimators.edge import CallbackSupportMixin
+from s2oct.fit.context import Budget
 from s2oct.guides.base import PartlyLabeledClassifier
-from s2oct.inputs import at_least_zero, positive, read_features, whole_or_auto
+from s2oct.inputs import at_least_zero, positive, read_features
 from s2oct.model.problem import DataSummary
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
 
 
-class TreeClassifier(PartlyLabeledClassifier):
+class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     """Base of the classifiers that end in an `ObliqueTree`."""
+
+    # How a fit is stopped and watched is no metadata of the rows.
+    __metadata_request__fit = {"stop": metadata_routing.UNUSED, "listener": metadata_routing.UNUSED}  # noqa: RUF012
 
     tree_: ObliqueTree
     scaling_: Scaling
     data_summary_: DataSummary
     feature_names_in_: ObjectArray
 
-    def _settings(self) -> Settings:
-        """The fitting parameters, checked."""
+    def _budget(self) -> Budget:
+        """What the fit may use, checked."""
         params: dict[str, Any] = self.get_params(deep=False)
         n_jobs, verbose = params["n_jobs"], params["verbose"]
+        at_least_zero("verbose", int(verbose) if isinstance(verbose, bool) else verbose)
         if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
             raise InvalidProblem(f"Expected n_jobs to be a whole number other than 0, or None, got {n_jobs!r}.")
         if params["solver"] is not None and not isinstance(params["solver"], str):
             raise InvalidProblem(f"Expected solver to be a name or None, got {params['solver']!r}.")
-        return Settings(
-            depth=whole_or_auto("depth", params["depth"], 1),
+        return Budget(
             solver=params["solver"],
             time_limit=positive("time_limit", params["time_limit"]),
             n_jobs=joblib.effective_n_jobs(n_jobs) if n_jobs is not None else 1,
             seed=int(check_random_state(params["random_state"]).randint(2**31 - 1)),
-            verbose=int(at_least_zero("verbose", int(verbose) if isinstance(verbose, bool) else verbose)),
         )
 
     def _feature_names(self) -> list[str] | None:

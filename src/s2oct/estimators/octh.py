@@ -11,11 +11,14 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import OCTHCertificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
-from s2oct.fit.training import train_octh
+from s2oct.estimators.edge import edge_of, warn_of, with_callbacks
+from s2oct.fit.listening import Listener
+from s2oct.fit.octh import train_octh
 from s2oct.inputs import at_least_zero, positive, read_features, whole_or_auto
-from s2oct.milp.octh import OcthSettings
+from s2oct.milp.octh import OcthSpec
 from s2oct.model.labels import read_labels
 from s2oct.model.problem import Problem
+from s2oct.stopping import Stop
 
 MIN_LEAF_SHARE = 0.05
 """The paper's minimum leaf size: 5 % of the labeled rows."""
@@ -93,7 +96,8 @@ class OCTHClassifier(TreeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> OCTHClassifier:
+    @with_callbacks
+    def fit(self, X: Any, y: Any, *, stop: Stop | None = None, listener: Listener | None = None) -> OCTHClassifier:
         """Fit the tree to the labeled rows.
 
         Parameters
@@ -102,13 +106,17 @@ class OCTHClassifier(TreeClassifier):
             Labeled and, if there are any, unlabeled rows; all numeric and complete.
         y : array-like of shape (n_rows,)
             Labels, with the markers for unlabeled rows of `S2OCTClassifier`.
+        stop : callable, optional
+            Asked often; once it returns True the fit ends and keeps its best tree.
+        listener : object, optional
+            Hears of stages, costs and bounds, see `s2oct.fit.listening.Listener`.
 
         Returns
         -------
         self
             The fitted classifier.
         """
-        settings = self._settings()
+        budget, depth = self._budget(), whole_or_auto("depth", self.depth, 1)
         rows = read_features(self, X, reset=True)
         labels = read_labels(y)
         if len(labels.codes) != len(rows):
@@ -118,14 +126,17 @@ class OCTHClassifier(TreeClassifier):
             raise InvalidProblem(f"Expected labeled rows of at least two classes, got one class only: {only!r}.")
         no_totals = np.zeros(len(labels.classes), dtype=np.int64)
         problem = Problem.from_labels(rows, labels, no_totals, feature_names=self._feature_names())
-        trained = train_octh(problem, settings, self._octh_settings(problem.n_labeled))
+        spec = self._octh_spec(problem.n_labeled)
+        with edge_of(self, stop, listener) as edge:
+            trained = train_octh(problem, spec, budget, depth=depth, stop=edge.stop, listener=edge.listener)
         self.tree_, self.certificate_ = trained.tree, trained.certificate
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
+        warn_of(trained.notices, trained.certificate)
         return self
 
-    def _octh_settings(self, n_labeled: int) -> OcthSettings:
+    def _octh_spec(self, n_labeled: int) -> OcthSpec:
         complexity = at_least_zero("complexity", self.complexity)
         mu = positive("mu", self.mu)
         if mu >= 1:
@@ -135,7 +146,7 @@ class OCTHClassifier(TreeClassifier):
             min_leaf = max(1, math.ceil(MIN_LEAF_SHARE * n_labeled))
         if min_leaf > n_labeled:
             raise InvalidProblem(f"Expected min_leaf of at most {n_labeled}, the labeled rows, got {min_leaf}.")
-        return OcthSettings(min_leaf=min_leaf, complexity=complexity, mu=mu)
+        return OcthSpec(min_leaf=min_leaf, complexity=complexity, mu=mu)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class shares among the labeled rows of each row's leaf; the leaf's class where it has none.

@@ -11,13 +11,18 @@ from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
-from s2oct.fit.fitting import Guidance, Settings
+from s2oct.estimators.edge import edge_of, warn_of, with_callbacks
+from s2oct.fit.advice import Guidance
+from s2oct.fit.context import Budget
+from s2oct.fit.listening import Listener
 from s2oct.fit.training import train
 from s2oct.guides.forest import guide_probabilities
-from s2oct.inputs import at_least_zero, check_two_classes, positive, positive_or_auto, read_features
+from s2oct.inputs import at_least_zero, check_two_classes, positive, positive_or_auto, read_features, whole_or_auto
 from s2oct.model.labels import Labels, read_labels
 from s2oct.model.problem import Problem
+from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals, named_classes, read_totals
+from s2oct.stopping import Stop
 
 _STEEPEST = 64.0
 """A slope at which rows at distance 1 are certain to the last digit."""
@@ -125,8 +130,16 @@ class S2OCTClassifier(TreeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_callbacks
     def fit(
-        self, X: Any, y: Any, totals: Totals | None = None, population_totals: Totals | None = None
+        self,
+        X: Any,
+        y: Any,
+        totals: Totals | None = None,
+        population_totals: Totals | None = None,
+        *,
+        stop: Stop | None = None,
+        listener: Listener | None = None,
     ) -> S2OCTClassifier:
         """Fit the tree.
 
@@ -140,6 +153,10 @@ class S2OCTClassifier(TreeClassifier):
             Number of unlabeled rows of a class. One class is enough; several must add up.
         population_totals : mapping of class to count, optional
             The same for all rows, the labeled ones included.
+        stop : callable, optional
+            Asked often, from any thread of the fit. Once it returns True the fit ends and keeps its best tree.
+        listener : object, optional
+            Hears of stages, costs and bounds, see `s2oct.fit.listening.Listener`.
 
         Returns
         -------
@@ -147,33 +164,36 @@ class S2OCTClassifier(TreeClassifier):
             The fitted classifier.
         """
         self._check_parameters()
-        settings = self._settings()
+        budget, spec = self._budget(), self._spec()
         rows = read_features(self, X, reset=True)
         labels = read_labels(y, named=named_classes(totals, population_totals))
         check_two_classes(labels, len(rows))
         counts = read_totals(labels, totals, population_totals)
-        problem = Problem.from_labels(
-            rows, labels, counts, C=positive("C", self.C), feature_names=self._feature_names()
-        )
-        weight_bound = positive_or_auto("weight_bound", self.weight_bound)
-        trained = train(
-            problem,
-            settings,
-            weight_bound=weight_bound,
-            scale=self.scaling == "paper",
-            guidance=None if self.guide is None else self._guidance(X, y, labels, counts, settings),
-        )
+        problem = Problem.from_labels(rows, labels, counts, feature_names=self._feature_names())
+        guidance = None if self.guide is None else self._guidance(X, y, labels, counts, budget)
+        with edge_of(self, stop, listener) as edge:
+            trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self.transduction_ = self._transduce(rows, labels)
         self._slope = _slope(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
+        warn_of(trained.notices, trained.certificate)
         return self
 
-    def _guidance(self, X: Any, y: Any, labels: Labels, counts: IntArray, settings: Settings) -> Guidance:
+    def _spec(self) -> ModelSpec:
+        """What the user chose about the model, checked."""
+        return ModelSpec(
+            depth=whole_or_auto("depth", self.depth, 1),
+            C=positive("C", self.C),
+            coefficient_bound=positive_or_auto("weight_bound", self.weight_bound),
+            scaled=self.scaling == "paper",
+        )
+
+    def _guidance(self, X: Any, y: Any, labels: Labels, counts: IntArray, budget: Budget) -> Guidance:
         def ask(seconds: float) -> FloatArray:
             return guide_probabilities(
-                self.guide, X, y, labels, counts, seed=settings.seed, seconds=seconds, n_jobs=settings.n_jobs
+                self.guide, X, y, labels, counts, seed=budget.seed, seconds=seconds, n_jobs=budget.n_jobs
             )
 
         return Guidance(ask, None if self._weighs_guide else at_least_zero("guide_weight", self.guide_weight))

@@ -1,73 +1,69 @@
-"""The race for the best tree: whoever finds one hands it in here, whoever proves a bound says so here."""
+"""The best tree and the lower bound so far. Search and solver hand in trees and bounds here."""
 
 from __future__ import annotations
 
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
-from s2oct.model.proof import DECIDED_TOLERANCE, NOT_NEGATIVE, Bound, Moment
+from s2oct.fit.listening import Listener, Nobody
+from s2oct.model.proof import (
+    CONVERGED,
+    DECIDED_TOLERANCE,
+    INTERRUPTED,
+    NOT_NEGATIVE,
+    PROVED,
+    TIME_LIMIT,
+    Bound,
+    Moment,
+)
 from s2oct.model.tree import ObliqueTree
+from s2oct.stopping import Clock
 
 WORTH_NOTING = 1e-9
 """A bound must rise by this much to count: solvers report rounding errors as progress."""
 
-
-Watcher = Callable[[Moment], None]
-
-_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+Assess = Callable[[ObliqueTree], tuple[ObliqueTree, float] | None]
+"""Checks a tree from scratch: the tree as it will be kept and its cost, or None if it is not feasible."""
 
 
-@contextmanager
-def watched_by(watcher: Watcher) -> Iterator[None]:
-    """Tell every improvement of the fits inside the block to ``watcher``. It must be quick: the race waits for it."""
-    before = _WATCHER.set(watcher)
-    try:
-        yield
-    finally:
-        _WATCHER.reset(before)
-
-
-@dataclass
-class Race:
+class Incumbent:
     """Best tree and lower bound so far, against the clock. Safe to use from several threads.
 
     Parameters
     ----------
-    seconds : float
-        Wall-clock time until the deadline, counted from ``began``.
-    verbose : int
-        1 or more prints every improvement to standard error.
+    clock : Clock
+        The time of the fit.
+    assess : callable
+        Evaluates every tree that is offered.
+    opening : Bound
+        The lower bound to begin with.
+    listener : Listener, optional
+        Hears of every improvement.
     """
 
-    seconds: float
-    verbose: int = 0
-    began: float = field(default_factory=time.monotonic)
-    bound: Bound = NOT_NEGATIVE
-    best: ObliqueTree | None = None
-    best_cost: float = float("inf")
-    history: list[Moment] = field(default_factory=list)
-    _cost: Callable[[ObliqueTree], float | None] = field(default=lambda tree: None, repr=False)
-    _opening: Bound = NOT_NEGATIVE
-    watcher: Watcher | None = field(default_factory=_WATCHER.get, repr=False)
-    _refuted: set[str] = field(default_factory=set, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def open(self, cost: Callable[[ObliqueTree], float | None], bound: Bound) -> None:
-        """Admit trees: ``cost`` evaluates one from scratch, None where it is not feasible; the clock runs already."""
-        self._cost, self.bound, self._opening = cost, bound, bound
+    def __init__(
+        self, clock: Clock, assess: Assess, opening: Bound = NOT_NEGATIVE, listener: Listener | None = None
+    ) -> None:
+        self.clock = clock
+        self.bound = self._opening = opening
+        self.best: ObliqueTree | None = None
+        self.best_cost = float("inf")
+        self.history: list[Moment] = []
+        self._assess = assess
+        self._listener = listener or Nobody()
+        self._refuted: set[str] = set()
+        self._lock = threading.Lock()
 
     def offer(self, tree: ObliqueTree) -> bool:
         """Hand in a tree; it is evaluated here, and kept if it is feasible and cheaper than the best."""
-        cost = self._cost(tree)
+        found = self._assess(tree)
+        if found is None:
+            return False
+        kept, cost = found
         with self._lock:
-            if cost is None or cost >= self.best_cost:
+            if cost >= self.best_cost:
                 return False
-            self.best, self.best_cost = tree, cost
+            self.best, self.best_cost = kept, cost
             if cost < self.bound.value - DECIDED_TOLERANCE:
                 # A checked tree refutes the bound, and with it whoever reported it.
                 self._refuted.add(self.bound.source)
@@ -86,20 +82,10 @@ class Race:
 
     @property
     def winner(self) -> ObliqueTree:
-        """The best tree; a constant one is always feasible, so a race that was offered it has one."""
+        """The best tree. A constant tree is always feasible, so there is one once a constant tree was offered."""
         if self.best is None:
-            raise RuntimeError("The race was given no feasible tree.")
+            raise RuntimeError("No feasible tree was offered.")
         return self.best
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the fit began."""
-        return time.monotonic() - self.began
-
-    @property
-    def seconds_left(self) -> float:
-        """Seconds until the deadline, 0 after it."""
-        return max(self.seconds - self.elapsed, 0.0)
 
     @property
     def is_decided(self) -> bool:
@@ -108,13 +94,19 @@ class Race:
 
     @property
     def is_over(self) -> bool:
-        """Whether the race is decided or out of time."""
-        return self.is_decided or self.seconds_left <= 0
+        """Whether there is nothing more to do: decided, out of time, or asked to stop."""
+        return self.is_decided or self.clock.is_over
+
+    @property
+    def ending(self) -> str:
+        """Why a fit ends that ends now."""
+        if self.is_decided:
+            return PROVED
+        if self.clock.stopped():
+            return INTERRUPTED
+        return TIME_LIMIT if self.clock.seconds_left <= 0 else CONVERGED
 
     def _note(self) -> None:
-        now = Moment(self.elapsed, self.best_cost, self.bound.value)
-        self.history.append(now)
-        if self.watcher is not None:
-            self.watcher(now)
-        if self.verbose:
-            print(f"{now.seconds:8.2f} s  cost {now.objective:<12.6g} bound {now.lower_bound:.6g}", file=sys.stderr)
+        moment = Moment(self.clock.elapsed, self.best_cost, self.bound.value)
+        self.history.append(moment)
+        self._listener.progress(moment)

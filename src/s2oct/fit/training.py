@@ -1,153 +1,158 @@
-"""From a problem to a certified tree, of P2 or of OCT-H: what the estimators and the study call."""
+"""From a problem to a certified tree of P2: what the estimators and the study call."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
-from s2oct.certificate import Certificate, OCTHCertificate, certify, certify_octh
-from s2oct.fit.fitting import LARGEST_M, Fit, Guidance, Settings, Trained, certified, prepare
-from s2oct.fit.incumbent import Race
-from s2oct.fit.portfolio import Contender, compete, solve_alone
+from s2oct.arrays import FloatArray
+from s2oct.certificate import Certificate, certify
+from s2oct.fit.advice import Guidance
+from s2oct.fit.context import Budget, FitContext
+from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.listening import PREPARING, Listener, Nobody
+from s2oct.fit.pool import agreement, equally_good
+from s2oct.fit.portfolio import Formulation, Portfolio
+from s2oct.fit.strategies import Guided, Outcome, Paper, Strategy, TieBreak, assess
 from s2oct.milp.encode import decode_tree, encode_tree
-from s2oct.milp.octh import OcthSettings, attainable_cost, build_octh, decode_octh, encode_octh, with_majority_classes
 from s2oct.milp.p2 import build_p2
-from s2oct.milp.size import octh_size, p2_size
-from s2oct.model.bounds import lower_bound, paper_depth
-from s2oct.model.feasibility import feasible_cost, mend
+from s2oct.milp.size import p2_size
+from s2oct.model.lower_bound import lower_bound
+from s2oct.model.prepared import LARGEST_M, prepare
 from s2oct.model.problem import Problem
-from s2oct.model.proof import NOT_NEGATIVE, Bound
+from s2oct.model.proof import INTERRUPTED, Bound, FitRecord
 from s2oct.model.scaling import Scaling
-from s2oct.model.topology import Topology
+from s2oct.model.spec import ModelSpec
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import compile_kernels, search_octh
+from s2oct.search import compile_kernels
 from s2oct.solvers import load_solver
+from s2oct.stopping import Clock, Stop, never
 
 
 @dataclass(frozen=True, eq=False)
-class TrainedOcth:
-    """An OCT-H tree in the user's units and what is proved of it."""
+class Trained:
+    """A tree in the user's units and what is proved of it.
+
+    Attributes
+    ----------
+    tree : ObliqueTree
+        The tree.
+    certificate : Certificate
+        What it is worth and what is proved.
+    stability : ndarray of shape (m,)
+        For every unlabeled row the share of trees of no higher cost that agree with this one on the row's class; NaN
+        where too few such trees were found.
+    scaling : Scaling
+        The way from the user's units to those of the model.
+    notices : tuple of str
+        What the user should know of how the fit went.
+    """
 
     tree: ObliqueTree
-    certificate: OCTHCertificate
+    certificate: Certificate
+    stability: FloatArray
     scaling: Scaling
+    notices: tuple[str, ...] = ()
 
 
 def train(
     problem: Problem,
-    settings: Settings,
-    *,
-    weight_bound: float | None = None,
-    scale: bool = True,
+    spec: ModelSpec,
+    budget: Budget,
     guidance: Guidance | None = None,
+    *,
+    stop: Stop = never,
+    listener: Listener | None = None,
 ) -> Trained:
     """Fit a tree to P2, guided or not.
 
-    Ctrl-C ends the fit early; the best tree so far is returned with a warning.
-
     Parameters
     ----------
-    weight_bound : float, optional
-        s; the paper's rule if None, raised where a guide has weight and the rows are too dense.
-    scale : bool
-        Scale the features as the paper does.
+    problem : Problem
+        Rows, labels and totals.
+    spec : ModelSpec
+        What the user chose about the model.
+    budget : Budget
+        What the fit may use.
+    guidance : Guidance, optional
+        Whom to ask about the unlabeled rows; the paper's P2 and nothing else if None.
+    stop : callable
+        Asked often, from any thread of the fit. Once it returns True the fit ends and keeps its best tree.
+    listener : Listener, optional
+        Hears of stages, costs and bounds.
+
+    Returns
+    -------
+    Trained
+        The tree, its certificate, and what the user should know.
     """
-    solver = load_solver(settings.solver) if settings.solver is not None else None
+    context = open_context(budget, stop, listener)
+    prepared = prepare(problem, spec)
+    outcome = _strategy(problem, guidance).run(prepared, context)
+    seconds = context.clock.elapsed
+    others = [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
+    return _trained(outcome, seconds, others, context)
+
+
+def open_context(budget: Budget, stop: Stop, listener: Listener | None) -> FitContext:
+    """Load what the fit needs, then start its clock: compiling is not part of the time limit."""
+    solver = load_solver(budget.solver) if budget.solver is not None else None
     compile_kernels()
-    race = Race(settings.time_limit, settings.verbose)
-    topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
-    scaling, bounds = prepare(problem, topology.depth, weight_bound, scale)
-    fit = Fit(problem, settings, solver, race, topology, scaling, bounds)
+    context = FitContext(budget, solver, Clock(budget.time_limit, stop), listener or Nobody())
+    context.listener.stage(PREPARING)
+    return context
+
+
+def _strategy(problem: Problem, guidance: Guidance | None) -> Strategy:
     if guidance is None or not problem.n_unlabeled:
-        return fit.without_guide()
-    if guidance.weight == 0:
-        return fit.breaking_ties(guidance)
-    return fit.guided(guidance, may_raise_s=weight_bound is None)
+        return Paper()
+    return TieBreak(guidance) if guidance.price == 0 else Guided(guidance)
 
 
-def recertify(
-    problem: Problem, tree: ObliqueTree, claimed: Certificate, *, scale: bool = True
-) -> tuple[Certificate, float]:
+def _trained(outcome: Outcome, seconds: float, others: list[ObliqueTree], context: FitContext) -> Trained:
+    """The tree in the user's units, certified on the user's rows."""
+    prepared, guide = outcome.prepared, outcome.prepared.given.guide
+    tree = prepared.scaling.to_user(outcome.tree)
+    record = FitRecord(
+        bound=outcome.bound,
+        seconds=seconds,
+        ended=outcome.ended,
+        history=tuple(outcome.incumbent.history),
+        guided_bound=outcome.incumbent.bound.value if guide is not None and guide.price > 0 else None,
+    )
+    stability = agreement(prepared, tree, others)
+    return Trained(tree, certify(prepared, tree, record), stability, prepared.scaling, tuple(context.notices))
+
+
+def recertify(problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: ModelSpec) -> tuple[Certificate, float]:
     """The certificate of a tree in the user's units for P2, recomputed, and the lower bound that needs no solver.
 
-    Taken from what is claimed are s, which says what P2 was solved, the lower bound and who said so, and the time and
-    history of the fit. The guide is no part of P2.
+    Taken from what is claimed are s, which says what P2 was solved, the lower bound and who said so, and how the fit
+    went. The guide is no part of P2.
     """
-    scaling, bounds = prepare(problem, tree.topology.depth, None, scale)
-    bounds = replace(bounds, s=min(claimed.weight_bound, LARGEST_M))
-    found = certify(
-        problem,
-        tree,
-        bounds,
-        Bound(claimed.lower_bound, claimed.bound_source),
-        seconds=claimed.seconds,
-        history=claimed.history,
-        scale=scaling.scale,
-    )
-    return found, lower_bound(bounds.problem)
+    prepared = prepare(problem, replace(spec, depth=tree.topology.depth, coefficient_bound=None))
+    prepared = prepared.with_coefficient_bound(min(claimed.weight_bound, LARGEST_M))
+    bound = Bound(claimed.lower_bound, claimed.bound_source)
+    record = FitRecord(bound, claimed.seconds, claimed.ended, claimed.history)
+    return certify(prepared, tree, record), lower_bound(prepared.problem, spec.C)
 
 
-def train_plain(problem: Problem, settings: Settings) -> Trained:
+def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
     """Hand the literal P2 to a solver alone, as the paper does; trees and costs are still checked here."""
-    solver = load_solver(settings.solver or "highs")
-    race = Race(settings.time_limit, settings.verbose)
-    topology = Topology(settings.depth or paper_depth(problem.n_rows), problem.n_classes)
-    scaling, bounds = prepare(problem, topology.depth, None, scale=True)
-    scaled = scaling.scale_problem(problem)
-    bounds = replace(bounds, problem=scaled)
-    race.open(lambda tree: feasible_cost(scaled, tree, bounds), NOT_NEGATIVE)
-    contender = Contender(
-        solver,
-        threads=settings.n_jobs,
-        seed=settings.seed,
+    context = open_context(replace(budget, solver=budget.solver or "highs"), never, None)
+    prepared = prepare(problem, spec, merge=False)
+    incumbent = Incumbent(context.clock, partial(assess, prepared))
+    scaled, topology = prepared.problem, prepared.topology
+    formulation = Formulation(
         size=p2_size(scaled.n_labeled, scaled.n_unlabeled, scaled.n_features, topology.depth),
-        build=lambda: build_p2(scaled, topology, bounds),
+        build=lambda: build_p2(prepared),
         encode=lambda milp, tree: encode_tree(milp, scaled, tree),
-        decode=lambda milp, x: mend(scaled, decode_tree(milp, x, topology), bounds),
+        decode=lambda milp, x: decode_tree(milp, x, topology),
     )
-    solve_alone(race, contender)
+    portfolio = Portfolio(context, incumbent, lambda number, seconds: number, formulation)
+    portfolio.solve(None, context.clock.seconds_left)
     # A solver may end without any tree; the constant one is there without it.
     for right in (False, True):
-        race.offer(ObliqueTree.constant(topology, problem.n_features, right=right))
-    return certified(race, problem, scaling, bounds, race.winner, [], p2_bound=race.bound, seconds=race.elapsed)
-
-
-def train_octh(problem: Problem, settings: Settings, octh: OcthSettings) -> TrainedOcth:
-    """Fit a tree to OCT-H over the labeled rows; scaling sees all rows."""
-    solver = load_solver(settings.solver) if settings.solver is not None else None
-    compile_kernels()
-    race = Race(settings.time_limit, settings.verbose)
-    scaling = Scaling.unit(problem.X)
-    scaled = scaling.scale_problem(problem)
-    depth = settings.depth or paper_depth(problem.n_rows)
-    topology = Topology(depth, min(problem.n_classes, 2**depth))
-
-    def cost(tree: ObliqueTree) -> float | None:
-        claim = certify_octh(scaled, tree, octh, race.bound, seconds=0.0)
-        return claim.objective if claim.feasible else None
-
-    race.open(cost, Bound(0.0, "the least number of errors there is"))
-    race.offer(with_majority_classes(scaled, ObliqueTree.constant(topology, problem.n_features, right=True)))
-
-    def explore(first_round: int, seconds: float) -> int:
-        return search_octh(scaled, topology, octh, race, seed=settings.seed, first_round=first_round, seconds=seconds)
-
-    contender = (
-        None
-        if solver is None
-        else Contender(
-            solver,
-            threads=settings.n_jobs,
-            seed=settings.seed,
-            size=octh_size(problem.n_labeled, problem.n_features, problem.n_classes, topology.depth),
-            build=lambda: build_octh(scaled, topology, octh),
-            encode=lambda milp, tree: encode_octh(milp, scaled, tree, octh),
-            decode=lambda milp, x: decode_octh(milp, x, scaled, topology, octh),
-            attainable=lambda bound: attainable_cost(scaled, octh, bound),
-        )
-    )
-    compete(race, explore, contender)
-    tree = scaling.to_user(race.winner)
-    certificate = certify_octh(
-        problem, tree, octh, race.bound, seconds=race.elapsed, history=tuple(race.history), scaling=scaling
-    )
-    return TrainedOcth(tree, certificate, scaling)
+        incumbent.offer(ObliqueTree.constant(topology, problem.n_features, right=right))
+    outcome = Outcome(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
+    return _trained(outcome, context.clock.elapsed, [], context)

@@ -6,11 +6,13 @@ HiGHS keeps the model and its basis, so a solve after some new rows takes a few 
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import highspy
 import numpy as np
 
 from s2oct.arrays import FloatArray
+from s2oct.stopping import NO_DEADLINE, Deadline
 
 _pools = threading.local()
 
@@ -29,10 +31,10 @@ class LinearProgram:
     --------
     >>> program = LinearProgram(cost=np.array([1.0, 2.0]), lower=np.zeros(2), upper=np.full(2, 10.0))
     >>> program.add_rows(np.array([[1.0, 1.0]]), np.array([3.0]))
-    >>> program.solve(seconds=1.0).tolist()
+    >>> program.solve(Deadline.after(1.0)).tolist()
     [3.0, 0.0]
     >>> program.add_rows(np.array([[-1.0, 0.0]]), np.array([-2.0]))
-    >>> program.solve(seconds=1.0).tolist()
+    >>> program.solve(Deadline.after(1.0)).tolist()
     [2.0, 1.0]
     """
 
@@ -50,6 +52,12 @@ class LinearProgram:
         self._highs.addVars(n_columns, lower, upper)
         self._highs.changeColsCost(n_columns, np.arange(n_columns, dtype=np.int32), cost)
         self.iterations = 0
+        self._deadline = NO_DEADLINE
+        self._highs.cbSimplexInterrupt += self._look_at_the_clock
+
+    def _look_at_the_clock(self, event: Any) -> None:
+        if self._deadline.stop():
+            event.interrupt()
 
     def add_rows(self, A: FloatArray, least: FloatArray) -> None:
         """Ask for A x >= least, A of shape (rows, columns)."""
@@ -60,11 +68,12 @@ class LinearProgram:
             len(A), least, np.full(len(A), np.inf), len(rows), starts, columns.astype(np.int32), A[rows, columns]
         )
 
-    def solve(self, seconds: float) -> FloatArray | None:
+    def solve(self, deadline: Deadline) -> FloatArray | None:
         """An optimal x, or None if there is none or none was found in time."""
         use_threads(1)
         # HiGHS counts its time over all solves of a model.
-        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, 0.01))
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(deadline.seconds_left, 0.01))
+        self._deadline = deadline
         self._highs.run()
         self.iterations = int(self._highs.getInfo().simplex_iteration_count)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:

@@ -6,9 +6,10 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.linear.model import Milp
-from s2oct.milp.p2 import own_leaves
-from s2oct.model.objective import branch_errors, leaf_errors, total_error
+from s2oct.model.assignment import Assignment, branch_errors
 from s2oct.model.problem import Problem
+from s2oct.model.terms.labels import own_leaves
+from s2oct.model.terms.totals import rows_off
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 
@@ -16,8 +17,9 @@ from s2oct.model.tree import ObliqueTree
 def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
     """The complete solution vector of a tree, for the literal and the lean model alike."""
     topology, blocks = tree.topology, milp.blocks
-    left, right = branch_errors(tree, problem.X_labeled)
-    own = np.take_along_axis(leaf_errors(tree, problem.X_labeled), own_leaves(problem.labels, topology), axis=1)
+    assignment = Assignment.of(problem, tree)
+    left, right = branch_errors(assignment.values_labeled)
+    own = np.take_along_axis(assignment.leaf_errors, own_leaves(problem.labels, topology), axis=1)
     alpha = np.zeros_like(own)
     alpha[np.arange(len(own)), own.argmin(axis=1)] = 1.0
     leaves_of_a = np.asarray(topology.leaves_of(0))
@@ -28,9 +30,9 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
         "y_right": right.T,
         "alpha": alpha,
         "beta": alpha * own,
-        "z": tree.goes_right(problem.X_unlabeled).T,
-        "delta": tree.apply(problem.X_unlabeled)[None, :] == leaves_of_a[:, None],
-        "xi": total_error(problem, tree),
+        "z": tree.sides(assignment.values_unlabeled).T,
+        "delta": assignment.unlabeled_leaves[None, :] == leaves_of_a[:, None],
+        "xi": rows_off(assignment),
     }
     x = np.empty(milp.n_columns)
     for name, value in values.items():

@@ -2,7 +2,7 @@
 
 What differs from the literal model, and why the optimum stays:
 
-* equal rows are merged and weighed; they share their sides and errors anyway;
+* equal rows are merged and counted; they share their sides and errors anyway;
 * (BIGM1) and (BIGM2) are one two-sided row per unlabeled row and node, with M_i <= M;
 * beta <= LE and beta <= B alpha go: minimisation presses beta down to them;
 * delta is continuous: (binarydelta1) to (binarysum2) fix it to 0 or 1 once z is;
@@ -19,24 +19,24 @@ import numpy as np
 from s2oct.arrays import BoolArray, FloatArray
 from s2oct.linear.model import Milp, ModelBuilder, Rows, linear_rows
 from s2oct.milp import p2
-from s2oct.model.bounds import Bounds
-from s2oct.model.problem import Problem
-from s2oct.model.topology import Topology
+from s2oct.model.prepared import Prepared
+from s2oct.model.terms import labels
+from s2oct.model.terms.base import P2Variables, hyperplane_terms
+from s2oct.model.terms.totals import total_equations
 
 
-def build_lean(problem: Problem, topology: Topology, bounds: Bounds) -> Milp:
-    """The lean equivalent of (P2); pass a merged problem (`Problem.merged`) with bounds computed from it."""
+def build_lean(prepared: Prepared) -> Milp:
+    """The lean equivalent of (P2)."""
     builder = ModelBuilder()
-    pays_left, pays_right = _paid_errors(problem, topology)
-    v = p2.add_variables(
-        builder, problem, topology, bounds, pays_left=pays_left, pays_right=pays_right, integral_delta=False
-    )
-    return builder.build(p2.objective(v, problem), _equations(v, problem, topology, bounds))
+    pays_left, pays_right = _paid_errors(prepared)
+    v = p2.add_variables(builder, prepared, pays_left=pays_left, pays_right=pays_right, integral_delta=False)
+    return builder.build(p2.objective(v, prepared), _equations(v, prepared, pays_left, pays_right))
 
 
-def _paid_errors(problem: Problem, topology: Topology) -> tuple[BoolArray, BoolArray]:
+def _paid_errors(prepared: Prepared) -> tuple[BoolArray, BoolArray]:
     """Which y^L and y^R stand on a path to a leaf of the row's own class, each of shape (b, i)."""
-    leaves = p2.own_leaves(problem.labels, topology)
+    problem, topology = prepared.problem, prepared.topology
+    leaves = labels.own_leaves(problem.labels, topology)
     nodes, sides = topology.path_nodes[leaves], topology.path_sides[leaves]
     row = np.broadcast_to(np.arange(problem.n_labeled)[:, None, None], nodes.shape)
     paid = np.zeros((2, topology.n_branches, problem.n_labeled), dtype=bool)
@@ -44,21 +44,21 @@ def _paid_errors(problem: Problem, topology: Topology) -> tuple[BoolArray, BoolA
     return paid[0], paid[1]
 
 
-def _equations(v: p2.Variables, problem: Problem, topology: Topology, bounds: Bounds) -> Iterator[Rows]:
-    pays_left, pays_right = _paid_errors(problem, topology)
-    yield _keep(p2.right_error_rows(v, problem.X_labeled), pays_right.ravel())
-    yield _keep(p2.left_error_rows(v, problem.X_labeled), pays_left.ravel())
-    yield p2.one_leaf_rows(v)
-    yield p2.beta_at_least_leaf_error_rows(v, problem.labels, topology, bounds.B_labeled[:, None])
-    yield margin_rows(v, problem.X_unlabeled, bounds.M_unlabeled)
+def _equations(v: P2Variables, prepared: Prepared, pays_left: BoolArray, pays_right: BoolArray) -> Iterator[Rows]:
+    problem, topology = prepared.problem, prepared.topology
+    yield _keep(labels.right_error_rows(v, problem.X_labeled), pays_right.ravel())
+    yield _keep(labels.left_error_rows(v, problem.X_labeled), pays_left.ravel())
+    yield labels.one_leaf_rows(v)
+    yield labels.beta_at_least_leaf_error_rows(v, problem.labels, topology, prepared.B_labeled[:, None])
+    yield margin_rows(v, problem.X_unlabeled, prepared.M_unlabeled)
     yield from p2.leaf_needs_sides_rows(v, topology)
     yield p2.sides_imply_leaf_rows(v, topology)
-    yield from p2.total_rows(v, problem)
+    yield from total_equations(v, problem)
 
 
-def margin_rows(v: p2.Variables, X: FloatArray, M: FloatArray) -> Rows:
+def margin_rows(v: P2Variables, X: FloatArray, M: FloatArray) -> Rows:
     """(BIGM1), (BIGM2): 1 - M_i <= omega_b . x_i - gamma_b - M_i z_bi <= -1."""
-    terms = p2.hyperplane_terms(v, X, 1.0)
+    terms = hyperplane_terms(v, X, 1.0)
     return linear_rows("BIGM", v.z.shape, [*terms, (v.z.index, -M[None, :])], lower=1.0 - M[None, :], upper=-1.0)
 
 

@@ -20,8 +20,8 @@ from s2oct.model.tree import ObliqueTree
 
 
 @dataclass(frozen=True)
-class OcthSettings:
-    """What OCT-H asks for beside the data."""
+class OcthSpec:
+    """The parameters of OCT-H: least rows of a leaf, price of a coefficient, width of the gap between the sides."""
 
     min_leaf: int
     complexity: float = 0.0
@@ -29,7 +29,7 @@ class OcthSettings:
 
 
 @dataclass(frozen=True)
-class Variables:
+class OcthVariables:
     """The variables of OCT-H. Axes: b branch nodes, t leaves, i rows, j features, k classes."""
 
     a: Block  # (b, j) normal vectors
@@ -45,32 +45,32 @@ class Variables:
     n_class: Block  # (k, t) rows of a class in a leaf
 
 
-def build_octh(problem: Problem, topology: Topology, settings: OcthSettings) -> Milp:
+def build_octh(problem: Problem, topology: Topology, spec: OcthSpec) -> Milp:
     """OCT-H over the labeled rows of a problem whose features lie in [0, 1]."""
     builder = ModelBuilder()
     v = _variables(builder, problem, topology)
-    costs: Costs = [(v.loss, 1.0 / baseline_errors(problem)), (v.used, settings.complexity)]
-    return builder.build(costs, _equations(v, problem, topology, settings))
+    costs: Costs = [(v.loss, 1.0 / baseline_errors(problem)), (v.used, spec.complexity)]
+    return builder.build(costs, _equations(v, problem, topology, spec))
 
 
 def baseline_errors(problem: Problem) -> float:
     """L-hat: the errors of always predicting the most frequent class (1 if there are none)."""
-    counts = np.bincount(problem.labels, weights=problem.labeled_weights)
+    counts = np.bincount(problem.labels, weights=problem.labeled_multiplicity)
     return float(max(counts.sum() - counts.max(), 1.0))
 
 
-def attainable_cost(problem: Problem, settings: OcthSettings, bound: float) -> float:
+def attainable_cost(problem: Problem, spec: OcthSpec, bound: float) -> float:
     """The least cost at or above a bound: without a price on coefficients, costs count errors."""
-    if settings.complexity > 0 or not np.isfinite(bound):
+    if spec.complexity > 0 or not np.isfinite(bound):
         return bound
     baseline = baseline_errors(problem)
     return float(np.ceil(bound * baseline - 1e-6) / baseline)
 
 
-def _variables(builder: ModelBuilder, problem: Problem, topology: Topology) -> Variables:
+def _variables(builder: ModelBuilder, problem: Problem, topology: Topology) -> OcthVariables:
     nb, nt, k = topology.n_branches, topology.n_leaves, problem.n_classes
     n, p = problem.n_labeled, problem.n_features
-    return Variables(
+    return OcthVariables(
         a=builder.add("a", (nb, p), lower=-1, upper=1),
         b=builder.add("b", (nb,), lower=-1, upper=1),
         size=builder.add("size", (nb, p), upper=1),
@@ -85,43 +85,43 @@ def _variables(builder: ModelBuilder, problem: Problem, topology: Topology) -> V
     )
 
 
-def _equations(v: Variables, problem: Problem, topology: Topology, settings: OcthSettings) -> Iterator[Rows]:
-    yield from loss_rows(v, float(problem.labeled_weights.sum()))
+def _equations(v: OcthVariables, problem: Problem, topology: Topology, spec: OcthSpec) -> Iterator[Rows]:
+    yield from loss_rows(v, float(problem.labeled_multiplicity.sum()))
     yield from count_rows(v, problem)
-    yield from leaf_rows(v, problem, settings.min_leaf)
-    yield from side_rows(v, problem.X_labeled, topology, settings.mu)
+    yield from leaf_rows(v, problem, spec.min_leaf)
+    yield from side_rows(v, problem.X_labeled, topology, spec.mu)
     yield from split_rows(v, topology)
 
 
-def loss_rows(v: Variables, n: float) -> Iterator[Rows]:
+def loss_rows(v: OcthVariables, n: float) -> Iterator[Rows]:
     """L_t >= N_t - N_kt - n (1 - c_kt) and L_t <= N_t - N_kt + n c_kt."""
     counts: Terms = [(v.loss.index, 1.0), (v.n_leaf.index, -1.0), (v.n_class.index, 1.0), (v.c.index, -n)]
     yield linear_rows("loss_lower", v.c.shape, counts, lower=-n)
     yield linear_rows("loss_upper", v.c.shape, counts, upper=0.0)
 
 
-def count_rows(v: Variables, problem: Problem) -> Iterator[Rows]:
+def count_rows(v: OcthVariables, problem: Problem) -> Iterator[Rows]:
     """N_kt = sum of z_it over the rows of class k, and N_t = sum of z_it."""
-    weights = problem.labeled_weights
+    counts = problem.labeled_multiplicity
     z = v.z.index.T
-    of_class = (problem.labels[None, :] == np.arange(problem.n_classes)[:, None]) * weights
+    of_class = (problem.labels[None, :] == np.arange(problem.n_classes)[:, None]) * counts
     terms: Terms = [(z[None, :, :], of_class[:, None, :]), (v.n_class.index, -1.0)]
     yield linear_rows("class_count", v.c.shape, terms, lower=0.0, upper=0.0)
-    yield linear_rows("leaf_count", v.n_leaf.shape, [(z, weights), (v.n_leaf.index, -1.0)], lower=0.0, upper=0.0)
+    yield linear_rows("leaf_count", v.n_leaf.shape, [(z, counts), (v.n_leaf.index, -1.0)], lower=0.0, upper=0.0)
 
 
-def leaf_rows(v: Variables, problem: Problem, min_leaf: int) -> Iterator[Rows]:
+def leaf_rows(v: OcthVariables, problem: Problem, min_leaf: int) -> Iterator[Rows]:
     """One class per occupied leaf; one leaf per row; rows only in occupied leaves, at least N_min in each."""
     yield linear_rows(
         "one_class", v.occupied.shape, [(v.c.index.T, 1.0), (v.occupied.index, -1.0)], lower=0.0, upper=0.0
     )
     yield linear_rows("one_leaf", (v.z.shape[0],), [(v.z.index, 1.0)], lower=1.0, upper=1.0)
     yield linear_rows("occupied", v.z.shape, [(v.z.index, 1.0), (v.occupied.index, -1.0)], upper=0.0)
-    terms: Terms = [(v.z.index.T, problem.labeled_weights), (v.occupied.index, -float(min_leaf))]
+    terms: Terms = [(v.z.index.T, problem.labeled_multiplicity), (v.occupied.index, -float(min_leaf))]
     yield linear_rows("min_leaf", v.occupied.shape, terms, lower=0.0)
 
 
-def side_rows(v: Variables, X: FloatArray, topology: Topology, mu: float) -> Iterator[Rows]:
+def side_rows(v: OcthVariables, X: FloatArray, topology: Topology, mu: float) -> Iterator[Rows]:
     """A . x_i + mu <= b + (2 + mu)(1 - z_it) left of b, and a . x_i >= b - 2 (1 - z_it) right of b."""
     for name, side, sign, big, gap in (("left", 0, 1.0, 2.0 + mu, mu), ("right", 1, -1.0, 2.0, 0.0)):
         leaf, step = np.nonzero(topology.path_sides == side)
@@ -134,7 +134,7 @@ def side_rows(v: Variables, X: FloatArray, topology: Topology, mu: float) -> Ite
         yield linear_rows(name, (len(leaf), len(X)), terms, upper=big - gap)
 
 
-def split_rows(v: Variables, topology: Topology) -> Iterator[Rows]:
+def split_rows(v: OcthVariables, topology: Topology) -> Iterator[Rows]:
     """Sum |a_j| <= d, |a_j| <= used_j <= d, sum used_j >= d, |b| <= d, d <= d of the parent."""
     d = v.d.index[:, None]
     yield linear_rows("abs_pos", v.a.shape, [(v.size.index, 1.0), (v.a.index, -1.0)], lower=0.0)
@@ -160,23 +160,23 @@ def with_majority_classes(problem: Problem, tree: ObliqueTree) -> ObliqueTree:
         while not (leaf >> up == ancestor).any():
             ancestor, up = ancestor // 2, up + 1
         here = leaf >> up == ancestor
-        classes[position] = np.bincount(problem.labels[here], weights=problem.labeled_weights[here]).argmax()
+        classes[position] = np.bincount(problem.labels[here], weights=problem.labeled_multiplicity[here]).argmax()
     return replace(tree, leaf_classes=classes)
 
 
-def encode_octh(milp: Milp, problem: Problem, tree: ObliqueTree, settings: OcthSettings) -> FloatArray:
+def encode_octh(milp: Milp, problem: Problem, tree: ObliqueTree, spec: OcthSpec) -> FloatArray:
     """The complete solution vector of a tree whose leaves have their majority classes."""
     splits = tree.omega.any(axis=1)
     leaf = tree.apply(problem.X_labeled) - tree.topology.n_leaves
     z = np.eye(tree.topology.n_leaves)[leaf]
-    weighted = z * problem.labeled_weights[:, None]
-    n_class = (problem.labels[None, :] == np.arange(problem.n_classes)[:, None]) @ weighted
-    n_leaf = weighted.sum(axis=0)
+    counted = z * problem.labeled_multiplicity[:, None]
+    n_class = (problem.labels[None, :] == np.arange(problem.n_classes)[:, None]) @ counted
+    n_leaf = counted.sum(axis=0)
     occupied = n_leaf > 0
     chosen = (np.arange(problem.n_classes)[:, None] == tree.leaf_classes) & occupied
     values = {
         "a": tree.omega,
-        "b": np.where(splits, tree.gamma + settings.mu / 2, 0.0),
+        "b": np.where(splits, tree.gamma + spec.mu / 2, 0.0),
         "size": np.abs(tree.omega),
         "d": splits,
         "used": tree.omega != 0,
@@ -193,10 +193,10 @@ def encode_octh(milp: Milp, problem: Problem, tree: ObliqueTree, settings: OcthS
     return x
 
 
-def decode_octh(milp: Milp, x: FloatArray, problem: Problem, topology: Topology, settings: OcthSettings) -> ObliqueTree:
+def decode_octh(milp: Milp, x: FloatArray, problem: Problem, topology: Topology, spec: OcthSpec) -> ObliqueTree:
     """The tree in a solution vector: its hyperplanes, with classes recounted from the rows."""
     splits = milp.blocks["d"].read(x) > 0.5
     used = milp.blocks["used"].read(x) > 0.5
     omega = np.where(splits[:, None] & used, milp.blocks["a"].read(x), 0.0)
-    gamma = np.where(splits, milp.blocks["b"].read(x), 0.0) - settings.mu / 2
+    gamma = np.where(splits, milp.blocks["b"].read(x), 0.0) - spec.mu / 2
     return with_majority_classes(problem, ObliqueTree(topology, omega, gamma, topology.leaf_classes))

@@ -1,4 +1,4 @@
-"""Whether a tree is feasible for P2, and the small changes that make a nearly feasible one so."""
+"""Whether a tree is feasible for P2, what it costs then, and the small changes that make a nearly feasible one so."""
 
 from __future__ import annotations
 
@@ -7,72 +7,84 @@ from dataclasses import replace
 import numpy as np
 
 from s2oct.arrays import FloatArray
+from s2oct.model.assignment import Assignment
 from s2oct.model.bounds import Bounds
-from s2oct.model.objective import MARGIN_TOLERANCE, Score, leaf_errors, score
-from s2oct.model.problem import Problem
+from s2oct.model.prepared import Prepared
+from s2oct.model.score import MARGIN_TOLERANCE, Score, score
 from s2oct.model.tree import ObliqueTree
 
 _WORTH_MENDING = 0.5
 """A least margin below this is no rounding error; scaling it up would be a different tree."""
 
 
-def is_feasible(
-    problem: Problem, tree: ObliqueTree, bounds: Bounds, found: Score, scale: FloatArray | float = 1.0
-) -> bool:
+def is_feasible(assignment: Assignment, bounds: Bounds, found: Score, scale: FloatArray | float = 1.0) -> bool:
     """Whether unlabeled rows keep distance 1 and (boundomega), the far sides of (BIGM1/2) and LE <= B(s) hold.
 
-    Problem and tree may be in other units than the bounds: ``scale`` is what the features were multiplied with.
+    The assignment may be in other units than the bounds: ``scale`` is what the features were multiplied with.
     """
     slack = 1 + MARGIN_TOLERANCE
-    reach = np.abs(tree.values(problem.X_unlabeled)).max(initial=0.0)
-    own_class = tree.leaf_classes[None, :] == problem.labels[:, None]
-    errors = np.where(own_class, leaf_errors(tree, problem.X_labeled), 0.0)
+    reach = np.abs(assignment.values_unlabeled).max(initial=0.0)
+    errors = np.where(assignment.is_own_leaf, assignment.leaf_errors, 0.0)
     return bool(
         found.n_margin_violations == 0
-        and np.abs(tree.omega / scale).max(initial=0.0) <= bounds.s * slack
+        and np.abs(assignment.tree.omega / scale).max(initial=0.0) <= bounds.s * slack
         and reach <= (bounds.M - 1) * slack
         and errors.max(initial=0.0) <= bounds.B * slack
     )
 
 
-def feasible_score(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> Score | None:
-    """What a tree is worth, or None if it is not feasible for P2."""
-    found = score(problem, tree)
-    return found if is_feasible(problem, tree, bounds, found) else None
+def feasible_score(prepared: Prepared, assignment: Assignment) -> Score | None:
+    """What a tree in model units is worth, or None if it is not feasible for P2."""
+    found = score(assignment, prepared.spec.C)
+    return found if is_feasible(assignment, prepared.bounds, found) else None
 
 
-def feasible_cost(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> float | None:
-    """Cost of a tree in P2 plus what the guide charges times its weight, or None if the tree is not feasible."""
-    found = feasible_score(problem, tree, bounds)
-    if found is None:
+def feasible_cost(prepared: Prepared, assignment: Assignment) -> float | None:
+    """The sum of the cost terms of a tree in model units, or None if it is not feasible for P2."""
+    if feasible_score(prepared, assignment) is None:
         return None
-    return found.objective + (0.0 if problem.guide is None else problem.guide.weight * found.guide_cost)
+    cost = 0.0
+    for term in prepared.terms:
+        cost += term.value(assignment)
+    return cost
 
 
-def mend(problem: Problem, tree: ObliqueTree, bounds: Bounds) -> ObliqueTree:
-    """Undo what solver tolerances do to a tree; every row keeps its side.
+def mended(prepared: Prepared, tree: ObliqueTree) -> Assignment:
+    """Undo what solver tolerances do to a tree, and say where it puts the rows; every row keeps its side.
 
     Coefficients are clipped to s, and those of constant features moved into the offset. A node with a margin a little
     below 1 is scaled up as far as s allows. A node that has all rows at distance 1 or more on one side becomes
     constant, which no row pays for and M always admits.
     """
-    X = problem.X
-    omega = np.clip(tree.omega, -bounds.s, bounds.s)
-    # Solvers give any weight to a feature that tells no rows apart; where its values are large it drowns the others.
+    problem, s = prepared.problem, prepared.bounds.s
+    n, X = problem.n_labeled, problem.X
+    omega = np.clip(tree.omega, -s, s)
+    # Solvers give any coefficient to a feature that is the same for all rows; a large value drowns the others.
     constant = np.ptp(X, axis=0) == 0
     gamma = tree.gamma - omega[:, constant] @ X[0, constant]
     omega[:, constant] = 0.0
     values = replace(tree, omega=omega, gamma=gamma).values(X)
-    unlabeled = np.abs(values[problem.n_labeled :])
+    routed = omega.copy(), gamma.copy()
     for b in range(tree.topology.n_branches):
-        if abs(np.sign(values[:, b]).sum()) == len(values) and np.abs(values[:, b]).min() >= 1 - MARGIN_TOLERANCE:
+        factor = _lengthening(values[:, b], n, omega[b], s)
+        if factor is None:
             omega[b], gamma[b] = 0.0, -np.sign(values[0, b])
-            continue
-        margin = unlabeled[:, b].min(initial=np.inf)
-        largest = np.abs(omega[b]).max(initial=0.0)
-        if _WORTH_MENDING < margin < 1 and largest > 0:
-            # A hair more than needed, so that rounding does not take it back.
-            factor = min((1 + 1e-12) / margin, bounds.s / largest)
+        else:
             omega[b] *= factor
             gamma[b] *= factor
-    return replace(tree, omega=omega, gamma=gamma)
+    mended_tree = replace(tree, omega=omega, gamma=gamma)
+    if np.array_equal(omega, routed[0]) and np.array_equal(gamma, routed[1]):
+        return Assignment(problem, mended_tree, values[:n], values[n:])
+    return Assignment.of(problem, mended_tree)
+
+
+def _lengthening(values: FloatArray, n_labeled: int, omega: FloatArray, s: float) -> float | None:
+    """By how much to lengthen a normal so that margins are 1; None where the node had better split nothing."""
+    if abs(np.sign(values).sum()) == len(values) and np.abs(values).min() >= 1 - MARGIN_TOLERANCE:
+        return None
+    margin = np.abs(values[n_labeled:]).min(initial=np.inf)
+    largest = np.abs(omega).max(initial=0.0)
+    if _WORTH_MENDING < margin < 1 and largest > 0:
+        # A hair more than needed, so that rounding does not take it back.
+        return float(min((1 + 1e-12) / margin, s / largest))
+    return 1.0

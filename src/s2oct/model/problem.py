@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,9 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
+from s2oct.model.guide import Guide
 from s2oct.model.labels import Labels, read_labels
+from s2oct.model.merging import equal_rows, group_means, group_sums
 from s2oct.model.totals import Totals, named_classes, read_totals
 
 
@@ -37,33 +38,8 @@ class DataSummary:
 
 
 @dataclass(frozen=True, eq=False)
-class Guide:
-    """Evidence from elsewhere on the classes of the unlabeled rows: a linear term beside P2's cost.
-
-    To what it charges for the rows' classes comes 1 for each row off the totals: whoever knows them is sure of that.
-
-    Attributes
-    ----------
-    costs : ndarray of shape (m, n_classes)
-        What it charges for putting a row into a class; at least 0.
-    weight : float
-        What a unit of it counts against P2's cost; 0 lets it decide between trees of equal cost only.
-    """
-
-    costs: FloatArray
-    weight: float
-
-    @classmethod
-    def from_probabilities(cls, probabilities: FloatArray, weight: float) -> Guide:
-        """Charge by how much less likely a row's class is than the likeliest: nothing for a class that leads."""
-        if not np.isfinite(probabilities).all():
-            raise InvalidProblem("Expected the guide to give finite probabilities, got NaN or infinity.")
-        return cls(probabilities.max(axis=1, keepdims=True) - probabilities, weight)
-
-
-@dataclass(frozen=True, eq=False)
 class Problem:
-    """What P2 is about. Rows carry weights, so that equal rows can be merged with their multiplicity.
+    """What P2 is about. Rows have a multiplicity, so that equal rows can be merged.
 
     Parameters
     ----------
@@ -75,13 +51,11 @@ class Problem:
         Features of the unlabeled rows.
     totals : ndarray of shape (n_classes,)
         Known number of unlabeled rows of each class.
-    C : float
-        Price of a row by which the totals are missed.
     classes : ndarray of shape (n_classes,)
         Class labels as the user has them; index 0 is the paper's class A.
     feature_names : tuple of str
         Names of the features.
-    labeled_weights, unlabeled_weights : ndarray
+    labeled_multiplicity, unlabeled_multiplicity : ndarray
         Multiplicity of each row.
     guide : Guide, optional
         A preference between trees that P2 knows nothing of.
@@ -91,11 +65,10 @@ class Problem:
     labels: IntArray
     X_unlabeled: FloatArray
     totals: IntArray
-    C: float
     classes: ObjectArray
     feature_names: tuple[str, ...]
-    labeled_weights: FloatArray
-    unlabeled_weights: FloatArray
+    labeled_multiplicity: FloatArray
+    unlabeled_multiplicity: FloatArray
     guide: Guide | None = None
 
     @classmethod
@@ -106,7 +79,6 @@ class Problem:
         *,
         totals: Totals | None = None,
         population_totals: Totals | None = None,
-        C: float = 1.0,
         feature_names: Sequence[str] | None = None,
     ) -> Problem:
         """Validate rows, labels with markers, and totals.
@@ -121,8 +93,6 @@ class Problem:
             Number of unlabeled rows of a class. One class is enough; several must add up.
         population_totals : mapping of class to count, optional
             The same for all rows, the labeled ones included.
-        C : float
-            Price of a row by which the totals are missed.
         feature_names : sequence of str, optional
             Names of the features; x0, x1, ... otherwise.
 
@@ -136,7 +106,7 @@ class Problem:
         if len(labels.codes) != len(rows):
             raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {len(rows)} rows.")
         return cls.from_labels(
-            rows, labels, read_totals(labels, totals, population_totals), C=C, feature_names=feature_names
+            rows, labels, read_totals(labels, totals, population_totals), feature_names=feature_names
         )
 
     @classmethod
@@ -146,7 +116,6 @@ class Problem:
         labels: Labels,
         totals: IntArray,
         *,
-        C: float = 1.0,
         feature_names: Sequence[str] | None = None,
     ) -> Problem:
         """Make a problem from rows, labels and totals that are already read.
@@ -159,8 +128,6 @@ class Problem:
             Classes and codes.
         totals : ndarray of shape (n_classes,)
             Known number of unlabeled rows of each class.
-        C : float
-            Price of a row by which the totals are missed.
         feature_names : sequence of str, optional
             Names of the features; x0, x1, ... otherwise.
 
@@ -169,8 +136,6 @@ class Problem:
         Problem
             The problem.
         """
-        if isinstance(C, bool) or not isinstance(C, numbers.Real) or not 0 < float(C) < np.inf:
-            raise InvalidProblem(f"Expected C to be a positive number, got {C!r}.")
         known = labels.is_labeled
         names = feature_names if feature_names is not None else [f"x{j}" for j in range(X.shape[1])]
         if len(names) != X.shape[1]:
@@ -180,11 +145,10 @@ class Problem:
             labels=labels.codes[known],
             X_unlabeled=X[~known],
             totals=totals,
-            C=float(C),
             classes=labels.classes,
             feature_names=tuple(str(name) for name in names),
-            labeled_weights=np.ones(int(known.sum())),
-            unlabeled_weights=np.ones(int((~known).sum())),
+            labeled_multiplicity=np.ones(int(known.sum())),
+            unlabeled_multiplicity=np.ones(int((~known).sum())),
         )
 
     @classmethod
@@ -195,7 +159,6 @@ class Problem:
         *,
         totals: Totals | None = None,
         population_totals: Totals | None = None,
-        C: float = 1.0,
     ) -> Problem:
         """Read one table, pandas or polars, with the labels and their gaps in one of its columns.
 
@@ -209,8 +172,6 @@ class Problem:
             Number of unlabeled rows of a class. One class is enough; several must add up.
         population_totals : mapping of class to count, optional
             The same for all rows, the labeled ones included.
-        C : float
-            Price of a row by which the totals are missed.
 
         Returns
         -------
@@ -231,7 +192,6 @@ class Problem:
             frame[label],
             totals=totals,
             population_totals=population_totals,
-            C=C,
             feature_names=[str(name) for name in features],
         )
 
@@ -248,7 +208,7 @@ class Problem:
     @property
     def n_rows(self) -> int:
         """Number N of rows, multiplicities counted."""
-        return int(self.labeled_weights.sum() + self.unlabeled_weights.sum())
+        return int(self.labeled_multiplicity.sum() + self.unlabeled_multiplicity.sum())
 
     @property
     def n_features(self) -> int:
@@ -264,21 +224,6 @@ class Problem:
     def X(self) -> FloatArray:
         """All rows, the labeled ones first."""
         return np.vstack([self.X_labeled, self.X_unlabeled])
-
-    def with_guide_weight(self, weight: float) -> Problem:
-        """Give the guide another weight.
-
-        Parameters
-        ----------
-        weight : float
-            The weight.
-
-        Returns
-        -------
-        Problem
-            A copy.
-        """
-        return self if self.guide is None else replace(self, guide=replace(self.guide, weight=weight))
 
     def summary(self) -> DataSummary:
         """Sum up what to remember of the data.
@@ -299,31 +244,39 @@ class Problem:
         return DataSummary(digest.hexdigest(), self.n_labeled, self.n_unlabeled, tuple(self.totals.tolist()))
 
     def merged(self) -> Problem:
-        """Merge equal rows (and labels) and weigh them.
+        """Merge equal rows (and labels) and count them.
 
         Returns
         -------
         Problem
-            A smaller problem with weights; P2's costs do not change.
+            A smaller problem with multiplicities; P2's costs do not change.
         """
-        keyed = np.column_stack([self.X_labeled, self.labels])
-        first, group = equal_rows(keyed)
+        return self.merged_groups()[0]
+
+    def merged_groups(self) -> tuple[Problem, IntArray]:
+        """Merge equal rows, and keep track of the unlabeled ones.
+
+        Returns
+        -------
+        tuple of Problem and ndarray of shape (m,)
+            The merged problem, and for every unlabeled row its place there.
+        """
+        first, group = equal_rows(np.column_stack([self.X_labeled, self.labels]))
         first_unlabeled, group_unlabeled = equal_rows(self.X_unlabeled)
-        unlabeled_weights = _group_sums(group_unlabeled, self.unlabeled_weights)
         guide = self.guide
         if guide is not None:
-            charged = (self.unlabeled_weights[:, None] * guide.costs).T
-            costs = np.column_stack([_group_sums(group_unlabeled, column) / unlabeled_weights for column in charged])
-            guide = replace(guide, costs=costs)
-        return replace(
+            charges = group_means(group_unlabeled, guide.charges, self.unlabeled_multiplicity)
+            guide = replace(guide, charges=charges)
+        merged = replace(
             self,
             X_labeled=self.X_labeled[first],
             labels=self.labels[first],
-            labeled_weights=_group_sums(group, self.labeled_weights),
+            labeled_multiplicity=group_sums(group, self.labeled_multiplicity),
             X_unlabeled=self.X_unlabeled[first_unlabeled],
-            unlabeled_weights=unlabeled_weights,
+            unlabeled_multiplicity=group_sums(group_unlabeled, self.unlabeled_multiplicity),
             guide=guide,
         )
+        return merged, group_unlabeled
 
 
 def _feature_matrix(X: Any) -> FloatArray:
@@ -336,20 +289,3 @@ def _feature_matrix(X: Any) -> FloatArray:
     if not np.isfinite(rows).all():
         raise InvalidProblem("Expected finite features, got NaN or infinity.")
     return rows
-
-
-def equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
-    """Where each distinct row appears first, in that order, and which of them each row equals."""
-    if not len(rows):
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    # -0.0 and 0.0 are one value; their bytes are not. Comparing bytes makes this linear in practice.
-    keys = np.ascontiguousarray(rows + 0.0).view([("", rows.dtype)] * rows.shape[1]).ravel()
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    position = np.empty_like(order)
-    position[order] = np.arange(len(order))
-    return first[order], position[inverse.ravel()]
-
-
-def _group_sums(group: IntArray, values: FloatArray) -> FloatArray:
-    return np.bincount(group, weights=values).astype(float)

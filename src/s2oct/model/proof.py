@@ -26,3 +26,32 @@ class Moment:
     seconds: float
     objective: float
     lower_bound: float
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """How a fit went, beside its tree.
+
+    Attributes
+    ----------
+    bound : Bound
+        What is known to be the least cost in P2.
+    seconds : float
+        Wall-clock seconds until the tree was settled.
+    ended : str
+        Why the fit ended, one of `ENDINGS`.
+    history : tuple of Moment
+        Best cost and lower bound over time.
+    guided_bound : float, optional
+        A lower bound of P2's cost plus the guide's, where the fit minimised that.
+    """
+
+    bound: Bound
+    seconds: float
+    ended: str
+    history: tuple[Moment, ...] = ()
+    guided_bound: float | None = None
+
+
+PROVED, CONVERGED, TIME_LIMIT, INTERRUPTED = ENDINGS = ("proved", "converged", "time limit", "interrupted")
+"""Why a fit ends: its tree is proved optimal, the search found nothing better, the time was up, somebody stopped it."""

@@ -121,7 +121,23 @@ class ObliqueTree:
         ndarray of bool of shape (n_rows, n_branches)
             True on the right.
         """
-        return np.asarray(self.values(X) > 0)
+        return self.sides(self.values(X))
+
+    @staticmethod
+    def sides(values: FloatArray) -> BoolArray:
+        """Tell on which side of a hyperplane values lie.
+
+        Parameters
+        ----------
+        values : ndarray
+            What `values` gives.
+
+        Returns
+        -------
+        ndarray of bool of the same shape
+            True on the right.
+        """
+        return np.asarray(values > 0)
 
     def apply(self, X: FloatArray) -> IntArray:
         """Find the leaf in which each row ends.
@@ -137,6 +153,25 @@ class ObliqueTree:
             Leaf ids.
         """
         return np.asarray(routing.leaves(*self._ready(X), self.topology.depth))
+
+    def leaves_reached(self, values: FloatArray) -> IntArray:
+        """Find the leaf in which each row ends, from values that are known already.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_branches)
+            What `values` gives.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Leaf ids.
+        """
+        right = self.sides(values)
+        node, row = np.ones(len(values), dtype=np.int64), np.arange(len(values))
+        for _ in range(self.topology.depth):
+            node = 2 * node + right[row, node - 1]
+        return node
 
     def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Rows and hyperplanes in one of the two memory layouts for which the kernels are compiled."""

@@ -1,12 +1,13 @@
 """The engine: trees for a problem, found without a solver."""
 
-from s2oct.search.alternating import alternating_start, nearby_gaps
+from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import compile_kernels
+from s2oct.search.gaps import nearby_gaps
 from s2oct.search.instance import Instance
 from s2oct.search.neighbourhood import Neighbourhoods
-from s2oct.search.octh import search_octh
+from s2oct.search.octh import run_octh_round
 from s2oct.search.polish import polish
-from s2oct.search.rounds import run_round, search
+from s2oct.search.rounds import run_round
 
 __all__ = [
     "Instance",
@@ -15,7 +16,6 @@ __all__ = [
     "compile_kernels",
     "nearby_gaps",
     "polish",
+    "run_octh_round",
     "run_round",
-    "search",
-    "search_octh",
 ]

@@ -9,7 +9,6 @@ optimization). Margins are left to the annealing that follows.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +17,8 @@ from scipy.special import expit
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.topology import Topology
 from s2oct.search.instance import Instance
-
-LABELED_PRICE = 3.0
-"""What a labeled row in a wrong class costs; the mean unlabeled row costs 1."""
+from s2oct.search.row_prices import FEATURES, class_prices, telling_features
+from s2oct.stopping import Deadline
 
 FEWEST, MOST, SWEEPS = 2, 16, 8
 """Trees that are tried on a sample of the rows, the first two from new splits, the others from the best with one
@@ -32,21 +30,17 @@ WORK = 8e6
 SAMPLE = 4000
 """Rows from which directions are fitted."""
 
-FEATURES = 60
-"""Features a direction is fitted on: those that tell the sides apart best. Newton steps on more would be slow."""
-
-NEIGHBOURS, LEAST_NEIGHBOURS = 0.005, 3
-"""Share of the rows that a hyperplane may pass by on either side to find a gap, and how many at least."""
-
 NEWTON_STEPS = 3
 RIDGES = (1e-2, 1e-3, 1e-4)
 _WORTH = 1e-9
 
 
-def alternating_start(instance: Instance, rng: np.random.Generator, deadline: float) -> tuple[FloatArray, FloatArray]:
+def alternating_start(
+    instance: Instance, rng: np.random.Generator, deadline: Deadline
+) -> tuple[FloatArray, FloatArray]:
     """The best of some trees fitted by alternation to what the rows are taken to be, every normal of length s.
 
-    Several are fitted on a sample, the best once more on all rows. Cut short by the deadline (``time.monotonic``) it
+    Several are fitted on a sample, the best once more on all rows. Cut short by the deadline it
     is the best so far.
     """
     center, spread = instance.XT.mean(axis=1), instance.XT.std(axis=1)
@@ -56,110 +50,25 @@ def alternating_start(instance: Instance, rng: np.random.Generator, deadline: fl
     prices = class_prices(instance, rows, rng)
     sample = rng.permutation(instance.n_rows)[:SAMPLE]
     width = min(instance.n_features, FEATURES) + 10
-    fits: list[_Fit] = []
+    fits: list[_NodeFits] = []
     for number in range(int(np.clip(WORK / (len(sample) * width**2), FEWEST, MOST))):
         if number < FEWEST:
-            fit = _Fit.start(instance.topology, rows[sample], prices[sample], rng, greedy=number == 0)
+            fit = _NodeFits.start(instance.topology, rows[sample], prices[sample], rng, greedy=number == 0)
         else:
             fit = min(fits, key=lambda fit: fit.cost).perturbed(rng)
         fit.alternate(rng, deadline)
         fits.append(fit)
-        if fit.cost <= _WORTH or time.monotonic() > deadline:
+        if fit.cost <= _WORTH or deadline.passed:
             break
     best = min(fits, key=lambda fit: fit.cost)
-    if len(sample) < instance.n_rows and time.monotonic() < deadline:
-        best = _Fit(instance.topology, rows, prices, best.omega, best.gamma)
+    if len(sample) < instance.n_rows and not deadline.passed:
+        best = _NodeFits(instance.topology, rows, prices, best.omega, best.gamma)
         best.alternate(rng, deadline)
     return _lengthened(instance, best.omega * steep, best.gamma + best.omega @ (center * steep))
 
 
-def nearby_gaps(instance: Instance, omega: FloatArray, gamma: FloatArray) -> tuple[float, FloatArray]:
-    """How long normals must be for every hyperplane to fit into a gap among the unlabeled rows near it; offsets there.
-
-    Near are a share `NEIGHBOURS` of all rows on either side; a gap is 2 wide, so that its rows keep
-    distance 1. Length is that of the largest coefficient. The offsets are for the normals as they are.
-    """
-    X = instance.XT[:, instance.n_labeled :]
-    reach = max(LEAST_NEIGHBOURS, int(NEIGHBOURS * X.shape[1]))
-    needed, offsets = 0.0, gamma.copy()
-    for b, (normal, offset) in enumerate(zip(omega, gamma, strict=True)):
-        largest = float(np.abs(normal).max())
-        if largest == 0.0 or not X.shape[1]:
-            continue
-        # Beyond the outermost row there is room without end.
-        values = np.sort(normal @ X) / largest
-        values = np.concatenate([[-np.inf], values, [np.inf]])
-        at = int(np.searchsorted(values, offset / largest))
-        near = values[max(at - reach, 0) : at + reach]
-        widths = np.diff(near)
-        widest = int(widths.argmax())
-        low, high = near[widest], near[widest + 1]
-        if not np.isfinite(widths[widest]):
-            low, high = (high - 4 / instance.s, high) if np.isinf(low) else (low, low + 4 / instance.s)
-        needed = max(needed, 2.0 / max(high - low, 1e-12))
-        offsets[b] = 0.5 * (low + high) * largest
-    return needed, offsets
-
-
-def class_prices(instance: Instance, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """What each class costs each row, weights included, shape (N, n_classes); the cheapest class of a row costs 0.
-
-    ``rows`` are the standardised features.
-    """
-    n, n_classes = instance.n_labeled, len(instance.totals)
-    prices = np.full((instance.n_rows, n_classes), LABELED_PRICE)
-    prices[np.arange(n), instance.labels] = 0.0
-    if instance.n_rows > n:
-        wanted = instance.row_costs if instance.row_costs.any() else -_linear_scores(instance, rows, rng)
-        told = _told_the_totals(wanted, instance.weights[n:], instance.totals)
-        mean = float(np.average(told.max(axis=1), weights=instance.weights[n:]))
-        # Half by how clear a case a row is, half by the head: doubtful rows count too.
-        prices[n:] = 0.5 * told / mean + 0.5 * (told > 0) if mean > 0 else told
-    return np.asarray(prices * instance.weights[:, None])
-
-
-def _linear_scores(instance: Instance, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Ridge regression scores of every class for the unlabeled rows, from reweighted labeled ones.
-
-    Where all labeled rows are of one class, some unlabeled ones stand for the others.
-    """
-    n, n_classes = instance.n_labeled, len(instance.totals)
-    train = np.arange(n)
-    codes = instance.labels
-    if len(np.unique(codes)) < 2:
-        extra = n + rng.permutation(instance.n_rows - n)[: max(n, 100)]
-        other = (int(codes[0]) + 1) % n_classes if n else 0
-        train, codes = np.concatenate([train, extra]), np.concatenate([codes, np.full(len(extra), other)])
-    targets = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-    weights = instance.weights[train] * rng.exponential(size=len(train))
-    features = _telling(rows, train, weights * targets[:, 0])
-    X = np.column_stack([rows[np.ix_(train, features)], np.ones(len(train))])
-    gram = X.T @ (weights[:, None] * X)
-    strength = float(rng.choice([0.01, 0.1, 1.0])) * float(np.trace(gram)) / len(gram)
-    solution = np.linalg.solve(gram + strength * np.eye(len(gram)), X.T @ (weights[:, None] * targets))
-    return np.asarray(rows[n:, features] @ solution[:-1])
-
-
-def _told_the_totals(costs: FloatArray, weights: FloatArray, totals: FloatArray) -> FloatArray:
-    """Prices whose cheapest classes meet the totals (nearly, with more than two classes), at least 0."""
-    n_classes = costs.shape[1]
-    if n_classes < 2:
-        return np.zeros_like(costs)
-    relative = costs - (costs.sum(axis=1, keepdims=True) - costs) / (n_classes - 1)
-    for k in range(n_classes):
-        order = np.argsort(relative[:, k], kind="stable")
-        filled = int(np.searchsorted(np.cumsum(weights[order]), totals[k] - 0.5, side="left")) + 1 if totals[k] else 0
-        low = relative[order[max(filled - 1, 0)], k]
-        high = relative[order[min(filled, len(order) - 1)], k]
-        beyond = float(np.ptp(relative[:, k])) + 1.0
-        # All rows, or none, are cheapest in a class that has them all, or none.
-        threshold = low - beyond if filled == 0 else high + beyond if filled >= len(order) else 0.5 * (low + high)
-        relative[:, k] -= threshold
-    return np.asarray(relative - relative.min(axis=1, keepdims=True))
-
-
 @dataclass(eq=False)
-class _Fit:
+class _NodeFits:
     """A tree on the move over standardised rows, and what it costs them."""
 
     topology: Topology
@@ -174,7 +83,7 @@ class _Fit:
     @classmethod
     def start(
         cls, topology: Topology, rows: FloatArray, prices: FloatArray, rng: np.random.Generator, *, greedy: bool
-    ) -> _Fit:
+    ) -> _NodeFits:
         """Splits of single features from the top down: the best ones if greedy, else random ones."""
         fit = cls(topology, rows, prices, np.zeros((topology.n_branches, rows.shape[1])), np.ones(topology.n_branches))
         favourite = prices.argmin(axis=1)
@@ -196,9 +105,9 @@ class _Fit:
             fit.place(node, direction, offset)
         return fit
 
-    def perturbed(self, rng: np.random.Generator) -> _Fit:
+    def perturbed(self, rng: np.random.Generator) -> _NodeFits:
         """The same with one node split at random along a difference of two rows."""
-        fit = _Fit(self.topology, self.rows, self.prices, self.omega.copy(), self.gamma.copy())
+        fit = _NodeFits(self.topology, self.rows, self.prices, self.omega.copy(), self.gamma.copy())
         node = int(rng.integers(1, self.topology.n_leaves))
         first, second, third = rng.integers(len(self.rows), size=3)
         direction = self.rows[first] - self.rows[second]
@@ -210,13 +119,13 @@ class _Fit:
         """What all rows pay for the classes they end in."""
         return float(np.take_along_axis(self.prices, self.ends(1)[:, None], axis=1).sum())
 
-    def alternate(self, rng: np.random.Generator, deadline: float) -> None:
+    def alternate(self, rng: np.random.Generator, deadline: Deadline) -> None:
         """Refit the nodes from the bottom up, again while one of them gains."""
         sample = len(self.rows) <= SAMPLE
         for _ in range(SWEEPS):
             gained = False
             for node in reversed(self.topology.branches):
-                if time.monotonic() > deadline:
+                if deadline.passed:
                     return
                 gained |= self.refit(node, rng, singles=sample)
             if not gained:
@@ -231,7 +140,7 @@ class _Fit:
         tried = [_best_offset((self.rows @ self.omega[node - 1])[rows], gain)]
         directions = [self.omega[node - 1]]
         chosen = rng.permutation(len(rows))[:SAMPLE]
-        features = _telling(self.rows, rows[chosen], gain[chosen])
+        features = telling_features(self.rows, rows[chosen], gain[chosen])
         X = self.rows[np.ix_(rows, features)]
         fitted = _logistic_path(X[chosen], gain[chosen])
         if singles:
@@ -307,33 +216,22 @@ def _logistic_path(X: FloatArray, gain: FloatArray) -> FloatArray:
 
     Each starts from the one before, so that a few Newton steps are enough.
     """
-    weights, is_right = np.abs(gain), gain > 0
+    importance, is_right = np.abs(gain), gain > 0
     A = np.column_stack([X, np.ones(len(X))])
     beta = np.zeros(A.shape[1])
     path = []
     for ridge in RIDGES:
-        penalty = np.full(A.shape[1], ridge * float(weights.sum()))
+        penalty = np.full(A.shape[1], ridge * float(importance.sum()))
         for _ in range(NEWTON_STEPS):
             probability = expit(A @ beta)
-            curvature = weights * np.maximum(probability * (1 - probability), 1e-4)
-            slope = A.T @ (weights * (probability - is_right)) + penalty * beta
+            curvature = importance * np.maximum(probability * (1 - probability), 1e-4)
+            slope = A.T @ (importance * (probability - is_right)) + penalty * beta
             step = np.linalg.solve(A.T @ (curvature[:, None] * A) + np.diag(penalty), slope)
             beta = beta - step
             if np.abs(step).max() < 1e-2 * np.abs(beta).max():
                 break
         path.append(beta[:-1])
     return np.array(path)
-
-
-def _telling(rows: FloatArray, chosen: IntArray, gain: FloatArray) -> IntArray:
-    """The features that correlate most with what the chosen rows gain, in their order."""
-    if rows.shape[1] <= FEATURES:
-        return np.arange(rows.shape[1])
-    X = rows[chosen]
-    covariance = (gain - gain.mean()) @ X
-    spread = X.std(axis=0)
-    correlation = np.abs(covariance) / np.where(spread > 0, spread, np.inf)
-    return np.sort(np.argsort(-correlation, kind="stable")[:FEATURES])
 
 
 def _lengthened(instance: Instance, omega: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:

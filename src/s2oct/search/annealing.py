@@ -1,8 +1,7 @@
-"""Annealing a tree in short compiled stretches, so that the clock and Ctrl-C are heard in between."""
+"""Annealing a tree in short compiled stretches, so that the deadline is looked at in between."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,6 +13,7 @@ from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import kernels
 from s2oct.search.instance import Instance
+from s2oct.stopping import NO_DEADLINE, Deadline
 
 STRETCH_WORK = 4e7
 """Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed."""
@@ -33,9 +33,9 @@ class Schedule:
         A visit tries that many moves at one node.
     hot, cold : float
         Temperatures at the first and the last visit.
-    xi_weight : float
+    row_off : float
         Price of a row off the totals.
-    margin_weights : tuple of float
+    margin_prices : tuple of float
         Price of a unit of margin violation at the first and the last visit; it grows geometrically.
     cap : float
         Most that one labeled row can cost.
@@ -47,10 +47,17 @@ class Schedule:
     moves_per_visit: int = 60
     hot: float = 1.0
     cold: float = 0.1
-    xi_weight: float = 0.1
-    margin_weights: tuple[float, float] = (2.0, 2.0)
+    row_off: float = 0.1
+    margin_prices: tuple[float, float] = (2.0, 2.0)
     cap: float = 4.0
     on_grid: bool = False
+
+    def course(self, visit_from: int, visit_to: int) -> kernels.Course:
+        """A stretch of it, for the kernels."""
+        return kernels.Course(
+            visit_from, visit_to, self.n_visits, self.moves_per_visit, self.hot, self.cold, self.row_off,
+            *self.margin_prices, self.cap, self.on_grid,
+        )  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -80,92 +87,53 @@ class State:
 def compile_kernels() -> None:
     """Compile the kernels, or load them from the cache on disk, once per process.
 
-    The first fit on a machine takes some seconds for this. They are not the user's time limit's to pay: a fit that
+    The first fit on a machine takes some seconds for this. The user's time limit does not pay for them: a fit that
     spent its limit on compiling would return the constant tree.
     """
     rows = np.array([[0.0, 1.0, 2.0, 3.0]])
-    no_weight = np.zeros((1, 1))
     tiny = Instance(
         topology=Topology(1),
         XT=rows,
         labels=np.array([0, 1]),
-        weights=np.ones(4),
+        sizes=np.ones(4),
         totals=np.array([1.0, 1.0]),
-        row_costs=np.zeros((2, 2)),
-        C=1.0,
+        charges=np.zeros((2, 2)),
+        row_off=1.0,
         s=10.0,
         quanta=np.array([2.0]),
         floor=0.0,
     )
-    state = State.at(no_weight, np.ones(1))
-    anneal(tiny, state, Schedule(1), 0, np.inf)
-    clear_offsets(tiny, state, 0, np.inf)
+    state = State.at(np.zeros((1, 1)), np.ones(1))
+    anneal(tiny, state, Schedule(1), 0, NO_DEADLINE)
+    clear_offsets(tiny, state, 0, NO_DEADLINE)
     ObliqueTree.constant(Topology(1), 1, right=True).path_margin(rows.T)
 
 
-def clear_offsets(instance: Instance, state: State, seed: int, deadline: float) -> None:
+def clear_offsets(instance: Instance, state: State, seed: int, deadline: Deadline) -> None:
     """Give every node of ``state`` in turn its best offset clear of all unlabeled rows; try random directions."""
     random_state = _random_state(seed)
     n_directions = min(DIRECTIONS, int(DIRECTION_WORK / instance.n_rows))
+    planes = kernels.Planes(state.omega, state.gamma)
     for b in range(instance.topology.n_branches):
-        if time.monotonic() > deadline:
+        if deadline.passed:
             return
-        kernels.clear_node(
-            instance.XT,
-            instance.labels,
-            instance.weights,
-            instance.topology.leaf_classes,
-            instance.topology.depth,
-            instance.totals,
-            instance.row_costs,
-            instance.C,
-            instance.s,
-            state.omega,
-            state.gamma,
-            b,
-            n_directions,
-            random_state,
-        )
+        kernels.clear_node(instance.data, planes, b, n_directions, random_state)
 
 
-def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, deadline: float) -> None:
-    """Anneal ``state`` in place until the schedule, the deadline (``time.monotonic``) or the floor is reached."""
+def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, deadline: Deadline) -> None:
+    """Anneal ``state`` in place until the schedule, the deadline or the floor is reached."""
     random_state = _random_state(seed)
     work = instance.n_rows * schedule.moves_per_visit
     stretch = max(1, int(STRETCH_WORK / work / 20))
     state.best_cost = kernels.FAR
+    planes = kernels.Planes(state.omega, state.gamma)
+    best_planes = kernels.Planes(state.best_omega, state.best_gamma)
     for begin in range(0, schedule.n_visits, stretch):
+        course = schedule.course(begin, min(begin + stretch, schedule.n_visits))
         state.best_cost = kernels.anneal(
-            instance.XT,
-            instance.spans,
-            instance.labels,
-            instance.weights,
-            instance.topology.leaf_classes,
-            instance.topology.depth,
-            instance.totals,
-            instance.row_costs,
-            instance.C,
-            instance.s,
-            instance.quanta,
-            state.omega,
-            state.gamma,
-            state.best_omega,
-            state.best_gamma,
-            state.best_cost,
-            instance.floor,
-            random_state,
-            begin,
-            min(begin + stretch, schedule.n_visits),
-            schedule.n_visits,
-            schedule.moves_per_visit,
-            schedule.hot,
-            schedule.cold,
-            schedule.xi_weight,
-            *schedule.margin_weights,
-            schedule.cap,
-            schedule.on_grid,
+            instance.data, planes, best_planes, state.best_cost, instance.floor, random_state, course
         )
-        if state.best_cost <= instance.floor + 1e-9 or time.monotonic() > deadline:
+        if state.best_cost <= instance.floor + 1e-9 or deadline.passed:
             return
 
 

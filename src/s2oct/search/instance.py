@@ -1,4 +1,4 @@
-"""A problem laid out for the kernels."""
+"""A prepared problem laid out for the kernels."""
 
 from __future__ import annotations
 
@@ -8,22 +8,32 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.model.bounds import Bounds
-from s2oct.model.problem import Problem
+from s2oct.model.prepared import Prepared
 from s2oct.model.topology import Topology
 from s2oct.search.grid import grid_quanta
+from s2oct.search.kernels import Data
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """Arrays of a (merged, scaled) problem as the kernels want them; cheap to send to another process.
+    """Arrays of a prepared problem as the search wants them; cheap to send to another process.
 
     Attributes
     ----------
     XT : ndarray of shape (p, n + m)
         Features by rows, the labeled rows first.
-    row_costs : ndarray of shape (m, n_classes)
-        What the guide charges for putting an unlabeled row into a class, times its weight.
+    labels : ndarray of shape (n,)
+        Class of each labeled row.
+    sizes : ndarray of shape (n + m,)
+        How many rows each row stands for; labeled rows in units of the search's cost.
+    totals : ndarray of shape (n_classes,)
+        Known total of each class.
+    charges : ndarray of shape (m, n_classes)
+        What the guide charges for putting an unlabeled row into a class, times its price.
+    row_off : float
+        Price of a row by which the totals are missed.
+    s : float
+        Bound on every coefficient.
     quanta : ndarray of shape (p,)
         Steps that keep margins on gridded features; 0 elsewhere.
     floor : float
@@ -33,38 +43,35 @@ class Instance:
     topology: Topology
     XT: FloatArray
     labels: IntArray
-    weights: FloatArray
+    sizes: FloatArray
     totals: FloatArray
-    row_costs: FloatArray
-    C: float
+    charges: FloatArray
+    row_off: float
     s: float
     quanta: FloatArray
     floor: float
 
     @classmethod
-    def of(cls, problem: Problem, topology: Topology, bounds: Bounds, floor: float) -> Instance:
+    def of(cls, prepared: Prepared, floor: float) -> Instance:
         """Lay out a problem in model units.
 
-        Costs are divided by the guide's weight where that is above 1: the temperatures and prices of the annealing
+        Costs are divided by the guide's price where that is above 1: the temperatures and prices of the annealing
         suit costs of about 1 a row.
         """
-        guide = problem.guide
-        unit = 1.0 if guide is None else max(guide.weight, 1.0)
-        row_costs = np.zeros((problem.n_unlabeled, problem.n_classes))
-        C = problem.C
-        if guide is not None:
-            row_costs = guide.weight / unit * guide.costs
-            C += guide.weight
+        problem = prepared.problem
+        unit = 1.0 if problem.guide is None else max(problem.guide.price, 1.0)
+        prices = [term.search_prices(problem, unit) for term in prepared.terms]
+        charges = [price.charges for price in prices if price.charges is not None]
         return cls(
-            topology=topology,
+            topology=prepared.topology,
             XT=np.ascontiguousarray(problem.X.T),
             labels=problem.labels,
-            weights=np.concatenate([problem.labeled_weights / unit, problem.unlabeled_weights]),
+            sizes=np.concatenate([problem.labeled_multiplicity / unit, problem.unlabeled_multiplicity]),
             totals=problem.totals.astype(float),
-            row_costs=row_costs,
-            C=C / unit,
-            s=bounds.s,
-            quanta=grid_quanta(problem.X, bounds.s),
+            charges=sum(charges, np.zeros((problem.n_unlabeled, problem.n_classes))),
+            row_off=sum(price.row_off for price in prices) / unit,
+            s=prepared.bounds.s,
+            quanta=grid_quanta(problem.X, prepared.bounds.s),
             floor=floor / unit,
         )
 
@@ -86,16 +93,20 @@ class Instance:
     @cached_property
     def is_guided(self) -> bool:
         """Whether a guide charges for anything."""
-        return bool(self.row_costs.any())
+        return bool(self.charges.any())
 
     @cached_property
-    def spans(self) -> FloatArray:
-        """Least and largest value of every feature, shape (2, p)."""
-        return np.array([self.XT.min(axis=1), self.XT.max(axis=1)])
+    def data(self) -> Data:
+        """The same as the kernels take it."""
+        spans = np.array([self.XT.min(axis=1), self.XT.max(axis=1)])
+        return Data(
+            self.XT, spans, self.labels, self.sizes, self.totals, self.charges, self.row_off, self.s, self.quanta,
+            self.topology.leaf_classes, self.topology.depth,
+        )  # fmt: skip
 
-    def guided(self, row_costs: FloatArray) -> Instance:
+    def charged(self, charges: FloatArray) -> Instance:
         """The same with other charges of the guide."""
-        return replace(self, row_costs=row_costs)
+        return replace(self, charges=charges)
 
     def labeled_only(self) -> Instance:
         """The same without its unlabeled rows and totals."""
@@ -103,7 +114,7 @@ class Instance:
         return replace(
             self,
             XT=np.ascontiguousarray(self.XT[:, :n]),
-            weights=self.weights[:n],
+            sizes=self.sizes[:n],
             totals=np.zeros_like(self.totals),
-            row_costs=self.row_costs[:0],
+            charges=self.charges[:0],
         )

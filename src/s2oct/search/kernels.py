@@ -18,6 +18,7 @@ functions it calls.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -31,6 +32,89 @@ NEAR_SHARE = 8
 """A move is evaluated from the near rows alone where they are fewer than one in so many."""
 
 _BLOCK = 256
+
+
+class Data(NamedTuple):
+    """What does not change during a search. Arrays over rows have the n labeled rows first, then the m others."""
+
+    XT: Any  # (p, n + m) features by rows
+    spans: Any  # (2, p) least and largest value of every feature
+    labels: Any  # (n,) class of each labeled row
+    sizes: Any  # (n + m,) how many rows each row stands for; labeled ones in units of the search's cost
+    totals: Any  # (K,) known total of each class
+    charges: Any  # (m, K) what the guide charges for the class of an unlabeled row
+    row_off: float  # price of a row by which the totals are missed
+    s: float  # bound on every coefficient
+    quanta: Any  # (p,) steps that keep margins on gridded features; 0 elsewhere
+    leaf_classes: Any  # (n_leaves,) class of each leaf from the left
+    depth: int
+
+
+class Planes(NamedTuple):
+    """The hyperplanes of a tree."""
+
+    omega: Any  # (n_branches, p)
+    gamma: Any  # (n_branches,)
+
+
+class View(NamedTuple):
+    """What each side of one node means for each row; see the module's first paragraph."""
+
+    left: Any  # (n,) best error of a labeled row below the node on the left, the node itself aside
+    right: Any  # (n,) the same on the right
+    other: Any  # (n,) its best error where it avoids the node
+    gain: Any  # (K - 1, m) by how much class k grows if an unlabeled row goes right instead of left
+    charge: Any  # (m,) by how much the guide's charge grows then
+    base: Any  # (K + 1,) rows of each class, and the guide's charge, with all rows left of the node
+
+
+class Prices(NamedTuple):
+    """What a move is judged by."""
+
+    row_off: float  # a row by which the totals are missed
+    margin: float  # a unit of margin violation
+    cap: float  # most that one labeled row can cost
+
+
+class Move(NamedTuple):
+    """Replaces h by scale * h + step * x - shift."""
+
+    x: Any  # (n + m,) values of a feature, or of a direction
+    scale: float
+    step: float
+    shift: float
+
+
+class Tally(NamedTuple):
+    """The cost of a tree in parts: labeled cost, rows off, margin violation at the node in view, guide's charge."""
+
+    parts: Any  # (4,)
+    moved: Any  # (K,) by how much the rows on the right make each class grow
+
+
+class Nearest(NamedTuple):
+    """Rows by their distance from the hyperplane of the node in view, in buckets."""
+
+    labeled: Any  # (n,) rows
+    labeled_ends: Any  # (N_BUCKETS,) where each bucket ends
+    unlabeled: Any  # (m,)
+    unlabeled_ends: Any  # (N_BUCKETS,)
+
+
+class Course(NamedTuple):
+    """A stretch of an annealing: which visits of how many, and what the search minds on the way."""
+
+    visit_from: int
+    visit_to: int
+    n_visits: int
+    moves_per_visit: int
+    hot: float
+    cold: float
+    row_off: float
+    margin_from: float
+    margin_to: float
+    cap: float
+    on_grid: bool
 
 
 @nb.njit(cache=True)
@@ -67,28 +151,39 @@ def total(values):
 
 
 @nb.njit(cache=True)
-def node_values(XT, omega, gamma, b, H):
+def node_values(XT, planes, b, H):
     """Recompute h of every row at node b from its hyperplane, so that rounding does not pile up."""
     p, n_rows = XT.shape
     h = H[b]
     for i in range(n_rows):
-        h[i] = -gamma[b]
+        h[i] = -planes.gamma[b]
     for j in range(p):
-        weight = omega[b, j]
-        if weight != 0.0:
+        coefficient = planes.omega[b, j]
+        if coefficient != 0.0:
             x = XT[j]
             for i in range(n_rows):
-                h[i] += weight * x[i]
+                h[i] += coefficient * x[i]
 
 
 @nb.njit(cache=True)
-def node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right, other, gain, dcost, base):
-    """Tabulate what each side of node b means for each row; see the module's first paragraph.
+def new_view(data):
+    """An empty view."""
+    n, n_rows, n_classes = data.labels.size, data.XT.shape[1], data.totals.size
+    return View(
+        np.empty(n),
+        np.empty(n),
+        np.empty(n),
+        np.empty((max(n_classes - 1, 1), n_rows - n)),
+        np.empty(n_rows - n),
+        np.empty(n_classes + 1),
+    )
 
-    ``gain[k, u]`` is the weight by which class k grows when unlabeled row u goes right of b instead of left;
-    ``dcost[u]`` the same for its guide cost. ``base`` receives the class counts with all rows left of b, and in its
-    last entry the guide cost then.
-    """
+
+@nb.njit(cache=True)
+def node_view(data, H, b, view):
+    """Tabulate what each side of node b means for each row, into ``view``."""
+    labels, leaf_classes, charges, sizes, depth = data.labels, data.leaf_classes, data.charges, data.sizes, data.depth
+    left, right, other, gain, charge, base = view
     n, n_rows = labels.size, H.shape[1]
     n_leaves = leaf_classes.size
     node = b + 1
@@ -133,11 +228,11 @@ def node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right
             at = 2 * at + (1 if H[at - 1, i] > 0.0 else 0)
         for k in range(n_classes - 1):
             gain[k, u] = 0.0
-        dcost[u] = 0.0
+        charge[u] = 0.0
         if not reaches:
             c = leaf_classes[at - n_leaves]
-            base[c] += weights[i]
-            base[n_classes] += weights[i] * row_costs[u, c]
+            base[c] += sizes[i]
+            base[n_classes] += sizes[i] * charges[u, c]
             continue
         go = 2 * node
         while go < n_leaves:
@@ -147,21 +242,21 @@ def node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right
         while go < n_leaves:
             go = 2 * go + (1 if H[go - 1, i] > 0.0 else 0)
         c_right = leaf_classes[go - n_leaves]
-        base[c_left] += weights[i]
-        base[n_classes] += weights[i] * row_costs[u, c_left]
+        base[c_left] += sizes[i]
+        base[n_classes] += sizes[i] * charges[u, c_left]
         if c_left != c_right:
             if c_left < n_classes - 1:
-                gain[c_left, u] -= weights[i]
+                gain[c_left, u] -= sizes[i]
             if c_right < n_classes - 1:
-                gain[c_right, u] += weights[i]
-            dcost[u] = weights[i] * (row_costs[u, c_right] - row_costs[u, c_left])
+                gain[c_right, u] += sizes[i]
+            charge[u] = sizes[i] * (charges[u, c_right] - charges[u, c_left])
 
 
 @nb.njit(cache=True)
-def labeled_cost(v, left, right, other, cap):
-    """Cost of a labeled row with value v at the node in view."""
-    cost = min(left + max(1.0 + v, 0.0), right + max(1.0 - v, 0.0))
-    return min(min(cost, other), cap)
+def labeled_cost(v, view, i, cap):
+    """Cost of labeled row i with value v at the node in view."""
+    cost = min(view.left[i] + max(1.0 + v, 0.0), view.right[i] + max(1.0 - v, 0.0))
+    return min(min(cost, view.other[i]), cap)
 
 
 @nb.njit(cache=True)
@@ -176,21 +271,24 @@ def off_totals(base, moved, totals):
     return 0.5 * (xi + abs(last - totals[n_classes - 1]))
 
 
-@nb.njit(cache=True, fastmath=True)
-def evaluate(
-    h, x, scale, step, shift, weights, left, right, other, gain, dcost, base, totals, xi_weight, rho, cap, stop_above,
-    parts, moved,
-):  # fmt: skip
-    """Cost of the tree after a move at the node in view, from all rows; gives up once it exceeds ``stop_above``.
+@nb.njit(cache=True)
+def priced(parts, prices):
+    """What a tree costs by its parts."""
+    return parts[0] + prices.row_off * parts[1] + prices.margin * parts[2] + parts[3]
 
-    ``parts`` receives the labeled cost, xi, the margin violation at this node and the guide cost; ``moved`` the
-    weight that the rows on the right add to each class.
-    """
-    n, n_rows = left.size, h.size
+
+@nb.njit(cache=True, fastmath=True)
+def evaluate(h, move, data, view, prices, stop_above, tally):
+    """Cost of the tree after a move at the node in view, from all rows; gives up once it exceeds ``stop_above``."""
+    x, scale, step, shift = move
+    sizes, totals, gain, charge, base = data.sizes, data.totals, view.gain, view.charge, view.base
+    rho, cap = prices.margin, prices.cap
+    parts, moved = tally
+    n, n_rows = view.left.size, h.size
     labeled = 0.0
     for i in range(n):
         v = scale * h[i] + step * x[i] - shift
-        labeled += weights[i] * labeled_cost(v, left[i], right[i], other[i], cap)
+        labeled += sizes[i] * labeled_cost(v, view, i, cap)
     violation = 0.0
     guide = base[totals.size]
     for k in range(totals.size):
@@ -202,7 +300,7 @@ def evaluate(
         for i in range(start, stop):
             v = scale * h[i] + step * x[i] - shift
             violation += max(1.0 - abs(v), 0.0)
-            guide += dcost[i - n] if v > 0.0 else 0.0
+            guide += charge[i - n] if v > 0.0 else 0.0
         for k in range(totals.size - 1):
             g = gain[k]
             gained = 0.0
@@ -210,44 +308,40 @@ def evaluate(
                 v = scale * h[i] + step * x[i] - shift
                 gained += g[i - n] if v > 0.0 else 0.0
             moved[k] += gained
-    xi = off_totals(base, moved, totals)
-    parts[0], parts[1], parts[2], parts[3] = labeled, xi, violation, guide
-    return labeled + xi_weight * xi + rho * violation + guide
+    parts[0], parts[1], parts[2], parts[3] = labeled, off_totals(base, moved, totals), violation, guide
+    return priced(parts, prices)
 
 
 @nb.njit(cache=True)
-def evaluate_near(
-    h, x, step, shift, weights, left, right, other, gain, dcost, base, totals, xi_weight, rho, cap,
-    order_l, near_l, order_u, near_u, parts, moved, new_parts, new_moved,
-):  # fmt: skip
+def evaluate_near(h, move, data, view, prices, near, tally, new):
     """The same from the rows near the hyperplane alone, where a small move leaves the others as they are.
 
-    These are the first ``near_l`` of ``order_l`` and the first ``near_u`` of ``order_u``.
+    ``near`` are numbers of labeled and unlabeled rows in the order of ``Nearest``, ``tally`` the parts before the move.
     """
-    n = left.size
-    n_classes = totals.size
-    labeled, violation, guide = parts[0], parts[2], parts[3]
-    for k in range(near_l):
-        i = order_l[k]
+    x, step, shift = move.x, move.step, move.shift
+    nearest, near_labeled, near_unlabeled = near
+    n, n_classes = view.left.size, data.totals.size
+    labeled, violation, guide = tally.parts[0], tally.parts[2], tally.parts[3]
+    for k in range(near_labeled):
+        i = nearest.labeled[k]
         v = h[i] + step * x[i] - shift
-        after = labeled_cost(v, left[i], right[i], other[i], cap)
-        labeled += weights[i] * (after - labeled_cost(h[i], left[i], right[i], other[i], cap))
+        after = labeled_cost(v, view, i, prices.cap)
+        labeled += data.sizes[i] * (after - labeled_cost(h[i], view, i, prices.cap))
     for k in range(n_classes):
-        new_moved[k] = moved[k]
-    for row in range(near_u):
-        i = order_u[row]
+        new.moved[k] = tally.moved[k]
+    for row in range(near_unlabeled):
+        i = nearest.unlabeled[row]
         before = h[i]
         v = before + step * x[i] - shift
         violation += max(1.0 - abs(v), 0.0) - max(1.0 - abs(before), 0.0)
         if (v > 0.0) != (before > 0.0):
             sign = 1.0 if v > 0.0 else -1.0
-            guide += sign * dcost[i - n]
+            guide += sign * view.charge[i - n]
             for k in range(n_classes - 1):
-                new_moved[k] += sign * gain[k, i - n]
-    xi = off_totals(base, new_moved, totals)
-    violation = max(violation, 0.0)
-    new_parts[0], new_parts[1], new_parts[2], new_parts[3] = labeled, xi, violation, guide
-    return labeled + xi_weight * xi + rho * violation + guide
+                new.moved[k] += sign * view.gain[k, i - n]
+    xi = off_totals(view.base, new.moved, data.totals)
+    new.parts[0], new.parts[1], new.parts[2], new.parts[3] = labeled, xi, max(violation, 0.0), guide
+    return priced(new.parts, prices)
 
 
 @nb.njit(cache=True)
@@ -279,14 +373,15 @@ def sort_by_distance(h, first, stop, order, ends):
 
 
 @nb.njit(cache=True)
-def pick_row(state, h, left, right, other, order_l, order_u, ends_u):
+def pick_row(state, h, view, nearest):
     """A row for a move to act on: one that pays, one too near the hyperplane, or any, the nearer the likelier."""
-    n = left.size
+    order_l, order_u, ends_u = nearest.labeled, nearest.unlabeled, nearest.unlabeled_ends
+    n = view.left.size
     what = random_unit(state)
     if what < 0.35:
         for _ in range(8):
             i = random_below(state, n)
-            if labeled_cost(h[i], left[i], right[i], other[i], FAR) > 1e-9:
+            if labeled_cost(h[i], view, i, FAR) > 1e-9:
                 return i
     elif what < 0.6 and ends_u[0] > 0:
         for _ in range(8):
@@ -301,11 +396,12 @@ def pick_row(state, h, left, right, other, order_l, order_u, ends_u):
 
 
 @nb.njit(cache=True)
-def propose(state, XT, h, omega, gamma, b, s, quanta, on_grid, row, move):
+def propose(state, data, h, planes, b, on_grid, row, move):
     """Draw a move at node b that brings ``row`` to distance 1; move is (j, scale, step, shift). False if there is none.
 
     ``on_grid`` keeps every h an odd number: steps are whole multiples of ``quanta`` and turn about a row.
     """
+    XT, s, quanta, omega = data.XT, data.s, data.quanta, planes.omega
     p = XT.shape[0]
     kind = random_unit(state)
     target = 1.0 if random_unit(state) < 0.5 else -1.0
@@ -355,11 +451,13 @@ def propose(state, XT, h, omega, gamma, b, s, quanta, on_grid, row, move):
 
 
 @nb.njit(cache=True)
-def lunge(state, XT, h, omega, b, s, quanta, on_grid, row, direction, slope):
+def lunge(state, data, h, planes, b, on_grid, row, change):
     """Draw a move of all coefficients at once, towards ``row`` and about another row, as a perceptron would.
 
-    Fills ``direction``, the change of omega, and ``slope``, the change of every h; returns the change of gamma.
+    Fills ``change``: the change of omega, and the change of every h. Returns the change of gamma.
     """
+    XT, s, quanta, omega = data.XT, data.s, data.quanta, planes.omega
+    direction, slope = change
     p, n_rows = XT.shape
     pivot = random_below(state, n_rows)
     squared = 0.0
@@ -415,20 +513,21 @@ def total_violation(H, n):
 
 
 @nb.njit(cache=True)
-def best_gap(h, weights, left, right, other, gain, dcost, base, totals, C, below, moved):
+def best_gap(h, data, view, below, moved):
     """Cost of the best gap between the unlabeled rows, if less than ``below``, and the shift of the offset there.
 
     A gap is at least 2 wide, so that its rows keep distance 1; beyond the outermost rows there always is one. Going
     through the rows in order, one changes sides at a time; the labeled rows are only asked where the rest leaves hope.
     """
-    n, n_classes = left.size, totals.size
+    sizes, totals, gain, charge, base = data.sizes, data.totals, view.gain, view.charge, view.base
+    n, n_classes = view.left.size, totals.size
     order = np.argsort(h[n:])
     guide = base[n_classes]
     for k in range(n_classes - 1):
         moved[k] = total(gain[k])
     moved[n_classes - 1] = 0.0
     for u in range(order.size):
-        guide += dcost[u]
+        guide += charge[u]
     best, best_shift = below, 0.0
     low = -FAR
     for rank in range(order.size + 1):
@@ -436,52 +535,45 @@ def best_gap(h, weights, left, right, other, gain, dcost, base, totals, C, below
         if high >= low:
             # The point of the gap nearest to the present offset, 0.
             shift = min(max(0.0, low), high)
-            cost = guide + C * off_totals(base, moved, totals)
+            cost = guide + data.row_off * off_totals(base, moved, totals)
             i = 0
             while i < n and cost < best:
-                cost += weights[i] * labeled_cost(h[i] - shift, left[i], right[i], other[i], FAR)
+                cost += sizes[i] * labeled_cost(h[i] - shift, view, i, FAR)
                 i += 1
             if cost < best:
                 best, best_shift = cost, shift
         if rank < order.size:
             u = order[rank]
             low = h[n + u] + 1.0
-            guide -= dcost[u]
+            guide -= charge[u]
             for k in range(n_classes - 1):
                 moved[k] -= gain[k, u]
     return best, best_shift
 
 
 @nb.njit(cache=True, nogil=True)
-def clear_node(
-    XT, labels, weights, leaf_classes, depth, totals, row_costs, C, s, omega, gamma, b, n_directions, state
-):  # fmt: skip
+def clear_node(data, planes, b, n_directions, state):
     """Give node b its best offset clear of all unlabeled rows, in place.
 
     Besides its present direction it may take the best of ``n_directions`` random ones.
     """
-    n, n_rows = labels.size, XT.shape[1]
-    p, n_nodes = XT.shape[0], gamma.size
-    H = np.empty((n_nodes, n_rows))
-    for k in range(n_nodes):
-        node_values(XT, omega, gamma, k, H)
-    left, right, other = np.empty(n), np.empty(n), np.empty(n)
-    gain = np.empty((max(totals.size - 1, 1), n_rows - n))
-    dcost = np.empty(n_rows - n)
-    base = np.empty(totals.size + 1)
-    moved = np.zeros(totals.size)
-    node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right, other, gain, dcost, base)
-    best, shift = best_gap(H[b], weights, left, right, other, gain, dcost, base, totals, C, FAR, moved)
-    gamma[b] += shift
-    trial_omega, trial_gamma, trial = np.zeros((1, p)), np.zeros(1), np.zeros((1, n_rows))
+    p, n_rows = data.XT.shape
+    H = np.empty((planes.gamma.size, n_rows))
+    for k in range(planes.gamma.size):
+        node_values(data.XT, planes, k, H)
+    view, moved = new_view(data), np.zeros(data.totals.size)
+    node_view(data, H, b, view)
+    best, shift = best_gap(H[b], data, view, FAR, moved)
+    planes.gamma[b] += shift
+    trial, values = Planes(np.zeros((1, p)), np.zeros(1)), np.zeros((1, n_rows))
     for _ in range(n_directions):
-        random_direction(state, s, trial_omega[0])
-        node_values(XT, trial_omega, trial_gamma, 0, trial)
-        cost, shift = best_gap(trial[0], weights, left, right, other, gain, dcost, base, totals, C, best, moved)
+        random_direction(state, data.s, trial.omega[0])
+        node_values(data.XT, trial, 0, values)
+        cost, shift = best_gap(values[0], data, view, best, moved)
         if cost < best:
             best = cost
-            copy(trial_omega[0], omega[b])
-            gamma[b] = shift
+            copy(trial.omega[0], planes.omega[b])
+            planes.gamma[b] = shift
 
 
 @nb.njit(cache=True)
@@ -499,92 +591,95 @@ def random_direction(state, s, omega):
         omega[j] *= s / largest
 
 
-@nb.njit(cache=True, nogil=True)
-def anneal(
-    XT, spans, labels, weights, leaf_classes, depth, totals, row_costs, C, s, quanta,
-    omega, gamma, best_omega, best_gamma, best, good_enough, state,
-    visit_from, visit_to, n_visits, moves_per_visit, hot, cold, xi_weight, rho_from, rho_to, cap, on_grid,
-):  # fmt: skip
-    """Anneal a tree in place over visits ``visit_from`` .. ``visit_to`` of ``n_visits``.
+@nb.njit(cache=True)
+def new_tally(n_classes):
+    """An empty tally."""
+    return Tally(np.zeros(4), np.zeros(n_classes))
 
-    Moves are accepted by the search's own cost: labeled errors up to ``cap`` each, ``xi_weight`` per row off the
-    totals, ``rho_from`` to ``rho_to`` per unit of margin violation, and the guide. The best tree without violations
-    by labeled errors (capped), C per row off the totals and the guide is copied to ``best_*``. Returns its cost.
+
+@nb.njit(cache=True)
+def new_order(n, m):
+    """Rows in no order yet."""
+    return Nearest(
+        np.empty(n, dtype=np.int64),
+        np.empty(N_BUCKETS, dtype=np.int64),
+        np.empty(m, dtype=np.int64),
+        np.empty(N_BUCKETS, dtype=np.int64),
+    )
+
+
+@nb.njit(cache=True, nogil=True)
+def anneal(data, planes, best_planes, best, good_enough, state, course):
+    """Anneal a tree in place over a stretch of a course.
+
+    Moves are accepted by the course's prices. The best tree without margin violations, by labeled errors (capped), the
+    price of rows off the totals and the guide, is copied to ``best_planes``. Returns its cost.
     """
+    XT, omega, gamma = data.XT, planes.omega, planes.gamma
     p, n_rows = XT.shape
-    n = labels.size
-    n_nodes = gamma.size
+    n, n_nodes = data.labels.size, gamma.size
     H = np.empty((n_nodes, n_rows))
     for b in range(n_nodes):
-        node_values(XT, omega, gamma, b, H)
+        node_values(XT, planes, b, H)
     violations = total_violation(H, n)
-    left, right, other = np.empty(n), np.empty(n), np.empty(n)
-    gain = np.empty((max(totals.size - 1, 1), n_rows - n))
-    dcost = np.empty(n_rows - n)
-    base = np.empty(totals.size + 1)
-    parts, new_parts = np.zeros(4), np.zeros(4)
-    moved, new_moved = np.zeros(totals.size), np.zeros(totals.size)
-    order_l, order_u = np.empty(n, dtype=np.int64), np.empty(n_rows - n, dtype=np.int64)
-    ends_l, ends_u = np.empty(N_BUCKETS, dtype=np.int64), np.empty(N_BUCKETS, dtype=np.int64)
+    view = new_view(data)
+    tally, new = new_tally(data.totals.size), new_tally(data.totals.size)
+    nearest = new_order(n, n_rows - n)
     move, direction, slope = np.zeros(4), np.zeros(p), np.zeros(n_rows)
     # A lunge costs about p ordinary moves.
     lunges = min(0.1, 0.5 / p) if p > 1 else 0.0
     # Beyond this distance a labeled row's capped cost is flat, and an unlabeled row keeps its margin and side.
-    flat = max(1.0, cap - 1.0)
-    for visit in range(visit_from, visit_to):
-        progress = visit / max(n_visits - 1, 1)
-        temperature = hot * (cold / hot) ** progress
-        rho = rho_from * (rho_to / rho_from) ** progress if rho_from > 0.0 else 0.0
+    flat = max(1.0, course.cap - 1.0)
+    for visit in range(course.visit_from, course.visit_to):
+        progress = visit / max(course.n_visits - 1, 1)
+        temperature = course.hot * (course.cold / course.hot) ** progress
+        rho = (
+            course.margin_from * (course.margin_to / course.margin_from) ** progress
+            if course.margin_from > 0.0
+            else 0.0
+        )
+        prices = Prices(course.row_off, rho, course.cap)
         b = pick_node(state, violations, rho)
-        node_values(XT, omega, gamma, b, H)
-        node_view(H, b, depth, labels, leaf_classes, row_costs, weights, left, right, other, gain, dcost, base)
+        node_values(XT, planes, b, H)
+        node_view(data, H, b, view)
         h = H[b]
         elsewhere = total(violations) - violations[b]
-        current = evaluate(
-            h, h, 1.0, 0.0, 0.0, weights, left, right, other, gain, dcost, base, totals, xi_weight, rho, cap, FAR,
-            parts, moved,
-        )  # fmt: skip
+        current = evaluate(h, Move(h, 1.0, 0.0, 0.0), data, view, prices, FAR, tally)
         drift = FAR
-        for attempt in range(moves_per_visit + 1):
+        for attempt in range(course.moves_per_visit + 1):
             if attempt > 0:
                 # Sorting costs several evaluations; it pays only where few rows are near.
-                if drift == FAR or (drift > 8.0 and NEAR_SHARE * ends_u[1] < n_rows - n):
-                    sort_by_distance(h, 0, n, order_l, ends_l)
-                    sort_by_distance(h, n, n_rows, order_u, ends_u)
+                if drift == FAR or (drift > 8.0 and NEAR_SHARE * nearest.unlabeled_ends[1] < n_rows - n):
+                    sort_by_distance(h, 0, n, nearest.labeled, nearest.labeled_ends)
+                    sort_by_distance(h, n, n_rows, nearest.unlabeled, nearest.unlabeled_ends)
                     drift = 0.0
-                row = pick_row(state, h, left, right, other, order_l, order_u, ends_u)
+                row = pick_row(state, h, view, nearest)
                 all_at_once = random_unit(state) < lunges
                 if all_at_once:
-                    shift, there_is = lunge(state, XT, h, omega, b, s, quanta, on_grid, row, direction, slope)
+                    shift, there_is = lunge(state, data, h, planes, b, course.on_grid, row, (direction, slope))
                     j, scale, step, x = 0, 1.0, 1.0, slope
                     reach = 0.0
                     for i in range(n_rows):
                         reach = max(reach, abs(slope[i] - shift))
                 else:
-                    there_is = propose(state, XT, h, omega, gamma, b, s, quanta, on_grid, row, move)
+                    there_is = propose(state, data, h, planes, b, course.on_grid, row, move)
                     j, scale, step, shift = int(move[0]), move[1], move[2], move[3]
                     x = XT[j]
-                    reach = max(abs(step * spans[0, j] - shift), abs(step * spans[1, j] - shift))
+                    reach = max(abs(step * data.spans[0, j] - shift), abs(step * data.spans[1, j] - shift))
                 if not there_is:
                     continue
                 stop_above = current - temperature * math.log(random_unit(state) + 1e-300)
-                near_u = ends_u[bucket_of(1.0 + reach + drift)]
-                if scale == 1.0 and NEAR_SHARE * near_u < n_rows - n:
-                    near_l = ends_l[bucket_of(flat + reach + drift)]
-                    cost = evaluate_near(
-                        h, x, step, shift, weights, left, right, other, gain, dcost, base, totals, xi_weight, rho,
-                        cap, order_l, near_l, order_u, near_u, parts, moved, new_parts, new_moved,
-                    )  # fmt: skip
+                near_unlabeled = nearest.unlabeled_ends[bucket_of(1.0 + reach + drift)]
+                if scale == 1.0 and NEAR_SHARE * near_unlabeled < n_rows - n:
+                    near = nearest, nearest.labeled_ends[bucket_of(flat + reach + drift)], near_unlabeled
+                    cost = evaluate_near(h, Move(x, scale, step, shift), data, view, prices, near, tally, new)
                 else:
-                    cost = evaluate(
-                        h, x, scale, step, shift, weights, left, right, other, gain, dcost, base, totals, xi_weight,
-                        rho, cap, stop_above, new_parts, new_moved,
-                    )  # fmt: skip
+                    cost = evaluate(h, Move(x, scale, step, shift), data, view, prices, stop_above, new)
                 if cost > stop_above:
                     continue
                 current = cost
-                copy(new_parts, parts)
-                copy(new_moved, moved)
+                copy(new.parts, tally.parts)
+                copy(new.moved, tally.moved)
                 drift += reach if scale == 1.0 else 1e9
                 for i in range(n_rows):
                     h[i] = scale * h[i] + step * x[i] - shift
@@ -596,14 +691,14 @@ def anneal(
                         omega[b, k] *= scale
                     omega[b, j] += step
                 gamma[b] = scale * gamma[b] + shift
-            violations[b] = parts[2]
-            if parts[2] + elsewhere < 1e-7:
-                value = parts[0] + C * parts[1] + parts[3]
+            violations[b] = tally.parts[2]
+            if tally.parts[2] + elsewhere < 1e-7:
+                value = tally.parts[0] + data.row_off * tally.parts[1] + tally.parts[3]
                 if value < best - 1e-9:
                     best = value
-                    copy(gamma, best_gamma)
+                    copy(gamma, best_planes.gamma)
                     for k in range(n_nodes):
-                        copy(omega[k], best_omega[k])
+                        copy(omega[k], best_planes.omega[k])
                     if best <= good_enough + 1e-9:
                         return best
     return best

@@ -8,7 +8,6 @@ never underestimates: far labeled rows may find something better than what they 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -19,9 +18,10 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.linear.model import Block, Milp, ModelBuilder, Rows, Terms, linear_rows
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.instance import Instance
-from s2oct.search.kernels import FAR, node_view
+from s2oct.search.kernels import FAR, new_view, node_view
+from s2oct.stopping import Deadline
 
-Minimise = Callable[[Milp, FloatArray, float], FloatArray | None]
+Minimise = Callable[[Milp, FloatArray, Deadline], FloatArray | None]
 """Solves a small model from a complete start until a deadline; None if nothing was found in time."""
 
 FREE_ROWS = (10, 20, 40, 80)
@@ -56,31 +56,31 @@ class Neighbourhoods:
         return not self._steps
 
     def _is_worth(self, leader: ObliqueTree, b: int) -> bool:
-        return bool(leader.omega[b].any()) and _View.of(self._instance, leader, b).at_stake(self._instance) > 1e-6
+        return bool(leader.omega[b].any()) and _NodeView.of(self._instance, leader, b).at_stake(self._instance) > 1e-6
 
-    def step(self, leader: ObliqueTree, deadline: float) -> ObliqueTree | None:
+    def step(self, leader: ObliqueTree, deadline: Deadline) -> ObliqueTree | None:
         """The tree of the next neighbourhood, or None if it has no better one or all were visited."""
         if self.visited(leader):
             return None
         n_free, b = self._steps.pop()
         n_entries = self._instance.n_features * (self._instance.n_labeled + _FIXED_ROWS)
-        if n_entries > ENTRIES_PER_SECOND * (deadline - time.monotonic()):
+        if n_entries > ENTRIES_PER_SECOND * (deadline.seconds_left):
             return None
         return refit_node(self._instance, leader, b, n_free, self._minimise, deadline)
 
 
 def refit_node(
-    instance: Instance, tree: ObliqueTree, b: int, n_free: int, minimise: Minimise, deadline: float
+    instance: Instance, tree: ObliqueTree, b: int, n_free: int, minimise: Minimise, deadline: Deadline
 ) -> ObliqueTree | None:
     """The tree with the model's best hyperplane at node b (counted from 0), or None if none was found in time."""
-    view = _View.of(instance, tree, b)
+    view = _NodeView.of(instance, tree, b)
     h = view.h[instance.n_labeled :]
     by_distance = np.argsort(np.abs(h), kind="stable")
     free, fixed = by_distance[:n_free], by_distance[n_free:]
     kept, missing = fixed[:_FIXED_ROWS], fixed[_FIXED_ROWS:]
     side = np.where(h > 0, 1.0, -1.0)
     for _ in range(_PASSES):
-        model = _Model(instance, view, free, kept, n_free)
+        model = _NodeModel(instance, view, free, kept, n_free)
         start = model.start(tree.omega[b], tree.gamma[b])
         x = minimise(model.milp, start, deadline)
         if x is None:
@@ -90,7 +90,7 @@ def refit_node(
         violated = missing[reached[missing] < 1 - 1e-9]
         if not len(violated):
             return _replaced(tree, b, omega, gamma)
-        if time.monotonic() > deadline:
+        if deadline.passed:
             return None
         violated = violated[np.argsort(reached[violated], kind="stable")[:_FIXED_ROWS]]
         kept, missing = np.concatenate([kept, violated]), np.setdiff1d(missing, violated)
@@ -104,7 +104,7 @@ def _replaced(tree: ObliqueTree, b: int, omega: FloatArray, gamma: float) -> Obl
 
 
 @dataclass(frozen=True, eq=False)
-class _View:
+class _NodeView:
     """What each side of a node means for each row; ``h`` has the values of all rows there, the labeled ones first.
 
     ``options`` (3, n) is what a labeled row pays elsewhere if it goes left, right, or avoids the node; infinite where
@@ -119,16 +119,12 @@ class _View:
     counts: FloatArray
 
     @classmethod
-    def of(cls, instance: Instance, tree: ObliqueTree, b: int) -> _View:
-        n, m = instance.n_labeled, instance.n_rows - instance.n_labeled
+    def of(cls, instance: Instance, tree: ObliqueTree, b: int) -> _NodeView:
         n_classes = len(instance.totals)
         H = tree.omega @ instance.XT - tree.gamma[:, None]
-        left, right, other = np.empty(n), np.empty(n), np.empty(n)
-        gain, charge, counts = np.zeros((max(n_classes - 1, 1), m)), np.zeros(m), np.zeros(n_classes + 1)
-        node_view(
-            H, b, instance.topology.depth, instance.labels, instance.topology.leaf_classes, instance.row_costs,
-            instance.weights, left, right, other, gain, charge, counts,
-        )  # fmt: skip
+        view = new_view(instance.data)
+        node_view(instance.data, H, b, view)
+        left, right, other, gain, charge, counts = view
         options = np.array([left, right, other])
         # A way that costs as much as avoiding the node is never taken for the better.
         options[:2][(options[:2] >= other) | (options[:2] >= FAR)] = np.inf
@@ -139,11 +135,11 @@ class _View:
         """What a hyperplane at this node could save at most."""
         n = instance.n_labeled
         right = self.h[n:] > 0
-        present = float(instance.weights[:n] @ (self.costs().min(axis=0) - self.options.min(axis=0)))
+        present = float(instance.sizes[:n] @ (self.costs().min(axis=0) - self.options.min(axis=0)))
         off = 0.5 * np.abs(self.counts + self.gain @ right - instance.totals).sum() if self.gain.any() else 0.0
         return (
             present
-            + instance.C * float(off)
+            + instance.row_off * float(off)
             + float(np.where(right, self.charge, 0.0).sum() - np.minimum(self.charge, 0.0).sum())
         )
 
@@ -157,10 +153,10 @@ class _View:
         return np.asarray(self.costs().argmin(axis=0))
 
 
-class _Model:
+class _NodeModel:
     """The model of a node, its variables, and its present hyperplane as a solution."""
 
-    def __init__(self, instance: Instance, view: _View, free: IntArray, kept: IntArray, n_free: int) -> None:
+    def __init__(self, instance: Instance, view: _NodeView, free: IntArray, kept: IntArray, n_free: int) -> None:
         self._instance, self._view, self._free = instance, view, free
         n = instance.n_labeled
         self._choice = view.choice()
@@ -177,12 +173,11 @@ class _Model:
         possible = np.isfinite(view.options[:, choosers])
         self._way = builder.add("way", possible.shape, upper=possible.astype(float), integral=True)
         self._off = builder.add("off", (len(instance.totals),))
-        weights = instance.weights[choosers]
         costs: list[tuple[Block, float | FloatArray]] = [
-            (self._error, instance.weights[self._pays]),
-            (self._way, weights * np.where(possible, view.options[:, choosers], 0.0)),
+            (self._error, instance.sizes[self._pays]),
+            (self._way, instance.sizes[choosers] * np.where(possible, view.options[:, choosers], 0.0)),
             (self._z, view.charge[free]),
-            (self._off, 0.5 * instance.C),
+            (self._off, 0.5 * instance.row_off),
         ]
         self.milp = builder.build(costs, self._rows(choosers, kept))
 

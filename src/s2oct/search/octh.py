@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.fit.incumbent import Race
-from s2oct.milp.octh import OcthSettings, with_majority_classes
+from s2oct.milp.octh import OcthSpec, with_majority_classes
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
@@ -16,40 +13,25 @@ from s2oct.search.annealing import Schedule, State, anneal
 from s2oct.search.instance import Instance
 from s2oct.search.rounds import round_length
 from s2oct.search.starts import axis_start
+from s2oct.stopping import Deadline
 
-PRICED_ROUNDS = 30
 
-
-def search_octh(
-    problem: Problem,
-    topology: Topology,
-    settings: OcthSettings,
-    race: Race,
-    *,
-    seed: int,
-    first_round: int = 0,
-    seconds: float = float("inf"),
-) -> int:
-    """Anneal until the race is over or the seconds are spent; returns the next round's number.
+def run_octh_round(
+    problem: Problem, topology: Topology, spec: OcthSpec, seed: int, number: int, deadline: Deadline
+) -> ObliqueTree:
+    """Anneal once from random splits.
 
     A margin of 1 with |omega|_1 <= 2 / mu is OCT-H's gap once omega is divided by its 1-norm. Labeled rows cost
     at most a little more than 2 each, which counts errors rather than measuring them.
     """
-    until = time.monotonic() + min(seconds, race.seconds_left)
-    number = first_round
-    # The annealing counts errors and knows no price on coefficients: with one, it only supplies starts.
-    last = np.inf if settings.complexity == 0 else PRICED_ROUNDS
-    while not race.is_over and time.monotonic() < until and number < last:
-        rng = np.random.default_rng([seed, number])
-        # The box that fits into the 1-norm ball is safe; larger boxes are tried as well, and checked afterwards.
-        s = 2 / settings.mu / problem.n_features ** rng.choice([0.5, 0.75, 1.0])
-        instance = _labeled_instance(problem, topology, s)
-        state = State.at(*axis_start(instance, rng))
-        cap = float(rng.choice([2.2, 4.0]))
-        anneal(instance, state, Schedule(round_length(instance, number), cap=cap), int(rng.integers(2**31)), until)
-        race.offer(standard_form(problem, topology, settings, state.best_omega, state.best_gamma))
-        number += 1
-    return number
+    rng = np.random.default_rng([seed, number])
+    # The box that fits into the 1-norm ball is safe; larger boxes are tried as well, and checked afterwards.
+    s = 2 / spec.mu / problem.n_features ** rng.choice([0.5, 0.75, 1.0])
+    instance = _labeled_instance(problem, topology, s)
+    state = State.at(*axis_start(instance, rng))
+    cap = float(rng.choice([2.2, 4.0]))
+    anneal(instance, state, Schedule(round_length(instance, number), cap=cap), int(rng.integers(2**31)), deadline)
+    return standard_form(problem, topology, spec, state.best_omega, state.best_gamma)
 
 
 def _labeled_instance(problem: Problem, topology: Topology, s: float) -> Instance:
@@ -57,10 +39,10 @@ def _labeled_instance(problem: Problem, topology: Topology, s: float) -> Instanc
         topology=topology,
         XT=np.ascontiguousarray(problem.X_labeled.T),
         labels=problem.labels,
-        weights=problem.labeled_weights,
+        sizes=problem.labeled_multiplicity,
         totals=np.zeros(problem.n_classes),
-        row_costs=np.zeros((0, problem.n_classes)),
-        C=1.0,
+        charges=np.zeros((0, problem.n_classes)),
+        row_off=1.0,
         s=s,
         quanta=np.zeros(problem.n_features),
         floor=0.0,
@@ -68,7 +50,7 @@ def _labeled_instance(problem: Problem, topology: Topology, s: float) -> Instanc
 
 
 def standard_form(
-    problem: Problem, topology: Topology, settings: OcthSettings, omega: FloatArray, gamma: FloatArray
+    problem: Problem, topology: Topology, spec: OcthSpec, omega: FloatArray, gamma: FloatArray
 ) -> ObliqueTree:
     """A tree as OCT-H has them: |a|_1 = 1 where a node splits, and below a node that does not, none does.
 
@@ -77,17 +59,17 @@ def standard_form(
     side of most, which moves up.
     """
     new_omega = np.zeros_like(omega)
-    new_gamma = np.full_like(gamma, -settings.mu / 2)
+    new_gamma = np.full_like(gamma, -spec.mu / 2)
 
     def place(source: int, target: int, rows: IntArray) -> None:
         if source >= topology.n_leaves or target >= topology.n_leaves:
             return
         size = float(np.abs(omega[source - 1]).sum())
         values = problem.X_labeled[rows] @ omega[source - 1]
-        weights = problem.labeled_weights[rows]
-        offset = _nearest_gap(values / size, weights, gamma[source - 1] / size, settings) if size > 0 else None
+        sizes = problem.labeled_multiplicity[rows]
+        offset = _nearest_gap(values / size, sizes, gamma[source - 1] / size, spec) if size > 0 else None
         if offset is None:
-            to_the_right = float(weights[values > gamma[source - 1]].sum()) > 0.5 * float(weights.sum())
+            to_the_right = float(sizes[values > gamma[source - 1]].sum()) > 0.5 * float(sizes.sum())
             place(2 * source + int(to_the_right), target, rows)
             return
         new_omega[target - 1], new_gamma[target - 1] = omega[source - 1] / size, offset
@@ -99,17 +81,17 @@ def standard_form(
     return with_majority_classes(problem, ObliqueTree(topology, new_omega, new_gamma, topology.leaf_classes))
 
 
-def _nearest_gap(values: FloatArray, weights: FloatArray, offset: float, settings: OcthSettings) -> float | None:
+def _nearest_gap(values: FloatArray, sizes: FloatArray, offset: float, spec: OcthSpec) -> float | None:
     """The middle of the gap nearest to an offset that is mu wide and has enough rows on both sides, if there is one."""
     order = np.argsort(values, kind="stable")
-    ordered, below = values[order], np.cumsum(weights[order])[:-1]
-    enough = max(settings.min_leaf, 1)
+    ordered, below = values[order], np.cumsum(sizes[order])[:-1]
+    enough = max(spec.min_leaf, 1)
     # A hair more than mu, so that rounding does not take it back.
-    wide = np.diff(ordered) >= settings.mu * (1 + 1e-9)
-    usable = np.flatnonzero(wide & (below >= enough) & (float(weights.sum()) - below >= enough))
+    wide = np.diff(ordered) >= spec.mu * (1 + 1e-9)
+    usable = np.flatnonzero(wide & (below >= enough) & (float(sizes.sum()) - below >= enough))
     if not len(usable):
         return None
     low, high = ordered[usable], ordered[usable + 1]
     # Within a gap the offset stays where it is, as far as the rows beside it allow.
-    nearest = np.clip(offset, low + settings.mu / 2, high - settings.mu / 2)
+    nearest = np.clip(offset, low + spec.mu / 2, high - spec.mu / 2)
     return float(nearest[np.abs(nearest - offset).argmin()])

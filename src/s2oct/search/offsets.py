@@ -9,13 +9,14 @@ are combined node by node (a min-plus convolution), the labeled rows choose anew
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.search.evaluation import node_values, tree_cost
 from s2oct.search.instance import Instance
+from s2oct.stopping import Deadline
 
 MOST_OFFERS, COMBINATION_WORK = 2000, 5e7
 """Offers of a node that are combined, the cheapest ones, and at most how many times the number of rows: each takes one
@@ -26,17 +27,17 @@ _WORTH = 1e-9
 
 
 def combine_offsets(
-    instance: Instance, omega: FloatArray, gamma: FloatArray, deadline: float
+    instance: Instance, omega: FloatArray, gamma: FloatArray, deadline: Deadline
 ) -> tuple[FloatArray, FloatArray]:
     """Hyperplanes with the best combination of last-level offsets, each node turned about where that is cheaper.
 
     The cost of a tree whose last level keeps its margins never rises. With more than two classes there is no single
-    number of rows to add up, and the tree is returned as it is, and so it is after the deadline (``time.monotonic``).
+    number of rows to add up, and the tree is returned as it is, and so it is after the deadline.
     """
     if len(instance.totals) != 2 or instance.n_labeled == instance.n_rows:
         return omega, gamma
     for _ in range(REPEATS):
-        if time.monotonic() > deadline:
+        if deadline.passed:
             break
         level = _LastLevel.of(instance, omega, gamma)
         found = level.best_combination()
@@ -45,15 +46,14 @@ def combine_offsets(
         new_omega, new_gamma = omega.copy(), gamma.copy()
         for b, (sign, offset) in zip(level.nodes, found, strict=True):
             new_omega[b], new_gamma[b] = sign * omega[b], offset
-        if level.keeps_margins and tree_cost(instance, new_omega, new_gamma) >= level.cost - _WORTH:
+        if level.keeps_margins and _cost(instance, new_omega, new_gamma) >= level.cost - _WORTH:
             return omega, gamma
         omega, gamma = new_omega, new_gamma
     return omega, gamma
 
 
-def tree_cost(instance: Instance, omega: FloatArray, gamma: FloatArray) -> float:
-    """Labeled errors, C per row off the totals, and the guide's costs; margins aside."""
-    return _LastLevel.of(instance, omega, gamma).cost
+def _cost(instance: Instance, omega: FloatArray, gamma: FloatArray) -> float:
+    return tree_cost(instance, node_values(instance, omega, gamma))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,8 @@ class _LastLevel:
     """What the last-level nodes of a tree mean for the rows.
 
     ``nodes`` are their rows in omega and gamma, ``h`` their values (nodes, N), ``above`` the errors of the labeled
-    rows on the way there (nodes, n), and ``reached`` the unlabeled rows that get there (nodes, m).
+    rows on the way there (nodes, n), and ``reached`` the unlabeled rows that get there (nodes, m). ``cost`` is that of
+    the tree as it is.
     """
 
     instance: Instance
@@ -70,11 +71,12 @@ class _LastLevel:
     h: FloatArray
     above: FloatArray
     reached: BoolArray
+    cost: float
 
     @classmethod
     def of(cls, instance: Instance, omega: FloatArray, gamma: FloatArray) -> _LastLevel:
         n, topology = instance.n_labeled, instance.topology
-        H = omega @ instance.XT - gamma[:, None]
+        H = node_values(instance, omega, gamma)
         nodes = np.asarray(topology.last_level) - 1
         above = np.zeros((len(nodes), n))
         reached = np.ones((len(nodes), instance.n_rows - n), dtype=bool)
@@ -85,7 +87,7 @@ class _LastLevel:
                 above[k] += np.maximum(1 - h[:n] if child % 2 else 1 + h[:n], 0)
                 reached[k] &= (h[n:] > 0) == bool(child % 2)
                 child //= 2
-        return cls(instance, nodes, gamma[nodes], H[nodes], above, reached)
+        return cls(instance, nodes, gamma[nodes], H[nodes], above, reached, tree_cost(instance, H))
 
     @property
     def errors(self) -> FloatArray:
@@ -93,16 +95,6 @@ class _LastLevel:
         n = self.instance.n_labeled
         toward = np.where(self.instance.labels == 1, -1.0, 1.0)
         return np.asarray(self.above + np.maximum(1 + toward * self.h[:, :n], 0))
-
-    @property
-    def cost(self) -> float:
-        """The cost of the tree as it is."""
-        n, instance = self.instance.n_labeled, self.instance
-        labeled = float(instance.weights[:n] @ self.errors.min(axis=0)) if n else 0.0
-        weights = instance.weights[n:]
-        right = (self.reached & (self.h[:, n:] > 0)).any(axis=0)
-        guide = float(weights @ np.where(right, instance.row_costs[:, 1], instance.row_costs[:, 0]))
-        return labeled + instance.C * abs(float(weights[~right].sum() - instance.totals[0])) + guide
 
     @property
     def keeps_margins(self) -> bool:
@@ -115,17 +107,17 @@ class _LastLevel:
         menus = [self.menu(k, chosen == k) for k in range(len(self.nodes))]
         least = sum(float(menu.prices.min()) for menu in menus)
         if self.keeps_margins:
-            # An offer dearer than the tree is now, even with the cheapest offers elsewhere, is in no better tree.
+            # A better tree has no offer that costs more than the tree now, with the cheapest offers elsewhere.
             menus = [menu.up_to(self.cost - least + float(menu.prices.min())) for menu in menus]
         if not all(len(menu.prices) for menu in menus):
             return None
-        picks = _cheapest_combination(menus, float(self.instance.totals[0]), self.instance.C)
+        picks = _cheapest_combination(menus, float(self.instance.totals[0]), self.instance.row_off)
         return [(menu.signs[pick], menu.offsets[pick]) for menu, pick in zip(menus, picks, strict=True)]
 
     def menu(self, k: int, choosers: BoolArray) -> _Menu:
         """The offers of a node in both directions, given the labeled rows that end below it."""
         n, instance = self.instance.n_labeled, self.instance
-        base = float(instance.weights[:n][choosers] @ self.above[k, choosers])
+        base = float(instance.sizes[:n][choosers] @ self.above[k, choosers])
         offers = [
             _offers(
                 sign * (self.h[k] + self.gamma[k]),
@@ -139,7 +131,7 @@ class _LastLevel:
         signs = np.concatenate([np.full(len(found[0]), sign) for sign, found in zip((1.0, -1.0), offers, strict=True)])
         counts, prices, offsets = (np.concatenate(parts) for parts in zip(*offers, strict=True))
         return _Menu(counts, prices + base, offsets, signs).pruned(
-            min(MOST_OFFERS, int(COMBINATION_WORK / float(instance.weights[n:].sum())) + 1)
+            min(MOST_OFFERS, int(COMBINATION_WORK / float(instance.sizes[n:].sum())) + 1)
         )
 
 
@@ -159,7 +151,7 @@ class _Menu:
         return self.take(first[np.argsort(self.prices[first], kind="stable")[:most]])
 
     def up_to(self, price: float) -> _Menu:
-        """The offers that are not dearer."""
+        """The offers that cost no more."""
         return self.take(np.flatnonzero(self.prices <= price + _WORTH))
 
     def take(self, rows: IntArray) -> _Menu:
@@ -173,20 +165,20 @@ def _offers(
     n = instance.n_labeled
     order = np.argsort(values[n:], kind="stable")
     line = values[n:][order]
-    weights = np.where(reached, instance.weights[n:], 0.0)
-    to_left = np.cumsum(np.append(0.0, weights[order]))
-    saved = weights * (instance.row_costs[:, 0] - instance.row_costs[:, 1])
-    guide = float(weights @ instance.row_costs[:, 1]) + np.cumsum(np.append(0.0, saved[order]))
+    sizes = np.where(reached, instance.sizes[n:], 0.0)
+    to_left = np.cumsum(np.append(0.0, sizes[order]))
+    saved = sizes * (instance.charges[:, 0] - instance.charges[:, 1])
+    guide = float(sizes @ instance.charges[:, 1]) + np.cumsum(np.append(0.0, saved[order]))
     low, high = np.append(-np.inf, line + 1), np.append(line - 1, np.inf)
     gaps = np.flatnonzero(low <= high)
-    offsets, errors = _least_errors(
-        low[gaps], high[gaps], present, values[choosers], instance.labels[choosers], instance.weights[choosers]
+    offsets, errors = _best_in_gaps(
+        low[gaps], high[gaps], present, values[choosers], instance.labels[choosers], instance.sizes[choosers]
     )
     return np.round(to_left[gaps]).astype(np.int64), errors + guide[gaps], offsets
 
 
-def _least_errors(
-    low: FloatArray, high: FloatArray, present: float, values: FloatArray, labels: IntArray, weights: FloatArray
+def _best_in_gaps(
+    low: FloatArray, high: FloatArray, present: float, values: FloatArray, labels: IntArray, sizes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The best offset in each interval and what the labeled rows pay there.
 
@@ -196,19 +188,19 @@ def _least_errors(
     zero = labels == 0
     bends = np.concatenate([values[zero] + 1, values[~zero] - 1])
     order = np.argsort(bends, kind="stable")
-    bends, weight = bends[order], np.concatenate([weights[zero], weights[~zero]])[order]
-    # Left of all bends the slope is minus the weight of class 0; each bend adds its row's weight.
-    slopes = np.append(0.0, np.cumsum(weight)) - float(weights[zero].sum())
+    bends, size = bends[order], np.concatenate([sizes[zero], sizes[~zero]])[order]
+    # Left of all bends the slope is minus the size of class 0; each bend adds its row's size.
+    slopes = np.append(0.0, np.cumsum(size)) - float(sizes[zero].sum())
     falls, rises = slopes < -_WORTH, slopes > _WORTH
     lowest = bends[int(falls.sum()) - 1] if falls.any() else -np.inf
     highest = bends[len(bends) - int(rises.sum())] if rises.any() else np.inf
     offsets = np.clip(np.clip(present, lowest, highest), low, high)
     is_zero = np.concatenate([np.ones(int(zero.sum()), dtype=bool), np.zeros(int((~zero).sum()), dtype=bool)])[order]
     at = np.searchsorted(bends, offsets)
-    above = np.append(np.cumsum((weight * is_zero)[::-1])[::-1], 0.0)
-    above_sum = np.append(np.cumsum((weight * is_zero * bends)[::-1])[::-1], 0.0)
-    below = np.append(0.0, np.cumsum(weight * ~is_zero))
-    below_sum = np.append(0.0, np.cumsum(weight * ~is_zero * bends))
+    above = np.append(np.cumsum((size * is_zero)[::-1])[::-1], 0.0)
+    above_sum = np.append(np.cumsum((size * is_zero * bends)[::-1])[::-1], 0.0)
+    below = np.append(0.0, np.cumsum(size * ~is_zero))
+    below_sum = np.append(0.0, np.cumsum(size * ~is_zero * bends))
     errors = above_sum[at] - above[at] * offsets + below[at] * offsets - below_sum[at]
     return offsets, np.maximum(errors, 0.0)
 

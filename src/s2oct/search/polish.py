@@ -8,17 +8,16 @@ added when they turn out to be violated, to a linear program that is solved on f
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.linear.program import LinearProgram
-from s2oct.model.bounds import Bounds
-from s2oct.model.objective import leaf_errors
-from s2oct.model.problem import Problem
+from s2oct.model.assignment import Assignment
+from s2oct.model.prepared import Prepared
 from s2oct.model.tree import ObliqueTree
+from s2oct.stopping import Deadline
 
 _SAFE = 1 + 1e-8
 """Distance asked of the unlabeled rows: a little more than 1, for the LP's own tolerance."""
@@ -27,41 +26,34 @@ _NEW_ROWS = 200
 """Unlabeled rows that enter the linear program at a time: first the nearest, then the most violated."""
 
 
-def polish(problem: Problem, tree: ObliqueTree, bounds: Bounds, deadline: float) -> ObliqueTree:
+def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
     """The tree with every hyperplane that costs anything refitted, all rows keeping their sides."""
-    errors = leaf_errors(tree, problem.X_labeled)
-    own_class = tree.leaf_classes[None, :] == problem.labels[:, None]
-    leaf = np.where(own_class, errors, np.inf).argmin(axis=1)
+    assignment = Assignment.of(prepared.problem, tree)
+    leaf = assignment.cheapest_leaf
     nodes, sides = tree.topology.path_nodes[leaf], tree.topology.path_sides[leaf]
-    values = tree.values(problem.X_labeled)
     omega, gamma = tree.omega.copy(), tree.gamma.copy()
     for b in range(tree.topology.n_branches):
         rows, step = np.nonzero(nodes == b)
         sign = np.where(sides[rows, step] == 1, 1.0, -1.0)
-        if (sign * values[rows, b] < 1 - 1e-9).any() and time.monotonic() < deadline:
-            fitted = _fit_node(problem, bounds, omega[b], gamma[b], rows, sign, deadline)
+        if (sign * assignment.values_labeled[rows, b] < 1 - 1e-9).any() and not deadline.passed:
+            fitted = _fit_node(prepared, omega[b], gamma[b], rows, sign, deadline)
             if fitted is not None:
                 omega[b], gamma[b] = fitted[:-1], fitted[-1]
     return replace(tree, omega=omega, gamma=gamma)
 
 
 def _fit_node(
-    problem: Problem,
-    bounds: Bounds,
-    omega: FloatArray,
-    gamma: float,
-    rows: IntArray,
-    sign: FloatArray,
-    deadline: float,
+    prepared: Prepared, omega: FloatArray, gamma: float, rows: IntArray, sign: FloatArray, deadline: Deadline
 ) -> FloatArray | None:
     """(omega, gamma) of least labeled error with the unlabeled rows on their sides; None if the LP does not say."""
+    problem, s = prepared.problem, prepared.bounds.s
     p, n = problem.n_features, len(rows)
     h = problem.X_unlabeled @ omega - gamma
     side = np.where(h > 0, 1.0, -1.0)
     program = LinearProgram(
-        cost=np.concatenate([np.zeros(p + 1), problem.labeled_weights[rows]]),
-        lower=np.concatenate([np.full(p, -bounds.s), [-np.inf], np.zeros(n)]),
-        upper=np.concatenate([np.full(p, bounds.s), np.full(1 + n, np.inf)]),
+        cost=np.concatenate([np.zeros(p + 1), problem.labeled_multiplicity[rows]]),
+        lower=np.concatenate([np.full(p, -s), [-np.inf], np.zeros(n)]),
+        upper=np.concatenate([np.full(p, s), np.full(1 + n, np.inf)]),
     )
     signed = sign[:, None] * np.column_stack([problem.X_labeled[rows], -np.ones(n)])
     program.add_rows(np.hstack([signed, np.eye(n)]), np.ones(n))
@@ -69,7 +61,7 @@ def _fit_node(
     while True:
         margins = side[missing, None] * np.column_stack([problem.X_unlabeled[missing], -np.ones(len(missing))])
         program.add_rows(np.hstack([margins, np.zeros((len(missing), n))]), np.full(len(missing), _SAFE))
-        solution = program.solve(deadline - time.monotonic())
+        solution = program.solve(deadline)
         if solution is None:
             return None
         reached = side * (problem.X_unlabeled @ solution[:p] - solution[p])
@@ -77,5 +69,5 @@ def _fit_node(
         missing = missing[np.argsort(reached[missing], kind="stable")[:_NEW_ROWS]]
         if not len(missing):
             return solution[: p + 1]
-        if time.monotonic() > deadline:
+        if deadline.passed:
             return None

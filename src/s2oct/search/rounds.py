@@ -1,24 +1,22 @@
-"""Rounds of search against the clock, each a pure function of the instance, a seed and its number."""
+"""Rounds of search, each a pure function of the instance, a seed, its number and the best tree so far."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from s2oct.arrays import FloatArray
-from s2oct.fit.incumbent import Race
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
+from s2oct.search.evaluation import node_values, tree_cost
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
-from s2oct.search.neighbourhood import Neighbourhoods
-from s2oct.search.offsets import combine_offsets, tree_cost
+from s2oct.search.offsets import combine_offsets
 from s2oct.search.starts import axis_start, constant_start, separating_start, to_grid
+from s2oct.stopping import Deadline
 
 Start = Callable[[Instance, np.random.Generator], tuple[FloatArray, FloatArray]]
 """Draws hyperplanes to start from."""
@@ -38,100 +36,16 @@ WORK = 2e7
 MANY_ROWS = 1000
 """From here on rounds are few and node fits come early; below, random starts are tried in less time."""
 
-IMPROVEMENT_SHARE = 0.05
-"""Share of the time limit (but a second at least) that refitting one leading tree may take."""
-
-LATE_SHARE, NEIGHBOURHOOD_LIMIT = 0.1, 0.02
-"""Share of the time limit at its end in which neighbourhoods are searched, and that (but a second at least) of one.
-
-Only then, so that rounds go on from trees of their own: searched earlier, neighbourhoods took time from the rounds and
-were not seen to repay it.
-"""
-
-WORTH_SHARE = 0.01
-"""A search that is to end by itself goes on for a tree that is cheaper by this share, but not for less."""
-
 _CLOSE = 1e-9
 
 
-def search(
-    instance: Instance,
-    race: Race,
-    hand_in: Callable[[ObliqueTree], bool],
-    improve: Callable[[ObliqueTree, float], ObliqueTree],
-    neighbourhoods: Neighbourhoods | None = None,
-    *,
-    seed: int,
-    n_jobs: int = 1,
-    first_round: int = 0,
-    seconds: float = float("inf"),
-    max_rounds: int | None = None,
-    patience: int | None = None,
-    worth: float = 0.0,
-) -> int:
-    """Run rounds until the race is over, the seconds are spent or enough rounds are run; returns the next number.
-
-    Parameters
-    ----------
-    hand_in : callable
-        Receives every tree found; it mends and checks them before they enter the race, and says whether one leads.
-    improve : callable
-        Refits a leading tree that is not yet proved optimal, until a deadline.
-    neighbourhoods : Neighbourhoods, optional
-        Searched between rounds shortly before the time limit.
-    n_jobs : int
-        Rounds to run at a time through joblib, on whatever backend is configured.
-    patience : int, optional
-        Rounds without a better tree after which to stop.
-    worth : float
-        By how much a tree must be cheaper to count as better there; by `WORTH_SHARE` of its cost at least.
-    """
-    until = time.monotonic() + min(seconds, race.seconds_left)
-    number = led = first_round
-    to_beat = race.best_cost
-    run_all = Parallel(n_jobs=n_jobs, prefer="threads")
-
-    def enter(tree: ObliqueTree) -> None:
-        while hand_in(tree) and not race.is_over:
-            # A linear program with many features can take longer than all rounds together.
-            allowed = max(1.0, IMPROVEMENT_SHARE * race.seconds)
-            tree = improve(tree, min(until, time.monotonic() + allowed))
-
-    while not race.is_over and time.monotonic() < until:
-        if max_rounds is not None and number - first_round >= max_rounds:
-            break
-        if patience is not None and number - led >= patience:
-            break
-        left = until - time.monotonic()
-        if neighbourhoods is not None and race.seconds_left > LATE_SHARE * race.seconds:
-            left = min(left, race.seconds_left - LATE_SHARE * race.seconds)
-        if n_jobs == 1:
-            batches = [run_round(instance, seed, number, left, race.best)]
-        else:
-            batches = run_all(delayed(run_round)(instance, seed, number + k, left, race.best) for k in range(n_jobs))
-        for trees in batches:
-            for tree in trees:
-                enter(tree)
-        number += len(batches)
-        while neighbourhoods is not None and race.best is not None and not race.is_over:
-            now = time.monotonic()
-            if now >= until or race.seconds_left > LATE_SHARE * race.seconds or neighbourhoods.visited(race.best):
-                break
-            found = neighbourhoods.step(race.best, min(until, now + max(1.0, NEIGHBOURHOOD_LIMIT * race.seconds)))
-            if found is not None:
-                enter(found)
-        if race.best_cost < to_beat - max(worth, WORTH_SHARE * race.best_cost):
-            led, to_beat = number, race.best_cost
-    return number
-
-
 def run_round(
-    instance: Instance, seed: int, number: int, seconds: float, best: ObliqueTree | None = None
+    instance: Instance, seed: int, number: int, deadline: Deadline, best: ObliqueTree | None = None
 ) -> list[ObliqueTree]:
     """One round from a new start, or every fourth time from the best tree so far; returns the trees met on the way."""
     rng = np.random.default_rng([seed, number])
     n_visits = round_length(instance, number)
-    run = _Round(instance, rng, time.monotonic() + seconds, [])
+    run = _Round(instance, rng, deadline, [])
     if number % 4 == 3 and best is not None:
         state = State.at(best.omega, best.gamma)
         run.anneal(state, Schedule(n_visits, hot=0.5))
@@ -155,7 +69,7 @@ class _Round:
 
     instance: Instance
     rng: np.random.Generator
-    deadline: float
+    deadline: Deadline
     found: list[ObliqueTree]
 
     def from_grid(self, n_visits: int, *, separate: bool) -> None:
@@ -196,9 +110,9 @@ class _Round:
     def by_continuation(self, n_visits: int) -> None:
         """The labeled rows first, then the totals without margins, then margins with a growing price."""
         state = self.fit_labeled(axis_start, Schedule(n_visits))
-        self.anneal(state, Schedule(n_visits // 2 + 1, cold=0.2, xi_weight=0.3, margin_weights=(0.0, 0.0)))
+        self.anneal(state, Schedule(n_visits // 2 + 1, cold=0.2, row_off=0.3, margin_prices=(0.0, 0.0)))
         state.lengthen(self.instance.s)
-        if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, xi_weight=0.2, margin_weights=(0.1, 4.0))):
+        if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, row_off=0.2, margin_prices=(0.1, 4.0))):
             self.settle(state, n_visits)
 
     def by_alternation(self, n_visits: int) -> None:
@@ -217,7 +131,7 @@ class _Round:
         if self.anneal(cleared, replace(self.true_cost(n_visits), hot=0.1)):
             return
         state = State.at(omega, gamma)
-        if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, xi_weight=0.2, margin_weights=(0.1, 4.0))):
+        if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, row_off=0.2, margin_prices=(0.1, 4.0))):
             self.settle(state, n_visits)
 
     def settle(self, state: State, n_visits: int) -> None:
@@ -233,8 +147,8 @@ class _Round:
             n_visits // 2 + 1,
             hot=0.3,
             cold=0.02,
-            xi_weight=self.instance.C,
-            margin_weights=(4.0, 4.0),
+            row_off=self.instance.row_off,
+            margin_prices=(4.0, 4.0),
             cap=1e9,
             on_grid=on_grid,
         )
@@ -258,7 +172,7 @@ class _Round:
         if state.best_cost > self.instance.floor + _CLOSE:
             omega, gamma = combine_offsets(self.instance, omega, gamma, self.deadline)
         self.found.append(ObliqueTree.of(self.instance.topology, omega, gamma))
-        return tree_cost(self.instance, omega, gamma) <= self.instance.floor + _CLOSE
+        return tree_cost(self.instance, node_values(self.instance, omega, gamma)) <= self.instance.floor + _CLOSE
 
     def hot(self) -> float:
         """A temperature to start at: hot forgets the start, warm keeps what is good about it."""

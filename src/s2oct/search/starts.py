@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.linear.program import LinearProgram
 from s2oct.search.instance import Instance
+from s2oct.stopping import Deadline
 
 _NORM_PRICE = 1e-3
 """What the longest normal costs the separating hyperplane: little against any labeled row's error."""
@@ -35,15 +34,15 @@ def axis_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray
     return omega, gamma
 
 
-def separating_start(instance: Instance, rng: np.random.Generator, deadline: float) -> tuple[FloatArray, FloatArray]:
+def separating_start(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> tuple[FloatArray, FloatArray]:
     """The hyperplane that separates the labeled classes best at the root, on the grid; the other nodes only pass on.
 
     A linear program, solved by HiGHS: least hinge errors, then a short normal, so that there is room for rounding once
     it is lengthened. Random prices of the features draw another hyperplane each time. Without one by the deadline
-    (``time.monotonic``) it is the constant start.
+    it is the constant start.
     """
     omega, gamma = constant_start(instance, rng)
-    hyperplane = _least_errors(instance, rng, deadline)
+    hyperplane = _least_hinge_errors(instance, rng, deadline)
     if hyperplane is None:
         return omega, gamma
     topology = instance.topology
@@ -55,7 +54,7 @@ def separating_start(instance: Instance, rng: np.random.Generator, deadline: flo
     return omega, gamma
 
 
-def _least_errors(instance: Instance, rng: np.random.Generator, deadline: float) -> FloatArray | None:
+def _least_hinge_errors(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> FloatArray | None:
     """(omega, gamma) of least hinge error between two classes, and then of least 1-norm; None if the LP fails."""
     n, p = instance.n_labeled, instance.n_features
     sign = np.where(instance.labels == 1, 1.0, -1.0)
@@ -64,12 +63,12 @@ def _least_errors(instance: Instance, rng: np.random.Generator, deadline: float)
     # omega is the difference of two nonnegative parts, whose price is its 1-norm.
     price = _NORM_PRICE / (p * instance.s) * rng.uniform(0.5, 1.5, p)
     program = LinearProgram(
-        cost=np.concatenate([price, price, [0.0], instance.weights[:n]]),
+        cost=np.concatenate([price, price, [0.0], instance.sizes[:n]]),
         lower=np.concatenate([np.zeros(2 * p), [-np.inf], np.zeros(n)]),
         upper=np.concatenate([usable, usable, np.full(1 + n, np.inf)]),
     )
     program.add_rows(np.column_stack([X, -X, -sign, np.eye(n)]), np.ones(n))
-    solution = program.solve(deadline - time.monotonic())
+    solution = program.solve(deadline)
     return None if solution is None else np.append(solution[:p] - solution[p : 2 * p], solution[2 * p])
 
 

@@ -1,7 +1,16 @@
 """Solver backends behind one small protocol; each solver's package is imported in one file only."""
 
-from s2oct.solvers.protocol import Limits, Listener, Solver, SolveResult, Termination
+from s2oct.solvers.protocol import Limits, Solver, SolveResult, Termination, Watcher
 from s2oct.solvers.registry import SOLVERS, load_solver
 from s2oct.solvers.worker import solve_in_worker
 
-__all__ = ["SOLVERS", "Limits", "Listener", "SolveResult", "Solver", "Termination", "load_solver", "solve_in_worker"]
+__all__ = [
+    "SOLVERS",
+    "Limits",
+    "SolveResult",
+    "Solver",
+    "Termination",
+    "Watcher",
+    "load_solver",
+    "solve_in_worker",
+]

@@ -12,7 +12,7 @@ from gurobipy import GRB
 from s2oct.arrays import FloatArray
 from s2oct.errors import ModelTooLarge, SolverFailed, SolverLicenceError
 from s2oct.linear.model import Milp
-from s2oct.solvers.protocol import Limits, Listener, SolveResult, Termination
+from s2oct.solvers.protocol import Limits, SolveResult, Termination, Watcher
 
 _STATUS = {
     GRB.OPTIMAL: Termination.OPTIMAL,
@@ -31,7 +31,7 @@ class Gurobi:
 
     name = "gurobi"
 
-    def solve(self, milp: Milp, *, limits: Limits, listener: Listener, start: FloatArray | None = None) -> SolveResult:
+    def solve(self, milp: Milp, *, limits: Limits, watcher: Watcher, start: FloatArray | None = None) -> SolveResult:
         """Solve a model; see `Solver.solve`."""
         began = time.monotonic()
         try:
@@ -42,7 +42,7 @@ class Gurobi:
                 for name, value in _parameters(limits).items():
                     model.setParam(name, value)
                 model.setParam("TimeLimit", max(limits.seconds - (time.monotonic() - began), 0.01))
-                relay = _Relay(variables, listener)
+                relay = _Relay(variables, watcher)
                 model.optimize(relay)
                 relay.raise_error()
                 return _result(model, variables, time.monotonic() - began)
@@ -82,14 +82,14 @@ def _load(model: Any, milp: Milp) -> Any:
 class _Relay:
     """Gurobi's callback. Gurobi swallows exceptions raised in it, so they are kept and raised afterwards."""
 
-    def __init__(self, variables: Any, listener: Listener) -> None:
-        self._variables, self._listener = variables, listener
+    def __init__(self, variables: Any, watcher: Watcher) -> None:
+        self._variables, self._watcher = variables, watcher
         self._error: BaseException | None = None
 
     def __call__(self, model: Any, where: int) -> None:
         try:
             self._handle(model, where)
-            stop = self._listener.should_stop()
+            stop = self._watcher.should_stop()
         except BaseException as error:  # kept until Gurobi has returned
             self._error = self._error or error
         if self._error is not None or stop:
@@ -97,19 +97,19 @@ class _Relay:
 
     def _handle(self, model: Any, where: int) -> None:
         if where == GRB.Callback.MIPSOL:
-            self._listener.incumbent(np.array(model.cbGetSolution(self._variables), dtype=float))
+            self._watcher.incumbent(np.array(model.cbGetSolution(self._variables), dtype=float))
             self._report(model.cbGet(GRB.Callback.MIPSOL_OBJBND))
         elif where == GRB.Callback.MIP:
             self._report(model.cbGet(GRB.Callback.MIP_OBJBND))
         elif where == GRB.Callback.MIPNODE:
-            suggested = self._listener.suggestion()
+            suggested = self._watcher.suggestion()
             if suggested is not None:
                 model.cbSetSolution(self._variables, suggested)
                 model.cbUseSolution()
 
     def _report(self, bound: float) -> None:
         if abs(bound) < GRB.INFINITY:
-            self._listener.bound(float(bound))
+            self._watcher.bound(float(bound))
 
     def raise_error(self) -> None:
         if self._error is not None:

@@ -13,7 +13,7 @@ from s2oct.arrays import FloatArray
 from s2oct.errors import ModelTooLarge, SolverFailed
 from s2oct.linear.model import Milp
 from s2oct.linear.program import use_threads
-from s2oct.solvers.protocol import Limits, Listener, SolveResult, Termination
+from s2oct.solvers.protocol import Limits, SolveResult, Termination, Watcher
 
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Termination.OPTIMAL,
@@ -29,7 +29,7 @@ class Highs:
 
     name = "highs"
 
-    def solve(self, milp: Milp, *, limits: Limits, listener: Listener, start: FloatArray | None = None) -> SolveResult:
+    def solve(self, milp: Milp, *, limits: Limits, watcher: Watcher, start: FloatArray | None = None) -> SolveResult:
         """Solve a model; see `Solver.solve`."""
         began = time.monotonic()
         highs = highspy.Highs()
@@ -41,7 +41,7 @@ class Highs:
             solution = highspy.HighsSolution()
             solution.col_value = list(start)
             highs.setSolution(solution)
-        callbacks = _Callbacks(highs, listener)
+        callbacks = _Callbacks(highs, watcher)
         left = limits.seconds - (time.monotonic() - began)
         highs.setOptionValue("time_limit", max(left, 0.01))
         highs.run()
@@ -89,10 +89,10 @@ def _pass_model(highs: Any, milp: Milp) -> None:
 
 
 class _Callbacks:
-    """Translates HiGHS callbacks for the listener. HiGHS dies of an exception in a callback, so none leaves here."""
+    """Translates HiGHS callbacks for the watcher. HiGHS dies of an exception in a callback, so none leaves here."""
 
-    def __init__(self, highs: Any, listener: Listener) -> None:
-        self._listener = listener
+    def __init__(self, highs: Any, watcher: Watcher) -> None:
+        self._watcher = watcher
         self._error: BaseException | None = None
         self._bound = -math.inf
         highs.cbMipImprovingSolution += self._guard(self._improving)
@@ -110,22 +110,22 @@ class _Callbacks:
         return guarded
 
     def _improving(self, event: Any) -> None:
-        self._listener.incumbent(np.array(event.data_out.mip_solution, dtype=float))
+        self._watcher.incumbent(np.array(event.data_out.mip_solution, dtype=float))
 
     def _mip_interrupt(self, event: Any) -> None:
         # The logging callback is silent when output is off; this one carries the bound as well.
         bound = float(event.data_out.mip_dual_bound)
         if math.isfinite(bound) and bound > self._bound:
             self._bound = bound
-            self._listener.bound(bound)
+            self._watcher.bound(bound)
         self._interrupt(event)
 
     def _interrupt(self, event: Any) -> None:
-        if self._error is not None or self._listener.should_stop():
+        if self._error is not None or self._watcher.should_stop():
             event.interrupt()
 
     def _user_solution(self, event: Any) -> None:
-        suggested = self._listener.suggestion()
+        suggested = self._watcher.suggestion()
         if suggested is not None:
             event.data_in.setSolution(suggested)
 

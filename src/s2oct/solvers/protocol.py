@@ -11,7 +11,7 @@ from s2oct.linear.model import Milp
 
 
 class Termination(Enum):
-    """Why a solver stopped; what it proved is told by its bounds alone."""
+    """Why a solver stopped; only its bounds say what it proved."""
 
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
@@ -41,8 +41,8 @@ class SolveResult:
     seconds: float
 
 
-class Listener(Protocol):
-    """Follows a running solve. Called from the solver's thread; must be quick, and its errors end the solve."""
+class Watcher(Protocol):
+    """Follows one running solve. It is called from the solver's thread and must be quick; its errors end the solve."""
 
     def incumbent(self, x: FloatArray) -> None:
         """A new best solution was found."""
@@ -53,6 +53,9 @@ class Listener(Protocol):
     def should_stop(self) -> bool:
         """Whether the solve has become pointless or unwanted."""
 
+    def interrupted(self) -> None:
+        """The solver was interrupted, and not because of `should_stop`: it caught Ctrl-C itself."""
+
     def suggestion(self) -> FloatArray | None:
         """A complete solution found elsewhere that the solver may not know yet."""
 
@@ -62,5 +65,5 @@ class Solver(Protocol):
 
     name: str
 
-    def solve(self, milp: Milp, *, limits: Limits, listener: Listener, start: FloatArray | None = None) -> SolveResult:
-        """Minimise; keep the time limit; stop soon after ``listener.should_stop()`` turns true."""
+    def solve(self, milp: Milp, *, limits: Limits, watcher: Watcher, start: FloatArray | None = None) -> SolveResult:
+        """Minimise; keep the time limit; stop soon after ``watcher.should_stop()`` turns true."""

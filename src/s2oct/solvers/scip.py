@@ -16,7 +16,7 @@ from s2oct.arrays import FloatArray
 from s2oct.errors import SolverFailed
 from s2oct.linear.model import Milp
 from s2oct.linear.mps import write_mps
-from s2oct.solvers.protocol import Limits, Listener, SolveResult, Termination
+from s2oct.solvers.protocol import Limits, SolveResult, Termination, Watcher
 
 _STATUS = {
     "optimal": Termination.OPTIMAL,
@@ -34,14 +34,14 @@ class Scip:
 
     name = "scip"
 
-    def solve(self, milp: Milp, *, limits: Limits, listener: Listener, start: FloatArray | None = None) -> SolveResult:
+    def solve(self, milp: Milp, *, limits: Limits, watcher: Watcher, start: FloatArray | None = None) -> SolveResult:
         """Solve a model; see `Solver.solve`."""
         began = time.monotonic()
         model, variables = _read_model(milp)
         model.setParams(_parameters(limits))
         if start is not None:
             _add_start(model, variables, start)
-        relay = _Relay(model, variables, listener)
+        relay = _Relay(model, variables, watcher)
         model.setParam("limits/time", min(max(limits.seconds - (time.monotonic() - began), 0.01), 1e20))
         with relay:
             model.optimizeNogil()
@@ -84,10 +84,10 @@ def _add_start(model: Any, variables: list[Any], start: FloatArray) -> None:
 
 
 class _Relay:
-    """Carries incumbents and bounds to the listener, and its wish to stop to SCIP."""
+    """Carries incumbents and bounds to the watcher, and its wish to stop to SCIP."""
 
-    def __init__(self, model: Any, variables: list[Any], listener: Listener) -> None:
-        self._model, self._variables, self._listener = model, variables, listener
+    def __init__(self, model: Any, variables: list[Any], watcher: Watcher) -> None:
+        self._model, self._variables, self._watcher = model, variables, watcher
         self._error: BaseException | None = None
         self._over = threading.Event()
         self._poller = threading.Thread(target=self._poll, daemon=True)
@@ -108,7 +108,7 @@ class _Relay:
         """Events are too rare for a prompt stop: SCIP can work for seconds between two of them."""
         while not self._over.wait(_POLL_SECONDS):
             try:
-                stop = self._listener.should_stop()
+                stop = self._watcher.should_stop()
             except BaseException as error:  # kept until SCIP has returned
                 self._error = self._error or error
             if self._error is not None or stop:
@@ -117,7 +117,7 @@ class _Relay:
     def improved(self) -> None:
         try:
             best = self._model.getBestSol()
-            self._listener.incumbent(_values(self._model, best, self._variables))
+            self._watcher.incumbent(_values(self._model, best, self._variables))
             self.progressed()
         except BaseException as error:  # kept until SCIP has returned
             self._error = self._error or error
@@ -126,13 +126,13 @@ class _Relay:
         try:
             bound = float(self._model.getDualbound())
             if abs(bound) < self._model.infinity():
-                self._listener.bound(bound)
+                self._watcher.bound(bound)
         except BaseException as error:  # kept until SCIP has returned
             self._error = self._error or error
 
     def suggest(self, heuristic: Any) -> bool:
         try:
-            suggested = self._listener.suggestion()
+            suggested = self._watcher.suggestion()
             if suggested is None:
                 return False
             solution = self._model.createSol(heuristic)

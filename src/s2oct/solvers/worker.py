@@ -1,13 +1,12 @@
-"""A solve in a thread of its own, so that Ctrl-C and the clock are always heard.
+"""A solve in a thread of its own, so that the deadline and requests to stop always work.
 
-A solver in the main thread keeps Python from handling Ctrl-C, and some overrun their time limit in presolve.
-The main thread waits here instead: it asks the solver to stop on Ctrl-C or at the deadline, and goes on without
-it if it does not stop within a grace period.
+A solver in the calling thread would keep Python from handling Ctrl-C, and some solvers overrun their time limit in
+presolve. The calling thread waits here instead. It asks the solver to stop at the deadline or on request, and goes on
+without the solver if that does not stop within a grace period.
 """
 
 from __future__ import annotations
 
-import _thread
 import threading
 import time
 from collections.abc import Callable
@@ -15,10 +14,12 @@ from typing import Any
 
 from s2oct.arrays import FloatArray
 from s2oct.linear.model import Milp
-from s2oct.solvers.protocol import Limits, Listener, Solver, SolveResult, Termination
+from s2oct.solvers.protocol import Limits, Solver, SolveResult, Termination, Watcher
 
-GRACE_SECONDS = 0.6
-"""How long after the deadline a solver may take to stop before the fit goes on without it."""
+GRACE_SECONDS, GRACE_ON_REQUEST = 0.6, 0.15
+"""How long a solver may take to stop, after the deadline and after a request, before the fit goes on without it."""
+
+_POLL_SECONDS = 0.02
 
 
 def solve_in_worker(
@@ -26,35 +27,28 @@ def solve_in_worker(
     milp: Milp,
     *,
     limits: Limits,
-    listener: Listener,
+    watcher: Watcher,
     start: FloatArray | None = None,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> SolveResult:
-    """Solve; a KeyboardInterrupt here ends the solve and its incumbent is returned, marked as interrupted.
+    """Solve; where the watcher wants to stop, the incumbent so far is returned, marked as interrupted.
 
     ``meanwhile`` is called once in this thread while the solver works in its own.
     """
-    job = _Job(solver, milp, limits, listener, start)
+    job = _Job(solver, milp, limits, watcher, start)
     job.thread.start()
-    try:
-        meanwhile()
-        job.wait()
-    except KeyboardInterrupt:
-        job.stop.set()
-        job.interrupted = True
-        job.wait()
+    meanwhile()
+    job.wait()
     return job.result()
 
 
 class _Job:
-    """One running solve, and the listener that stands between it and the caller."""
+    """One running solve, and the watcher that stands between it and the caller."""
 
-    def __init__(
-        self, solver: Solver, milp: Milp, limits: Limits, listener: Listener, start: FloatArray | None
-    ) -> None:
-        self.solver, self.milp, self.limits, self.listener, self.start = solver, milp, limits, listener, start
+    def __init__(self, solver: Solver, milp: Milp, limits: Limits, watcher: Watcher, start: FloatArray | None) -> None:
+        self.solver, self.milp, self.limits, self.watcher, self.start = solver, milp, limits, watcher, start
         self.stop = threading.Event()
-        self.interrupted = False
+        self.requested = False
         self.began = time.monotonic()
         self.abandoned = False
         self.incumbent_x: FloatArray | None = None
@@ -66,14 +60,14 @@ class _Job:
     def _run(self) -> None:
         relay = _Relay(self)
         try:
-            outcome = self.solver.solve(self.milp, limits=self.limits, listener=relay, start=self.start)
-            # Told at once: the caller may be busy, and a proof may end what keeps it so.
+            outcome = self.solver.solve(self.milp, limits=self.limits, watcher=relay, start=self.start)
+            # Reported at once: the caller may be busy with a search that this proof ends.
             if outcome.x is not None:
                 relay.incumbent(outcome.x)
             relay.bound(outcome.dual_bound)
             if outcome.termination is Termination.INTERRUPTED and not relay.should_stop():
-                # Nobody here asked for it, so the solver caught the user's Ctrl-C; pass it on.
-                _thread.interrupt_main()
+                # Nobody here asked for it, so the solver itself caught the user's Ctrl-C.
+                self.watcher.interrupted()
             self._outcome = outcome
         except BaseException as error:  # handed to the waiting thread, which raises it
             self._outcome = error
@@ -82,29 +76,28 @@ class _Job:
 
     def wait(self) -> None:
         deadline = self.began + self.limits.seconds
-        while not self._done.wait(0.05):
+        latest = deadline + GRACE_SECONDS
+        while not self._done.wait(_POLL_SECONDS):
             now = time.monotonic()
-            if now > deadline:
+            if not self.requested and self.watcher.should_stop():
+                self.requested = True
+                latest = min(latest, now + GRACE_ON_REQUEST)
+            if self.requested or now > deadline:
                 self.stop.set()
-            if self.stop.is_set() and now > min(deadline, self._stop_asked()) + GRACE_SECONDS:
+            if now > latest:
                 self.abandoned = True
                 return
-
-    def _stop_asked(self) -> float:
-        if not hasattr(self, "_asked"):
-            self._asked = time.monotonic()
-        return self._asked
 
     def result(self) -> SolveResult:
         seconds = time.monotonic() - self.began
         outcome: Any = self._outcome
         if isinstance(outcome, BaseException):
             raise outcome
-        termination = Termination.INTERRUPTED if self.interrupted else Termination.TIME_LIMIT
+        termination = Termination.INTERRUPTED if self.requested else Termination.TIME_LIMIT
         if self.abandoned or outcome is None:
             return SolveResult(termination, self.incumbent_x, float("inf"), self.best_bound, 0, seconds)
-        # A solver that was stopped at the deadline calls that an interrupt as well; here they differ.
-        if self.interrupted or (self.stop.is_set() and outcome.termination is Termination.INTERRUPTED):
+        # A solver that was stopped at the deadline calls that an interrupt, too; here the two differ.
+        if self.stop.is_set() and outcome.termination is Termination.INTERRUPTED:
             return SolveResult(termination, outcome.x, outcome.primal_bound, outcome.dual_bound, outcome.nodes, seconds)
         return outcome  # type: ignore[no-any-return]
 
@@ -118,15 +111,18 @@ class _Relay:
     def incumbent(self, x: FloatArray) -> None:
         if not self._job.abandoned:
             self._job.incumbent_x = x
-            self._job.listener.incumbent(x)
+            self._job.watcher.incumbent(x)
 
     def bound(self, value: float) -> None:
         if not self._job.abandoned:
             self._job.best_bound = max(self._job.best_bound, value)
-            self._job.listener.bound(value)
+            self._job.watcher.bound(value)
 
     def should_stop(self) -> bool:
-        return self._job.stop.is_set() or self._job.abandoned or self._job.listener.should_stop()
+        return self._job.stop.is_set() or self._job.abandoned or self._job.watcher.should_stop()
+
+    def interrupted(self) -> None:
+        self._job.watcher.interrupted()
 
     def suggestion(self) -> FloatArray | None:
-        return None if self._job.abandoned else self._job.listener.suggestion()
+        return None if self._job.abandoned else self._job.watcher.suggestion()

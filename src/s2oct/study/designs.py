@@ -36,9 +36,9 @@ class Draw:
         unlabeled_a = int(self.data.is_a[~self.is_labeled].sum())
         return {"A": unlabeled_a, "B": int((~self.is_labeled).sum()) - unlabeled_a}
 
-    def problem(self, C: float = 1.0) -> Problem:
+    def problem(self) -> Problem:
         """The problem a method is given."""
-        return Problem.from_arrays(self.data.X, self.y, totals=self.totals, C=C)
+        return Problem.from_arrays(self.data.X, self.y, totals=self.totals)
 
 
 def biased_draw(data: StudyData, seed: int, share: float = LABELED_SHARE) -> Draw:

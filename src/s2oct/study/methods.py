@@ -24,11 +24,12 @@ from sklearn.tree import DecisionTreeClassifier
 from s2oct.arrays import BoolArray, FloatArray, ObjectArray
 from s2oct.certificate import Claim
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
-from s2oct.fit.fitting import Settings
+from s2oct.fit.context import Budget
 from s2oct.fit.training import train_plain
 from s2oct.guides import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.model.bounds import paper_depth
 from s2oct.model.scaling import Scaling
+from s2oct.model.spec import ModelSpec
 from s2oct.search import compile_kernels
 from s2oct.study.designs import Draw
 
@@ -149,8 +150,8 @@ def _s2oct(**parameters: Any) -> Callable[[Draw, FitSettings], tuple[BoolArray, 
 
 
 def _s2oct_plain(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | None]:
-    plain = Settings(None, settings.solver or "highs", settings.time_limit, 1, settings.random_state, 0)
-    trained = train_plain(draw.problem(), plain)
+    budget = Budget(settings.solver or "highs", settings.time_limit, seed=settings.random_state)
+    trained = train_plain(draw.problem(), ModelSpec(), budget)
     # Class 0 of the sorted classes "A" and "B".
     return trained.tree.predict(draw.data.X) == 0, trained.certificate
 

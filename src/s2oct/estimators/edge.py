@@ -1,0 +1,155 @@
+"""Where a fit meets its user: Ctrl-C, warnings, printing, scikit-learn's callbacks. Nothing below knows of these."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from s2oct.certificate import Claim
+from s2oct.errors import S2OCTWarning
+from s2oct.fit.listening import Listener, Several
+from s2oct.model.proof import INTERRUPTED, Moment
+from s2oct.stopping import Stop
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands for scikit-learn's mixin where that does not exist."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Leave the method as it is."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "Edge", "edge_of", "warn_of", "with_callbacks"]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """What a fit is given by its surroundings."""
+
+    stop: Stop
+    listener: Listener
+
+
+@contextmanager
+def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Iterator[Edge]:
+    """Join all who may stop a fit or want to watch it, for the time of the fit.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Has a parameter ``verbose`` and perhaps callbacks of scikit-learn.
+    stop : callable, optional
+        A request to stop that the caller of ``fit`` has passed.
+    listener : Listener, optional
+        A listener that the caller has passed.
+    """
+    callbacks = _Callbacks(estimator)
+    listeners = [callbacks, *([] if listener is None else [listener]), *([_Printer()] if estimator.verbose else [])]
+    with _ctrl_c() as pressed, callbacks:
+        asked = [pressed, callbacks.stop, *([] if stop is None else [stop])]
+        yield Edge(lambda: any(ask() for ask in asked), Several(listeners))
+
+
+def warn_of(notices: tuple[str, ...], certificate: Claim) -> None:
+    """Warn the user of what came up during a fit, and of its being cut short. Call it from ``fit`` itself."""
+    if certificate.ended == INTERRUPTED:
+        notices = (
+            *notices,
+            f"The fit was interrupted after {certificate.seconds:.1f} s: the tree is the best found so far, of cost "
+            f"{certificate.objective:.6g}; the lower bound is {certificate.lower_bound:.6g}.",
+        )
+    for notice in notices:
+        warnings.warn(notice, S2OCTWarning, stacklevel=4)
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[Stop]:
+    """A request to stop that Ctrl-C makes; a second Ctrl-C raises KeyboardInterrupt as usual.
+
+    Python handles signals in the main thread only. A program with a handler of its own keeps it.
+    """
+    pressed = threading.Event()
+
+    def note(number: int, frame: Any) -> None:
+        if pressed.is_set():
+            signal.default_int_handler(number, frame)
+        pressed.set()
+
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not ours:
+        yield pressed.is_set
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Printer:
+    """Prints every improvement to standard error."""
+
+    def stage(self, name: str) -> None:
+        print(f"          {name}", file=sys.stderr)
+
+    def progress(self, moment: Moment) -> None:
+        print(
+            f"{moment.seconds:8.2f} s  cost {moment.objective:<12.6g} bound {moment.lower_bound:.6g}", file=sys.stderr
+        )
+
+
+class _Callbacks:
+    """Passes the stream of a fit on to scikit-learn's callbacks: a subtask of the fit for every stage and improvement.
+
+    The hooks receive ``metadata`` with the stage, or with seconds, objective and lower bound. A hook that returns True
+    at the end of a subtask stops the fit.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self._estimator = estimator
+        self._active = bool(getattr(estimator, "_skl_callbacks", None))
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def __enter__(self) -> None:
+        if self._active:
+            self._task = self._estimator._init_callback_context(max_subtasks=None)
+            self._task.call_on_fit_task_begin(estimator=self._estimator)
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if self._active and kind is None:
+            self._task.call_on_fit_task_end(estimator=self._estimator)
+
+    def stop(self) -> bool:
+        return self._stopped
+
+    def stage(self, name: str) -> None:
+        self._pass_on("stage", {"stage": name})
+
+    def progress(self, moment: Moment) -> None:
+        self._pass_on(
+            "improvement",
+            {"seconds": moment.seconds, "objective": moment.objective, "lower_bound": moment.lower_bound},
+        )
+
+    def _pass_on(self, task: str, metadata: dict[str, Any]) -> None:
+        if not self._active:
+            return
+        # Search and solver report from threads of their own; callbacks expect one task at a time.
+        with self._lock:
+            context = self._task.subcontext(task_name=task)
+            context.call_on_fit_task_begin(estimator=self._estimator, metadata=metadata)
+            self._stopped |= bool(context.call_on_fit_task_end(estimator=self._estimator, metadata=metadata))

@@ -1,0 +1,142 @@
+"""Asking a guide, and turning its answer into room for hyperplanes and a price.
+
+A guide is somebody else's classifier and knows neither deadlines nor requests to stop. So it works in a thread of its
+own, and a fit that must end goes on without it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+import sklearn
+
+from s2oct.arrays import FloatArray
+from s2oct.fit.context import FitContext
+from s2oct.fit.listening import ASKING_GUIDE
+from s2oct.model.assignment import Assignment
+from s2oct.model.guide import Guide
+from s2oct.model.prepared import LARGEST_M, Prepared
+from s2oct.model.problem import Problem
+from s2oct.model.tree import ObliqueTree
+from s2oct.search import Instance, alternating_start, nearby_gaps
+from s2oct.stopping import Clock
+
+AUTO_PRICE = 1.0
+"""Least price of a guide where none is given, with the paper's s."""
+
+MOST_ROOM = 10
+"""How often s may be doubled."""
+
+ROOM_SHARE = 0.3
+"""Share of the time that is left for the search for hyperplanes that may need room."""
+
+GUIDE_SHARE = 0.25
+"""Share of the time limit that a guide is asked to keep to."""
+
+_POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Guidance:
+    """Whom to ask about the unlabeled rows, and how much the answer counts.
+
+    Attributes
+    ----------
+    ask : callable
+        From the seconds it should keep to, to the probability of each class for each unlabeled row.
+    price : float or None
+        See `Guide`; None leaves it to the fit.
+    """
+
+    ask: Callable[[float], FloatArray]
+    price: float | None
+
+
+def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prepared | None:
+    """Ask the guide and put its answer into the problem; None if the fit has to end before it answers."""
+    context.listener.stage(ASKING_GUIDE)
+    clock = context.clock
+    seconds = min(GUIDE_SHARE * clock.limit, clock.seconds_left)
+    probabilities = _answer_in_thread(lambda: guidance.ask(seconds), clock)
+    if probabilities is None:
+        if not clock.stopped():
+            context.notices.append(
+                f"The guide gave no answer within the time limit of {clock.limit:g} s: the tree was chosen without it."
+            )
+        return None
+    price = AUTO_PRICE if guidance.price is None else guidance.price
+    return prepared.guided_by(Guide.from_probabilities(probabilities, price))
+
+
+def _answer_in_thread(ask: Callable[[], FloatArray], clock: Clock) -> FloatArray | None:
+    """What ``ask`` returns, or None if the clock runs out first; the thread is then left to itself."""
+    answers: list[FloatArray] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+    settings = _thread_settings()
+
+    def work() -> None:
+        try:
+            with ExitStack() as stack:
+                for setting in settings:
+                    stack.enter_context(setting)
+                answers.append(ask())
+        except BaseException as error:  # raised again in the thread that waits
+            errors.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=work, name="s2oct-guide", daemon=True).start()
+    while not done.wait(_POLL_SECONDS):
+        if clock.is_over:
+            return None
+    if errors:
+        raise errors[0]
+    return answers[0]
+
+
+def _thread_settings() -> list[AbstractContextManager[Any]]:
+    """What scikit-learn and joblib keep per thread: users set it around a fit, and it holds for the guide, too."""
+    chosen = getattr(getattr(joblib.parallel, "_backend", None), "config", None)
+    return [
+        sklearn.config_context(**sklearn.get_config()),
+        joblib.parallel_config(**chosen) if chosen else nullcontext(),
+    ]
+
+
+def make_room(
+    prepared: Prepared, instance: Instance, context: FitContext, *, may_raise_s: bool, auto_price: bool
+) -> tuple[Prepared, ObliqueTree]:
+    """Raise s, by a power of 2, where the rows are too dense for the hyperplanes that the guide would have.
+
+    Branch errors grow with s; a price that is left to the fit grows with it, so that the guide keeps its say. An
+    unlabeled row of which the guide is sure should count as much as a labeled one that the tree gets wrong.
+    Returns the tree for which there is room now, if s could be raised: on many rows the search may not find a
+    better one in time.
+    """
+    s, rng = prepared.bounds.s, np.random.default_rng(context.budget.seed)
+    deadline = context.clock.deadline(ROOM_SHARE * context.clock.seconds_left)
+    omega, gamma = alternating_start(instance, rng, deadline)
+    needed, offsets = nearby_gaps(instance, omega, gamma)
+    factor = 1.0
+    if may_raise_s and needed > s:
+        most = min(np.floor(np.log2(LARGEST_M / prepared.bounds.M)), MOST_ROOM)
+        factor = float(2.0 ** min(np.ceil(np.log2(needed / s)), most))
+    tree = ObliqueTree.of(prepared.topology, factor * omega, factor * offsets)
+    if auto_price:
+        prepared = prepared.with_guide_price(max(AUTO_PRICE * factor, _price_of_a_wrong_row(prepared.problem, tree)))
+    return prepared.with_coefficient_bound(s * factor), tree
+
+
+def _price_of_a_wrong_row(problem: Problem, tree: ObliqueTree) -> float:
+    """What a labeled row that a tree puts into another class costs on average; 0 if there is none."""
+    errors = Assignment.of(problem, tree).label_errors
+    # A row on its own side of all hyperplanes, but too close to one, costs less than 1.
+    wrong = np.where(errors > 1, problem.labeled_multiplicity, 0.0)
+    return float(wrong @ errors / wrong.sum()) if wrong.any() else 0.0

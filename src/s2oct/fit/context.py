@@ -1,0 +1,56 @@
+"""What a fit may use, and what every part of it shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from s2oct.fit.listening import Listener
+from s2oct.solvers import Solver
+from s2oct.stopping import Clock
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a fit may use, whatever the model.
+
+    Attributes
+    ----------
+    solver : str or None
+        Name of the solver; None lets the search run alone.
+    time_limit : float
+        Seconds of wall clock for the whole fit.
+    n_jobs : int
+        Threads.
+    seed : int
+        Seed of everything random.
+    """
+
+    solver: str | None = "highs"
+    time_limit: float = 60.0
+    n_jobs: int = 1
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class FitContext:
+    """What every part of one fit shares.
+
+    Attributes
+    ----------
+    budget : Budget
+        What the fit may use.
+    solver : Solver or None
+        The solver that the budget names, loaded.
+    clock : Clock
+        When it began, how long it may take, and whether somebody asked it to stop.
+    listener : Listener
+        Hears how it goes.
+    notices : list of str
+        Sentences for the user that came up on the way. Whoever called the fit decides how to show them.
+    """
+
+    budget: Budget
+    solver: Solver | None
+    clock: Clock
+    listener: Listener
+    notices: list[str] = field(default_factory=list)

@@ -1,0 +1,117 @@
+"""Rounds of search against the clock, with refits of every tree that leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from joblib import Parallel, delayed
+
+from s2oct.fit.incumbent import Incumbent
+from s2oct.model.tree import ObliqueTree
+from s2oct.search import Instance, Neighbourhoods, run_round
+from s2oct.stopping import Deadline
+
+IMPROVEMENT_SHARE = 0.05
+"""Share of the time limit (but a second at least) that refitting one leading tree may take."""
+
+LATE_SHARE, NEIGHBOURHOOD_LIMIT = 0.1, 0.02
+"""Share of the time limit at its end in which neighbourhoods are searched, and the share (or a second) of one.
+
+Only then, so that rounds go on from trees of their own. Searched earlier, neighbourhoods took time from the rounds and
+did not repay it.
+"""
+
+WORTH_SHARE = 0.01
+"""A search that ends by itself goes on for a tree that is cheaper by this share, but not for less."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exploration:
+    """A search for trees that beat the incumbent.
+
+    Parameters
+    ----------
+    instance : Instance
+        The problem as the search sees it.
+    incumbent : Incumbent
+        Receives every tree found.
+    improve : callable
+        Refits a leading tree that is not yet proved optimal, until a deadline.
+    seed : int
+        Seed of all rounds.
+    n_jobs : int
+        Rounds to run at a time through joblib, on whatever backend is configured.
+    neighbourhoods : Neighbourhoods, optional
+        Searched between rounds shortly before the time limit.
+    patience : int, optional
+        Rounds without a better tree after which to stop.
+    worth : float
+        By how much a tree must be cheaper to count as better there; by `WORTH_SHARE` of its cost at least.
+    """
+
+    instance: Instance
+    incumbent: Incumbent
+    improve: Callable[[ObliqueTree, Deadline], ObliqueTree]
+    seed: int
+    n_jobs: int = 1
+    neighbourhoods: Neighbourhoods | None = None
+    patience: int | None = None
+    worth: float = 0.0
+
+    def run(self, first_round: int = 0, seconds: float = float("inf"), max_rounds: int | None = None) -> int:
+        """Run rounds until nothing is left to do, the seconds are spent or enough rounds are run.
+
+        Returns the number of the next round.
+        """
+        incumbent, until = self.incumbent, self.incumbent.clock.deadline(seconds)
+        number = led = first_round
+        to_beat = incumbent.best_cost
+        while not incumbent.is_over and not until.passed:
+            if max_rounds is not None and number - first_round >= max_rounds:
+                break
+            if self.patience is not None and number - led >= self.patience:
+                break
+            batches = self._rounds(number, until)
+            for trees in batches:
+                for tree in trees:
+                    self._enter(tree, until)
+            number += len(batches)
+            self._search_neighbourhoods(until)
+            if incumbent.best_cost < to_beat - max(self.worth, WORTH_SHARE * incumbent.best_cost):
+                led, to_beat = number, incumbent.best_cost
+        return number
+
+    def _rounds(self, number: int, until: Deadline) -> list[list[ObliqueTree]]:
+        deadline, clock, best = until, self.incumbent.clock, self.incumbent.best
+        if self.neighbourhoods is not None and not self._is_late:
+            deadline = until.within(clock.seconds_left - LATE_SHARE * clock.limit)
+        if self.n_jobs == 1:
+            return [run_round(self.instance, self.seed, number, deadline, best)]
+        run_all = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        found: list[list[ObliqueTree]] = run_all(
+            delayed(run_round)(self.instance, self.seed, number + k, deadline, best) for k in range(self.n_jobs)
+        )
+        return found
+
+    @property
+    def _is_late(self) -> bool:
+        return self.incumbent.clock.seconds_left <= LATE_SHARE * self.incumbent.clock.limit
+
+    def _enter(self, tree: ObliqueTree, until: Deadline) -> None:
+        """Offer a tree, and refit it while that makes a better one."""
+        while self.incumbent.offer(tree) and not self.incumbent.is_over:
+            # A linear program with many features can take longer than all rounds together.
+            allowed = max(1.0, IMPROVEMENT_SHARE * self.incumbent.clock.limit)
+            tree = self.improve(tree, until.within(allowed))
+
+    def _search_neighbourhoods(self, until: Deadline) -> None:
+        """Search around the best tree, late in the fit, until nothing around it is left."""
+        while self.neighbourhoods is not None and self.incumbent.best is not None and not self.incumbent.is_over:
+            best = self.incumbent.best
+            if until.passed or not self._is_late or self.neighbourhoods.visited(best):
+                return
+            allowed = max(1.0, NEIGHBOURHOOD_LIMIT * self.incumbent.clock.limit)
+            found = self.neighbourhoods.step(best, until.within(allowed))
+            if found is not None:
+                self._enter(found, until)

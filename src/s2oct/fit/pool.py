@@ -1,0 +1,51 @@
+"""Other trees that cost no more than the one that was found, and what they agree on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from s2oct.arrays import FloatArray
+from s2oct.fit.context import FitContext
+from s2oct.fit.listening import COMPARING
+from s2oct.model.assignment import Assignment
+from s2oct.model.feasibility import feasible_score, mended
+from s2oct.model.prepared import Prepared
+from s2oct.model.proof import DECIDED_TOLERANCE
+from s2oct.model.score import score
+from s2oct.model.tree import ObliqueTree
+from s2oct.search import Instance, run_round
+
+POOL, POOL_ROUNDS, LEAST_POOL = 20, 100, 5
+"""Trees of equal cost to look for, in at most how many rounds, and how few say nothing."""
+
+POOL_SECONDS = 0.05, 2.0
+"""Time for the pool where the fit took less, without and with a guide; else as long as the fit."""
+
+
+def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> list[ObliqueTree]:
+    """Trees that cost no more than this one in P2, each from a start of its own and without the guide."""
+    context.listener.stage(COMPARING)
+    clock, seed = context.clock, context.budget.seed + 1
+    cost = score(Assignment.of(prepared.problem, tree), prepared.spec.C).objective + DECIDED_TOLERANCE
+    instance = Instance.of(prepared.without_guide(), cost)
+    until = clock.deadline(max(clock.elapsed, POOL_SECONDS[prepared.problem.guide is not None]))
+    found: list[ObliqueTree] = []
+    for number in range(POOL_ROUNDS):
+        if until.passed or len(found) >= POOL:
+            break
+        for candidate in reversed(run_round(instance, seed, number, until)):
+            assignment = mended(prepared, candidate)
+            worth = feasible_score(prepared, assignment)
+            if worth is not None and worth.objective <= cost:
+                found.append(assignment.tree)
+                break
+    return found
+
+
+def agreement(prepared: Prepared, tree: ObliqueTree, others: list[ObliqueTree]) -> FloatArray:
+    """For every unlabeled row the share of other trees that agree with a tree in the user's units; NaN if too few."""
+    rows = prepared.given.X_unlabeled
+    if len(others) < LEAST_POOL:
+        return np.full(len(rows), np.nan)
+    chosen = tree.predict(rows)
+    return np.asarray(np.mean([prepared.scaling.to_user(other).predict(rows) == chosen for other in others], axis=0))

@@ -1,0 +1,183 @@
+"""Ways to fit P2: as the paper has it, with a guide that breaks ties, or guided. One small class each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from s2oct.fit.advice import Guidance, advised, make_room
+from s2oct.fit.context import FitContext
+from s2oct.fit.exploration import Exploration
+from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.listening import BREAKING_TIES
+from s2oct.fit.portfolio import Formulation, Portfolio, solve_small
+from s2oct.milp.encode import decode_tree, encode_tree
+from s2oct.milp.lean import build_lean
+from s2oct.milp.p2 import objective_constant
+from s2oct.milp.size import p2_size
+from s2oct.model.feasibility import feasible_cost, feasible_score, mended
+from s2oct.model.lower_bound import lower_bound
+from s2oct.model.prepared import Prepared
+from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, TIME_LIMIT, Bound
+from s2oct.model.tree import ObliqueTree
+from s2oct.search import Instance, Neighbourhoods, polish
+
+PATIENCE, WORTH = 6, 0.25
+"""Rounds of guided search without a better tree after which it ends; and by how much of what the guide charges for a
+row of which it is sure a tree must be better to count."""
+
+LAST_SHARE = 0.05
+"""Share of the time limit at its end in which a guide that only breaks ties is not asked any more."""
+
+TIE_PRICE = 0.05
+"""What the guide's charges count while it chooses: little against a labeled row's error or a row off the total."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a strategy found: the tree in model units, for which problem, what is proved of it, and why it ended."""
+
+    prepared: Prepared
+    tree: ObliqueTree
+    bound: Bound
+    ended: str
+    incumbent: Incumbent
+
+
+class Strategy(Protocol):
+    """A way from a prepared problem to a tree."""
+
+    def run(self, prepared: Prepared, context: FitContext) -> Outcome:
+        """Work until the tree is proved, nothing better turns up, or the context's clock is over."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The paper's P2 and nothing else."""
+
+    def run(self, prepared: Prepared, context: FitContext) -> Outcome:
+        """Search and solve until P2 is proved or the time is over."""
+        incumbent = open_incumbent(prepared, context)
+        instance = Instance.of(prepared, incumbent.bound.value)
+        exploration = Exploration(
+            instance,
+            incumbent,
+            partial(polish, prepared),
+            context.budget.seed,
+            context.budget.n_jobs,
+            Neighbourhoods(instance, partial(solve_small, incumbent)),
+        )
+        Portfolio(context, incumbent, exploration.run, lean_formulation(prepared)).run()
+        return Outcome(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
+
+
+@dataclass(frozen=True, eq=False)
+class TieBreak:
+    """P2 as without a guide. The guide then chooses between trees that cost no more than the best.
+
+    It is asked where P2 was decided before the time limit. Elsewhere the search for cheaper trees goes on to the
+    end: an undecided P2 has no ties yet.
+    """
+
+    guidance: Guidance
+
+    def run(self, prepared: Prepared, context: FitContext) -> Outcome:
+        """Solve P2, then choose."""
+        solved = Paper().run(prepared, context)
+        clock = context.clock
+        if not solved.incumbent.is_decided or clock.stopped() or clock.seconds_left < LAST_SHARE * clock.limit:
+            return solved
+        guided = advised(prepared, self.guidance, context)
+        if guided is None or guided.problem.guide is None:
+            ended = INTERRUPTED if clock.stopped() else TIME_LIMIT
+            return Outcome(prepared, solved.tree, solved.bound, ended, solved.incumbent)
+        context.listener.stage(BREAKING_TIES)
+        # The cost of this incumbent is the guide's charge: nothing that a listener of the fit should hear.
+        ties = Incumbent(clock, partial(_charge, guided, solved.incumbent.best_cost))
+        ties.offer(solved.tree)
+        instance = Instance.of(guided, solved.bound.value).charged(TIE_PRICE * guided.problem.guide.charges)
+        _guided_exploration(guided, instance, ties, context, WORTH).run()
+        ended = INTERRUPTED if clock.stopped() else solved.ended
+        return Outcome(guided, ties.winner, solved.bound, ended, solved.incumbent)
+
+
+@dataclass(frozen=True, eq=False)
+class Guided:
+    """P2 plus the guide's charges. Nothing proves that optimal as a rule, so the search itself says when it is done."""
+
+    guidance: Guidance
+
+    def run(self, prepared: Prepared, context: FitContext) -> Outcome:
+        """Ask the guide, make room for its hyperplanes, and search until nothing better turns up."""
+        guided = advised(prepared, self.guidance, context)
+        if guided is None:
+            incumbent = open_incumbent(prepared, context)
+            return Outcome(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
+        guided, first = make_room(
+            guided,
+            Instance.of(guided, 0.0),
+            context,
+            may_raise_s=prepared.spec.coefficient_bound is None,
+            auto_price=self.guidance.price is None,
+        )
+        incumbent = open_incumbent(guided, context)
+        opening = incumbent.bound
+        instance = Instance.of(guided, opening.value)
+        incumbent.offer(first)
+        price = 0.0 if guided.problem.guide is None else guided.problem.guide.price
+        exploration = _guided_exploration(guided, instance, incumbent, context, WORTH * price)
+        Portfolio(context, incumbent, exploration.run, lean_formulation(guided), converging=True).run()
+        return Outcome(guided, incumbent.winner, opening, incumbent.ending, incumbent)
+
+
+def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
+    """An incumbent with the bound that needs no solver and the two trees that need no search."""
+    opening = Bound(lower_bound(prepared.problem, prepared.spec.C), "a bound that needs no solver")
+    incumbent = Incumbent(context.clock, partial(assess, prepared), opening, context.listener)
+    for right in (False, True):
+        incumbent.offer(ObliqueTree.constant(prepared.topology, prepared.problem.n_features, right=right))
+    return incumbent
+
+
+def assess(prepared: Prepared, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
+    """A tree mended, and the sum of its cost terms; None if it is not feasible."""
+    assignment = mended(prepared, tree)
+    cost = feasible_cost(prepared, assignment)
+    return None if cost is None else (assignment.tree, cost)
+
+
+def _charge(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
+    """A tree mended, and what the guide charges for it; None if it costs more than ``most`` in P2."""
+    assignment = mended(prepared, tree)
+    found = feasible_score(prepared, assignment)
+    if found is None or found.objective > most + DECIDED_TOLERANCE:
+        return None
+    return assignment.tree, found.guide_cost
+
+
+def _guided_exploration(
+    prepared: Prepared, instance: Instance, incumbent: Incumbent, context: FitContext, worth: float
+) -> Exploration:
+    """A search that ends by itself, so that it gives the same tree every time: nothing in it ends by the clock."""
+    return Exploration(
+        instance,
+        incumbent,
+        partial(polish, prepared),
+        context.budget.seed,
+        context.budget.n_jobs,
+        patience=PATIENCE,
+        worth=worth,
+    )
+
+
+def lean_formulation(prepared: Prepared) -> Formulation:
+    """The lean model of P2, for a solver."""
+    problem, topology = prepared.problem, prepared.topology
+    return Formulation(
+        size=p2_size(problem.n_labeled, problem.n_unlabeled, problem.n_features, topology.depth),
+        build=lambda: build_lean(prepared),
+        encode=lambda milp, tree: encode_tree(milp, problem, tree),
+        decode=lambda milp, x: decode_tree(milp, x, topology),
+        attainable=lambda bound: bound + objective_constant(prepared),
+    )

@@ -1,0 +1,113 @@
+"""Lower bounds on the cost of any tree that need no solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.model.merging import equal_rows
+from s2oct.model.problem import Problem
+
+_EXACT_MOVES_WORK = 2e8
+"""Counts times steps up to which contradictions and totals are weighed against each other: well under a second."""
+
+
+def lower_bound(problem: Problem, C: float) -> float:
+    """A cost that no tree of any depth can undercut: what contradictions and totals must cost together.
+
+    Unlabeled rows keep distance 1 from every hyperplane, so a labeled row equal to one that ends in another class parts
+    from it at a node where it pays 2 at least. A tree puts equal unlabeled rows into one class, so it costs at least
+    the least, over all ways to deal the distinct rows to the classes, of these errors and C times the miss of the
+    totals, on top of what `contradiction_bound` says of labeled rows that equal no unlabeled one.
+    """
+    if problem.n_classes != 2 or not problem.n_labeled or not problem.n_unlabeled:
+        return contradiction_bound(problem) + C * total_bound(problem)
+    _, place = equal_rows(problem.X)
+    n, n_places = problem.n_labeled, int(place.max()) + 1
+    counts = np.bincount(2 * place[:n] + problem.labels, problem.labeled_multiplicity, 2 * n_places).astype(float)
+    # What the labeled rows of a place pay at least if its unlabeled rows end in A, and in B.
+    as_a, as_b = 2 * counts[1::2], 2 * counts[::2]
+    size = np.bincount(place[n:], problem.unlabeled_multiplicity, n_places).astype(int)
+    moved = _least_moves(as_a - as_b, size, int(problem.totals[0]), C)
+    if moved is None:
+        return contradiction_bound(problem) + C * total_bound(problem)
+    return float(np.minimum(as_a, as_b).sum()) + moved
+
+
+def _least_moves(extra: FloatArray, size: IntArray, wanted: int, C: float) -> float | None:
+    """The least of what places pay for their dearer class and C times the miss of the total; None if it takes long.
+
+    A place of ``size`` unlabeled rows pays ``extra`` more in A than in B. Where that is 0 it may go either way.
+    """
+    free, bound = (size > 0) & (extra == 0), (size > 0) & (extra != 0)
+    in_a = int(size[extra < 0].sum())
+    reachable = _subset_sums(*np.unique(size[free], return_counts=True)) << in_a
+    if (reachable >> wanted) & 1:
+        return 0.0
+    n_counts = int(size.sum()) + 1
+    kinds, groups = np.unique(np.column_stack([extra[bound], size[bound]]), axis=0, return_counts=True)
+    steps = [
+        (price, n_rows, take) for (price, n_rows), count in zip(kinds, groups, strict=True) for take in _takes(count)
+    ]
+    if n_counts * len(steps) > _EXACT_MOVES_WORK:
+        return None
+    bits = np.frombuffer(reachable.to_bytes(n_counts // 8 + 1, "little"), dtype=np.uint8)
+    least = np.where(np.unpackbits(bits, bitorder="little")[:n_counts] == 1, 0.0, np.inf)
+    for price, n_rows, take in steps:
+        shift = int(n_rows) * take
+        if price > 0:
+            least[shift:] = np.minimum(least[shift:], least[:-shift] + price * take)
+        else:
+            least[:-shift] = np.minimum(least[:-shift], least[shift:] - price * take)
+    return float((least + C * np.abs(np.arange(n_counts) - wanted)).min())
+
+
+def contradiction_bound(problem: Problem) -> float:
+    """What labeled rows with equal features and different classes must cost.
+
+    Leaves of different classes part at some node, where the two branch errors of one x add up to at least 2.
+    So either one class at x costs nothing and each row of the others 2, or every row costs 1.
+    """
+    if not problem.n_labeled:
+        return 0.0
+    _, group = np.unique(problem.X_labeled + 0.0, axis=0, return_inverse=True)
+    cell = group.ravel() * problem.n_classes + problem.labels
+    counts = np.bincount(
+        cell, weights=problem.labeled_multiplicity, minlength=(int(group.max()) + 1) * problem.n_classes
+    ).reshape(-1, problem.n_classes)
+    rows = counts.sum(axis=1)
+    return float(np.minimum(rows, 2 * (rows - counts.max(axis=1))).sum())
+
+
+def total_bound(problem: Problem) -> float:
+    """How far the totals must be missed because equal unlabeled rows change class together."""
+    if problem.n_classes != 2 or not problem.n_unlabeled:
+        return 0.0
+    sizes, groups = np.unique(problem.merged().unlabeled_multiplicity.astype(int), return_counts=True)
+    singles = int(groups[0]) if sizes[0] == 1 else 0
+    if singles >= sizes[-1] - 1:
+        return 0.0
+    reachable = _subset_sums(sizes, groups)
+    wanted, off = int(problem.totals[0]), 0
+    while not ((reachable >> (wanted + off)) & 1 or (off <= wanted and (reachable >> (wanted - off)) & 1)):
+        off += 1
+    return float(off)
+
+
+def _subset_sums(sizes: IntArray, groups: IntArray) -> int:
+    """An integer whose bit k says that some of the groups add up to k."""
+    reachable = 1
+    for size, count in zip(sizes.tolist(), groups.tolist(), strict=True):
+        for take in _takes(count):
+            reachable |= reachable << (take * size)
+    return reachable
+
+
+def _takes(count: int) -> Iterator[int]:
+    """1, 2, 4, ... and a rest: some of these add up to every number up to ``count``, and none to more."""
+    take = 1
+    while count > 0:
+        yield min(take, count)
+        count, take = count - take, 2 * take

@@ -1,0 +1,32 @@
+"""Equal rows: where they are, and sums over them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray
+
+
+def equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
+    """Where each distinct row appears first, in that order, and which of them each row equals."""
+    if not len(rows):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    # -0.0 and 0.0 are one value; their bytes are not. Comparing bytes makes this linear in practice.
+    keys = np.ascontiguousarray(rows + 0.0).view([("", rows.dtype)] * rows.shape[1]).ravel()
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    return first[order], position[inverse.ravel()]
+
+
+def group_sums(group: IntArray, values: FloatArray) -> FloatArray:
+    """The sum of the values of each group."""
+    return np.bincount(group, weights=values).astype(float)
+
+
+def group_means(group: IntArray, values: FloatArray, multiplicities: FloatArray) -> FloatArray:
+    """The mean of each column of values over each group, rows counted with their multiplicity."""
+    sizes = group_sums(group, multiplicities)
+    counted = (multiplicities[:, None] * values).T
+    return np.column_stack([group_sums(group, column) / sizes for column in counted])

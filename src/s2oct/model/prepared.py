@@ -1,0 +1,125 @@
+"""A problem made ready for search and solvers: in model units, with equal rows merged, and with its constants."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.model.bounds import Bounds, compute_bounds, paper_depth
+from s2oct.model.guide import Guide
+from s2oct.model.merging import group_means
+from s2oct.model.problem import Problem
+from s2oct.model.scaling import Scaling
+from s2oct.model.spec import ModelSpec
+from s2oct.model.terms import CostTerm, GuideCharges, LabelErrors, TotalMiss
+from s2oct.model.topology import Topology
+
+TINY = 1e-3
+"""Rows that differ by less than this in all are enlarged for the solvers' sake."""
+
+LARGEST_M = 1e10
+"""Beyond this M a double cannot tell a distance of 1 from one of 1 - 1e-6."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Everything that functions on trees need to know of a fit, and nothing that changes during it.
+
+    Attributes
+    ----------
+    given : Problem
+        The problem as the user gave it.
+    problem : Problem
+        The same in model units, equal rows merged.
+    groups : ndarray of shape (m,)
+        For every unlabeled row as given, its place among the merged ones.
+    spec : ModelSpec
+        What the user chose about the model.
+    scaling : Scaling
+        The way from the user's units to those of the model.
+    topology : Topology
+        The shape of the tree.
+    bounds : Bounds
+        The constants of P2.
+    """
+
+    given: Problem
+    problem: Problem
+    groups: IntArray
+    spec: ModelSpec
+    scaling: Scaling
+    topology: Topology
+    bounds: Bounds
+
+    @property
+    def terms(self) -> tuple[CostTerm, ...]:
+        """The parts of what a tree costs, in the order in which they add up."""
+        p2: tuple[CostTerm, ...] = (LabelErrors(), TotalMiss(self.spec.C))
+        return p2 if self.problem.guide is None else (*p2, GuideCharges(self.problem.guide))
+
+    @cached_property
+    def _M_rows(self) -> FloatArray:
+        return self.bounds.M_of_rows(self.problem.X)
+
+    @property
+    def M_unlabeled(self) -> FloatArray:
+        """M_i of the unlabeled rows."""
+        return self._M_rows[self.problem.n_labeled :]
+
+    @property
+    def B_labeled(self) -> FloatArray:
+        """B_i of the labeled rows."""
+        return self.bounds.depth * self._M_rows[: self.problem.n_labeled]
+
+    def guided_by(self, guide: Guide) -> Prepared:
+        """The same problem with a guide, whose charges are those of the rows as given."""
+        charges = group_means(self.groups, guide.charges, self.given.unlabeled_multiplicity)
+        return replace(
+            self,
+            given=replace(self.given, guide=guide),
+            problem=replace(self.problem, guide=replace(guide, charges=charges)),
+        )
+
+    def with_guide_price(self, price: float) -> Prepared:
+        """The same problem with another price of its guide."""
+        return replace(self, given=_priced(self.given, price), problem=_priced(self.problem, price))
+
+    def without_guide(self) -> Prepared:
+        """The same problem without its guide."""
+        return replace(self, given=replace(self.given, guide=None), problem=replace(self.problem, guide=None))
+
+    def with_coefficient_bound(self, s: float) -> Prepared:
+        """The same problem with another bound on the coefficients."""
+        return replace(self, bounds=replace(self.bounds, s=s))
+
+
+def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True) -> Prepared:
+    """Scale a problem, merge its equal rows and compute the constants of P2.
+
+    Solvers drop entries below 1e-9. Multiplying tiny features by a power of 2 and dividing s by it gives the same P2
+    in numbers they keep.
+    """
+    topology = Topology(spec.depth or paper_depth(problem.n_rows), problem.n_classes)
+    scaling = Scaling.paper(problem.X) if spec.scaled else Scaling.identity(problem.n_features)
+    merged, groups = scaling.scale_problem(problem).merged_groups()
+    bounds = compute_bounds(merged, topology.depth, spec.coefficient_bound)
+    if bounds.M > LARGEST_M:
+        raise InvalidProblem(
+            f"Expected features and a coefficient bound of moderate size, got ones that make M = {bounds.M:.3g}. "
+            f"Beyond {LARGEST_M:.0g} a distance of 1 is lost in rounding. Use scaling='paper' or a smaller bound."
+        )
+    if 0 < bounds.eta < TINY:
+        factor = 2.0 ** -math.floor(math.log2(bounds.eta))
+        scaling = scaling.times(factor)
+        merged, groups = scaling.scale_problem(problem).merged_groups()
+        bounds = compute_bounds(merged, topology.depth, bounds.s / factor)
+    if not merge:
+        merged = scaling.scale_problem(problem)
+    return Prepared(problem, merged, groups, spec, scaling, topology, bounds)
+
+
+def _priced(problem: Problem, price: float) -> Problem:
+    return problem if problem.guide is None else replace(problem, guide=replace(problem.guide, price=price))

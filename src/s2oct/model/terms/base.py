@@ -1,0 +1,63 @@
+"""What every cost term offers, and the parts of a model that terms build on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from s2oct.arrays import FloatArray
+from s2oct.linear.model import Block, Costs, Terms
+from s2oct.model.assignment import Assignment
+from s2oct.model.problem import Problem
+
+
+@dataclass(frozen=True)
+class P2Variables:
+    """The variables of P2. Axes: b branch nodes, i rows, j features, k leaves of a row's own class, t leaves of A."""
+
+    omega: Block  # (b, j) normal vectors
+    gamma: Block  # (b,)   offsets
+    y_left: Block  # (b, i) branch error of a labeled row that should go left
+    y_right: Block  # (b, i) branch error of a labeled row that should go right
+    beta: Block  # (i, k) the leaf error where alpha is 1, else 0
+    alpha: Block  # (i, k) 1 for the leaf whose error a labeled row pays
+    z: Block  # (b, i) 1 where an unlabeled row goes right
+    delta: Block  # (t, i) 1 where an unlabeled row ends in leaf t of class A
+    xi: Block  # ()     rows by which the total is missed
+
+
+@dataclass(frozen=True, eq=False)
+class SearchPrices:
+    """What the compiled search pays, as the terms add it up.
+
+    Attributes
+    ----------
+    row_off : float
+        Price of a row by which the totals are missed.
+    charges : ndarray of shape (m, n_classes), optional
+        What each class costs each unlabeled row.
+    """
+
+    row_off: float = 0.0
+    charges: FloatArray | None = None
+
+
+class CostTerm(Protocol):
+    """A part of what a tree costs. The parts add up in the order in which a problem lists them."""
+
+    def value(self, assignment: Assignment) -> float:
+        """What the term adds to the cost of a tree, from where the tree puts the rows and from nothing else."""
+
+    def milp_costs(self, v: P2Variables, problem: Problem) -> Costs:
+        """What the term's variables cost in the mixed-integer model."""
+
+    def milp_constant(self, problem: Problem) -> float:
+        """What the model's objective leaves out because no variable changes it."""
+
+    def search_prices(self, problem: Problem, unit: float) -> SearchPrices:
+        """What the search pays for this term; ``unit`` is the cost that counts as 1 there."""
+
+
+def hyperplane_terms(v: P2Variables, X: FloatArray, sign: float) -> Terms:
+    """Sign * (omega_b . x_i - gamma_b) as terms over rows of shape (b, i)."""
+    return [(v.omega.index[:, None, :], sign * X[None, :, :]), (v.gamma.index[:, None], -sign)]

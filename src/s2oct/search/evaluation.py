@@ -1,0 +1,31 @@
+"""What a tree costs the search, from the values of all rows at its nodes; margins aside."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from s2oct.arrays import FloatArray
+from s2oct.model.assignment import leaf_errors
+from s2oct.search.instance import Instance
+
+
+def node_values(instance: Instance, omega: FloatArray, gamma: FloatArray) -> FloatArray:
+    """omega_b . x - gamma_b of all rows at all nodes, shape (n_branches, n + m)."""
+    return np.asarray(omega @ instance.XT - gamma[:, None])
+
+
+def tree_cost(instance: Instance, H: FloatArray) -> float:
+    """Labeled errors, the price of rows off the totals, and the guide's charges, for any number of classes."""
+    n, topology = instance.n_labeled, instance.topology
+    errors = leaf_errors(topology, H[:, :n].T)
+    own_class = topology.leaf_classes[None, :] == instance.labels[:, None]
+    labeled = float(instance.sizes[:n] @ np.where(own_class, errors, np.inf).min(axis=1)) if n else 0.0
+    right, row = H[:, n:] > 0, np.arange(H.shape[1] - n)
+    node = np.ones(len(row), dtype=np.int64)
+    for _ in range(topology.depth):
+        node = 2 * node + right[node - 1, row]
+    classes = topology.leaf_classes[node - topology.n_leaves]
+    sizes = instance.sizes[n:]
+    counts = np.bincount(classes, weights=sizes, minlength=len(instance.totals))
+    rows_off = 0.5 * float(np.abs(counts - instance.totals).sum())
+    return labeled + instance.row_off * rows_off + float(sizes @ instance.charges[row, classes])

@@ -1,0 +1,92 @@
+"""When work ends: a clock, deadlines, and requests to stop that come from elsewhere.
+
+A request to stop is any callable that returns True once the work should end. It is asked often, from any thread.
+Ctrl-C, a button on a page and a callback of scikit-learn are three of them; nothing below the estimators knows which.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+Stop = Callable[[], bool]
+
+
+def never() -> bool:
+    """Let the work run until it is done or out of time."""
+    return False
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A moment (of ``time.monotonic``) at which work ends, or sooner if ``stop`` says so."""
+
+    at: float
+    stop: Stop = never
+
+    @classmethod
+    def after(cls, seconds: float, stop: Stop = never) -> Deadline:
+        """The deadline so many seconds from now."""
+        return cls(time.monotonic() + seconds, stop)
+
+    @property
+    def passed(self) -> bool:
+        """Whether to end now."""
+        return time.monotonic() > self.at or self.stop()
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the deadline; negative after it, 0 at most once work should stop."""
+        left = self.at - time.monotonic()
+        return min(left, 0.0) if self.stop() else left
+
+    def within(self, seconds: float) -> Deadline:
+        """The same deadline, or one so many seconds from now if that is sooner."""
+        return Deadline(min(self.at, time.monotonic() + seconds), self.stop)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process has another clock and cannot see the request to stop: it gets the seconds that are left."""
+        return Deadline.after, (self.seconds_left,)
+
+
+NO_DEADLINE = Deadline(float("inf"))
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The time of one fit: when it began, how long it may take, and whether somebody asked it to stop."""
+
+    limit: float
+    stop: Stop = never
+    began: float = field(default_factory=time.monotonic)
+    _interrupted: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    def interrupt(self) -> None:
+        """Ask the fit to stop, from inside it: a solver noticed a Ctrl-C that nobody else saw."""
+        self._interrupted.set()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the fit began."""
+        return time.monotonic() - self.began
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the limit, 0 after it."""
+        return max(self.limit - self.elapsed, 0.0)
+
+    def stopped(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self._interrupted.is_set() or self.stop()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the limit is reached or somebody asked to stop."""
+        return self.seconds_left <= 0 or self.stopped()
+
+    def deadline(self, seconds: float = float("inf")) -> Deadline:
+        """The end of the fit, or so many seconds from now if that is sooner."""
+        return Deadline(min(self.began + self.limit, time.monotonic() + seconds), self.stopped)
