@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from s2oct.model.bounds import Bounds, compute_bounds
+from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
+from s2oct.model.spec import ModelSpec
 from s2oct.model.topology import Topology
+from tests.preparing import prepared_as_is
 
 A, B = "A", "B"
 
@@ -21,19 +23,24 @@ class Tiny:
     problem: Problem
     depth: int
     optimum: float | None
-    weight_bound: float | None = None
+    C: float = 1.0
+    coefficient_bound: float | None = None
 
     @property
     def topology(self) -> Topology:
         return Topology(self.depth)
 
     @property
-    def bounds(self) -> Bounds:
-        return compute_bounds(self.problem, self.depth, self.weight_bound)
+    def spec(self) -> ModelSpec:
+        return ModelSpec(depth=self.depth, C=self.C, coefficient_bound=self.coefficient_bound)
+
+    @property
+    def prepared(self) -> Prepared:
+        return prepared_as_is(self.problem, self.depth, self.coefficient_bound, self.C)
 
     @property
     def merged(self) -> Tiny:
-        return Tiny(self.problem.merged(), self.depth, self.optimum, self.weight_bound)
+        return Tiny(self.problem.merged(), self.depth, self.optimum, self.C, self.coefficient_bound)
 
 
 def tiny(
@@ -44,14 +51,14 @@ def tiny(
     *,
     optimum: float | None,
     C: float = 1.0,
-    weight_bound: float | None = None,
+    coefficient_bound: float | None = None,
 ) -> Tiny:
     """Rows may be numbers, for problems on a line."""
     rows = [x for x, _ in labeled] + list(unlabeled)
     X = np.array(rows, dtype=float).reshape(len(rows), -1)
     y = [label for _, label in labeled] + [None] * len(unlabeled)
     totals = {A: total_a, B: len(unlabeled) - total_a}
-    return Tiny(Problem.from_arrays(X, y, totals=totals, C=C), depth, optimum, weight_bound)
+    return Tiny(Problem.from_arrays(X, y, totals=totals), depth, optimum, C, coefficient_bound)
 
 
 TINY = {
@@ -73,9 +80,9 @@ TINY = {
     "equal_unlabeled_rows": tiny(1, [(0, A), (10, B)], [1, 8, 8], 2, optimum=1),
     # The total wants the unlabeled row to be A where a labeled row says B: C or 2, whichever is less.
     "total_against_label": tiny(1, [(0, A), (4, B)], [4], 1, optimum=1),
-    "dear_total_against_label": tiny(1, [(0, A), (4, B)], [4], 1, optimum=2, C=5.0),
+    "costly_total_against_label": tiny(1, [(0, A), (4, B)], [4], 1, optimum=2, C=5.0),
     # With |omega| <= 1 the values at 0 and 1 differ by 1 at most, and 2 are needed.
-    "steepness_is_bounded": tiny(1, [(0, A), (1, B)], [10], 0, optimum=1, weight_bound=1.0),
+    "steepness_is_bounded": tiny(1, [(0, A), (1, B)], [10], 0, optimum=1, coefficient_bound=1.0),
     # Nothing to split on: 2 for the labeled pair, and the total is missed by 1.
     "all_rows_equal": tiny(1, [(3, A), (3, B)], [3, 3], 1, optimum=3),
     "corners_at_depth_1": tiny(

@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 from scipy.optimize import linprog
 
-from s2oct.milp.octh import OcthSettings
+from s2oct.milp.octh import OcthSpec
 from s2oct.model.bounds import Bounds
+from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
 from s2oct.model.tree import ObliqueTree
 
@@ -40,7 +41,7 @@ def naive_cost(problem: Problem, tree: ObliqueTree) -> tuple[float, float, int]:
     """Leaf error, xi and the number of unlabeled rows nearer than 1 to a hyperplane, by the paper's formulas."""
     ways = paths(tree.topology.depth)
     leaf_error = 0.0
-    for x, label, weight in zip(problem.X_labeled, problem.labels, problem.labeled_weights, strict=True):
+    for x, label, count in zip(problem.X_labeled, problem.labels, problem.labeled_multiplicity, strict=True):
         errors = []
         for leaf, path in ways.items():
             if leaf % 2 != label:  # even leaves are A (0), odd ones B (1)
@@ -50,40 +51,40 @@ def naive_cost(problem: Problem, tree: ObliqueTree) -> tuple[float, float, int]:
                 value = float(tree.omega[b - 1] @ x - tree.gamma[b - 1])
                 error += max(0.0, 1 - value) if side == "R" else max(0.0, 1 + value)
             errors.append(error)
-        leaf_error += weight * min(errors)
+        leaf_error += count * min(errors)
     in_a, too_near = 0.0, 0
-    for x, weight in zip(problem.X_unlabeled, problem.unlabeled_weights, strict=True):
-        in_a += weight * (walk(tree, x) % 2 == 0)
+    for x, count in zip(problem.X_unlabeled, problem.unlabeled_multiplicity, strict=True):
+        in_a += count * (walk(tree, x) % 2 == 0)
         near = any(abs(float(w @ x - g)) < 1 - 1e-6 for w, g in zip(tree.omega, tree.gamma, strict=True))
-        too_near += int(weight) * near
+        too_near += int(count) * near
     return leaf_error, abs(in_a - float(problem.totals[0])), too_near
 
 
-def brute_force_p2(problem: Problem, depth: int, bounds: Bounds) -> float:
+def brute_force_p2(prepared: Prepared) -> float:
     """Optimum of P2: every side of every distinct unlabeled row, every leaf of every labeled row, one LP each."""
-    problem = problem.merged()
+    problem, depth, C, bounds = prepared.problem.merged(), prepared.topology.depth, prepared.spec.C, prepared.bounds
     leaves = paths(depth)
     own = [[t for t in leaves if t % 2 == label] for label in problem.labels]
     n_nodes = 2**depth - 1
     best = np.inf
     for sides in product((0, 1), repeat=n_nodes * problem.n_unlabeled):
         z = np.array(sides, dtype=int).reshape(n_nodes, problem.n_unlabeled)
-        off = abs(_weight_in_a(z, problem, depth) - float(problem.totals[0]))
+        off = abs(_rows_in_a(z, problem, depth) - float(problem.totals[0]))
         for chosen in product(*own):
-            if problem.C * off >= best - 1e-9:
+            if C * off >= best - 1e-9:
                 break
             found = _least_error(problem, depth, bounds, z, chosen)
-            best = min(best, found + problem.C * off)
+            best = min(best, found + C * off)
     return float(best)
 
 
-def _weight_in_a(z: np.ndarray, problem: Problem, depth: int) -> float:
+def _rows_in_a(z: np.ndarray, problem: Problem, depth: int) -> float:
     total = 0.0
-    for i, weight in enumerate(problem.unlabeled_weights):
+    for i, count in enumerate(problem.unlabeled_multiplicity):
         node = 1
         while node < 2**depth:
             node = 2 * node + int(z[node - 1, i])
-        total += weight * (node % 2 == 0)
+        total += count * (node % 2 == 0)
     return total
 
 
@@ -124,30 +125,30 @@ def _least_error(problem: Problem, depth: int, bounds: Bounds, z: np.ndarray, ch
             rows.append(error)
             limits.append(bounds.B)
             if chosen[i] == leaf:
-                cost += problem.labeled_weights[i] * error
+                cost += problem.labeled_multiplicity[i] * error
     box = [(-bounds.s, bounds.s)] * omega.size + [(None, None)] * n_nodes + [(0, None)] * (2 * n_nodes * n)
     answer = linprog(cost, A_ub=np.array(rows), b_ub=np.array(limits), bounds=box, method="highs")
     return float(answer.fun) if answer.status == 0 else np.inf
 
 
-def brute_force_octh(problem: Problem, settings: OcthSettings) -> float:
+def brute_force_octh(problem: Problem, spec: OcthSpec) -> float:
     """Optimum of OCT-H at depth 1 over the labeled rows: every way to send rows left, one LP for its coefficients."""
-    weights, labels = problem.labeled_weights, problem.labels
-    counts = np.bincount(labels, weights=weights)
+    copies, labels = problem.labeled_multiplicity, problem.labels
+    counts = np.bincount(labels, weights=copies)
     baseline = max(counts.sum() - counts.max(), 1.0)
     best = (counts.sum() - counts.max()) / baseline  # no split at all
     for sides in product((False, True), repeat=problem.n_labeled):
         is_left = np.array(sides)
-        sizes = [weights[is_left].sum(), weights[~is_left].sum()]
-        if any(0 < size < settings.min_leaf for size in sizes):
+        sizes = [copies[is_left].sum(), copies[~is_left].sum()]
+        if any(0 < size < spec.min_leaf for size in sizes):
             continue
         errors = sum(
-            weights[side].sum() - np.bincount(labels[side], weights=weights[side]).max()
+            copies[side].sum() - np.bincount(labels[side], weights=copies[side]).max()
             for side in (is_left, ~is_left)
             if side.any()
         )
-        used = _fewest_features(problem.X_labeled, is_left, settings.mu)
-        best = min(best, errors / baseline + settings.complexity * used)
+        used = _fewest_features(problem.X_labeled, is_left, spec.mu)
+        best = min(best, errors / baseline + spec.complexity * used)
     return float(best)
 
 

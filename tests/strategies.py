@@ -9,13 +9,15 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from s2oct.model.bounds import Bounds, compute_bounds
-from s2oct.model.feasibility import feasible_cost, mend
+from s2oct.model.feasibility import feasible_cost, mended
+from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
+from tests.preparing import prepared_as_is
 
 quarters = st.integers(-16, 16).map(lambda k: k / 4)
+prices = st.sampled_from([0.25, 1.0, 3.0])
 
 
 def tables(n_rows: st.SearchStrategy[int], n_features: int) -> st.SearchStrategy[np.ndarray]:
@@ -30,8 +32,7 @@ def problems(draw, *, max_labeled: int = 6, max_unlabeled: int = 6) -> Problem:
     X = draw(tables(st.just(n + m), draw(st.integers(1, 3))))
     y = draw(st.lists(st.sampled_from("AB"), min_size=n, max_size=n)) + [None] * m
     total = draw(st.integers(0, m))
-    C = draw(st.sampled_from([0.25, 1.0, 3.0]))
-    return Problem.from_arrays(X, y, totals={"A": total, "B": m - total}, C=C)
+    return Problem.from_arrays(X, y, totals={"A": total, "B": m - total})
 
 
 @st.composite
@@ -51,7 +52,7 @@ def problems_with_trees(draw) -> tuple[Problem, ObliqueTree]:
 
 
 @st.composite
-def feasible_trees(draw) -> tuple[Problem, ObliqueTree, Bounds]:
+def feasible_trees(draw) -> tuple[Prepared, ObliqueTree]:
     """A problem and a tree that P2 admits: unlabeled rows nearer than 1 to a hyperplane are left out."""
     problem, tree = draw(problems_with_trees())
     keeps = (np.abs(tree.values(problem.X_unlabeled)) >= 1).all(axis=1)
@@ -60,10 +61,10 @@ def feasible_trees(draw) -> tuple[Problem, ObliqueTree, Bounds]:
     problem = replace(
         problem,
         X_unlabeled=problem.X_unlabeled[keeps],
-        unlabeled_weights=np.ones(m),
+        unlabeled_multiplicity=np.ones(m),
         totals=np.array([total, m - total]),
     )
-    bounds = compute_bounds(problem, tree.topology.depth, 4.0)
-    tree = mend(problem, tree, bounds)
-    assume(feasible_cost(problem, tree, bounds) is not None)
-    return problem, tree, bounds
+    prepared = prepared_as_is(problem, tree.topology.depth, 4.0, draw(prices))
+    assignment = mended(prepared, tree)
+    assume(feasible_cost(prepared, assignment) is not None)
+    return prepared, assignment.tree

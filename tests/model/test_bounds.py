@@ -27,7 +27,7 @@ from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import load_solver
-from tests.solvers.listeners import solve
+from tests.solvers.watchers import solve
 from tests.strategies import feasible_trees, problems, tables
 
 CLOUDS = {

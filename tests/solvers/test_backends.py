@@ -17,7 +17,7 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Limits, Termination, load_solver, solve_in_worker
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
-from tests.solvers.listeners import Recorder, solve
+from tests.solvers.watchers import Recorder, solve
 
 WITH_A_COST = "corners_at_depth_1"
 

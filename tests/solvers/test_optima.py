@@ -21,7 +21,7 @@ from s2oct.solvers import SOLVERS, Termination, load_solver
 from tests.conftest import backend_or_skip
 from tests.instances import AT_DEPTH_1, TINY
 from tests.oracles import brute_force_octh, brute_force_p2
-from tests.solvers.listeners import solve
+from tests.solvers.watchers import solve
 from tests.strategies import problems, tables
 
 CLOSE = 1e-6

@@ -9,7 +9,7 @@ import pytest
 from s2oct.linear.model import Milp, ModelBuilder, linear_rows
 from s2oct.solvers import Limits, SolveResult, Termination, solve_in_worker
 from s2oct.solvers.worker import GRACE_SECONDS
-from tests.solvers.listeners import Recorder
+from tests.solvers.watchers import Recorder
 
 
 class Deaf:

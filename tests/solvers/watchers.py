@@ -1,4 +1,4 @@
-"""Listeners that a test can read afterwards."""
+"""Watchers of a solve that a test can read afterwards."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from s2oct.solvers import Limits, Solver, SolveResult
 
 
 class Recorder:
-    """Remembers what it is told, and asks to stop once ``stop_when`` says so of it."""
+    """Remembers what it hears, and asks to stop once ``stop_when`` says so of it."""
 
     def __init__(self, stop_when=lambda recorder: False, suggest=None) -> None:
         self.incumbents: list[np.ndarray] = []
         self.bounds: list[float] = []
         self.stop_when, self.suggest = stop_when, suggest
         self.asked_at: float | None = None
+        self.was_interrupted = False
 
     def incumbent(self, x: np.ndarray) -> None:
         self.incumbents.append(x.copy())
@@ -31,11 +32,14 @@ class Recorder:
             self.asked_at = time.monotonic()
         return stop
 
+    def interrupted(self) -> None:
+        self.was_interrupted = True
+
     def suggestion(self) -> np.ndarray | None:
         suggested, self.suggest = self.suggest, None
         return suggested
 
 
-def solve(backend: Solver, milp: Milp, *, seconds: float = 30.0, listener=None, start=None) -> SolveResult:
+def solve(backend: Solver, milp: Milp, *, seconds: float = 30.0, watcher=None, start=None) -> SolveResult:
     """Solve in this thread."""
-    return backend.solve(milp, limits=Limits(seconds), listener=listener or Recorder(), start=start)
+    return backend.solve(milp, limits=Limits(seconds), watcher=watcher or Recorder(), start=start)

@@ -1,0 +1,45 @@
+"""Problems made ready in their own units: not scaled, and merged only where a test asks for it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from s2oct.model.assignment import Assignment
+from s2oct.model.bounds import compute_bounds
+from s2oct.model.feasibility import feasible_cost
+from s2oct.model.prepared import Prepared
+from s2oct.model.problem import Problem
+from s2oct.model.scaling import Scaling
+from s2oct.model.score import Score, score
+from s2oct.model.spec import ModelSpec
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
+
+
+def prepared_as_is(problem: Problem, depth: int, s: float | None = None, C: float = 1.0) -> Prepared:
+    """The problem with its constants, in its own units and with the rows it has."""
+    spec = ModelSpec(depth=depth, C=C, coefficient_bound=s, scaled=False)
+    return Prepared(
+        given=problem,
+        problem=problem,
+        groups=np.arange(problem.n_unlabeled),
+        spec=spec,
+        scaling=Scaling.identity(problem.n_features),
+        topology=Topology(depth, problem.n_classes),
+        bounds=compute_bounds(problem, depth, s),
+    )
+
+
+def merged(prepared: Prepared) -> Prepared:
+    """The same with its equal rows merged."""
+    return prepared_as_is(prepared.problem.merged(), prepared.topology.depth, prepared.bounds.s, prepared.spec.C)
+
+
+def cost_of(prepared: Prepared, tree: ObliqueTree) -> float | None:
+    """The cost of a tree as it is, or None if it is not feasible."""
+    return feasible_cost(prepared, Assignment.of(prepared.problem, tree))
+
+
+def score_of(problem: Problem, tree: ObliqueTree, C: float = 1.0) -> Score:
+    """What a tree is worth."""
+    return score(Assignment.of(problem, tree), C)
