@@ -1,4 +1,4 @@
-"""Feature tables at the edge: scikit-learn's checks, with errors that name the column."""
+"""What users pass to a classifier, checked at the edge: features, labels, totals and parameters."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import validate_data
 
-from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.model.labels import Labels, read_labels
+from s2oct.model.totals import Totals, named_classes, read_totals
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
@@ -73,11 +75,35 @@ def _culprit_cell(X: Any) -> str | None:
     return None
 
 
-def check_two_classes(labels: Labels, n_rows: int) -> None:
-    """Refuse what is not a label per row, of two classes; warn where no row is unlabeled."""
-    if len(labels.codes) != n_rows:
-        raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {n_rows} rows.")
-    classes = labels.classes.tolist()
+def read_answers(
+    y: Any, n_rows: int, totals: Totals | None, population_totals: Totals | None
+) -> tuple[Labels, IntArray]:
+    """Labels of two classes, one per row, and how many unlabeled rows each class has; warns of what is doubtful."""
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        message = "A column-vector y was passed when a 1d array was expected. Pass y.ravel()."
+        warnings.warn(message, DataConversionWarning, stacklevel=3)
+    labels = read_labels(y, n_rows=n_rows, named=named_classes(totals, population_totals))
+    _refuse_other_than_two_classes(labels.classes.tolist())
+    counts = read_totals(labels, totals, population_totals)
+    m = int((~labels.is_labeled).sum())
+    if m == 0:
+        warnings.warn(
+            "Every row is labeled, so totals have nothing to act on; OCTHClassifier is the supervised tree.",
+            S2OCTWarning,
+            stacklevel=3,
+        )
+    elif totals is None and population_totals is None:
+        shares = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
+        warnings.warn(
+            f"No totals were given: the labeled shares are taken for them, {shares} of {m} unlabeled rows. "
+            "A biased sample has these wrong; pass totals or population_totals.",
+            S2OCTWarning,
+            stacklevel=3,
+        )
+    return labels, counts
+
+
+def _refuse_other_than_two_classes(classes: list[Any]) -> None:
     if len(classes) > 2:
         marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
         hint = f" {marks[0]!r} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
@@ -90,20 +116,12 @@ def check_two_classes(labels: Labels, n_rows: int) -> None:
             f"Expected labeled rows of two classes, got one class only: {classes[0]!r}. One class is enough when the "
             "totals name the other class too, as in totals={'A': 120, 'B': 80}."
         )
-    if labels.is_labeled.all():
-        warnings.warn(
-            "Every row is labeled, so totals have nothing to act on; OCTHClassifier is the supervised tree.",
-            S2OCTWarning,
-            stacklevel=3,
-        )
 
 
 def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sample_weight: Any) -> float:
     """Share of the labeled rows of ``y`` that are predicted right."""
-    labels = read_labels(y, named=classes.tolist())
+    labels = read_labels(y, n_rows=len(predicted), named=classes.tolist())
     known = labels.is_labeled
-    if len(known) != len(predicted):
-        raise InvalidProblem(f"Expected one label per row, got {len(known)} labels for {len(predicted)} rows.")
     weights = None if sample_weight is None else np.asarray(sample_weight)[known]
     truth = labels.classes[labels.codes[known]]
     return float(accuracy_score(truth, predicted[known], sample_weight=weights))

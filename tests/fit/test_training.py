@@ -1,6 +1,7 @@
 """A fit from end to end: what is returned is the best tree, and what is said of it is true in the user's units."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,26 +12,30 @@ import pytest
 
 from s2oct import OCTHClassifier, S2OCTClassifier, memory
 from s2oct.errors import S2OCTWarning, SolverUnavailable
-from s2oct.fit.fitting import Settings
+from s2oct.fit.context import Budget
 from s2oct.fit.training import train, train_plain
-from s2oct.model.objective import score
 from s2oct.model.problem import Problem
+from s2oct.model.spec import ModelSpec
 from s2oct.solvers import SOLVERS
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
+from tests.preparing import score_of
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
-def settings(depth: int, solver: str | None = "highs", time_limit: float = 4.0) -> Settings:
-    return Settings(depth=depth, solver=solver, time_limit=time_limit, n_jobs=1, seed=0, verbose=0)
+BUDGET = Budget(time_limit=4.0)
+
+
+def with_solver(name: str | None, time_limit: float = 4.0) -> Budget:
+    return Budget(solver=name, time_limit=time_limit)
 
 
 @pytest.mark.parametrize("name", TINY)
 def test_a_named_problem_is_solved_and_proved(name):
     """The paper's scaling centres these problems, which changes no cost."""
     instance = TINY[name]
-    certificate = train(instance.problem, settings(instance.depth), weight_bound=instance.weight_bound).certificate
+    certificate = train(instance.problem, instance.spec, BUDGET).certificate
     assert certificate.proved
     assert certificate.feasible
     assert certificate.objective == pytest.approx(instance.optimum if instance.optimum is not None else 4.5, abs=1e-5)
@@ -38,7 +43,7 @@ def test_a_named_problem_is_solved_and_proved(name):
 
 
 def test_every_backend_can_train(backend, corners):
-    trained = train(corners.problem, settings(2, backend.name))
+    trained = train(corners.problem, corners.spec, with_solver(backend.name))
     assert trained.certificate.proved
     assert trained.certificate.objective == pytest.approx(0.0, abs=1e-6)
 
@@ -50,10 +55,9 @@ def test_the_tree_costs_in_the_users_units_what_the_certificate_says(name):
         instance.problem.X * 1000 + 7,
         [*instance.problem.classes[instance.problem.labels], *[None] * instance.problem.n_unlabeled],
         totals=dict(zip(instance.problem.classes.tolist(), instance.problem.totals.tolist(), strict=True)),
-        C=instance.problem.C,
     )
-    trained = train(stretched, settings(instance.depth))
-    found = score(stretched, trained.tree)
+    trained = train(stretched, ModelSpec(instance.depth, instance.C), BUDGET)
+    found = score_of(stretched, trained.tree)
     assert found.leaf_error == pytest.approx(trained.certificate.leaf_error, abs=1e-6)
     assert found.xi == trained.certificate.xi
     assert found.min_margin == pytest.approx(trained.certificate.min_margin, rel=1e-6)
@@ -113,7 +117,7 @@ def test_a_solver_alone_proves_nothing_false_of_tiny_features(solver, unit):
     backend_or_skip(solver)
     X = np.array([[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]) * unit
     problem = Problem.from_arrays(X, ["no", "no", "yes", "yes", None, None, None, None], totals={"yes": 2})
-    certificate = train_plain(problem, settings(1, solver)).certificate
+    certificate = train_plain(problem, ModelSpec(1), with_solver(solver)).certificate
     assert certificate.lower_bound == 0.0
     assert certificate.proved == (certificate.objective <= 1e-6)
 
@@ -125,20 +129,20 @@ def test_a_solver_alone_is_not_fooled_by_a_constant_feature(solver, value):
     backend_or_skip(solver)
     X = np.column_stack([[1.0, 2.0, 8.0, 9.0, 1.5, 3.0, 7.0, 7.5], np.full(8, value)])
     problem = Problem.from_arrays(X, ["no", "no", "yes", "yes", None, None, None, None], totals={"yes": 2})
-    trained = train_plain(problem, settings(1, solver))
-    found = score(problem, trained.tree)
+    trained = train_plain(problem, ModelSpec(1), with_solver(solver))
+    found = score_of(problem, trained.tree)
     assert (trained.certificate.objective, trained.certificate.proved) == (0.0, True)
     assert (found.objective, found.n_margin_violations) == (0.0, 0)
 
 
-WITH_A_COST = [name for name, instance in TINY.items() if instance.optimum != 0 and instance.weight_bound is None]
+WITH_A_COST = [name for name, instance in TINY.items() if instance.optimum != 0 and instance.coefficient_bound is None]
 
 
 @pytest.mark.parametrize("name", WITH_A_COST)
 def test_a_solver_alone_solves_and_proves_a_named_problem(name, backend):
     """The literal model, the paper's rule for s, and no search."""
     instance = TINY[name]
-    certificate = train_plain(instance.problem, settings(instance.depth, backend.name)).certificate
+    certificate = train_plain(instance.problem, instance.spec, with_solver(backend.name)).certificate
     assert certificate.proved
     assert certificate.objective == pytest.approx(instance.optimum if instance.optimum is not None else 4.5, abs=1e-5)
 
@@ -201,7 +205,8 @@ def test_the_time_limit_of_a_fit_is_kept_without_a_warning(hard, solver, time_li
         backend_or_skip(solver)
     X, y, totals = hard
     began = time.monotonic()
-    clf = S2OCTClassifier(depth=2, solver=solver, time_limit=time_limit).fit(X, y, totals=totals)
+    clf = S2OCTClassifier(depth=2, guide=None, solver=solver, time_limit=time_limit).fit(X, y, totals=totals)
+    assert clf.certificate_.ended == "time limit"
     assert time.monotonic() - began <= time_limit * 1.05 + 1.0
     assert clf.certificate_.seconds <= time_limit * 1.05 + 1.0
     assert clf.certificate_.feasible
@@ -211,7 +216,7 @@ def test_the_time_limit_of_a_fit_is_kept_without_a_warning(hard, solver, time_li
 def test_a_fit_ends_soon_after_its_tree_is_proved(name):
     """The search has a head start; once the solver proves that its tree cannot be beaten, there is nothing to do."""
     instance = TINY[name]
-    certificate = train(instance.problem, settings(instance.depth, time_limit=10.0)).certificate
+    certificate = train(instance.problem, instance.spec, Budget(time_limit=10.0)).certificate
     assert certificate.proved
     assert certificate.seconds <= 4.0
 
@@ -247,9 +252,10 @@ def test_the_time_limit_of_a_large_fit_is_kept_without_a_warning(solver):
     assert clf.certificate_.feasible
 
 
-def test_a_model_over_gurobis_free_licence_leaves_the_best_tree_with_a_warning(size_limited_gurobi, four_hundred):
-    with pytest.warns(S2OCTWarning, match=r"size-limited licence .* Use solver='highs'"):
-        certificate = train(four_hundred, settings(2, size_limited_gurobi.name, 5.0)).certificate
+def test_a_model_over_gurobis_free_licence_leaves_the_best_tree_with_a_notice(size_limited_gurobi, four_hundred):
+    trained = train(four_hundred, ModelSpec(2), with_solver(size_limited_gurobi.name, 5.0))
+    certificate = trained.certificate
+    assert re.search(r"size-limited licence .* Use solver='highs'", trained.notices[0])
     assert certificate.feasible
     assert certificate.bound_source != "the bound of gurobi"
 
@@ -269,19 +275,19 @@ def test_a_model_without_memory_leaves_the_best_tree_with_a_warning(estimator, h
 def test_a_missing_solver_ends_the_fit_with_its_remedy(name, without_package, line):
     without_package(name)
     with pytest.raises(SolverUnavailable, match=f"Solver '{name}' is not installed .* Install it with: pip install"):
-        train(line.problem, settings(1, name))
+        train(line.problem, line.spec, with_solver(name))
 
 
 def test_a_fit_without_a_solver_needs_no_solver(line, without_package):
     for name in SOLVERS:
         without_package(name)
-    certificate = train(line.problem, settings(1, None)).certificate
+    certificate = train(line.problem, line.spec, with_solver(None)).certificate
     assert certificate.feasible
     assert certificate.lower_bound == 0.0
 
 
 def test_the_history_ends_with_what_the_certificate_says(corners):
-    certificate = train(corners.problem, settings(2)).certificate
+    certificate = train(corners.problem, corners.spec, BUDGET).certificate
     assert certificate.history
     assert certificate.history[-1].objective == pytest.approx(certificate.objective, abs=1e-6)
     assert certificate.history[-1].lower_bound == certificate.lower_bound
@@ -291,20 +297,15 @@ def test_the_history_ends_with_what_the_certificate_says(corners):
 def test_a_bound_that_needs_no_solver_ends_a_fit_at_once():
     """A contradiction is all that is wrong: its bound meets the tree before any model is built."""
     instance = TINY["contradictory_pair"]
-    certificate = train(instance.problem, settings(1, None)).certificate
+    certificate = train(instance.problem, instance.spec, with_solver(None)).certificate
     assert certificate.proved
     assert certificate.proved_by == "a bound that needs no solver"
-
-
-def test_verbose_fits_tell_their_progress(corners, capsys):
-    train(corners.problem, Settings(depth=2, solver="highs", time_limit=10.0, n_jobs=1, seed=0, verbose=1))
-    assert "cost" in capsys.readouterr().err
 
 
 def test_silent_fits_are_silent(corners, backend, capfd):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        train(corners.problem, settings(2, backend.name))
+        train(corners.problem, corners.spec, with_solver(backend.name))
     printed = capfd.readouterr()
     assert (printed.out, printed.err) == ("", "")
 

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2oct.model.bounds import compute_bounds
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance
-from s2oct.search.alternating import (
-    LEAST_NEIGHBOURS,
-    NEIGHBOURS,
-    _best_offset,
-    alternating_start,
-    class_prices,
-    nearby_gaps,
-)
-
-NEVER = float("inf")
+from s2oct.search.alternating import _best_offset, alternating_start
+from s2oct.search.gaps import LEAST_NEIGHBOURS, NEIGHBOURS, nearby_gaps
+from s2oct.search.row_prices import class_prices
+from s2oct.stopping import NO_DEADLINE, Deadline
+from tests.preparing import prepared_as_is
 
 
 def instance_of(seed: int, n_rows: int, p: int, depth: int, labeled: int = 20) -> tuple[Instance, np.ndarray]:
@@ -37,12 +30,12 @@ def instance_of(seed: int, n_rows: int, p: int, depth: int, labeled: int = 20) -
     y[labeled:] = None
     y[:2] = ["A", "B"]
     problem = Problem.from_arrays(X, y, totals={"A": int((truth[labeled:] == 0).sum())})
-    return Instance.of(problem, Topology(depth), compute_bounds(problem, depth), 0.0), truth
+    return Instance.of(prepared_as_is(problem, depth), 0.0), truth
 
 
 def guided(instance: Instance, classes: np.ndarray) -> Instance:
     """The instance with a guide that charges 1 for any other than the given classes of the unlabeled rows."""
-    return replace(instance, row_costs=np.where(classes[:, None] == np.arange(len(instance.totals)), 0.0, 1.0))
+    return instance.charged(np.where(classes[:, None] == np.arange(len(instance.totals)), 0.0, 1.0))
 
 
 def classes_given_by(instance: Instance, start: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -53,13 +46,13 @@ def classes_given_by(instance: Instance, start: tuple[np.ndarray, np.ndarray]) -
 def test_the_classes_of_a_guide_are_copied_where_a_tree_can(depth):
     instance, truth = instance_of(depth, 600, 4, depth)
     instance = guided(instance, truth[20:])
-    found = classes_given_by(instance, alternating_start(instance, np.random.default_rng(0), NEVER))
+    found = classes_given_by(instance, alternating_start(instance, np.random.default_rng(0), NO_DEADLINE))
     assert (found[20:] == truth[20:]).mean() >= 0.94
 
 
-def test_without_a_guide_a_linear_classifier_told_the_total_stands_in():
+def test_without_a_guide_a_linear_classifier_that_meets_the_total_stands_in():
     instance, truth = instance_of(3, 500, 4, 1, labeled=60)
-    found = classes_given_by(instance, alternating_start(instance, np.random.default_rng(0), NEVER))
+    found = classes_given_by(instance, alternating_start(instance, np.random.default_rng(0), NO_DEADLINE))
     assert (found[60:] == truth[60:]).mean() >= 0.9
     assert abs((found[60:] == 0).sum() - instance.totals[0]) <= 0.05 * 440
 
@@ -70,8 +63,8 @@ def test_the_cheapest_classes_meet_the_total(seed, total):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(50, 2))
     problem = Problem.from_arrays(X, ["A", "B"] * 5 + [None] * 40, totals={"A": total})
-    instance = Instance.of(problem, Topology(2), compute_bounds(problem, 2), 0.0)
-    instance = replace(instance, row_costs=rng.normal(size=(40, 2)) + np.array([3.0, 0.0]))
+    instance = Instance.of(prepared_as_is(problem, 2), 0.0)
+    instance = instance.charged(rng.normal(size=(40, 2)) + np.array([3.0, 0.0]))
     prices = class_prices(instance, X, rng)
     assert prices.min() == 0
     assert (prices[10:].argmin(axis=1) == 0).sum() == total
@@ -92,7 +85,7 @@ def test_the_best_offset_is_the_best_of_all_ways_to_cut_a_line(seed, n_rows):
 
 def test_a_start_repeats_itself_for_a_seed_and_every_normal_has_length_s():
     instance, _ = instance_of(5, 300, 3, 2)
-    first, second = (alternating_start(instance, np.random.default_rng(7), NEVER) for _ in range(2))
+    first, second = (alternating_start(instance, np.random.default_rng(7), NO_DEADLINE) for _ in range(2))
     np.testing.assert_array_equal(first[0], second[0])
     np.testing.assert_array_equal(first[1], second[1])
     largest = np.abs(first[0]).max(axis=1)
@@ -127,9 +120,8 @@ def test_labels_of_one_class_constant_features_and_three_classes_are_no_obstacle
     one = Problem.from_arrays(X, ["A"] * 9 + [None] * 81, totals={"A": 30, "B": 51})
     three = Problem.from_arrays(X, ["A", "B", "C"] * 5 + [None] * 75, totals={"A": 25, "B": 20, "C": 30})
     for problem in (one, three):
-        topology = Topology(2, problem.n_classes)
-        instance = Instance.of(problem, topology, compute_bounds(problem, 2), 0.0)
-        omega, gamma = alternating_start(instance, rng, NEVER)
+        instance = Instance.of(prepared_as_is(problem, 2), 0.0)
+        omega, gamma = alternating_start(instance, rng, NO_DEADLINE)
         assert np.isfinite(omega).all()
         assert np.isfinite(gamma).all()
         assert (omega[:, 2] == 0).all()
@@ -139,8 +131,8 @@ def test_labels_of_one_class_constant_features_and_three_classes_are_no_obstacle
 def test_many_rows_or_features_take_seconds_and_a_deadline_less(n_rows, p):
     instance, _ = instance_of(2, n_rows, p, 3, labeled=n_rows // 10)
     began = time.monotonic()
-    alternating_start(instance, np.random.default_rng(0), time.monotonic() + 0.2)
+    alternating_start(instance, np.random.default_rng(0), Deadline.after(0.2))
     assert time.monotonic() - began < 2.0
     began = time.monotonic()
-    alternating_start(instance, np.random.default_rng(0), NEVER)
+    alternating_start(instance, np.random.default_rng(0), NO_DEADLINE)
     assert time.monotonic() - began < 10.0

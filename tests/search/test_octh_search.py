@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from s2oct import OCTHClassifier
 from s2oct.certificate import certify_octh
-from s2oct.milp.octh import OcthSettings, build_octh, encode_octh
+from s2oct.milp.octh import OcthSpec, build_octh, encode_octh
 from s2oct.model.problem import Problem
-from s2oct.model.proof import Bound
+from s2oct.model.proof import Bound, FitRecord
 from s2oct.model.topology import Topology
 from s2oct.search.octh import standard_form
 
@@ -28,12 +28,12 @@ def test_the_standard_form_of_any_tree_satisfies_every_row_of_the_model_but_the_
     problem, topology = unit_problem(seed), Topology(depth)
     rng = np.random.default_rng(seed)
     omega = rng.normal(size=(topology.n_branches, 3)) * (rng.random((topology.n_branches, 1)) < 0.7)
-    settings = OcthSettings(min_leaf=1)
-    tree = standard_form(problem, topology, settings, omega, rng.normal(size=topology.n_branches) * 0.3)
-    milp = build_octh(problem, topology, settings)
-    x = encode_octh(milp, problem, tree, settings)
+    spec = OcthSpec(min_leaf=1)
+    tree = standard_form(problem, topology, spec, omega, rng.normal(size=topology.n_branches) * 0.3)
+    milp = build_octh(problem, topology, spec)
+    x = encode_octh(milp, problem, tree, spec)
     assert set(milp.violations(x)) <= {"left", "right"}
-    certificate = certify_octh(problem, tree, settings, Bound(0.0, "test"), seconds=0.0)
+    certificate = certify_octh(problem, tree, spec, FitRecord(Bound(0.0, "test"), 0.0, "converged"))
     assert certificate.objective == pytest.approx(milp.c @ x)
     assert certificate.feasible == (not milp.violations(x))
 

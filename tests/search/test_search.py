@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,18 +13,20 @@ from hypothesis import strategies as st
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.fit.incumbent import Race
-from s2oct.model.bounds import compute_bounds
-from s2oct.model.feasibility import feasible_cost, mend
-from s2oct.model.objective import score
+from s2oct.fit.exploration import Exploration
+from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.strategies import assess
+from s2oct.model.feasibility import mended
 from s2oct.model.problem import Problem
 from s2oct.model.proof import Bound
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import Instance, polish, search
+from s2oct.search import Instance, polish
 from s2oct.search.grid import grid_quanta
 from s2oct.search.rounds import luby, run_round
 from s2oct.search.starts import separating_start
+from s2oct.stopping import NO_DEADLINE, Clock, Deadline
+from tests.preparing import cost_of, prepared_as_is, score_of
 
 
 def planted(seed: int, n_rows: int, p: int, depth: int, labeled: int, *, integer: bool = True) -> Problem:
@@ -38,42 +41,32 @@ def planted(seed: int, n_rows: int, p: int, depth: int, labeled: int, *, integer
     return Problem.from_arrays(X, y, totals={"A": int((truth[labeled:] == 0).sum()), "B": int(truth[labeled:].sum())})
 
 
-def raced(problem: Problem, depth: int, *, seed: int = 0, n_jobs: int = 1, rounds: int = 6, seconds: float = 60.0):
-    """Search for a number of rounds; returns the race."""
-    merged = problem.merged()
-    bounds = compute_bounds(merged, depth)
-    race = Race(seconds)
-    race.open(lambda tree: feasible_cost(merged, tree, bounds), Bound(0.0, "test"))
-    topology = Topology(depth)
+def explored(problem: Problem, depth: int, *, seed: int = 0, n_jobs: int = 1, rounds: int = 6) -> Incumbent:
+    """Search for a number of rounds; returns the incumbent."""
+    prepared = prepared_as_is(problem.merged(), depth)
+    incumbent = Incumbent(Clock(60.0), partial(assess, prepared), Bound(0.0, "test"))
     for right in (False, True):
-        race.offer(ObliqueTree.constant(topology, merged.n_features, right=right))
-    search(
-        Instance.of(merged, topology, bounds, 0.0),
-        race,
-        lambda tree: race.offer(mend(merged, tree, bounds)),
-        lambda tree, until: polish(merged, tree, bounds, until),
-        seed=seed,
-        n_jobs=n_jobs,
-        max_rounds=rounds,
-    )
-    return race
+        incumbent.offer(ObliqueTree.constant(Topology(depth), problem.n_features, right=right))
+    instance = Instance.of(prepared, 0.0)
+    Exploration(instance, incumbent, partial(polish, prepared), seed, n_jobs).run(max_rounds=rounds)
+    return incumbent
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_a_planted_tree_is_found_at_no_cost(depth):
-    assert raced(planted(depth, 150, 3, depth, 15), depth, rounds=40).best_cost <= 1e-6
+    assert explored(planted(depth, 150, 3, depth, 15), depth, rounds=40).best_cost <= 1e-6
 
 
 @pytest.mark.parametrize("depth", [4, 5])
 def test_deep_trees_are_searched_as_well(depth):
-    race = raced(planted(depth, 120, 3, 2, 12), depth, rounds=4)
-    assert race.best_cost <= 1e-6
+    incumbent = explored(planted(depth, 120, 3, 2, 12), depth, rounds=4)
+    assert incumbent.best_cost <= 1e-6
 
 
 def test_a_search_repeats_itself_for_a_seed_and_a_number_of_rounds():
     """Reproducible by work, not by time: the same rounds give the same tree."""
     problem = planted(5, 300, 4, 3, 60, integer=False)
-    first, second, other = (raced(problem, 2, seed=seed, rounds=3) for seed in (1, 1, 2))
+    first, second, other = (explored(problem, 2, seed=seed, rounds=3) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.winner.omega, second.winner.omega)
     assert first.best_cost == second.best_cost
     assert first.best_cost != other.best_cost
@@ -82,18 +75,19 @@ def test_a_search_repeats_itself_for_a_seed_and_a_number_of_rounds():
 def test_parallel_rounds_find_what_the_same_rounds_find_one_by_one():
     """Rounds 0 and 1 are pure functions of the instance and the seed, wherever they run."""
     problem = planted(5, 200, 4, 3, 40, integer=False)
-    assert raced(problem, 2, n_jobs=2, rounds=2).best_cost == raced(problem, 2, rounds=2).best_cost
+    assert explored(problem, 2, n_jobs=2, rounds=2).best_cost == explored(problem, 2, rounds=2).best_cost
 
 
 def test_a_round_returns_by_its_deadline():
     problem = planted(1, 4000, 8, 3, 400, integer=False).merged()
-    instance = Instance.of(problem, Topology(3), compute_bounds(problem, 3), 0.0)
-    run_round(instance, 0, 0, 0.01)
+    instance = Instance.of(prepared_as_is(problem, 3), 0.0)
+    run_round(instance, 0, 0, Deadline.after(0.01))
     began = time.monotonic()
-    run_round(instance, 0, 30, 0.5)
+    run_round(instance, 0, 30, Deadline.after(0.5))
     assert time.monotonic() - began < 1.2
 
 
+@pytest.mark.usefixtures("compiled")
 def test_a_fit_keeps_its_deadline_while_the_machine_is_busy():
     """Two threads spin beside the fit; the limit still holds within 1 s + 5 %."""
     rng = np.random.default_rng(0)
@@ -108,9 +102,8 @@ def test_a_fit_keeps_its_deadline_while_the_machine_is_busy():
     for spinner in spinners:
         spinner.start()
     try:
-        S2OCTClassifier(time_limit=0.2, random_state=0).fit(X, y, totals={"A": 400})
         began = time.monotonic()
-        S2OCTClassifier(time_limit=2.0, random_state=0).fit(X, y, totals={"A": 400})
+        S2OCTClassifier(guide=None, time_limit=2.0, random_state=0).fit(X, y, totals={"A": 400})
         assert time.monotonic() - began < 2.0 * 1.05 + 1.0
     finally:
         idle.set()
@@ -177,14 +170,13 @@ def test_restarts_follow_the_luby_sequence():
 
 
 @given(seed=st.integers(0, 1000))
-def test_polishing_never_makes_a_feasible_tree_dearer(seed):
+def test_polishing_never_makes_a_feasible_tree_cost_more(seed):
     """The node LPs keep every row's side and minimise what the labeled rows pay on their way."""
     problem = planted(seed, 60, 3, 2, 20, integer=False).merged()
-    bounds = compute_bounds(problem, 2)
-    instance = Instance.of(problem, Topology(2), bounds, -1.0)
-    for tree in run_round(instance, seed, 1, 5.0):
-        before = feasible_cost(problem, mend(problem, tree, bounds), bounds)
-        after = feasible_cost(problem, polish(problem, mend(problem, tree, bounds), bounds, float("inf")), bounds)
+    prepared = prepared_as_is(problem, 2)
+    for found in run_round(Instance.of(prepared, -1.0), seed, 1, Deadline.after(5.0)):
+        tree = mended(prepared, found).tree
+        before, after = cost_of(prepared, tree), cost_of(prepared, polish(prepared, tree, NO_DEADLINE))
         assert before is not None
         assert after is not None
         assert after <= before + 1e-6
@@ -196,9 +188,9 @@ def test_a_separating_start_is_right_about_separable_labels_and_keeps_every_marg
     rng = np.random.default_rng(seed)
     X = np.vstack([rng.integers(0, 4, (6, 3)), rng.integers(6, 10, (6, 3)), rng.integers(0, 10, (30, 3))]).astype(float)
     problem = Problem.from_arrays(X, ["A"] * 6 + ["B"] * 6 + [None] * 30, totals={"A": 15}).merged()
-    instance = Instance.of(problem, Topology(depth), compute_bounds(problem, depth), 0.0)
-    tree = ObliqueTree.of(Topology(depth), *separating_start(instance, rng, float("inf")))
-    found = score(problem, tree)
+    instance = Instance.of(prepared_as_is(problem, depth), 0.0)
+    tree = ObliqueTree.of(Topology(depth), *separating_start(instance, rng, NO_DEADLINE))
+    found = score_of(problem, tree)
     assert found.n_margin_violations == 0
     assert found.leaf_error == pytest.approx(0.0, abs=1e-9)
     assert np.abs(tree.omega).max() <= instance.s * (1 + 1e-6)

@@ -116,9 +116,7 @@ def _codes(y: Any, classes: list[Any], n_rows: int) -> IntArray:
     """Class index of each row in the estimator's order of classes."""
     if y is None:
         return np.full(n_rows, UNLABELED, dtype=np.int64)
-    labels = read_labels(y, named=classes)
-    if len(labels.codes) != n_rows:
-        raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {n_rows} rows.")
+    labels = read_labels(y, n_rows=n_rows, named=classes)
     strange = [label for label in labels.classes.tolist() if label not in classes]
     if strange:
         raise InvalidProblem(f"Expected labels of the classes {classes}, got {strange[:10]}.")

@@ -118,9 +118,7 @@ class OCTHClassifier(TreeClassifier):
         """
         budget, depth = self._budget(), whole_or_auto("depth", self.depth, 1)
         rows = read_features(self, X, reset=True)
-        labels = read_labels(y)
-        if len(labels.codes) != len(rows):
-            raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {len(rows)} rows.")
+        labels = read_labels(y, n_rows=len(rows))
         if len(labels.classes) < 2:
             only = labels.classes.tolist()[0]
             raise InvalidProblem(f"Expected labeled rows of at least two classes, got one class only: {only!r}.")

@@ -16,12 +16,12 @@ from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
 from s2oct.fit.listening import Listener
 from s2oct.fit.training import train
-from s2oct.guides.forest import guide_probabilities
-from s2oct.inputs import at_least_zero, check_two_classes, positive, positive_or_auto, read_features, whole_or_auto
-from s2oct.model.labels import Labels, read_labels
+from s2oct.guides import SelfTrainedForest, guide_probabilities
+from s2oct.inputs import at_least_zero, positive, positive_or_auto, read_answers, read_features, whole_or_auto
+from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
-from s2oct.model.totals import Totals, named_classes, read_totals
+from s2oct.model.totals import Totals
 from s2oct.stopping import Stop
 
 _STEEPEST = 64.0
@@ -166,11 +166,9 @@ class S2OCTClassifier(TreeClassifier):
         self._check_parameters()
         budget, spec = self._budget(), self._spec()
         rows = read_features(self, X, reset=True)
-        labels = read_labels(y, named=named_classes(totals, population_totals))
-        check_two_classes(labels, len(rows))
-        counts = read_totals(labels, totals, population_totals)
+        labels, counts = read_answers(y, len(rows), totals, population_totals)
         problem = Problem.from_labels(rows, labels, counts, feature_names=self._feature_names())
-        guidance = None if self.guide is None else self._guidance(X, y, labels, counts, budget)
+        guidance = None if self.guide is None else self._guidance(X, labels, counts, budget)
         with edge_of(self, stop, listener) as edge:
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
@@ -190,11 +188,15 @@ class S2OCTClassifier(TreeClassifier):
             scaled=self.scaling == "paper",
         )
 
-    def _guidance(self, X: Any, y: Any, labels: Labels, counts: IntArray, budget: Budget) -> Guidance:
+    def _guidance(self, X: Any, labels: Labels, counts: IntArray, budget: Budget) -> Guidance:
+        guide = self.guide
+        if isinstance(guide, str):
+            guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
+
         def ask(seconds: float) -> FloatArray:
-            return guide_probabilities(
-                self.guide, X, y, labels, counts, seed=budget.seed, seconds=seconds, n_jobs=budget.n_jobs
-            )
+            if isinstance(self.guide, str):
+                guide.set_params(max_seconds=seconds)
+            return guide_probabilities(guide, X, labels, counts)
 
         return Guidance(ask, None if self._weighs_guide else at_least_zero("guide_weight", self.guide_weight))
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
 
 from s2oct.arrays import BoolArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
@@ -37,7 +35,7 @@ class Labels:
         return np.bincount(self.codes[self.is_labeled], minlength=len(self.classes)).astype(np.int64)
 
 
-def read_labels(y: Any, *, named: Collection[Any] = ()) -> Labels:
+def read_labels(y: Any, *, n_rows: int | None = None, named: Collection[Any] = ()) -> Labels:
     """Read labels and markers from a list, an array or a pandas or polars series.
 
     Parameters
@@ -45,10 +43,14 @@ def read_labels(y: Any, *, named: Collection[Any] = ()) -> Labels:
     y : array-like of shape (N,)
         Strings, integers or booleans; NaN, None, NA and NaT mark unlabeled rows, and so does the integer -1
         where it cannot be a class: beside two other values, or where `named` says so.
+    n_rows : int, optional
+        How many rows there are; refused if there are not as many labels.
     named : collection
         Classes that the totals name. They may add a class that no labeled row has, and they settle what -1 means.
     """
     values = _as_vector(y)
+    if n_rows is not None and len(values) != n_rows:
+        raise InvalidProblem(f"Expected one label per row, got {len(values)} labels for {n_rows} rows.")
     missing = _is_missing(values)
     values, missing = _apply_integer_marker(values, missing, named)
     if missing.all():
@@ -77,11 +79,6 @@ def _as_vector(y: Any) -> ObjectArray:
     else:
         values = _objects(list(y))
     if values.ndim == 2 and values.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Pass y.ravel().",
-            DataConversionWarning,
-            stacklevel=4,
-        )
         values = values[:, 0]
     if values.ndim != 1:
         raise InvalidProblem(f"Expected y to be one-dimensional, got shape {values.shape}.")

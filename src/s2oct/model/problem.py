@@ -90,7 +90,8 @@ class Problem:
         y : array-like of shape (n_rows,)
             Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
         totals : mapping of class to count, optional
-            Number of unlabeled rows of a class. One class is enough; several must add up.
+            Number of unlabeled rows of a class. One class is enough; several must add up. Without any totals the
+            labeled shares are taken for them.
         population_totals : mapping of class to count, optional
             The same for all rows, the labeled ones included.
         feature_names : sequence of str, optional
@@ -102,9 +103,7 @@ class Problem:
             The problem.
         """
         rows = _feature_matrix(X)
-        labels = read_labels(y, named=named_classes(totals, population_totals))
-        if len(labels.codes) != len(rows):
-            raise InvalidProblem(f"Expected one label per row, got {len(labels.codes)} labels for {len(rows)} rows.")
+        labels = read_labels(y, n_rows=len(rows), named=named_classes(totals, population_totals))
         return cls.from_labels(
             rows, labels, read_totals(labels, totals, population_totals), feature_names=feature_names
         )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 import numbers
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from s2oct.arrays import IntArray
-from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.errors import InvalidProblem
 from s2oct.model.labels import Labels
 
 Totals = Mapping[Any, Any]
@@ -34,7 +33,7 @@ def named_classes(totals: Totals | None, population_totals: Totals | None) -> li
 
 
 def read_totals(labels: Labels, totals: Totals | None, population_totals: Totals | None) -> IntArray:
-    """Number of unlabeled rows of each class, shape (n_classes,)."""
+    """Number of unlabeled rows of each class, shape (n_classes,); the labeled shares where no totals are given."""
     m = int((~labels.is_labeled).sum())
     labeled = labels.counts()
     if totals is not None:
@@ -49,7 +48,7 @@ def read_totals(labels: Labels, totals: Totals | None, population_totals: Totals
                     f"got {count}."
                 )
         return np.asarray(counts - labeled)
-    return _estimate(labels, labeled, m)
+    return assumed_totals(labels)
 
 
 def _complete(labels: Labels, given: Totals, n_rows: int, name: str, which: str) -> IntArray:
@@ -102,8 +101,9 @@ def _whole_number(label: Any, count: Any, n_rows: int, which: str) -> int:
     return int(number)
 
 
-def _estimate(labels: Labels, labeled: IntArray, m: int) -> IntArray:
-    """Without totals: the labeled shares, which a biased sample has wrong."""
+def assumed_totals(labels: Labels) -> IntArray:
+    """The labeled shares, which a biased sample has wrong: what is left where no totals are known."""
+    labeled, m = labels.counts(), int((~labels.is_labeled).sum())
     if len(labels.classes) < 2 and m > 0:
         only = labels.classes.tolist()[0]
         raise InvalidProblem(
@@ -113,12 +113,4 @@ def _estimate(labels: Labels, labeled: IntArray, m: int) -> IntArray:
     first = labeled[:-1] * m / labeled.sum()
     counts = np.append(np.round(first).astype(np.int64), 0)
     counts[-1] = m - counts.sum()
-    if m > 0:
-        shares = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
-        warnings.warn(
-            f"No totals were given: the labeled shares are taken for them, {shares} of {m} unlabeled rows. "
-            "A biased sample has these wrong; pass totals or population_totals.",
-            S2OCTWarning,
-            stacklevel=4,
-        )
     return counts

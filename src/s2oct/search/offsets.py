@@ -60,14 +60,15 @@ def _cost(instance: Instance, omega: FloatArray, gamma: FloatArray) -> float:
 class _LastLevel:
     """What the last-level nodes of a tree mean for the rows.
 
-    ``nodes`` are their rows in omega and gamma, ``h`` their values (nodes, N), ``above`` the errors of the labeled
-    rows on the way there (nodes, n), and ``reached`` the unlabeled rows that get there (nodes, m). ``cost`` is that of
-    the tree as it is.
+    ``nodes`` are their rows in omega and gamma, ``along`` is omega . x (nodes, N), ``h`` that minus gamma, ``above``
+    the errors of the labeled rows on the way there (nodes, n), and ``reached`` the unlabeled rows that get there
+    (nodes, m). ``cost`` is that of the tree as it is.
     """
 
     instance: Instance
     nodes: IntArray
     gamma: FloatArray
+    along: FloatArray
     h: FloatArray
     above: FloatArray
     reached: BoolArray
@@ -78,6 +79,8 @@ class _LastLevel:
         n, topology = instance.n_labeled, instance.topology
         H = node_values(instance, omega, gamma)
         nodes = np.asarray(topology.last_level) - 1
+        # Not h + gamma: rounding there and back would close gaps that are exactly 2 wide.
+        along = omega[nodes] @ instance.XT
         above = np.zeros((len(nodes), n))
         reached = np.ones((len(nodes), instance.n_rows - n), dtype=bool)
         for k, b in enumerate(nodes.tolist()):
@@ -87,7 +90,7 @@ class _LastLevel:
                 above[k] += np.maximum(1 - h[:n] if child % 2 else 1 + h[:n], 0)
                 reached[k] &= (h[n:] > 0) == bool(child % 2)
                 child //= 2
-        return cls(instance, nodes, gamma[nodes], H[nodes], above, reached, tree_cost(instance, H))
+        return cls(instance, nodes, gamma[nodes], along, H[nodes], above, reached, tree_cost(instance, H))
 
     @property
     def errors(self) -> FloatArray:
@@ -120,7 +123,7 @@ class _LastLevel:
         base = float(instance.sizes[:n][choosers] @ self.above[k, choosers])
         offers = [
             _offers(
-                sign * (self.h[k] + self.gamma[k]),
+                sign * self.along[k],
                 sign * self.gamma[k],
                 np.flatnonzero(choosers),
                 self.reached[k],

@@ -1,0 +1,111 @@
+"""Any classifier, fitted as if its classes had their known shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.errors import InvalidProblem
+from s2oct.guides.known_total import KnownTotalClassifier
+from s2oct.model.labels import Labels
+
+
+def _has_probabilities(self: Any) -> bool:
+    return hasattr(getattr(self, "estimator_", self.estimator), "predict_proba")
+
+
+class PriorCorrectedClassifier(KnownTotalClassifier):
+    """Any classifier, with the labeled rows weighed so that the classes have the shares of the known totals.
+
+    A classifier that takes no ``sample_weight`` has its probabilities corrected instead, by the ratio of the known
+    shares to those it was fitted with.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Anything that takes ``sample_weight``, or else has ``predict_proba``.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier.
+    class_weights_ : ndarray of shape (2,)
+        Known share of each class over its share among the rows that were fitted.
+    transduction_ : ndarray of shape (n_rows,)
+        A label for every training row, the given ones kept. It meets the totals only roughly.
+    classes_ : ndarray of shape (2,)
+        The class labels, sorted.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from s2oct import PriorCorrectedClassifier
+    >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
+    >>> y = ["no", "yes", "yes", "yes", None, None, None, None]
+    >>> clf = PriorCorrectedClassifier(DecisionTreeClassifier()).fit(X, y, totals={"yes": 2})
+    >>> clf.class_weights_.round(2).tolist()
+    [2.0, 0.67]
+    """
+
+    def _fit_labels(self, X: Any, labels: Labels, counts: IntArray) -> None:
+        rows = self._fitted_rows(labels)
+        codes = self._fitted_codes(labels)[rows]
+        fitted = np.bincount(codes, minlength=2) / len(codes)
+        m = int(counts.sum())
+        # Half a row for a class whose total is 0: a class without any weight is one some classifiers cannot fit.
+        known = np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum() if m else fitted
+        self.class_weights_ = known / fitted
+        self._reweighted = has_fit_parameter(self.estimator, "sample_weight")
+        if not self._reweighted and not hasattr(self.estimator, "predict_proba"):
+            raise InvalidProblem(
+                f"Expected an estimator that takes sample_weight or has predict_proba, got "
+                f"{type(self.estimator).__name__}."
+            )
+        self._fit_estimator(X, labels, self.class_weights_[codes] if self._reweighted else None)
+        unlabeled = np.flatnonzero(~labels.is_labeled)
+        predicted = self.predict(_safe_indexing(X, unlabeled)) if m else labels.classes[:0]
+        self.transduction_ = self._transduce(labels, np.searchsorted(labels.classes, predicted))
+
+    def predict(self, X: Any) -> ObjectArray:
+        """Class label of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            A class label for each row.
+        """
+        check_is_fitted(self)
+        if self._reweighted:
+            return np.asarray(self.estimator_.predict(X))
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class probabilities under the known shares.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            Probabilities of ``classes_[0]`` and ``classes_[1]``.
+        """
+        check_is_fitted(self)
+        probabilities = np.asarray(self.estimator_.predict_proba(X))
+        if self._reweighted:
+            return probabilities
+        corrected = probabilities * self.class_weights_
+        return np.asarray(corrected / corrected.sum(axis=1, keepdims=True))

@@ -1,0 +1,137 @@
+"""Any classifier with its threshold moved until the known total is met."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.errors import InvalidProblem
+from s2oct.guides.known_total import KnownTotalClassifier
+from s2oct.model.labels import Labels
+
+_LEAST_PROBABILITY = 1e-12
+"""Probabilities are kept this far from 0 and 1, so that their log odds are finite."""
+
+
+class TopTotalClassifier(KnownTotalClassifier):
+    """Any classifier with its threshold moved until the known total is met.
+
+    The unlabeled rows with the highest scores become ``classes_[1]`` until its total is reached; new rows are judged
+    by the threshold between the last row in and the first row out.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Anything with ``predict_proba`` or ``decision_function``.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier.
+    threshold_ : float
+        Score above which a row is ``classes_[1]``; log odds where the classifier has probabilities.
+    transduction_ : ndarray of shape (n_rows,)
+        A label for every training row, the given ones kept; it meets the totals exactly, ties broken by row order.
+    classes_ : ndarray of shape (2,)
+        The class labels, sorted.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from s2oct import TopTotalClassifier
+    >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
+    >>> y = ["no", "no", "yes", "yes", None, None, None, None]
+    >>> clf = TopTotalClassifier(LogisticRegression()).fit(X, y, totals={"yes": 3})
+    >>> clf.transduction_.tolist()
+    ['no', 'no', 'yes', 'yes', 'no', 'yes', 'yes', 'yes']
+    """
+
+    def _fit_labels(self, X: Any, labels: Labels, counts: IntArray) -> None:
+        self._fit_estimator(X, labels)
+        unlabeled = np.flatnonzero(~labels.is_labeled)
+        scores = self._scores(_safe_indexing(X, unlabeled)) if len(unlabeled) else np.empty(0)
+        self.threshold_ = top_threshold(scores, int(counts[1]))
+        self.transduction_ = self._transduce(labels, top_rows(scores, int(counts[1])))
+
+    def _scores(self, X: Any) -> FloatArray:
+        """Log odds of ``classes_[1]``, or the wrapped classifier's own decision function."""
+        if hasattr(self.estimator_, "predict_proba"):
+            second = np.asarray(self.estimator_.predict_proba(X))[:, 1]
+            return np.asarray(logit(np.clip(second, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)))
+        if hasattr(self.estimator_, "decision_function"):
+            return np.asarray(self.estimator_.decision_function(X), dtype=float)
+        raise InvalidProblem(
+            f"Expected an estimator with predict_proba or decision_function, got {type(self.estimator_).__name__}."
+        )
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score above the threshold: positive for ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Scores minus the threshold.
+        """
+        check_is_fitted(self)
+        return self._scores(X) - self.threshold_
+
+    def predict(self, X: Any) -> ObjectArray:
+        """Class label of each row, by the threshold.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            A class label for each row.
+        """
+        above = self.decision_function(X) > 0
+        return np.asarray(self.classes_[above.astype(int)])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The wrapped classifier's probabilities with their log odds shifted so that the threshold is at 1/2.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            Probabilities of ``classes_[0]`` and ``classes_[1]``.
+        """
+        second = expit(self.decision_function(X))
+        return np.column_stack([1 - second, second])
+
+
+def top_threshold(scores: FloatArray, n_above: int) -> float:
+    """A score with so many of the given ones above it; 0, the usual one, if none are given."""
+    if not len(scores):
+        return 0.0
+    descending = np.sort(scores)[::-1]
+    if n_above == 0:
+        return float(descending[0])
+    if n_above == len(descending):
+        return float(np.nextafter(descending[-1], -np.inf))
+    return float(0.5 * descending[n_above - 1] + 0.5 * descending[n_above])
+
+
+def top_rows(scores: FloatArray, n_above: int) -> IntArray:
+    """1 for so many rows of the highest scores, 0 for the others; ties by row order."""
+    codes = np.zeros(len(scores), dtype=np.int64)
+    codes[np.argsort(-scores, kind="stable")[:n_above]] = 1
+    return codes
