@@ -241,7 +241,8 @@ def _checked(text: str, name: str) -> dict[str, Any]:
 
 def model_schema() -> dict[str, Any]:
     """The JSON schema of model files."""
-    schema: dict[str, Any] = json.loads(files("s2oct.export").joinpath("model.schema.json").read_text(encoding="utf-8"))
+    text = files("s2oct.persistence").joinpath("model.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
     return schema
 
 
