@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import types
-from dataclasses import asdict, dataclass, fields, is_dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Any
 
 from s2oct.certificate import Certificate, Claim, OCTHCertificate
 from s2oct.errors import StudyError
 from s2oct.model.proof import DECIDED_TOLERANCE
+from s2oct.persistence.codec import Mismatch, decoded, encoded
 from s2oct.study.measures import Confusion
 
 SCHEMA = 1
@@ -200,7 +200,7 @@ KINDS: dict[str, type[Any]] = {"study": StudySettings, "plan": Plan, "missing": 
 def to_line(entry: Entry) -> str:
     """An entry as one line of JSON, without its newline."""
     kind = next(name for name, cls in KINDS.items() if cls is type(entry))
-    return json.dumps({"schema": SCHEMA, "kind": kind, **asdict(entry)}, ensure_ascii=False, allow_nan=False)
+    return json.dumps({"schema": SCHEMA, "kind": kind, **encoded(entry)}, ensure_ascii=False, allow_nan=False)
 
 
 def from_line(line: str) -> Entry:
@@ -216,22 +216,7 @@ def from_line(line: str) -> Entry:
             f"kind {kind!r}. The store was written by another version of s2oct."
         )
     try:
-        entry: Entry = _decode(KINDS[kind], values)
-    except (TypeError, KeyError) as error:
-        raise StudyError(f"Expected the fields of a {kind} entry, got {', '.join(values)}.") from error
+        entry: Entry = decoded(KINDS[kind], values)
+    except Mismatch as error:
+        raise StudyError(f"Expected the fields of a {kind} entry, got others: {error}.") from error
     return entry
-
-
-def _decode(annotation: Any, value: Any) -> Any:
-    """JSON back to the type a field is declared with: dataclasses, tuples, optional ones, and what JSON has itself."""
-    if is_dataclass(annotation):
-        hints = get_type_hints(annotation)
-        names = [field.name for field in fields(annotation)]
-        if set(value) != set(names):
-            raise TypeError(f"expected the fields {names}")
-        return annotation(**{name: _decode(hints[name], value[name]) for name in names})  # type: ignore[operator]
-    if get_origin(annotation) in (Union, types.UnionType):
-        return None if value is None else _decode(get_args(annotation)[0], value)
-    if get_origin(annotation) is tuple:
-        return tuple(_decode(get_args(annotation)[0], item) for item in value)
-    return value
