@@ -117,11 +117,10 @@ def _workers(request: Request) -> Workers:
 
 
 def _memory(asked: float | None, n_workers: int) -> int:
-    """Bytes for each worker: an equal share of what there is, where nothing else was asked for."""
+    """Bytes for each worker: what was asked for, or an equal share of what there is."""
     if asked is not None:
         return int(asked * 2**30)
-    available = available_memory()
-    return 0 if available == float("inf") else max(LEAST_MEMORY, int(available / n_workers))
+    return max(LEAST_MEMORY, int(available_memory() / n_workers))
 
 
 def _announce(console: Console, agenda: Agenda, out: Path) -> None:
