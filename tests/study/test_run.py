@@ -134,7 +134,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
         stopped.send_signal(signal.SIGINT)
         _, told = stopped.communicate(timeout=30)
     assert stopped.returncode == 130
-    assert "the same command goes on from there" in " ".join(told.split())
+    assert "the same command continues from there" in " ".join(told.split())
     assert "Traceback" not in told
 
 

@@ -11,7 +11,7 @@ import pytest
 from s2oct.errors import StudyError
 from s2oct.study.measures import Confusion
 from s2oct.study.records import (
-    Claimed,
+    CertificateFacts,
     DrawFacts,
     FitFacts,
     Missing,
@@ -36,7 +36,7 @@ RECORD = TaskRecord(
         unlabeled_rows=Confusion(35, 11, 7, 79),
         digest="2aadafe6",
         warnings=("a “warning”\nof two lines",),
-        certificate=Claimed(0.5, 0.0, True, False, False, "nobody", 0.4, 0.5, 0.0, None, None, None),
+        certificate=CertificateFacts(0.5, 0.0, True, False, False, "nobody", 0.4, 0.5, 0.0, None, None, None),
     ),
     error=None,
     provenance=Provenance({"python": "3.11"}, "Linux", "a processor", 2, "2026-01-01T00:00:00+00:00"),
