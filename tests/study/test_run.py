@@ -40,13 +40,13 @@ def run(folder, workers, plan=PLAN, **options):
 
 
 def in_this_process(jobs):
-    """Workers for tests of what is to be run, and not of who runs it."""
+    """Workers for tests of which tasks are run, and not of how."""
     for job in jobs:
         yield tasks.execute(job)
 
 
 def without_times(record):
-    """A record as it must be on every run."""
+    """The part of a record that is the same in every run."""
     fit = record.fit
     if fit is not None:
         claim = fit.certificate and dataclasses.replace(fit.certificate, seconds=0.0)
@@ -122,20 +122,20 @@ def orphans():
 
 
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
-    # More samples than it can finish before Ctrl-C is heard on a busy machine.
+    # More samples than a busy machine can finish before Ctrl-C arrives.
     command = [*COMMAND, "--out", str(tmp_path), "--samples", "200"]
 
-    def hear_ctrl_c():
-        # A shell starts what runs in the background deaf to it, and children inherit that.
+    def accept_ctrl_c():
+        # A shell starts background processes with SIGINT ignored, and their children inherit that.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c) as stopped:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=accept_ctrl_c) as stopped:
         wait_for(lambda: n_lines(tmp_path) >= 4)
         stopped.send_signal(signal.SIGINT)
-        _, told = stopped.communicate(timeout=30)
+        _, printed = stopped.communicate(timeout=30)
     assert stopped.returncode == 130
-    assert "the same command continues from there" in " ".join(told.split())
-    assert "Traceback" not in told
+    assert "the same command continues from there" in " ".join(printed.split())
+    assert "Traceback" not in printed
 
 
 def test_two_workers_give_the_records_of_one(tmp_path, uninterrupted):

@@ -98,7 +98,7 @@ class _Supervisor(threading.Thread):
             self.dismiss()
 
     def dismiss(self) -> None:
-        """End the worker, whatever it does, and start no other."""
+        """End the worker, even in the middle of a task, and start no other."""
         # The lock: a worker that is just being started must be ended, too.
         with self._lock:
             self._dismissed.set()
@@ -129,14 +129,14 @@ class _Supervisor(threading.Thread):
             watch.cancel()
 
     def _ready_process(self) -> subprocess.Popen[bytes]:
-        """The worker, started anew if there is none; one that cannot even start ends the run."""
+        """The worker; it is started if none runs. A worker that cannot start ends the run."""
         if self._process is not None and self._process.poll() is None:
             return self._process
         for attempt in range(1, MOST_STARTS + 1):
             process = self._start()
             if _is_ready(process):
                 return process
-            # One that was killed may have been out of luck. One that ended by itself would do so again.
+            # A worker that was killed may start the next time. One that ended by itself would end again.
             was_killed = process.wait() < 0
             if not was_killed or attempt == MOST_STARTS or self._dismissed.wait(PAUSE_SECONDS):
                 break

@@ -31,7 +31,7 @@ DIGEST_LENGTH = 16
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A task with everything that a worker needs for it, on whatever machine."""
+    """A task with everything that a worker on any machine needs for it."""
 
     task: Task
     settings: StudySettings
