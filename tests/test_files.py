@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from s2oct.files import replaced
-from s2oct.persistence.schema import violation
-from s2oct.writers.pretty import pretty_json
 
 
 def test_file_is_replaced_when_the_block_ends_well(tmp_path):
@@ -48,49 +43,3 @@ def test_a_folder_is_no_file(tmp_path):
 
     with pytest.raises(IsADirectoryError, match="Expected a file to write to, got the folder"):
         write()
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=30,
-)
-
-
-@given(JSON)
-def test_pretty_json_is_json(value):
-    assert json.loads(pretty_json(value)) == value
-
-
-def test_pretty_json_keeps_short_parts_on_one_line():
-    value = {"name": "x", "short": [1, 2, {"a": None}], "long": ["word " * 15] * 3}
-    lines = pretty_json(value).splitlines()
-    assert lines[:3] == ["{", '  "name": "x",', '  "short": [1, 2, {"a": null}],']
-    assert len(lines) == 9
-
-
-@pytest.mark.parametrize(
-    ("value", "schema", "expected"),
-    [
-        (1, {"type": "integer"}, None),
-        (True, {"type": "integer"}, "the top level should be integer, not True"),
-        (1.5, {"type": ["integer", "null"]}, "the top level should be integer or null, not 1.5"),
-        (None, {"type": ["integer", "null"]}, None),
-        ({"a": [1, "x"]}, {"properties": {"a": {"items": {"type": "number"}}}}, "a[1] should be number, not 'x'"),
-        ({"a": 1}, {"required": ["b"]}, "the top level has no 'b'"),
-        (
-            {"a": {"b": 1}},
-            {"additionalProperties": {"additionalProperties": False}},
-            "a has 'b', which is not known there",
-        ),
-        ("x", {"anyOf": [{"type": "null"}, {"enum": ["y"]}]}, "the top level should be one of ['y'], not 'x'"),
-        ("y", {"anyOf": [{"type": "null"}, {"enum": ["y"]}]}, None),
-        (3, {"$ref": "#/$defs/small", "$defs": {"small": {"minimum": 5}}}, "the top level should be at least 5, not 3"),
-        ("abc", {"pattern": "^b"}, "the top level should match ^b, not be 'abc'"),
-        ([], {"minItems": 1}, "the top level should have at least 1 entries, not 0"),
-        ("x" * 99, {"const": 1}, f"the top level should be 1, not '{'x' * 56}..."),
-    ],
-    ids=str,
-)
-def test_schema_violations_are_told_with_their_place(value, schema, expected):
-    assert violation(value, schema) == expected

@@ -1,4 +1,4 @@
-"""A small labour-force survey to try things on: everybody's features, few labels, and the census total.
+"""A small labour-force survey for examples: everybody's features, few labels, and the census total.
 
 ``python -m s2oct.datasets people.csv`` writes it to a file.
 """
@@ -18,10 +18,10 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 
 REGIONS = {1: "coast", 2: "plain", 3: "hills", 4: "capital"}
-"""What the codes of the feature ``region`` stand for."""
+"""Meaning of the codes of the feature ``region``."""
 
 URBANITY = {1: "village", 2: "town", 3: "city"}
-"""What the codes of the feature ``urbanity`` stand for."""
+"""Meaning of the codes of the feature ``urbanity``."""
 
 FEATURES = (
     "region",
@@ -35,12 +35,12 @@ FEATURES = (
 )
 
 EMPLOYED_ANSWER = 4.0
-"""How many times more readily the employed answer the survey than the others."""
+"""The employed answer the survey this many times as readily as the others."""
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """A population of which few people answered.
+    """A population in which few people answered.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Survey:
     y : ndarray of shape (n_people,)
         "yes" or "no" for those who said whether they are employed, None for the others.
     truth : ndarray of shape (n_people,)
-        "yes" or "no" for everybody: what a survey does not know, kept to judge its results.
+        "yes" or "no" for everybody. A real survey does not know this; it is here to judge results.
     totals : dict
         Number of people of each class among those who did not answer, as a census would give it.
     """
@@ -68,7 +68,7 @@ class Survey:
         return np.array([label is not None for label in self.y])
 
     def columns(self, label: str = "employed") -> dict[str, list[Any]]:
-        """Give the table as a dict of columns with the labels last, ready for ``pandas.DataFrame``.
+        """The table as a dict of columns with the labels last, ready for ``pandas.DataFrame``.
 
         Parameters
         ----------
@@ -90,9 +90,9 @@ class Survey:
 def make_labour_force(n_people: int = 400, n_labeled: int = 40, seed: int = 0) -> Survey:
     """Make up a labour force and a survey of it.
 
-    Whether a person works depends on schooling, way to town, children, health and age, see `employment_points`, and
-    on luck. Who answers the survey depends on the answer: the employed are `EMPLOYED_ANSWER` times as ready to give
-    it. Nothing else of the answering depends on the person, so the features alone do not betray the bias.
+    Whether a person works depends on schooling, distance to town, children, health and age, see `employment_points`,
+    and on luck. Who answers the survey depends on the answer: the employed answer `EMPLOYED_ANSWER` times as readily.
+    Answering depends on nothing else, so the features alone do not show the bias.
 
     Parameters
     ----------
@@ -155,11 +155,11 @@ def employment_points(people: dict[str, IntArray]) -> FloatArray:
 
 
 def _population(rng: Generator, n: int) -> dict[str, IntArray]:
-    """Features of everybody, each drawn from those before it."""
+    """Features of everybody; some depend on those drawn before."""
     region = rng.choice(4, size=n, p=[0.2, 0.3, 0.25, 0.25]) + 1
     is_capital = region == 4
     urbanity = np.where(is_capital, rng.choice([2, 3], size=n, p=[0.3, 0.7]), rng.choice([1, 2], size=n))
-    longest_way = np.choose(urbanity - 1, [40, 12, 6])
+    farthest = np.choose(urbanity - 1, [40, 12, 6])
     age = rng.integers(18, 71, size=n)
     health = np.clip(np.round(rng.normal(4.6 - age / 40.0, 0.9)), 1, 5)
     education = np.clip(np.round(rng.normal(12.5 + 0.6 * (urbanity - 1), 2.5)), 8, 20)
@@ -169,7 +169,7 @@ def _population(rng: Generator, n: int) -> dict[str, IntArray]:
     return {
         "region": region,
         "urbanity": urbanity,
-        "distance_km": rng.integers(0, longest_way + 1),
+        "distance_km": rng.integers(0, farthest + 1),
         "age": age,
         "education_years": np.minimum(education, age - 6).astype(np.int64),
         "household_size": household,
@@ -179,16 +179,16 @@ def _population(rng: Generator, n: int) -> dict[str, IntArray]:
 
 
 def _self_selected(rng: Generator, employed: BoolArray, n_labeled: int) -> BoolArray:
-    """Who answers: drawn without replacement, the employed with more weight."""
-    weight = np.where(employed, EMPLOYED_ANSWER, 1.0)
-    chosen = rng.choice(len(employed), size=n_labeled, replace=False, p=weight / weight.sum())
+    """Who answers: drawn without replacement, the employed at higher odds."""
+    odds = np.where(employed, EMPLOYED_ANSWER, 1.0)
+    chosen = rng.choice(len(employed), size=n_labeled, replace=False, p=odds / odds.sum())
     answered = np.zeros(len(employed), dtype=bool)
     answered[chosen] = True
     return answered
 
 
 def write_csv(survey: Survey, path: str | Path) -> None:
-    """Write a survey to a CSV file: a number for everybody, regions by name, gaps for those who said nothing."""
+    """Write a survey to a CSV file, with a number for each person, regions by name, and gaps for missing answers."""
     table = survey.columns()
     table["region"] = [REGIONS[code] for code in table["region"]]
     numbers = [f"{i:04d}" for i in range(1, len(survey.y) + 1)]

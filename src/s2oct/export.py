@@ -13,7 +13,7 @@ from s2oct.writers.sql import tree_to_sql
 from s2oct.writers.text import tree_to_text
 
 if TYPE_CHECKING:
-    from s2oct.persistence.model import load, read_model, save
+    from s2oct.persistence.file import load, read_model, save
     from s2oct.plots import (
         PartitionDisplay,
         ProgressDisplay,
@@ -31,14 +31,14 @@ _HOME = {
     "ProgressDisplay": "s2oct.plots",
     "TotalsDisplay": "s2oct.plots",
     "TreeDisplay": "s2oct.plots",
-    "load": "s2oct.persistence.model",
+    "load": "s2oct.persistence.file",
     "plot_partition": "s2oct.plots",
     "plot_progress": "s2oct.plots",
     "plot_totals": "s2oct.plots",
     "plot_tree": "s2oct.plots",
-    "read_model": "s2oct.persistence.model",
+    "read_model": "s2oct.persistence.file",
     "report_html": "s2oct.report",
-    "save": "s2oct.persistence.model",
+    "save": "s2oct.persistence.file",
     "write_report": "s2oct.report",
 }
 

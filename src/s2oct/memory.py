@@ -1,9 +1,10 @@
-"""Whether a model will fit into memory, asked before the system kills the process for it."""
+"""Whether a model fits into memory, asked before the system ends the process for it."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
+
+import psutil
 
 from s2oct.errors import ModelTooLarge
 
@@ -19,22 +20,12 @@ def require_memory(n_bytes: float, what: str) -> None:
 
 
 def available_memory() -> float:
-    """Bytes this process may still allocate; infinite where the system does not say."""
-    return min(_system_memory(), _address_space())
-
-
-def _system_memory() -> float:
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return float(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return math.inf
+    """Bytes that this process can still allocate."""
+    return min(float(psutil.virtual_memory().available), _address_space())
 
 
 def _address_space() -> float:
-    """What the process's own limit (ulimit -v) leaves."""
+    """What the limit of the process itself (ulimit -v) leaves; infinite without one."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -42,8 +33,4 @@ def _address_space() -> float:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return math.inf
-    try:
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except OSError:
-        used = 0
-    return float(max(limit - used, 0))
+    return float(max(limit - psutil.Process().memory_info().vms, 0))

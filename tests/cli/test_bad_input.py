@@ -198,7 +198,7 @@ CASES = {
     "truncated model": (
         {"m.json": lambda model: model[: len(model) // 2]},
         ["predict", "m.json", "people.csv", "--out", "o.csv"],
-        "no complete JSON",
+        "not complete JSON",
     ),
     "tampered model": (
         {"m.json": lambda model: json.dumps(changed_model(model, "tree", "splits", 0, "offset", value=0.0))},

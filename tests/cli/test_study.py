@@ -40,7 +40,7 @@ def test_a_run_tells_what_it_left_out_and_what_is_next_and_is_quiet_otherwise(tm
     assert told.out == ""
     assert told.err.splitlines() == [
         f"3 tasks to run. Records: {tmp_path}",
-        "Instances left out, 1 in all:",
+        "Instances left out (1):",
         "  lupus: lupus.tsv.gz is in no local folder, and nothing is downloaded.",
         f"3 tasks finished, 0 of them with an error. Next: s2oct study report --out {tmp_path}",
     ]
@@ -57,7 +57,7 @@ def test_status_counts_by_method(finished, capsys):
     counts = {cells[0]: cells[1:] for line in told.splitlines() if (cells := re.findall(r"[\w-]+", line))}
     assert counts["cart-top"] == ["2", "1", "0", "0", "1", "0"]
     assert counts["all"] == ["6", "3", "0", "0", "3", "0"]
-    assert "Left out for want of data: lupus." in told
+    assert "Left out because their data are missing: lupus." in told
 
 
 def test_report_names_its_page(finished, tmp_path, capsys):
@@ -103,7 +103,7 @@ def test_time_left_is_told_once_every_method_had_its_turn(finished):
     method = record.task.method
     pace = Pace([record.task, Task("iris", 0, "biased", method), Task("iris", 0, "biased", "rf")])
     pace.note(record)
-    assert pace.time_left(time.monotonic()) == "time left unknown yet"
+    assert pace.time_left(time.monotonic()) == "time left not known yet"
     alone = Pace([record.task, *(Task("iris", sample, "biased", method) for sample in range(3))])
     alone.note(record)
     # One of four took an hour, all told.

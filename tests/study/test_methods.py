@@ -7,9 +7,9 @@ import pytest
 
 from s2oct.study import StudyData, biased_draw, methods, simple_draw
 from s2oct.study.designs import Draw
-from s2oct.study.methods import DEFAULT_METHODS, METHODS, FitSettings
+from s2oct.study.methods import DEFAULT_METHODS, METHODS, MethodOptions
 
-SETTINGS = FitSettings(time_limit=2.0)
+OPTIONS = MethodOptions(time_limit=2.0)
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def one_class_draw(request):
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_tells_separate_clouds_apart(name, draw):
-    outcome = METHODS[name].run(draw, SETTINGS)
+    outcome = METHODS[name].run(draw, OPTIONS)
     assert outcome.predicted_a.dtype == bool
     assert outcome.predicted_a.shape == draw.is_labeled.shape
     # OCT-H knows only the labeled rows, and scales the others by their own range in one variant.
@@ -52,7 +52,7 @@ def test_every_method_tells_separate_clouds_apart(name, draw):
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_copes_with_one_labeled_class(name, one_class_draw):
-    outcome = METHODS[name].run(one_class_draw, SETTINGS)
+    outcome = METHODS[name].run(one_class_draw, OPTIONS)
     unlabeled = ~one_class_draw.is_labeled
     # A solver alone may not get there in the time.
     if name.endswith("-top") or (name.startswith("s2oct") and name != "s2oct-plain"):
@@ -63,7 +63,7 @@ def test_every_method_copes_with_one_labeled_class(name, one_class_draw):
 
 @pytest.mark.parametrize("name", ["cart", "rf-top", "et-prior", "self-training-top", "s2oct", "octh"])
 def test_a_method_gives_the_same_answer_for_the_same_random_state(name, draw):
-    first, again = (METHODS[name].run(draw, SETTINGS).predicted_a for _ in range(2))
+    first, again = (METHODS[name].run(draw, OPTIONS).predicted_a for _ in range(2))
     np.testing.assert_array_equal(first, again)
 
 
@@ -72,14 +72,14 @@ def test_octh_scaled_separately_differs_where_the_ranges_do():
     X = np.concatenate([np.linspace(0, 1, 20), np.linspace(0, 2, 40)])[:, None]
     is_labeled = np.arange(60) < 20
     draw = Draw(StudyData("iris", X, X[:, 0] < 0.5), is_labeled)
-    together, separate = (METHODS[name].run(draw, SETTINGS).predicted_a for name in ("octh", "octh-separate"))
+    together, separate = (METHODS[name].run(draw, OPTIONS).predicted_a for name in ("octh", "octh-separate"))
     assert (X[together & ~is_labeled] < 0.55).all()
     assert (X[separate & ~is_labeled] > 0.55).any()
 
 
 def test_self_training_uses_the_unlabeled_rows_and_says_their_classes():
     draw = simple_draw(blobs(200), seed=1, share=0.05)
-    assert np.mean(METHODS["self-training"].run(draw, SETTINGS).predicted_a == draw.data.is_a) > 0.9
+    assert np.mean(METHODS["self-training"].run(draw, OPTIONS).predicted_a == draw.data.is_a) > 0.9
 
 
 def test_default_methods_are_known_and_hold_the_rivals():

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from s2oct.certificate import Certificate, OCTHCertificate
-from s2oct.study.records import Claimed
+from s2oct.study.records import CertificateFacts
 
 P2 = Certificate(
     objective=2.0,
@@ -26,7 +26,7 @@ GUIDED = dataclasses.replace(P2, guide_cost=3.0, guide_weight=0.5, guided_lower_
 
 
 def test_a_claim_of_p2_keeps_its_costs():
-    kept = Claimed.of(P2)
+    kept = CertificateFacts.of(P2)
     assert (kept.objective, kept.leaf_error, kept.xi, kept.n_errors) == (2.0, 1.0, 1.0, None)
     assert not kept.proved
     assert not kept.settled
@@ -34,14 +34,14 @@ def test_a_claim_of_p2_keeps_its_costs():
 
 def test_a_claim_of_octh_keeps_its_errors():
     claim = OCTHCertificate(0.0, 0.0, True, "nobody", 1.0, 0.1, (), n_errors=0, n_coefficients=2)
-    kept = Claimed.of(claim)
+    kept = CertificateFacts.of(claim)
     assert kept.proved
     assert kept.settled
     assert (kept.leaf_error, kept.xi, kept.n_errors) == (None, None, 0)
 
 
 def test_a_guided_fit_is_settled_when_its_own_cost_meets_its_own_bound():
-    kept = Claimed.of(GUIDED)
+    kept = CertificateFacts.of(GUIDED)
     assert not kept.proved
     assert kept.settled
     assert (kept.guide_cost, kept.guide_weight) == (3.0, 0.5)
@@ -49,8 +49,8 @@ def test_a_guided_fit_is_settled_when_its_own_cost_meets_its_own_bound():
 
 @pytest.mark.parametrize("change", [{"guided_lower_bound": 3.0}, {"guided_lower_bound": None}, {"feasible": False}])
 def test_a_guided_fit_with_a_gap_is_not_settled(change):
-    assert not Claimed.of(dataclasses.replace(GUIDED, **change)).settled
+    assert not CertificateFacts.of(dataclasses.replace(GUIDED, **change)).settled
 
 
 def test_what_json_cannot_hold_is_left_out():
-    assert Claimed.of(dataclasses.replace(P2, lower_bound=math.inf)).lower_bound is None
+    assert CertificateFacts.of(dataclasses.replace(P2, lower_bound=math.inf)).lower_bound is None

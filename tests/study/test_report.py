@@ -18,7 +18,7 @@ from s2oct.errors import StudyError
 from s2oct.study import manifest, paper
 from s2oct.study.methods import METHODS
 from s2oct.study.records import (
-    Claimed,
+    CertificateFacts,
     Confusion,
     DrawFacts,
     FitFacts,
@@ -49,7 +49,7 @@ def made_up_record(task, rng, fails=False):
         Confusion(*map(int, rng.multinomial(n, (0.4, 0.1, 0.1, 0.4)))) for n in (n_rows, n_rows - n_rows // 10)
     ]
     proved = bool(rng.random() < 0.6)
-    claim = Claimed(
+    claim = CertificateFacts(
         objective=0.0 if proved else 1.0,
         lower_bound=0.0,
         feasible=True,

@@ -40,13 +40,13 @@ def run(folder, workers, plan=PLAN, **options):
 
 
 def in_this_process(jobs):
-    """Workers for tests of what is to be run, and not of who runs it."""
+    """Workers for tests of which tasks are run, and not of how."""
     for job in jobs:
         yield tasks.execute(job)
 
 
 def without_times(record):
-    """A record as it must be on every run."""
+    """The part of a record that is the same in every run."""
     fit = record.fit
     if fit is not None:
         claim = fit.certificate and dataclasses.replace(fit.certificate, seconds=0.0)
@@ -122,20 +122,20 @@ def orphans():
 
 
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
-    # More samples than it can finish before Ctrl-C is heard on a busy machine.
+    # More samples than a busy machine can finish before Ctrl-C arrives.
     command = [*COMMAND, "--out", str(tmp_path), "--samples", "200"]
 
-    def hear_ctrl_c():
-        # A shell starts what runs in the background deaf to it, and children inherit that.
+    def accept_ctrl_c():
+        # A shell starts background processes with SIGINT ignored, and their children inherit that.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c) as stopped:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=accept_ctrl_c) as stopped:
         wait_for(lambda: n_lines(tmp_path) >= 4)
         stopped.send_signal(signal.SIGINT)
-        _, told = stopped.communicate(timeout=30)
+        _, printed = stopped.communicate(timeout=30)
     assert stopped.returncode == 130
-    assert "the same command goes on from there" in " ".join(told.split())
-    assert "Traceback" not in told
+    assert "the same command continues from there" in " ".join(printed.split())
+    assert "Traceback" not in printed
 
 
 def test_two_workers_give_the_records_of_one(tmp_path, uninterrupted):
@@ -183,7 +183,7 @@ def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(tmp_path):
         found = {record.task.method: record for record in records}
         killer.wait()
     assert found["s2oct-plain"].fit is None
-    assert "SIGKILL, as it is when memory runs out" in found["s2oct-plain"].error
+    assert "SIGKILL, as happens when memory runs out" in found["s2oct-plain"].error
     assert found["cart"].error is None
 
 
@@ -220,8 +220,54 @@ def test_a_task_beyond_its_memory_becomes_a_record():
 def test_a_worker_that_cannot_start_ends_the_run_instead_of_failing_every_task(tmp_path, monkeypatch):
     monkeypatch.setattr(local, "ONE_THREAD", {**local.ONE_THREAD, "PYTHONPATH": str(tmp_path)})
     (tmp_path / "numpy.py").write_text("raise SystemExit(3)")
-    with pytest.raises(StudyError, match="could not start"):
+    with pytest.raises(
+        StudyError, match=r"could not start \(attempts: 1\)\. The worker process ended with exit code 3"
+    ):
         run(tmp_path / "study", ONE_WORKER)
+    assert results(tmp_path / "study") == {}
+
+
+@pytest.fixture
+def starts(tmp_path, monkeypatch):
+    """Kills worker processes while they start, as often as is asked; gives the number of starts so far."""
+    killer, count = tmp_path / "killer", tmp_path / "starts"
+    killer.mkdir()
+    count.touch()
+    path = os.pathsep.join([str(killer), *filter(None, [os.environ.get("PYTHONPATH")])])
+    monkeypatch.setattr(local, "ONE_THREAD", {**local.ONE_THREAD, "PYTHONPATH": path})
+    monkeypatch.setattr(local, "PAUSE_SECONDS", 0.01)
+
+    def kill_first(n_kills):
+        code = KILL_AT_START.format(count=str(count), n_kills=n_kills)
+        killer.joinpath("sitecustomize.py").write_text(code)
+        return lambda: len(count.read_text())
+
+    return kill_first
+
+
+KILL_AT_START = """
+import os, pathlib, signal, sys
+if "s2oct.study.worker" in sys.orig_argv:
+    count = pathlib.Path({count!r})
+    count.write_text(count.read_text() + "x")
+    if len(count.read_text()) <= {n_kills}:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+ONE_TASK = Plan(("parity5",), 1, ("biased",), ("cart",))
+
+
+def test_a_worker_killed_while_it_starts_is_started_again(tmp_path, starts):
+    n_starts = starts(local.MOST_STARTS - 1)
+    (record,) = run(tmp_path / "study", ONE_WORKER, ONE_TASK)
+    assert record.error is None
+    assert n_starts() == local.MOST_STARTS
+
+
+def test_a_worker_killed_at_every_start_ends_the_run_with_a_sentence(tmp_path, starts):
+    n_starts = starts(1000)
+    with pytest.raises(StudyError, match=r"could not start \(attempts: 3\)\. The worker process was ended by SIGKILL"):
+        run(tmp_path / "study", ONE_WORKER, ONE_TASK)
+    assert n_starts() == local.MOST_STARTS == 3
     assert results(tmp_path / "study") == {}
 
 
@@ -230,7 +276,7 @@ def test_a_task_that_never_ends_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(local, "GRACE_SECONDS", 0.05)
     plan = Plan(("monk1",), 1, ("biased",), ("rf",))
     (record,) = run(tmp_path, ONE_WORKER, plan)
-    assert record.error == "0.05 s were not enough"
+    assert record.error == "The task was ended because it took longer than 0.05 s."
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Rows from a folder, from definitions and over HTTP, and what is said where there are none."""
+"""Rows from a folder, from definitions and over HTTP, and the messages where rows are missing."""
 
 from __future__ import annotations
 

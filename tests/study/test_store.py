@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
 from s2oct.errors import StudyError
 from s2oct.study.measures import Confusion
 from s2oct.study.records import (
-    Claimed,
+    CertificateFacts,
     DrawFacts,
     FitFacts,
     Missing,
@@ -35,7 +36,7 @@ RECORD = TaskRecord(
         unlabeled_rows=Confusion(35, 11, 7, 79),
         digest="2aadafe6",
         warnings=("a “warning”\nof two lines",),
-        certificate=Claimed(0.5, 0.0, True, False, False, "nobody", 0.4, 0.5, 0.0, None, None, None),
+        certificate=CertificateFacts(0.5, 0.0, True, False, False, "nobody", 0.4, 0.5, 0.0, None, None, None),
     ),
     error=None,
     provenance=Provenance({"python": "3.11"}, "Linux", "a processor", 2, "2026-01-01T00:00:00+00:00"),
@@ -65,6 +66,18 @@ def test_a_store_gives_back_what_was_written(store):
     assert contents.plans == [PLAN]
     assert contents.missing == {"lupus": "no file"}
     assert list(contents.records.values()) == [RECORD, FAILED]
+
+
+def test_a_store_of_an_earlier_version_is_read_and_its_lines_are_written_alike():
+    """The file is never written again: it keeps the format readable."""
+    earlier = Path(__file__).parent / "files"
+    contents = read_store(earlier)
+    fits = {task.method: record.fit for task, record in contents.records.items()}
+    assert contents.missing == {"lupus": "lupus.tsv.gz is in no local folder, and nothing is downloaded."}
+    assert fits["octh"].all_rows == Confusion(15, 2, 17, 30)
+    assert (fits["s2oct-guided"].certificate.guide_weight, fits["cart"].certificate, fits["lr"]) == (1.0, None, None)
+    for line in (earlier / FILE_NAME).read_text(encoding="utf-8").splitlines():
+        assert to_line(from_line(line)) == line
 
 
 def test_the_last_record_of_a_task_counts(store):

@@ -165,6 +165,13 @@ def test_sql_without_a_table_is_an_expression_to_put_anywhere():
     assert found == [("a",), ("b",)]
 
 
+@pytest.mark.parametrize("reader", [by_sqlite, by_duckdb])
+def test_line_breaks_in_names_and_classes_stay_as_they_are_in_a_query(reader):
+    tree = ObliqueTree.of(Topology(1), np.array([[1.0]]), np.array([2.0]))
+    classes = ["a\nb", "c\n\nd"]
+    assert reader(tree, ["new\nline"], classes, {"new\nline": [1.0, 3.0]}) == classes
+
+
 def test_python_module_needs_no_import_but_the_standard_library():
     tree = ObliqueTree.of(Topology(1), np.array([[0.5]]), np.array([1.0]))
     source = tree_to_python(tree, ["x"], np.array(["a", "b"]))
@@ -179,8 +186,8 @@ def test_dot_names_every_split_and_leaf_once_and_escapes_names():
     assert graph.count("[label=") == 3 + 4 + 6
     assert '* a \\"b\\"\\n' in graph
     assert "* c\\\\d\\n" in graph
-    for weight in tree.omega.ravel():
-        assert repr(abs(float(weight))) in graph
+    for coefficient in tree.omega.ravel():
+        assert repr(abs(float(coefficient))) in graph
 
 
 @pytest.mark.parametrize("export", [tree_to_sql, tree_to_python, tree_to_onnx, tree_to_dot])

@@ -132,7 +132,7 @@ def test_number_of_names_must_be_that_of_the_features():
 
 @given(seed=st.integers(0, 10**6), depth=st.integers(1, 3), p=st.integers(1, 4))
 @settings(max_examples=60, deadline=None)
-def test_fewest_decimals_keep_every_row_in_its_class_and_one_less_would_not(seed, depth, p):
+def test_fewest_decimals_keep_every_row_in_its_class_and_take_no_more_room_than_all_digits(seed, depth, p):
     tree, X = random_tree(np.random.default_rng(seed), depth, p)
     names = [f"f{j}" for j in range(p)]
     text = tree_to_text(tree, names, CLASSES, decimals="fewest", labeled=X)
@@ -151,7 +151,7 @@ def test_fewest_decimals_are_as_few_as_the_rows_allow():
 
 
 @pytest.mark.parametrize("decimals", ["few", -1, 1.5, True])
-def test_decimals_that_are_none_are_refused(decimals):
+def test_other_decimals_are_refused(decimals):
     tree = ObliqueTree.constant(Topology(1), 1, right=False)
     with pytest.raises(InvalidProblem, match="Expected decimals to be 'fewest' or a whole number"):
         tree_to_text(tree, ["a"], CLASSES, decimals=decimals)
@@ -159,5 +159,5 @@ def test_decimals_that_are_none_are_refused(decimals):
 
 def test_fewest_decimals_without_rows_are_refused():
     tree = ObliqueTree.constant(Topology(1), 1, right=False)
-    with pytest.raises(InvalidProblem, match="Expected rows that are to keep their leaves"):
+    with pytest.raises(InvalidProblem, match="Expected rows that keep their leaves"):
         tree_to_text(tree, ["a"], CLASSES, decimals="fewest")

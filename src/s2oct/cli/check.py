@@ -17,7 +17,7 @@ from s2oct.model.problem import Problem
 from s2oct.model.proof import DECIDED_TOLERANCE
 from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import named_classes, read_totals
-from s2oct.persistence.model import read_model
+from s2oct.persistence.file import read_model
 from s2oct.tabular.encoding import plain_encoding
 from s2oct.tabular.survey import read_column, read_total_options, require_columns
 

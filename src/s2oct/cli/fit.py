@@ -18,7 +18,8 @@ from s2oct.cli.progress import live_progress, told_warnings
 from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
 from s2oct.export import tree_to_sql, write_report
-from s2oct.persistence.model import Model, fewest_rules, model_to_json
+from s2oct.persistence.file import model_to_json
+from s2oct.persistence.model import Model, fewest_rules
 from s2oct.tabular.survey import Survey, learn_encoding, read_survey, read_total_options
 from s2oct.tabular.tables import Target, class_column, feature_frame, leaf_column, number_column, table_suffix
 

@@ -13,7 +13,8 @@ from s2oct.cli import options
 from s2oct.cli.fit import leaf_name, predicted_name
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.errors import InvalidProblem
-from s2oct.persistence.model import Model, read_model
+from s2oct.persistence.file import read_model
+from s2oct.persistence.model import Model
 from s2oct.tabular.encoding import Encoding, plain_encoding
 from s2oct.tabular.read_ahead import read_ahead
 from s2oct.tabular.survey import read_column, require_columns, split_names

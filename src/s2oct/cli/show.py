@@ -12,7 +12,8 @@ from s2oct.cli.fit import predicted_name
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.errors import InvalidProblem
 from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_sql, tree_to_text
-from s2oct.persistence.model import Model, read_model
+from s2oct.persistence.file import read_model
+from s2oct.persistence.model import Model
 
 FORMS = ("text", "sql", "dot", "json", "python", "onnx")
 _ALL_DIGITS = 17

@@ -1,4 +1,4 @@
-"""``s2oct study``: the options of its commands; what they do is imported when one is called."""
+"""``s2oct study``: the options of its commands. What a command does is imported when it is called."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def run(
     time_limit: Annotated[float, typer.Option(help="Seconds for each fit of a tree.")] = 60.0,
     solver: Annotated[str, typer.Option(help="MILP solver: highs, scip or gurobi.")] = "highs",
     seed: Annotated[int, typer.Option(min=0, help="Random state of every fit; draws are seeded by their sample.")] = 0,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes (default: one a core).")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes (default: one per core).")] = None,
     memory: Annotated[
-        float | None, typer.Option(help="GiB a worker process may take; 0 for no limit (default: its share).")
+        float | None, typer.Option(help="GiB that a worker process may take; 0 for no limit (default: an equal share).")
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler; its workers then run the tasks.")
@@ -55,9 +55,9 @@ def run(
         bool, typer.Option("--retry-failed", help="Run tasks again that ended in an error.")
     ] = False,
 ) -> None:
-    """Run what is not finished yet of the tasks instance x sample x design x method.
+    """Run the tasks instance x sample x design x method that are not finished yet.
 
-    Stop it at any time, by Ctrl-C or otherwise: the same command goes on where it was.
+    You can stop it at any time, by Ctrl-C or otherwise. The same command continues where it stopped.
     """
     from s2oct.cli.study_console import Request, run_study
 
@@ -83,7 +83,7 @@ def run(
 
 @study.command()
 def status(out: Out = DEFAULT_OUT) -> None:
-    """Say how far a study is, also while it runs."""
+    """Show the progress of a study, also while it runs."""
     from s2oct.cli.study_console import show_status
 
     show_status(out)

@@ -32,14 +32,14 @@ from s2oct.study.store import Contents, read_store
 from s2oct.study.tasks import tasks_of
 
 LEAST_MEMORY = 4 * 2**30
-"""Compiled code and solvers reserve much address space without using it."""
+"""Bytes. Compiled code and solvers reserve much address space that they do not use."""
 
 INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
 class Request:
-    """The options of a run, as they were given."""
+    """The options of a run, as the user gave them."""
 
     out: Path
     data: Path | None
@@ -59,7 +59,7 @@ class Request:
 
 
 def run_study(request: Request) -> int:
-    """Run a study until it is finished or interrupted; returns the exit code."""
+    """Run a study until it ends or is interrupted; returns the exit code."""
     _check(request)
     plan = Plan(
         instances=_chosen("instance", request.instances, tuple(manifest()), tuple(manifest())),
@@ -78,7 +78,7 @@ def run_study(request: Request) -> int:
             with closing(study.go(_workers(request))) as records:
                 n_failed = _follow(console, records, study.agenda)
         except KeyboardInterrupt:
-            console.print(f"Stopped. What is finished is in {request.out}; the same command goes on from there.")
+            console.print(f"Stopped. Finished tasks are in {request.out}; the same command continues from there.")
             return INTERRUPTED
     console.print(
         f"{len(study.agenda.tasks)} tasks finished, {n_failed} of them with an error. "
@@ -95,14 +95,14 @@ def _check(request: Request) -> None:
     if request.memory is not None and request.memory < 0:
         raise InvalidProblem(f"Expected --memory of at least 0 GiB, got {request.memory:g}.")
     if request.data is not None and not request.data.is_dir():
-        raise InvalidProblem(f"Expected --data to be a folder, got {request.data}, which is none.")
+        raise InvalidProblem(f"Expected --data to be a folder, got {request.data}, which is not a folder.")
     if request.scheduler is None:
-        # One that is not installed would fail every task.
+        # A solver that is not installed would fail every task.
         load_solver(request.solver)
 
 
 def _chosen(what: str, asked: Sequence[str], known: Sequence[str], default: Sequence[str]) -> tuple[str, ...]:
-    """Names that match what was asked for, in their usual order."""
+    """Names that match the patterns, in their usual order."""
     for pattern in asked:
         if not fnmatch.filter(known, pattern):
             raise InvalidProblem(f"Expected {what} to be one of {', '.join(known)}, or a pattern, got {pattern!r}.")
@@ -117,24 +117,23 @@ def _workers(request: Request) -> Workers:
 
 
 def _memory(asked: float | None, n_workers: int) -> int:
-    """Bytes for each worker: an equal share of what there is, where nothing else was asked for."""
+    """Bytes for each worker: what was asked for, or an equal share of what there is."""
     if asked is not None:
         return int(asked * 2**30)
-    available = available_memory()
-    return 0 if available == float("inf") else max(LEAST_MEMORY, int(available / n_workers))
+    return max(LEAST_MEMORY, int(available_memory() / n_workers))
 
 
 def _announce(console: Console, agenda: Agenda, out: Path) -> None:
     done = f", {agenda.n_finished} finished before" if agenda.n_finished else ""
     console.print(f"{len(agenda.tasks)} tasks to run{done}. Records: {out}")
     if agenda.missing:
-        console.print(f"Instances left out, {len(agenda.missing)} in all:")
+        console.print(f"Instances left out ({len(agenda.missing)}):")
         for name, reason in agenda.missing.items():
             console.print(f"  {name}: {reason}", markup=False)
 
 
 def _follow(console: Console, records: Iterable[TaskRecord], agenda: Agenda) -> int:
-    """Consume the records, showing how far they are where somebody watches; returns how many are errors."""
+    """Consume the records and show the progress in a terminal; returns the number of errors."""
     n_failed = 0
     pace = Pace(agenda.tasks)
     columns = (
@@ -154,7 +153,7 @@ def _follow(console: Console, records: Iterable[TaskRecord], agenda: Agenda) -> 
 
 
 class Pace:
-    """Tells the time left, from how long fits of the same method took and how many of them go on at once."""
+    """Estimates the time left, from how long fits of the same method took and how many run at once."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._began = time.monotonic()
@@ -162,15 +161,15 @@ class Pace:
         self._seconds: defaultdict[str, list[float]] = defaultdict(list)
 
     def note(self, record: TaskRecord) -> None:
-        """Take in a finished task."""
+        """Count a finished task."""
         self._left[record.task.method] -= 1
         if record.fit is not None:
             self._seconds[record.task.method].append(record.fit.seconds)
 
     def time_left(self, now: float) -> str:
-        """A phrase for the progress bar; nothing is promised before every method has had its turn."""
+        """A phrase for the progress bar; unknown until every method has a finished fit."""
         if any(count and method not in self._seconds for method, count in self._left.items()):
-            return "time left unknown yet"
+            return "time left not known yet"
         ahead = sum(count * statistics.fmean(self._seconds[method]) for method, count in self._left.items() if count)
         # Seconds of fits per second of clock: the number of workers, less what starting and waiting cost.
         behind = sum(sum(seconds) for seconds in self._seconds.values())
@@ -179,7 +178,7 @@ class Pace:
 
 
 def show_status(out: Path) -> None:
-    """Print what a store holds of what was planned."""
+    """Print how many of the planned tasks a store holds."""
     contents = read_store(out)
     console = Console(highlight=False, soft_wrap=True)
     if contents.settings is not None:
@@ -190,7 +189,7 @@ def show_status(out: Path) -> None:
         )
     console.print(_status_table(contents))
     if contents.missing:
-        console.print(f"Left out for want of data: {', '.join(contents.missing)}.")
+        console.print(f"Left out because their data are missing: {', '.join(contents.missing)}.")
 
 
 def _status_table(contents: Contents) -> Table:

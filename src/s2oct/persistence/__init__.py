@@ -1,1 +1,1 @@
-"""Fitted trees as files that can be read back."""
+"""Fitted trees as files that can be loaded again, and the codec behind them."""

@@ -1,10 +1,16 @@
-"""The part of JSON Schema that our own schemas use, so that reading a model needs no further package."""
+"""The schema of model files, and a check of the part of JSON Schema that it uses."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from typing import Any
+
+from s2oct.persistence.codec import brief, inside, place
+
+Schema = Mapping[str, Any]
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -16,78 +22,90 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 
+_NOTES = {"$schema", "$defs", "title", "description"}
+_CHECKED = {"$ref", "type", "const", "enum", "minimum", "pattern", "anyOf"}
+_CHECKED_INSIDE = {"required", "properties", "additionalProperties", "items", "minItems"}
 
-def violation(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any] | None = None, at: str = "") -> str | None:
+
+def model_schema() -> dict[str, Any]:
+    """The JSON schema of model files."""
+    text = files("s2oct.persistence").joinpath("model.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def violation(value: Any, schema: Schema) -> str | None:
     """What is wrong with a value, as a phrase that names the place; None if the schema admits it.
 
     Understands type, const, enum, pattern, minimum, required, properties, additionalProperties, items, minItems,
-    anyOf and $ref within the schema.
+    anyOf and $ref within the schema. Another keyword raises a ValueError: it would be a check that is never made.
     """
-    root = root or schema
+    return next(_violations(value, schema, schema, ""), None)
+
+
+def _violations(value: Any, schema: Schema, root: Schema, at: str) -> Iterator[str]:
+    unknown = set(schema) - _NOTES - _CHECKED - _CHECKED_INSIDE
+    if unknown:
+        raise ValueError(f"Expected keywords of JSON Schema that are checked here, got {sorted(unknown)}.")
     if "$ref" in schema:
-        return violation(value, _resolve(schema["$ref"], root), root, at)
-    place = at or "the top level"
+        yield from _violations(value, _resolved(schema["$ref"], root), root, at)
+    yield from (f"{place(at)} should {phrase}" for phrase in _simple_violations(value, schema))
+    if "anyOf" in schema:
+        found = [next(_violations(value, choice, root, at), None) for choice in schema["anyOf"]]
+        if None not in found:
+            yield str(found[-1])
+    if isinstance(value, dict):
+        yield from _object_violations(value, schema, root, at)
+    if isinstance(value, list):
+        yield from _array_violations(value, schema, root, at)
+
+
+def _simple_violations(value: Any, schema: Schema) -> Iterator[str]:
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(_is(value, kind) for kind in kinds):
-        return f"{place} should be {' or '.join(kinds)}, not {_brief(value)}"
-    if "const" in schema and value != schema["const"]:
-        return f"{place} should be {schema['const']!r}, not {_brief(value)}"
-    if "enum" in schema and value not in schema["enum"]:
-        return f"{place} should be one of {schema['enum']}, not {_brief(value)}"
+        yield f"be {' or '.join(kinds)}, not {brief(value)}"
+    if "const" in schema and not _equal(value, schema["const"]):
+        yield f"be {schema['const']!r}, not {brief(value)}"
+    if "enum" in schema and not any(_equal(value, choice) for choice in schema["enum"]):
+        yield f"be one of {schema['enum']}, not {brief(value)}"
     if "minimum" in schema and _is(value, "number") and value < schema["minimum"]:
-        return f"{place} should be at least {schema['minimum']}, not {_brief(value)}"
+        yield f"be at least {schema['minimum']}, not {brief(value)}"
     if "pattern" in schema and isinstance(value, str) and not re.search(schema["pattern"], value):
-        return f"{place} should match {schema['pattern']}, not be {_brief(value)}"
-    if "anyOf" in schema:
-        found = [violation(value, choice, root, at) for choice in schema["anyOf"]]
-        if None not in found:
-            return found[-1]
-    if isinstance(value, dict):
-        return _object_violation(value, schema, root, at)
-    if isinstance(value, list):
-        return _array_violation(value, schema, root, at)
-    return None
+        yield f"match {schema['pattern']}, not be {brief(value)}"
 
 
-def _object_violation(value: dict[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any], at: str) -> str | None:
+def _object_violations(value: dict[str, Any], schema: Schema, root: Schema, at: str) -> Iterator[str]:
     for name in schema.get("required", []):
         if name not in value:
-            return f"{at or 'the top level'} has no {name!r}"
+            yield f"{place(at)} has no {name!r}"
     known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
     for name, part in value.items():
-        place = f"{at}.{name}" if at else name
         if name not in known and others is False:
-            return f"{at or 'the top level'} has {name!r}, which is not known there"
-        inner = known.get(name, others)
-        found = violation(part, inner, root, place) if isinstance(inner, Mapping) else None
-        if found:
-            return found
-    return None
+            yield f"{place(at)} has {name!r}, which is not known there"
+        part_schema = known.get(name, others)
+        if isinstance(part_schema, Mapping):
+            yield from _violations(part, part_schema, root, inside(at, name))
 
 
-def _array_violation(value: list[Any], schema: Mapping[str, Any], root: Mapping[str, Any], at: str) -> str | None:
+def _array_violations(value: list[Any], schema: Schema, root: Schema, at: str) -> Iterator[str]:
     if len(value) < schema.get("minItems", 0):
-        return f"{at or 'the top level'} should have at least {schema['minItems']} entries, not {len(value)}"
+        yield f"{place(at)} should have at least {schema['minItems']} entries, not {len(value)}"
     for i, part in enumerate(value):
-        found = violation(part, schema.get("items", {}), root, f"{at}[{i}]")
-        if found:
-            return found
-    return None
+        yield from _violations(part, schema.get("items", {}), root, f"{at}[{i}]")
 
 
-def _resolve(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolved(reference: str, root: Schema) -> Schema:
     found: Any = root
     for step in reference.removeprefix("#/").split("/"):
         found = found[step]
     return dict(found)
 
 
-def _is(value: Any, kind: str) -> bool:
+def _equal(value: Any, other: Any) -> bool:
     # Python's booleans are integers, JSON's are not.
+    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
+
+
+def _is(value: Any, kind: str) -> bool:
     return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,4 +1,4 @@
-"""The study on a Dask cluster: the same tasks, wherever its workers run."""
+"""The study on a Dask cluster: the same tasks, run by its workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from s2oct.study.records import TaskRecord
 from s2oct.study.tasks import Job, execute, failed, provenance
 
 AHEAD = 2
-"""Tasks sent per thread of the cluster: one to work at and one to go on with."""
+"""Tasks sent per thread of the cluster: one that runs and one that waits."""
 
 SECONDS_TO_ANSWER = 30.0
 
@@ -19,8 +19,8 @@ SECONDS_TO_ANSWER = 30.0
 def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, None, None]:
     """Records of the jobs, in the order in which they end.
 
-    A task whose worker is lost is run again by another; one that loses several becomes a record that says so. Rows
-    travel with the tasks, so that workers need no data folder.
+    A task whose worker is lost is run again by another worker. If several workers are lost with it, it becomes a record
+    that says so. Rows travel with the tasks, so that workers need no data folder.
     """
     distributed = _import_distributed()
     try:
@@ -28,16 +28,16 @@ def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, N
     except (OSError, ValueError) as error:
         raise StudyError(f"Expected a Dask scheduler at {address}, got no answer: {error}") from error
     try:
-        yield from _converse(distributed, client, iter(jobs))
+        yield from _records(distributed, client, iter(jobs))
     finally:
         client.close()
 
 
-def _converse(distributed: Any, client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
+def _records(distributed: Any, client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
     try:
         client.submit(provenance, pure=False).result()
     except ModuleNotFoundError as error:
-        raise StudyError(f"Expected Dask workers with s2oct installed, got ones without {error.name}.") from error
+        raise StudyError(f"Expected Dask workers with s2oct installed, got workers without {error.name}.") from error
     running: dict[Any, Job] = {}
     arriving = distributed.as_completed(loop=client.loop)
     _top_up(client, jobs, running, arriving)
@@ -48,10 +48,10 @@ def _converse(distributed: Any, client: Any, jobs: Iterator[Job]) -> Iterator[Ta
 
 
 def _top_up(client: Any, jobs: Iterator[Job], running: dict[Any, Job], arriving: Any) -> None:
-    """Keep the cluster busy, however it has grown since the last time."""
+    """Keep the cluster busy, also if workers have joined it."""
     wanted = AHEAD * max(1, sum(client.nthreads().values()))
     while len(running) < wanted and (job := next(jobs, None)) is not None:
-        # A key of its own: a scheduler that knew the key would give the result of another study.
+        # A new key: a scheduler that knows the key would return the result of another study.
         future = client.submit(execute, job, key=f"{job.task}, {uuid.uuid4().hex}", pure=False)
         running[future] = job
         arriving.add(future)

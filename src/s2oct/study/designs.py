@@ -13,7 +13,8 @@ from s2oct.model.problem import Problem
 from s2oct.study.instances import StudyData
 
 LABELED_SHARE = 0.1
-WEIGHT_A, WEIGHT_B = 0.85, 0.15
+ODDS_A, ODDS_B = 0.85, 0.15
+"""How readily rows of each class are labeled in the biased design: a row of class A 0.85 : 0.15 times as readily."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +38,13 @@ class Draw:
         return {"A": unlabeled_a, "B": int((~self.is_labeled).sum()) - unlabeled_a}
 
     def problem(self) -> Problem:
-        """The problem a method is given."""
+        """The problem that a method solves."""
         return Problem.from_arrays(self.data.X, self.y, totals=self.totals)
 
 
 def biased_draw(data: StudyData, seed: int, share: float = LABELED_SHARE) -> Draw:
-    """Labeled rows drawn without replacement, with weight .85 for rows of class A and .15 for the others."""
-    return _draw(data, seed, share, np.where(data.is_a, WEIGHT_A, WEIGHT_B))
+    """Labeled rows drawn without replacement, rows of class A at odds of .85 to .15."""
+    return _draw(data, seed, share, np.where(data.is_a, ODDS_A, ODDS_B))
 
 
 def simple_draw(data: StudyData, seed: int, share: float = LABELED_SHARE) -> Draw:
@@ -55,16 +56,16 @@ DESIGNS: dict[str, Callable[[StudyData, int, float], Draw]] = {"biased": biased_
 
 
 def n_labeled_rows(n_rows: int, share: float = LABELED_SHARE) -> int:
-    """So many rows a share is: at least one, and at least one less than all."""
+    """The number of rows in a share: at least one, and not all of them."""
     return min(max(1, round(share * n_rows)), n_rows - 1)
 
 
-def _draw(data: StudyData, seed: int, share: float, weights: FloatArray) -> Draw:
+def _draw(data: StudyData, seed: int, share: float, odds: FloatArray) -> Draw:
     # Seeded by instance and sample, so that a draw does not depend on what was drawn before.
     rng = np.random.default_rng([seed, zlib.crc32(data.name.encode())])
     n_rows = len(data.X)
     n_labeled = n_labeled_rows(n_rows, share)
-    chosen = rng.choice(n_rows, n_labeled, replace=False, p=weights / weights.sum())
+    chosen = rng.choice(n_rows, n_labeled, replace=False, p=odds / odds.sum())
     is_labeled = np.zeros(n_rows, dtype=bool)
     is_labeled[chosen] = True
     return Draw(data, is_labeled)

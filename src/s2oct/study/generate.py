@@ -1,8 +1,8 @@
-"""Instances that are exactly known from their definition and need no file.
+"""Instances whose definition gives all their rows, so that they need no file.
 
-Coded as in the Penn Machine Learning Benchmarks: text values there are numbered in alphabetical order from 0, numbers
-kept. Rows are in lexicographic order, which is not the order of the files: a draw from generated rows labels other rows
-than the same draw from a file.
+The coding is that of the Penn Machine Learning Benchmarks: text values are numbered from 0 in alphabetical order,
+numbers are kept. Rows are in lexicographic order, which is not the order of the files. So a draw from generated rows
+labels other rows than the same draw from a file.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _parity(*bits: int) -> Callable[[FloatArray], BoolArray]:
 
 
 def _multiplexer(X: FloatArray) -> BoolArray:
-    """Two address bits, the higher one first, say which of the four others is the class."""
+    """Two address bits, the higher one first, select which of the four other bits is the class."""
     address = (2 * X[:, 0] + X[:, 1]).astype(int)
     return np.asarray(X[np.arange(len(X)), 2 + address] == 1)
 
@@ -67,7 +67,7 @@ def _balance(X: FloatArray) -> BoolArray:
 
 
 def _finished_boards() -> FloatArray:
-    """Every position in which a game of tic-tac-toe that crosses began can end."""
+    """Every final position of tic-tac-toe in which crosses move first."""
     ended: set[tuple[int, ...]] = set()
     boards: set[tuple[int, ...]] = {(BLANK,) * 9}
     for turn in range(9):

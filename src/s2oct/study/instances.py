@@ -1,4 +1,4 @@
-"""The 97 instances of the paper's Table 1: what is known of them, and their rows from a local folder."""
+"""The 97 instances of the paper's Table 1: facts about them, and their rows from a local folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class InstanceFacts:
     class_a : float
         The value of the label column that is class A.
     sha256 : str
-        Of the benchmarks' own compressed file.
+        SHA-256 of the compressed file of the benchmarks.
     """
 
     name: str
@@ -77,13 +77,13 @@ def facts_of(name: str) -> InstanceFacts:
 
 
 def load_instance(name: str, folder: str | Path) -> StudyData:
-    """Complete cases of an instance without duplicates; class A by the manifest, all other labels class B."""
+    """Complete rows of an instance, without duplicates; labels other than the manifest's class A are class B."""
     facts_of(name)
     return read_instance(name, Path(folder) / f"{name}.tsv.gz")
 
 
 def read_instance(name: str, path: Path) -> StudyData:
-    """The same from the file at ``path``."""
+    """The rows of an instance, as in `load_instance`, from the file at ``path``."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter="\t")
         header = next(reader)

@@ -1,4 +1,4 @@
-"""The study on this machine: worker processes, one task at a time each, whose death is noticed and noted."""
+"""The study on this machine: worker processes that run one task at a time; a worker that dies costs one record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 """Processes that share a machine must not each take all of it."""
 
 GRACE_FACTOR, GRACE_SECONDS = 3.0, 300.0
-"""A task that takes longer than so many times its limit and so many seconds is stuck, and ended."""
+"""A task is stuck, and is ended, if it takes longer than this factor times its limit plus these seconds."""
+
+MOST_STARTS, PAUSE_SECONDS = 3, 1.0
+"""How often a worker is started that is killed while it starts, and how long to wait before the next attempt."""
 
 
 def run_local(jobs: Iterable[Job], *, n_workers: int, memory: int) -> Generator[TaskRecord, None, None]:
@@ -33,13 +36,13 @@ def run_local(jobs: Iterable[Job], *, n_workers: int, memory: int) -> Generator[
     n_workers : int
         Worker processes.
     memory : int
-        Bytes a worker may take; 0 for no limit.
+        Bytes that a worker may take; 0 for no limit.
     """
-    source = _Shared(jobs)
+    source = _SharedJobs(jobs)
     done: queue.SimpleQueue[TaskRecord | BaseException | None] = queue.SimpleQueue()
-    crew = [_Crew(source, done, memory) for _ in range(n_workers)]
-    for member in crew:
-        member.start()
+    supervisors = [_Supervisor(source, done, memory) for _ in range(n_workers)]
+    for supervisor in supervisors:
+        supervisor.start()
     try:
         working = n_workers
         while working:
@@ -52,12 +55,12 @@ def run_local(jobs: Iterable[Job], *, n_workers: int, memory: int) -> Generator[
                 yield item
     finally:
         source.close()
-        for member in crew:
-            member.dismiss()
+        for supervisor in supervisors:
+            supervisor.dismiss()
 
 
-class _Shared:
-    """An iterator that several threads may draw from, and that can be closed."""
+class _SharedJobs:
+    """Jobs that several threads take from, until they are used up or closed."""
 
     def __init__(self, jobs: Iterable[Job]) -> None:
         self._jobs = iter(jobs)
@@ -72,15 +75,17 @@ class _Shared:
         self._closed = True
 
 
-class _Crew(threading.Thread):
-    """A thread that keeps one worker process busy, and replaces it when it is gone."""
+class _Supervisor(threading.Thread):
+    """A thread that keeps one worker process busy, and replaces it when it has ended."""
 
     def __init__(
-        self, source: _Shared, done: queue.SimpleQueue[TaskRecord | BaseException | None], memory: int
+        self, source: _SharedJobs, done: queue.SimpleQueue[TaskRecord | BaseException | None], memory: int
     ) -> None:
         super().__init__(daemon=True)
         self._source, self._done, self._memory = source, done, memory
         self._process: subprocess.Popen[bytes] | None = None
+        self._dismissed = threading.Event()
+        self._lock = threading.Lock()
 
     def run(self) -> None:
         try:
@@ -93,10 +98,14 @@ class _Crew(threading.Thread):
             self.dismiss()
 
     def dismiss(self) -> None:
-        """End the worker, whatever it does."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        """End the worker, even in the middle of a task, and start no other."""
+        # The lock: a worker that is just being started must be ended, too.
+        with self._lock:
+            self._dismissed.set()
+            process = self._process
+        if process is not None:
+            process.kill()
+            process.wait()
 
     def _perform(self, job: Job) -> TaskRecord:
         process = self._ready_process()
@@ -114,24 +123,34 @@ class _Crew(threading.Thread):
             return record
         except (EOFError, OSError):
             overdue = not watch.is_alive()
-            return failed(job, f"{patience:g} s were not enough" if overdue else _obituary(process))
+            late = f"The task was ended because it took longer than {patience:g} s."
+            return failed(job, late if overdue else _obituary(process))
         finally:
             watch.cancel()
 
     def _ready_process(self) -> subprocess.Popen[bytes]:
-        """The worker, started anew if there is none; one that cannot even start ends the run."""
-        if self._process is None or self._process.poll() is not None:
-            self._process = _start(self._memory)
-            assert self._process.stdout is not None
-            try:
-                if receive(self._process.stdout) != READY:
-                    raise StudyError("A worker process spoke out of turn.")
-            except EOFError as error:
-                raise StudyError(f"A worker process could not start. {_obituary(self._process)}") from error
-        return self._process
+        """The worker; it is started if none runs. A worker that cannot start ends the run."""
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        for attempt in range(1, MOST_STARTS + 1):
+            process = self._start()
+            if _is_ready(process):
+                return process
+            # A worker that was killed may start the next time. One that ended by itself would end again.
+            was_killed = process.wait() < 0
+            if not was_killed or attempt == MOST_STARTS or self._dismissed.wait(PAUSE_SECONDS):
+                break
+        raise StudyError(f"A worker process could not start (attempts: {attempt}). {_obituary(process)}")
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._dismissed.is_set():
+                raise StudyError("The run ended before its worker process could start.")
+            self._process = _worker_process(self._memory)
+            return self._process
 
 
-def _start(memory: int) -> subprocess.Popen[bytes]:
+def _worker_process(memory: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "s2oct.study.worker"],
         stdin=subprocess.PIPE,
@@ -142,6 +161,18 @@ def _start(memory: int) -> subprocess.Popen[bytes]:
     )
 
 
+def _is_ready(process: subprocess.Popen[bytes]) -> bool:
+    """Wait until a worker says that it is ready; False if it ends first."""
+    assert process.stdout is not None
+    try:
+        first = receive(process.stdout)
+    except EOFError:
+        return False
+    if first != READY:
+        raise StudyError(f"Expected a worker process to say that it is ready, got {first!r}.")
+    return True
+
+
 def _obituary(process: subprocess.Popen[bytes]) -> str:
     """How a process ended."""
     code = process.wait()
@@ -150,5 +181,5 @@ def _obituary(process: subprocess.Popen[bytes]) -> str:
     name = str(-code)
     with contextlib.suppress(ValueError):
         name = signal.Signals(-code).name
-    hint = ", as it is when memory runs out" if name == "SIGKILL" else ""
+    hint = ", as happens when memory runs out" if name == "SIGKILL" else ""
     return f"The worker process was ended by {name}{hint}."

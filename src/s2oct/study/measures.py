@@ -58,7 +58,7 @@ class Confusion:
 
     @property
     def precision(self) -> float:
-        """(prec): share of true ones among the rows predicted as A."""
+        """(prec): share of rows of class A among the rows predicted as A."""
         return _ratio(self.tp, self.tp + self.fp)
 
     @property

@@ -1,7 +1,7 @@
 """Every method of the study by name: the trees, and the rivals with and without the known total.
 
-A method is given a draw, in which some rows are labeled and the totals of the others are known, and says which rows it
-takes for class A. To add one, add it to `METHODS`.
+A method gets a draw, in which some rows are labeled and the totals of the others are known, and predicts which rows
+are in class A. To add a method, add it to `METHODS`.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ N_TREES = 200
 
 
 @dataclass(frozen=True)
-class FitSettings:
-    """What every method is given beside the draw."""
+class MethodOptions:
+    """What every method gets beside the draw."""
 
     time_limit: float
     random_state: int = 0
@@ -49,17 +49,17 @@ class FitSettings:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a method says of a draw.
+    """What a method predicts for a draw.
 
     Attributes
     ----------
     predicted_a : ndarray of bool, shape (n_rows,)
-        Which rows, labeled ones included, the fitted classifier takes for class A. A method that labels the unlabeled
-        rows so that their total is met is judged by these labels there.
+        Which rows, labeled ones included, the method puts into class A. If a method labels the unlabeled rows so that
+        their total is met, these are its labels there.
     seconds : float
         Wall clock of fit and prediction.
     certificate : Claim or None
-        What is proved, where the method proves anything.
+        What is proved; None for a method that proves nothing.
     """
 
     predicted_a: BoolArray
@@ -74,27 +74,27 @@ class Method:
     Attributes
     ----------
     name : str
-        By which it is asked for.
+        The name that users ask for.
     description : str
         One line for reports.
     predict : callable
-        From a draw and settings to a boolean per row and a certificate, if there is one.
+        From a draw and options to a boolean per row, and a certificate or None.
     is_tree : bool
         Whether it ends in one readable tree of hyperplanes with a certificate.
     """
 
     name: str
     description: str
-    predict: Callable[[Draw, FitSettings], tuple[BoolArray, Claim | None]]
+    predict: Callable[[Draw, MethodOptions], tuple[BoolArray, Claim | None]]
     is_tree: bool = False
 
-    def run(self, draw: Draw, settings: FitSettings) -> Outcome:
+    def run(self, draw: Draw, options: MethodOptions) -> Outcome:
         """Fit one draw and predict all of its rows."""
         if self.is_tree:
             # Once per process and not part of any fit.
             compile_kernels()
         began = time.monotonic()
-        predicted_a, certificate = self.predict(draw, settings)
+        predicted_a, certificate = self.predict(draw, options)
         return Outcome(predicted_a, time.monotonic() - began, certificate)
 
 
@@ -107,40 +107,40 @@ def _everything_one_class(draw: Draw) -> BoolArray:
     return np.full(len(draw.data.X), _labeled_classes(draw)[0] == CLASS_A)
 
 
-def _octh(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | None]:
+def _octh(draw: Draw, options: MethodOptions) -> tuple[BoolArray, Claim | None]:
     if len(_labeled_classes(draw)) == 1:
         return _everything_one_class(draw), None
-    clf = _octh_classifier(draw, settings).fit(draw.data.X, draw.y)
+    clf = _octh_classifier(draw, options).fit(draw.data.X, draw.y)
     return clf.predict(draw.data.X) == CLASS_A, clf.certificate_
 
 
-def _octh_separate(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | None]:
+def _octh_separate(draw: Draw, options: MethodOptions) -> tuple[BoolArray, Claim | None]:
     """Labeled and unlabeled rows are each mapped onto [0, 1] by their own range."""
     if len(_labeled_classes(draw)) == 1:
         return _everything_one_class(draw), None
     X = draw.data.X.copy()
     for part in (draw.is_labeled, ~draw.is_labeled):
         X[part] = Scaling.unit(X[part]).transform(X[part])
-    clf = _octh_classifier(draw, settings).fit(X[draw.is_labeled], draw.y[draw.is_labeled])
+    clf = _octh_classifier(draw, options).fit(X[draw.is_labeled], draw.y[draw.is_labeled])
     return clf.predict(X) == CLASS_A, clf.certificate_
 
 
-def _octh_classifier(draw: Draw, settings: FitSettings) -> OCTHClassifier:
+def _octh_classifier(draw: Draw, options: MethodOptions) -> OCTHClassifier:
     return OCTHClassifier(
-        # Told, because a fit to the labeled rows alone would count only these.
+        # Given here, because a fit to the labeled rows alone would count only these.
         depth=paper_depth(len(draw.data.X)),
-        solver=settings.solver,
-        time_limit=settings.time_limit,
-        random_state=settings.random_state,
+        solver=options.solver,
+        time_limit=options.time_limit,
+        random_state=options.random_state,
     )
 
 
-def _s2oct(**parameters: Any) -> Callable[[Draw, FitSettings], tuple[BoolArray, Claim | None]]:
-    def predict(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | None]:
+def _s2oct(**parameters: Any) -> Callable[[Draw, MethodOptions], tuple[BoolArray, Claim | None]]:
+    def predict(draw: Draw, options: MethodOptions) -> tuple[BoolArray, Claim | None]:
         clf = S2OCTClassifier(
-            solver=settings.solver,
-            time_limit=settings.time_limit,
-            random_state=settings.random_state,
+            solver=options.solver,
+            time_limit=options.time_limit,
+            random_state=options.random_state,
             **parameters,
         )
         clf.fit(draw.data.X, draw.y, totals=draw.totals)
@@ -149,8 +149,8 @@ def _s2oct(**parameters: Any) -> Callable[[Draw, FitSettings], tuple[BoolArray, 
     return predict
 
 
-def _s2oct_plain(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | None]:
-    budget = Budget(settings.solver or "highs", settings.time_limit, seed=settings.random_state)
+def _s2oct_plain(draw: Draw, options: MethodOptions) -> tuple[BoolArray, Claim | None]:
+    budget = Budget(options.solver or "highs", options.time_limit, seed=options.random_state)
     trained = train_plain(draw.problem(), ModelSpec(), budget)
     # Class 0 of the sorted classes "A" and "B".
     return trained.tree.predict(draw.data.X) == 0, trained.certificate
@@ -159,7 +159,7 @@ def _s2oct_plain(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | 
 class SelfTraining(ClassifierMixin, BaseEstimator):
     """scikit-learn's self-training around logistic regression, with its unlabeled rows as a parameter.
 
-    So it can stand where only labeled rows are passed to ``fit``.
+    Wrappers that pass only labeled rows to ``fit`` can use it.
     """
 
     classes_: ObjectArray
@@ -168,7 +168,7 @@ class SelfTraining(ClassifierMixin, BaseEstimator):
         self.unlabeled = unlabeled
 
     def fit(self, X: FloatArray, y: ObjectArray) -> SelfTraining:
-        """Fit to the labeled rows, and then to the unlabeled ones it is sure of."""
+        """Fit to the labeled rows, then also to the unlabeled rows with a sure prediction."""
         self.classes_, codes = np.unique(np.asarray(y, dtype=str), return_inverse=True)
         rows = np.vstack([X, self.unlabeled])
         codes = np.concatenate([codes, np.full(len(self.unlabeled), -1)])
@@ -188,20 +188,20 @@ Wrapper = Callable[[Any], Any]
 Maker = Callable[[Draw, FloatArray, int], Any]
 
 
-def _rival(make: Maker, told: Wrapper | None) -> Callable[[Draw, FitSettings], tuple[BoolArray, Claim | None]]:
-    """A classifier on standardised features, as it is or told the totals by a wrapper."""
+def _rival(make: Maker, wrap: Wrapper | None) -> Callable[[Draw, MethodOptions], tuple[BoolArray, Claim | None]]:
+    """A classifier on standardised features, alone or in a wrapper that uses the totals."""
 
-    def predict(draw: Draw, settings: FitSettings) -> tuple[BoolArray, Claim | None]:
+    def predict(draw: Draw, options: MethodOptions) -> tuple[BoolArray, Claim | None]:
         X = StandardScaler().fit_transform(draw.data.X)
-        classifier = make(draw, X, settings.random_state)
+        classifier = make(draw, X, options.random_state)
         labeled = draw.is_labeled
         with warnings.catch_warnings():
-            # Separable classes have no finite optimum; the coefficients so far are what users get, too.
+            # Separable classes have no finite optimum; users, too, get the coefficients of the last iteration.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            # Self-training says so when it is sure of no unlabeled row.
+            # Self-training warns if it has a sure prediction for no unlabeled row.
             warnings.filterwarnings("ignore", message="y contains no unlabeled samples")
-            if told is not None:
-                clf = told(classifier).fit(X, draw.y, totals=draw.totals)
+            if wrap is not None:
+                clf = wrap(classifier).fit(X, draw.y, totals=draw.totals)
                 return np.where(labeled, clf.predict(X) == CLASS_A, clf.transduction_ == CLASS_A), None
             if len(_labeled_classes(draw)) == 1:
                 return _everything_one_class(draw), None
@@ -230,7 +230,7 @@ _RIVALS: dict[str, tuple[str, Maker]] = {
     ),
 }
 
-_TOLD: dict[str, tuple[str, Wrapper | None]] = {
+_USES_OF_TOTALS: dict[str, tuple[str, Wrapper | None]] = {
     "": ("", None),
     "-top": (", threshold moved until the total is met", TopTotalClassifier),
     "-prior": (", classes weighed by the total", PriorCorrectedClassifier),
@@ -256,7 +256,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "s2oct-forest",
-            "S²OCT guided by a random forest told the total",
+            "S²OCT guided by a random forest that knows the total",
             _s2oct(guide=RandomForestClassifier(N_TREES, random_state=0)),
             is_tree=True,
         ),
@@ -264,13 +264,13 @@ METHODS: dict[str, Method] = {
         Method("s2oct-heavy", "S²OCT, the guide with weight 10", _s2oct(guide_weight=10.0), is_tree=True),
         Method("s2oct-plain", "literal P2 handed to the solver alone", _s2oct_plain, is_tree=True),
         *(
-            Method(name + suffix, text + told, _rival(make, wrapper))
+            Method(name + suffix, text + use, _rival(make, wrapper))
             for name, (text, make) in _RIVALS.items()
-            for suffix, (told, wrapper) in _TOLD.items()
+            for suffix, (use, wrapper) in _USES_OF_TOTALS.items()
         ),
     )
 }
 
 SPECIAL = ("s2oct-tiebreak", "s2oct-forest", "s2oct-light", "s2oct-heavy", "s2oct-plain")
 DEFAULT_METHODS = tuple(name for name in METHODS if name not in SPECIAL)
-"""All but some that answer special questions and cost as much time as the others."""
+"""All except some that answer special questions and take as long as the others."""

@@ -1,4 +1,4 @@
-"""What the paper prints of its own study, to stand beside ours."""
+"""The numbers that the paper prints of its own study, to compare ours with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SAMPLES = 5
 N_DRAWS = 485
 
 SOLVED = {"octh": 0.86, "octh-separate": 0.86, "s2oct": 0.58, "s2oct-plain": 0.58}
-"""Sec. 4.4: share of the biased draws solved within the time limit, beside every method of ours for the same model."""
+"""Sec. 4.4: share of the biased draws solved within the time limit, by our methods for the same model."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ DIFFERENCES: dict[tuple[str, str, bool], Printed] = {
     ("mcc", "unlabeled", False): Printed(0.005, 0.296),
     ("mcc", "unlabeled", True): Printed(0.106, 0.253),
 }
-"""S²OCT minus OCT-H over the biased draws, by measure, rows, and whether only draws count in which both finished."""
+"""S²OCT minus OCT-H over the biased draws, by measure, rows, and whether only draws count that both finished."""
 
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 

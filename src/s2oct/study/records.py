@@ -1,20 +1,20 @@
-"""What a study writes down: typed entries, one JSON object each."""
+"""What a study stores: typed entries, one JSON object each."""
 
 from __future__ import annotations
 
 import json
 import math
-import types
-from dataclasses import asdict, dataclass, fields, is_dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Any
 
 from s2oct.certificate import Certificate, Claim, OCTHCertificate
 from s2oct.errors import StudyError
 from s2oct.model.proof import DECIDED_TOLERANCE
+from s2oct.persistence.codec import Mismatch, decoded, encoded
 from s2oct.study.measures import Confusion
 
 SCHEMA = 1
-"""Goes up when an entry changes its meaning or its fields."""
+"""Raised when an entry changes its meaning or its fields."""
 
 
 @dataclass(frozen=True, order=True)
@@ -42,7 +42,7 @@ class StudySettings:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run was asked for: every combination of these, samples counted from 0."""
+    """The tasks of a run: every combination of these, samples counted from 0."""
 
     instances: tuple[str, ...]
     samples: int
@@ -52,7 +52,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Missing:
-    """An instance whose rows could not be had, and why."""
+    """An instance whose rows are not available, and why."""
 
     instance: str
     reason: str
@@ -60,12 +60,12 @@ class Missing:
 
 @dataclass(frozen=True)
 class DrawFacts:
-    """The draw a method was given.
+    """The draw that a method got.
 
     Attributes
     ----------
     origin : str
-        Where the rows are from.
+        Where the rows come from.
     digest : str
         Start of the SHA-256 of rows, classes and which rows are labeled.
     """
@@ -80,19 +80,19 @@ class DrawFacts:
 
 
 @dataclass(frozen=True)
-class Claimed:
-    """What a certificate says.
+class CertificateFacts:
+    """What is stored of a certificate.
 
     Attributes
     ----------
     proved : bool
         Whether the tree's cost in the paper's model, P2 or OCT-H, is proved least.
     settled : bool
-        The same for what the fit minimised: P2's cost, or that and the guide's where a guide had weight.
+        The same for what the fit minimised: P2's cost, or its sum with the guide's charges where a guide counted.
     leaf_error, xi, n_errors : float, float and int, or None
-        The parts of the cost, in the model in question.
+        The parts of the cost, in the model of the tree.
     guide_weight, guide_cost : float or None
-        How much a guide counted and what it charged, where there was one.
+        How much a guide counted and what it charged; None without a guide.
     """
 
     objective: float | None
@@ -109,8 +109,8 @@ class Claimed:
     guide_cost: float | None
 
     @classmethod
-    def of(cls, claim: Claim) -> Claimed:
-        """The part of a certificate that is worth keeping."""
+    def of(cls, claim: Claim) -> CertificateFacts:
+        """The part of a certificate that is stored."""
         p2 = claim if isinstance(claim, Certificate) else None
         return cls(
             objective=_finite(claim.objective),
@@ -136,13 +136,13 @@ def _guided_gap_is_closed(claim: Certificate) -> bool:
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no infinite numbers."""
+    """None for a bound that is not known: that is what an infinite number means here."""
     return float(value) if math.isfinite(value) else None
 
 
 @dataclass(frozen=True)
 class FitFacts:
-    """What came of a fit.
+    """The result of a fit.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class FitFacts:
     digest : str
         Start of the SHA-256 of the predictions.
     warnings : tuple of str
-        What the package said while it fitted.
+        Warnings of the package during the fit.
     """
 
     seconds: float
@@ -161,12 +161,12 @@ class FitFacts:
     unlabeled_rows: Confusion
     digest: str
     warnings: tuple[str, ...]
-    certificate: Claimed | None
+    certificate: CertificateFacts | None
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """By what, where and when a record was made."""
+    """Which software made a record, where and when."""
 
     versions: dict[str, str]
     system: str
@@ -200,7 +200,7 @@ KINDS: dict[str, type[Any]] = {"study": StudySettings, "plan": Plan, "missing": 
 def to_line(entry: Entry) -> str:
     """An entry as one line of JSON, without its newline."""
     kind = next(name for name, cls in KINDS.items() if cls is type(entry))
-    return json.dumps({"schema": SCHEMA, "kind": kind, **asdict(entry)}, ensure_ascii=False, allow_nan=False)
+    return json.dumps({"schema": SCHEMA, "kind": kind, **encoded(entry)}, ensure_ascii=False, allow_nan=False)
 
 
 def from_line(line: str) -> Entry:
@@ -216,22 +216,7 @@ def from_line(line: str) -> Entry:
             f"kind {kind!r}. The store was written by another version of s2oct."
         )
     try:
-        entry: Entry = _decode(KINDS[kind], values)
-    except (TypeError, KeyError) as error:
-        raise StudyError(f"Expected the fields of a {kind} entry, got {', '.join(values)}.") from error
+        entry: Entry = decoded(KINDS[kind], values)
+    except Mismatch as error:
+        raise StudyError(f"Expected the fields of a {kind} entry, got others: {error}.") from error
     return entry
-
-
-def _decode(annotation: Any, value: Any) -> Any:
-    """JSON back to the type a field is declared with: dataclasses, tuples, optional ones, and what JSON has itself."""
-    if is_dataclass(annotation):
-        hints = get_type_hints(annotation)
-        names = [field.name for field in fields(annotation)]
-        if set(value) != set(names):
-            raise TypeError(f"expected the fields {names}")
-        return annotation(**{name: _decode(hints[name], value[name]) for name in names})  # type: ignore[operator]
-    if get_origin(annotation) in (Union, types.UnionType):
-        return None if value is None else _decode(get_args(annotation)[0], value)
-    if get_origin(annotation) is tuple:
-        return tuple(_decode(get_args(annotation)[0], item) for item in value)
-    return value

@@ -1,4 +1,4 @@
-"""A run of the study: look for the data, leave out what is finished, and write down every record as it comes."""
+"""A run of the study: find the data, leave out finished tasks, and store every record when it comes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from s2oct.study.store import Store
 from s2oct.study.tasks import Job, pack, tasks_of
 
 Workers = Callable[[Iterable[Job]], Generator[TaskRecord, None, None]]
-"""Runs jobs somewhere and yields their records as they end."""
+"""Runs jobs somewhere and yields each record when its job ends."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Agenda:
     Attributes
     ----------
     tasks : tuple of Task
-        To be run now.
+        Tasks to run now.
     n_finished : int
         Tasks of the plan that an earlier run has finished.
     missing : dict
-        Instances without rows, and why.
+        Instances whose rows are not available, and why.
     """
 
     tasks: tuple[Task, ...]
@@ -37,16 +37,16 @@ class Agenda:
 
 
 class Run:
-    """A study that is being run. Use it as a context manager: it holds the store.
+    """A study while it runs. Use it as a context manager, because it keeps the store open.
 
     Parameters
     ----------
     folder : Path
-        Of the study.
+        Folder of the study.
     settings : StudySettings
         What all fits share.
     plan : Plan
-        What is wanted.
+        The tasks that are wanted.
     source : DataSource
         Where rows come from.
     retry_failed : bool
@@ -68,7 +68,7 @@ class Run:
             raise
 
     def _find_rows(self, instances: set[str], source: DataSource) -> dict[str, str]:
-        """Load instances, and note those that are not to be had."""
+        """Load instances, and store which are not available."""
         missing = {}
         for name in (name for name in manifest() if name in instances):
             try:
@@ -91,7 +91,7 @@ class Run:
         return Agenda(possible, len(planned) - len(to_do), missing)
 
     def go(self, workers: Workers) -> Generator[TaskRecord, None, None]:
-        """Run the agenda, yielding every record after it is stored."""
+        """Run the agenda; yields every record after it is stored."""
         with closing(workers(self._jobs())) as records:
             for record in records:
                 self._store.append(record)
@@ -102,7 +102,7 @@ class Run:
             yield Job(task, self._settings, *self._rows[task.instance])
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self._store.close()
 
     def __enter__(self) -> Run:

@@ -14,7 +14,7 @@ SECONDS_TO_ANSWER = 30.0
 
 
 class MissingData(StudyError):
-    """An instance's rows cannot be had; the message says why."""
+    """The rows of an instance are not available; the message says why."""
 
 
 class DataSource:
@@ -25,7 +25,7 @@ class DataSource:
     folder : Path, optional
         Has files ``<instance>.tsv.gz``, or is the folder ``datasets`` of a clone of the benchmarks.
     download : bool
-        Whether to fetch what is not there; every file's SHA-256 is checked against the manifest.
+        Whether to fetch files that are not there. The SHA-256 of every file is checked against the manifest.
     url : str
         Where the benchmarks' folder ``datasets`` is served.
     cache : Path, optional
@@ -42,7 +42,7 @@ class DataSource:
         self._offline: str | None = None
 
     def load(self, name: str) -> tuple[StudyData, str]:
-        """An instance's rows and where they are from; `MissingData` if there is no way to them."""
+        """The rows of an instance and where they come from; `MissingData` if they are not available."""
         facts = facts_of(name)
         local = self._local_file(facts)
         if local is not None:
@@ -84,7 +84,7 @@ class DataSource:
         except OSError as error:
             reason = f"{url} could not be fetched ({type(error).__name__})."
             if getattr(error, "response", None) is None:
-                # No answer at all: the others would only wait for the same silence.
+                # No answer at all: every other file would wait as long for nothing.
                 self._offline = reason
             raise MissingData(reason) from error
 

@@ -1,7 +1,7 @@
-"""The study's store: a file of lines that only ever grows, one entry a line.
+"""The study's store: a file that only grows, with one entry per line.
 
-One process writes; whole lines, each forced to the disk before the next. Whatever kills it, what remains is a file of
-complete lines and at most one torn one at the end, which the next writer cuts off and readers ignore.
+One process writes. It forces each line to the disk before it writes the next one. If it is killed, the file has
+complete lines and at most one torn line at the end, which readers ignore and the next writer cuts off.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FILE_NAME = "records.jsonl"
 
 @dataclass
 class Contents:
-    """What a store holds; of several records of a task, the last."""
+    """What a store holds; the last record counts where a task has several."""
 
     settings: StudySettings | None = None
     plans: list[Plan] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Contents:
     records: dict[Task, TaskRecord] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
-        """Take in one more entry."""
+        """Add an entry."""
         match entry:
             case StudySettings():
                 self.settings = entry
@@ -43,7 +43,7 @@ class Contents:
 
 
 def read_store(folder: Path) -> Contents:
-    """Everything a study has written so far; a run may be under way."""
+    """Everything that a study has stored so far, also while it runs."""
     path = folder / FILE_NAME
     if not path.exists():
         raise StudyError(f"Expected a study in the folder {folder}, got none: there is no {FILE_NAME}.")
@@ -61,7 +61,7 @@ def _read(path: Path) -> Contents:
 
 
 def _complete_lines(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers; what follows the last newline is the torn end of a write."""
+    """Lines with their numbers, without the torn end of a write that may follow the last newline."""
     return enumerate(content.split(b"\n")[:-1], start=1)
 
 
@@ -71,9 +71,9 @@ class Store:
     Parameters
     ----------
     folder : Path
-        Where the study lives; made if it is not there.
+        Folder of the study; it is made if it does not exist.
     settings : StudySettings
-        Of this run; a study that was begun with others is refused.
+        Settings of this run; a study that was begun with other settings is refused.
     """
 
     def __init__(self, folder: Path, settings: StudySettings) -> None:
@@ -119,7 +119,7 @@ class Store:
         self.contents.add(entry)
 
     def close(self) -> None:
-        """Let others write."""
+        """Close the file, so that others can write."""
         self._file.close()
 
     def __enter__(self) -> Store:
@@ -130,12 +130,12 @@ class Store:
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
-    """Keep other writers out for as long as the file is open; the system lets go when the process ends, however."""
+    """Keep other writers out while the file is open; the system ends the lock when the process ends or is killed."""
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            file.seek(2**40)  # a byte no reader asks for
+            file.seek(2**40)  # a byte that no reader asks for
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
             import fcntl

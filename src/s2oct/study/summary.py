@@ -19,13 +19,13 @@ from s2oct.study.paper import QUANTILES
 from s2oct.study.records import FitFacts, TaskRecord
 
 ROWS = ("all", "unlabeled")
-"""Over which rows a measure is taken."""
+"""The rows over which a measure is taken."""
 
 BASELINES = ("octh", "octh-separate")
-"""What trees are compared with in the paper."""
+"""The methods with which the paper compares trees."""
 
-Draw = tuple[str, int]
-"""An instance and a sample."""
+DrawKey = tuple[str, int]
+"""What names a draw of a design: an instance and a sample."""
 
 
 class Results:
@@ -33,7 +33,7 @@ class Results:
 
     def __init__(self, records: Iterable[TaskRecord], design: str) -> None:
         self.design = design
-        self.fits: dict[str, dict[Draw, FitFacts]] = defaultdict(dict)
+        self.fits: dict[str, dict[DrawKey, FitFacts]] = defaultdict(dict)
         for record in records:
             if record.task.design == design and record.fit is not None:
                 self.fits[record.task.method][record.task.instance, record.task.sample] = record.fit
@@ -80,7 +80,7 @@ def finished(fit: FitFacts) -> bool:
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and sample standard deviation of some values; None where there are too few for one."""
+    """Mean and sample standard deviation of some values; None where there are too few values."""
 
     n: int
     mean: float | None
@@ -88,7 +88,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """Of any number of values, none included."""
+        """The spread of any number of values, also of no value."""
         return cls(
             len(values),
             statistics.fmean(values) if values else None,
@@ -111,12 +111,12 @@ class Solved:
 
     @property
     def median_seconds(self) -> float | None:
-        """Of those that were proved."""
+        """Median of the seconds to a proof; None if nothing was proved."""
         return statistics.median(self.seconds) if self.seconds else None
 
 
 def solved(results: Results) -> list[Solved]:
-    """Times to proof of every tree method, in ascending order. A method that had nothing to optimise took no time."""
+    """Times to proof of every tree method, in ascending order."""
     return [
         Solved(
             name,
@@ -148,7 +148,7 @@ def variable_quantiles(instances: Iterable[str], share: float) -> dict[tuple[str
 
 @dataclass(frozen=True)
 class Standing:
-    """How a method did over the draws that every method of the study has a result for."""
+    """How a method did over the draws for which every method of the study has a result."""
 
     method: str
     n_draws: int
@@ -176,7 +176,7 @@ def standings(results: Results, reference: str) -> list[Standing]:
     return sorted(found, key=lambda standing: -(standing.accuracy.mean or 0.0))
 
 
-def _standing(results: Results, name: str, reference: str, draws: list[Draw]) -> Standing:
+def _standing(results: Results, name: str, reference: str, draws: list[DrawKey]) -> Standing:
     fits = [results.fits[name][draw] for draw in draws]
     ahead = [
         fit.unlabeled_rows.accuracy - results.fits[reference][draw].unlabeled_rows.accuracy

@@ -1,4 +1,4 @@
-"""Which tasks a plan has, in which order, and what one of them gives."""
+"""The tasks of a plan in their order, and one task from rows to record."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from s2oct.errors import S2OCTWarning
 from s2oct.study.designs import DESIGNS, Draw
 from s2oct.study.instances import StudyData
 from s2oct.study.measures import Confusion
-from s2oct.study.methods import METHODS, FitSettings, Outcome
-from s2oct.study.records import Claimed, DrawFacts, FitFacts, Plan, Provenance, StudySettings, Task, TaskRecord
+from s2oct.study.methods import METHODS, MethodOptions, Outcome
+from s2oct.study.records import CertificateFacts, DrawFacts, FitFacts, Plan, Provenance, StudySettings, Task, TaskRecord
 
 PACKAGES = ("s2oct", "numpy", "scipy", "scikit-learn", "numba", "highspy", "pyscipopt", "gurobipy")
 DIGEST_LENGTH = 16
@@ -31,7 +31,7 @@ DIGEST_LENGTH = 16
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A task with all a worker needs for it, wherever the worker is."""
+    """A task with everything that a worker on any machine needs for it."""
 
     task: Task
     settings: StudySettings
@@ -39,13 +39,13 @@ class Job:
     origin: str
 
     def draw(self) -> Draw:
-        """The rows, labeled as sample and design say."""
+        """The rows, labeled by sample and design."""
         data = unpack(self.task.instance, self.rows)
         return DESIGNS[self.task.design](data, self.task.sample, self.settings.labeled_share)
 
 
 def pack(data: StudyData) -> bytes:
-    """Rows and classes, compressed: tables of few distinct values become small enough to send with every task."""
+    """Rows and classes, compressed. Tables of few distinct values become small enough to send with every task."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, X=data.X, is_a=data.is_a)
     return buffer.getvalue()
@@ -60,8 +60,8 @@ def unpack(name: str, rows: bytes) -> StudyData:
 def tasks_of(plans: Iterable[Plan]) -> list[Task]:
     """Every task of some plans once, sample by sample.
 
-    Instances come in an arbitrary but fixed order, so that the fits behind are a fair sample of the fits ahead and the
-    time left can be told; the methods of one draw stand together, so that a study stopped early can compare them.
+    Instances come in an arbitrary but fixed order: finished fits are then a fair sample of the fits ahead, and the time
+    left can be estimated. The methods of one draw stand together, so that a study stopped early can compare them.
     """
     tasks = {
         Task(instance, sample, design, method): None
@@ -85,18 +85,18 @@ def tasks_of(plans: Iterable[Plan]) -> list[Task]:
 
 
 def execute(job: Job) -> TaskRecord:
-    """Fit one draw by one method. Whatever goes wrong in it goes into the record."""
+    """Fit one draw by one method. An error of the fit becomes part of the record."""
     draw = job.draw()
-    settings = FitSettings(job.settings.time_limit, job.settings.seed, job.settings.solver)
+    options = MethodOptions(job.settings.time_limit, job.settings.seed, job.settings.solver)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", S2OCTWarning)
         try:
-            outcome = METHODS[job.task.method].run(draw, settings)
+            outcome = METHODS[job.task.method].run(draw, options)
         except Exception as error:
             return failed(job, f"{type(error).__name__}: {error}")
-    said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    return _record(job, draw, _fit_facts(draw, outcome, said), None)
+    messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    return _record(job, draw, _fit_facts(draw, outcome, messages), None)
 
 
 def failed(job: Job, error: str) -> TaskRecord:
@@ -121,15 +121,15 @@ def _draw_facts(draw: Draw, origin: str) -> DrawFacts:
     )
 
 
-def _fit_facts(draw: Draw, outcome: Outcome, said: tuple[str, ...]) -> FitFacts:
+def _fit_facts(draw: Draw, outcome: Outcome, messages: tuple[str, ...]) -> FitFacts:
     unlabeled = ~draw.is_labeled
     return FitFacts(
         seconds=outcome.seconds,
         all_rows=Confusion.of(draw.data.is_a, outcome.predicted_a),
         unlabeled_rows=Confusion.of(draw.data.is_a[unlabeled], outcome.predicted_a[unlabeled]),
         digest=_digest(outcome.predicted_a),
-        warnings=said,
-        certificate=None if outcome.certificate is None else Claimed.of(outcome.certificate),
+        warnings=messages,
+        certificate=None if outcome.certificate is None else CertificateFacts.of(outcome.certificate),
     )
 
 
@@ -141,7 +141,7 @@ def _digest(*arrays: FloatArray | BoolArray) -> str:
 
 
 def provenance() -> Provenance:
-    """Versions and machine of the present process, and the present time."""
+    """Versions and machine of this process, and the present time."""
     return Provenance(
         versions=_versions(),
         system=platform.platform(terse=True),

@@ -1,6 +1,6 @@
 """A worker process of the study: reads jobs from its standard input, writes records to its standard output.
 
-Started by `s2oct.study.local`; it ends when its input does, so that nothing goes on after the run that wanted it.
+Started by `s2oct.study.local`. It ends when its input ends, so that no worker outlives the run that started it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LENGTH = struct.Struct("<Q")
 READY = "ready"
 SECONDS_TO_STOP = 1.0
 MEMORY_VARIABLE = "S2OCT_STUDY_MEMORY"
-"""Name of the environment variable with the bytes this process may take."""
+"""Name of the environment variable that holds the bytes this process may take."""
 
 
 def send(stream: IO[bytes], message: Any) -> None:
@@ -33,7 +33,7 @@ def send(stream: IO[bytes], message: Any) -> None:
 
 
 def receive(stream: IO[bytes]) -> Any:
-    """Read one message; EOFError if the other side is gone."""
+    """Read one message; EOFError if the other side has ended."""
     (length,) = LENGTH.unpack(_exactly(stream, LENGTH.size))
     return pickle.loads(_exactly(stream, length))
 
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _is_quiet(at_rest: int) -> bool:
-    """Whether no thread of the last fit is left: a solver that does not stop would take its share of the next fit."""
+    """Whether no thread of the last fit is left. A solver that does not stop would take time from the next fit."""
     deadline = time.monotonic() + SECONDS_TO_STOP
     while threading.active_count() > at_rest and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -72,7 +72,7 @@ def _is_quiet(at_rest: int) -> bool:
 
 
 def _listen(jobs: queue.SimpleQueue[Job]) -> None:
-    """Pass jobs on; when there is nobody left to send any, end the process in the middle of whatever it does."""
+    """Pass jobs on. When the input ends, end the process at once, even in the middle of a fit."""
     try:
         while True:
             jobs.put(receive(sys.stdin.buffer))
@@ -83,9 +83,10 @@ def _listen(jobs: queue.SimpleQueue[Job]) -> None:
 def _limit_memory() -> None:
     limit = int(os.environ.get(MEMORY_VARIABLE, "0"))
     with contextlib.suppress(OSError):
-        # If memory runs out all the same, this process is to go, and not the one that keeps the records.
+        # If memory runs out all the same, the system must end this process and not the one that keeps the records.
         Path("/proc/self/oom_score_adj").write_text("1000")
-    if limit and sys.platform != "win32":
+    # Windows has no such limit, and macOS does not keep it.
+    if limit and sys.platform == "linux":
         import resource
 
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]

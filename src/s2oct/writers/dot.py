@@ -12,7 +12,8 @@ from s2oct.writers.rules import Leaf, Split, check_names, pruned, terms
 def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any]) -> str:
     r"""Write a tree as a DOT graph: ``dot -Tsvg`` draws it.
 
-    Coefficients have all their digits, one feature a line; what decides nothing is left out, as in `tree_to_text`.
+    Coefficients have all their digits, one feature per line. Splits that decide nothing are left out, as in
+    `tree_to_text`.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequen
 def _lines(
     tree: ObliqueTree, names: Sequence[str], classes: Sequence[Any], part: Leaf | Split, place: int
 ) -> Iterator[str]:
-    """Nodes and edges below a place; places are numbered as nodes are, from the root on."""
+    """Nodes and edges below a place; places are numbered like nodes: root 1, children of b 2b and 2b + 1."""
     if isinstance(part, Leaf):
         yield f"n{place} [label={_quoted(str(classes[part.class_index]))}, style=rounded];"
         return

@@ -10,11 +10,11 @@ import numpy as np
 from s2oct.arrays import ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.tabular.encoding import NUMBER, ORDINAL, Column, Encoding, plain_encoding
-from s2oct.writers.rules import check_names
+from s2oct.tabular.encoding import NUMBER, ORDINAL, Column, Encoding
+from s2oct.writers.rules import checked_encoding
 
 OPSET, ML_OPSET, IR_VERSION = 17, 2, 8
-"""Old enough for runtimes of the last years."""
+"""Versions that older runtimes can read."""
 
 
 def tree_to_onnx(
@@ -23,10 +23,10 @@ def tree_to_onnx(
     """Write a tree as an ONNX model, serialised.
 
     The graph takes the features as one tensor ``X`` of doubles, shape (rows, features), and gives the tensors
-    ``label``, the class of each row, and ``leaf``, the id of its leaf. Where the encoding has categories or fills gaps,
-    there is one input of shape (rows, 1) per column instead, doubles or strings; NaN and the empty string are gaps.
-    The graph adds up sums one feature at a time, as `predict` does: a matrix product would be free to add in any order.
-    ONNX cannot refuse a row: what `predict` refuses has no meaning here.
+    ``label``, the class of each row, and ``leaf``, the id of its leaf. If the encoding has categories or fills gaps,
+    there is one input of shape (rows, 1) per column instead, of doubles or strings; NaN and the empty string are gaps.
+    The graph adds up sums one feature at a time, as `predict` does, because a matrix product may add in any order.
+    ONNX cannot refuse a row: the output for a row that `predict` refuses has no meaning.
 
     Parameters
     ----------
@@ -44,12 +44,7 @@ def tree_to_onnx(
     bytes
         The serialised model.
     """
-    check_names(tree, feature_names)
-    columns = encoding or plain_encoding(feature_names)
-    if columns.features != tuple(feature_names):
-        raise InvalidProblem(
-            f"Expected an encoding into the features {list(feature_names)}, got {list(columns.features)}."
-        )
+    columns = checked_encoding(tree, feature_names, encoding)
     graph = _Graph()
     features = graph.read_plain(len(feature_names)) if columns.is_plain else graph.read_columns(columns)
     graph.route(tree, features, _label_tensor(classes))
@@ -65,7 +60,7 @@ def _label_tensor(classes: Sequence[Any]) -> ObjectArray:
 
 
 class _Graph:
-    """Collects nodes and constants; every method that adds a node returns the name of what the node gives."""
+    """Collects nodes and constants; every method that adds a node returns the name of the output of the node."""
 
     def __init__(self) -> None:
         try:
@@ -128,24 +123,7 @@ class _Graph:
 
     def route(self, tree: ObliqueTree, features: Sequence[str], labels: ObjectArray) -> None:
         """From features to leaves and labels."""
-        total = self._constant("nothing", np.zeros((1, tree.topology.n_branches)))
-        for j, feature in enumerate(features):
-            weights = self._constant(f"omega_{j}", np.ascontiguousarray(tree.omega[:, j])[None, :])
-            product = self._add("Mul", [feature, weights], f"product_{j}")
-            total = self._add("Add", [total, product], f"sum_{j}")
-        values = self._add("Sub", [total, self._constant("gamma", tree.gamma[None, :])], "values")
-        zero = self._constant("zero", np.zeros((1, 1)))
-        right = self._add("Greater", [values, zero], "goes_right")
-        side = self._add("Cast", [right], "side", to=self._onnx.TensorProto.INT64)
-        one, two = self._constant("one", np.array([[1]])), self._constant("two", np.array([[2]]))
-        root = self._constant("root_column", np.array([0]))
-        node = self._add("Add", [two, self._add("Gather", [side, root], "side_0", axis=1)], "node_1")
-        for level in range(1, tree.topology.depth):
-            column = self._add("Sub", [node, one], f"column_of_{level}")
-            step = self._add("GatherElements", [side, column], f"side_{level}", axis=1)
-            node = self._add("Add", [self._add("Mul", [node, two], f"twice_{level}"), step], f"node_{level + 1}")
-        axis = self._constant("second_axis", np.array([1]))
-        leaf = self._add("Squeeze", [node, axis], "leaf")
+        leaf = self._leaf(tree, self._side(tree, features))
         first = self._constant("first_leaf", np.array([tree.topology.n_leaves]))
         by_leaf = self._constant("label_of_leaf", labels[tree.leaf_classes])
         self._add("Gather", [by_leaf, self._add("Sub", [leaf, first], "leaf_number")], "label", axis=0)
@@ -154,6 +132,30 @@ class _Graph:
             self._onnx.helper.make_tensor_value_info("label", kind, ["rows"]),
             self._onnx.helper.make_tensor_value_info("leaf", self._onnx.TensorProto.INT64, ["rows"]),
         ]
+
+    def _side(self, tree: ObliqueTree, features: Sequence[str]) -> str:
+        """The side of every row at every branch node, 1 for right; shape (rows, n_branches)."""
+        total = self._constant("nothing", np.zeros((1, tree.topology.n_branches)))
+        for j, feature in enumerate(features):
+            coefficients = self._constant(f"omega_{j}", np.ascontiguousarray(tree.omega[:, j])[None, :])
+            product = self._add("Mul", [feature, coefficients], f"product_{j}")
+            total = self._add("Add", [total, product], f"sum_{j}")
+        values = self._add("Sub", [total, self._constant("gamma", tree.gamma[None, :])], "values")
+        zero = self._constant("zero", np.zeros((1, 1)))
+        right = self._add("Greater", [values, zero], "goes_right")
+        return self._add("Cast", [right], "side", to=self._onnx.TensorProto.INT64)
+
+    def _leaf(self, tree: ObliqueTree, side: str) -> str:
+        """The id of every row's leaf; shape (rows,)."""
+        one, two = self._constant("one", np.array([[1]])), self._constant("two", np.array([[2]]))
+        root = self._constant("root_column", np.array([0]))
+        node = self._add("Add", [two, self._add("Gather", [side, root], "side_0", axis=1)], "node_1")
+        for level in range(1, tree.topology.depth):
+            column = self._add("Sub", [node, one], f"column_of_{level}")
+            step = self._add("GatherElements", [side, column], f"side_{level}", axis=1)
+            node = self._add("Add", [self._add("Mul", [node, two], f"twice_{level}"), step], f"node_{level + 1}")
+        axis = self._constant("second_axis", np.array([1]))
+        return self._add("Squeeze", [node, axis], "leaf")
 
     def serialised(self, columns: Sequence[str]) -> bytes:
         """The model as bytes, checked by onnx itself."""
@@ -176,7 +178,7 @@ class _Graph:
         return self._add("Cast", [source], name, to=self._onnx.TensorProto.DOUBLE)
 
     def _add(self, operator: str, inputs: list[str], name: str, **attributes: Any) -> str:
-        # A column of the table may be called anything, also as one of our nodes.
+        # A column of the table may have any name, also that of one of our nodes.
         result = name if name in ("label", "leaf") else f"s2oct/{name}"
         self._nodes.append(self._onnx.helper.make_node(operator, inputs, [result], **attributes))
         return result

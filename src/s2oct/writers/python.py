@@ -1,14 +1,13 @@
-"""A tree as a Python module that needs nothing but Python."""
+"""A tree as a Python module without dependencies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.tabular.encoding import NUMBER, Encoding, plain_encoding
-from s2oct.writers.rules import Leaf, Split, check_names, features_used, pruned, terms
+from s2oct.tabular.encoding import NUMBER, ORDINAL, Encoding
+from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, pruned, terms
 
 _HEAD = '''\
 """A classification tree, written by s2oct. It needs Python 3 and nothing else.
@@ -73,8 +72,8 @@ def tree_to_python(
 ) -> str:
     """Write a tree as the source of a Python module without dependencies.
 
-    Its ``predict(row)`` adds up sums in the order in which the tree's own `predict` does, and refuses with a
-    ValueError what that refuses.
+    Its ``predict(row)`` adds up sums in the same order as the tree's own `predict`. It raises a ValueError for the rows
+    that `predict` refuses.
 
     Parameters
     ----------
@@ -102,12 +101,7 @@ def tree_to_python(
     >>> module["predict"]({"age": 40, "education": 12})
     'yes'
     """
-    check_names(tree, feature_names)
-    columns = encoding or plain_encoding(feature_names)
-    if columns.features != tuple(feature_names):
-        raise InvalidProblem(
-            f"Expected an encoding into the features {list(feature_names)}, got {list(columns.features)}."
-        )
+    columns = checked_encoding(tree, feature_names, encoding)
     part = pruned(tree)
     used = set(features_used(tree, part))
     labels = [repr(label.item() if hasattr(label, "item") else label) for label in classes]
@@ -119,7 +113,7 @@ def tree_to_python(
 
 
 def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
-    """Lines that read the columns that matter into x0, x1, ..."""
+    """Lines that read the columns in use into x0, x1, ..."""
     first = 0
     for position, column in enumerate(encoding.columns):
         here = range(first, first + len(column.features))
@@ -130,7 +124,7 @@ def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
             yield f"x{here.start} = _number(row, {position}, {column.fill!r})  # {column.name!r}"
             continue
         read = f"_category(row, {position}, {list(column.categories)!r}, {column.fill!r})"
-        if column.kind == "ordinal":
+        if column.kind == ORDINAL:
             yield f"x{here.start} = float({read})  # {column.name!r}"
             continue
         yield f"c{position} = {read}  # {column.name!r}"

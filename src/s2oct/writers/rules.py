@@ -1,42 +1,43 @@
-"""What of a tree decides anything: the part that every export writes down."""
+"""The splits and leaves of a tree that every export writes: those that decide something."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
+from s2oct.tabular.encoding import Encoding, plain_encoding
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """Leaves of one class that are read as one."""
+    """Neighbouring leaves of one class, written as one leaf."""
 
     ids: tuple[int, ...]
     class_index: int
 
     @property
     def node(self) -> int:
-        """Id of the first of them."""
+        """Id of the first leaf."""
         return self.ids[0]
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Itself."""
+        """The leaf itself."""
         return (self,)
 
     @property
     def splits(self) -> tuple[Split, ...]:
-        """None."""
+        """A leaf has no splits."""
         return ()
 
 
 @dataclass(frozen=True)
 class Split:
-    """A branch node that matters."""
+    """A branch node that decides something."""
 
     node: int
     left: Leaf | Split
@@ -59,7 +60,7 @@ class Split:
 
 
 def pruned(tree: ObliqueTree, node: int = 1) -> Leaf | Split:
-    """The tree below a node without the splits that decide nothing: constant ones, and those between equal classes."""
+    """The tree below a node without splits that decide nothing: constant splits, and splits between equal classes."""
     first_leaf = tree.topology.n_leaves
     if node >= first_leaf:
         return Leaf((node,), int(tree.leaf_classes[node - first_leaf]))
@@ -73,7 +74,7 @@ def pruned(tree: ObliqueTree, node: int = 1) -> Leaf | Split:
 
 
 def conditions(part: Leaf | Split, leaf: Leaf) -> Iterator[tuple[Split, bool]]:
-    """The splits on the way to a leaf, root first, each with whether the way goes right."""
+    """The splits on the path to a leaf, root first, each with whether the path goes right."""
     while isinstance(part, Split):
         right = leaf in part.right.leaves
         yield part, right
@@ -87,14 +88,36 @@ def terms(tree: ObliqueTree, node: int) -> tuple[list[tuple[int, float]], float]
 
 
 def features_used(tree: ObliqueTree, part: Leaf | Split) -> list[int]:
-    """The features that some split of the part looks at, in their order."""
+    """The features that some split of the part uses, in their order."""
     if isinstance(part, Leaf):
         return []
     here = {j for j, _ in terms(tree, part.node)[0]}
     return sorted(here.union(features_used(tree, part.left), features_used(tree, part.right)))
 
 
+def signed_sum(products: Iterable[tuple[bool, str]]) -> str:
+    """A sum as text, from pairs of whether a product is subtracted and the product without its sign."""
+    written = ""
+    for is_negative, product in products:
+        if written:
+            written += f" {'-' if is_negative else '+'} {product}"
+        else:
+            written = f"-{product}" if is_negative else product
+    return written
+
+
+def checked_encoding(tree: ObliqueTree, feature_names: Sequence[str], encoding: Encoding | None) -> Encoding:
+    """The encoding, or one in which every feature is a column; refuses one that makes other features."""
+    check_names(tree, feature_names)
+    columns = encoding or plain_encoding(feature_names)
+    if columns.features != tuple(feature_names):
+        raise InvalidProblem(
+            f"Expected an encoding into the features {list(feature_names)}, got {list(columns.features)}."
+        )
+    return columns
+
+
 def check_names(tree: ObliqueTree, feature_names: Sequence[str]) -> None:
-    """Refuse a list of names that is not one for every feature."""
+    """Refuse names unless there is one for every feature."""
     if len(feature_names) != tree.n_features:
         raise InvalidProblem(f"Expected {tree.n_features} feature names, got {len(feature_names)}.")

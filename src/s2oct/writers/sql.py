@@ -12,15 +12,15 @@ import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.tabular.encoding import NUMBER, ORDINAL, Column, Encoding, plain_encoding
-from s2oct.writers.rules import Leaf, Split, check_names, features_used, pruned, terms
+from s2oct.tabular.encoding import NUMBER, ORDINAL, Column, Encoding
+from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, pruned, signed_sum, terms
 
 INDENT = "    "
 _LARGEST = "1.7976931348623157e308"
 _MOST_DIGITS = 18
 _CLEAR_OF_THE_MIDPOINT = Fraction(45, 100)
-"""A decimal within this many units in the last place of its double is read as that double by SQLite too, whose
-reader before version 3.47 is a little inexact. The shortest decimal can be nearer to the midpoint of two doubles."""
+"""SQLite before version 3.47 reads decimals a little inexactly. It reads the right double if the decimal is within this
+many units in the last place. The shortest decimal can be farther away, near the midpoint of two doubles."""
 
 
 def tree_to_sql(
@@ -34,10 +34,10 @@ def tree_to_sql(
 ) -> str:
     """Write a tree as a CASE expression, or as a query over a table.
 
-    The expression is standard SQL and tested in SQLite and DuckDB. Sums are added up in the order in which `predict`
-    adds them, from numbers that are read back as the tree's own, so that every row ends in the same class, those in
-    the rounding of a hyperplane included. A row that `predict` would refuse, because a feature is missing, infinite
-    or of an unknown category, gets NULL.
+    The expression is standard SQL and is tested in SQLite and DuckDB. It adds up sums in the order in which `predict`
+    adds them, from exactly the numbers of the tree. So every row gets the same class, also a row so near a hyperplane
+    that rounding decides. A row that `predict` refuses, because a feature is missing, infinite or of an unknown
+    category, gets NULL.
 
     Parameters
     ----------
@@ -76,23 +76,18 @@ def tree_to_sql(
         END
     END
     """
-    check_names(tree, feature_names)
-    columns = encoding or plain_encoding(feature_names)
-    if columns.features != tuple(feature_names):
-        raise InvalidProblem(
-            f"Expected an encoding into the features {list(feature_names)}, got {list(columns.features)}."
-        )
+    columns = checked_encoding(tree, feature_names, encoding)
     words = _Sql(tree, tuple(_literal(label) for label in classes), columns)
-    expression = "\n".join(words.expression())
     if table is None:
-        return expression
-    indented = expression.replace("\n", f"\n{INDENT}")
-    return f"SELECT\n{INDENT}*,\n{INDENT}{indented} AS {_quoted(column)}\nFROM {_quoted(table)};"
+        return "\n".join(words.expression())
+    # Line by line: names and labels may contain line breaks, which must stay as they are.
+    indented = "\n".join(f"{INDENT}{line}" for line in words.expression())
+    return f"SELECT\n{INDENT}*,\n{indented} AS {_quoted(column)}\nFROM {_quoted(table)};"
 
 
 @dataclass(frozen=True)
 class _Sql:
-    """Puts the parts of a tree into SQL."""
+    """Writes the parts of a tree as SQL."""
 
     tree: ObliqueTree
     labels: tuple[str, ...]
@@ -123,15 +118,11 @@ class _Sql:
 
     def _condition(self, node: int) -> str:
         pairs, offset = terms(self.tree, node)
-        written = ""
-        for j, coefficient in pairs:
-            sign = "-" if coefficient < 0 else "+"
-            product = f"{sql_number(abs(coefficient))} * {self._feature(j)}"
-            written += f" {sign} {product}" if written else f"{sign.removeprefix('+')}{product}"
-        return f"{written} <= {sql_number(offset)}"
+        total = signed_sum((c < 0, f"{sql_number(abs(c))} * {self._feature(j)}") for j, c in pairs)
+        return f"{total} <= {sql_number(offset)}"
 
     def _guards(self, part: Leaf | Split) -> list[str]:
-        """Conditions that every row fulfils which `predict` does not refuse, over the columns that matter."""
+        """Conditions on the columns in use that a row fulfils unless `predict` refuses it."""
         guards = []
         for column in dict.fromkeys(self._source(j)[0] for j in features_used(self.tree, part)):
             name = _quoted(column.name)
@@ -146,7 +137,7 @@ class _Sql:
         column, category = self._source(j)
         if column.kind == NUMBER:
             name = _quoted(column.name)
-            # NaN is a gap like NULL where a database tells them apart.
+            # NaN is a gap like NULL in databases that have both.
             filled = f"CASE WHEN ABS({name}) <= {_LARGEST} THEN {name} ELSE {sql_number(float(column.fill or 0.0))} END"
             return name if column.fill is None else filled
         value = _text(column) if column.fill is None else f"COALESCE({_text(column)}, {_literal(str(column.fill))})"
@@ -158,7 +149,7 @@ class _Sql:
         return f"CASE WHEN {value} = {_literal(category)} THEN 1.0e0 ELSE 0.0e0 END"
 
     def _source(self, j: int) -> tuple[Column, str]:
-        """The column of a feature and, for an indicator, the category it indicates."""
+        """The column of a feature, and the category if the feature is an indicator."""
         for column in self.encoding.columns:
             if j < len(column.features):
                 return column, column.indicated[j] if column.kind not in (NUMBER, ORDINAL) else ""
@@ -167,7 +158,7 @@ class _Sql:
 
 
 def sql_number(value: float) -> str:
-    """A double as a literal that is a double, and this one, in every database: 0.5 alone is a decimal in some."""
+    """A literal that every database reads as exactly this double; 0.5 without an exponent is a decimal in some."""
     room = _CLEAR_OF_THE_MIDPOINT * Fraction(ulp(value))
     candidates = (repr(value), *(f"{value:.{digits}g}" for digits in range(15, _MOST_DIGITS + 1)))
     text = next((text for text in candidates if abs(Fraction(text) - Fraction(value)) <= room), candidates[-1])

@@ -11,11 +11,11 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.writers.rules import Leaf, Split, check_names, pruned
+from s2oct.writers.rules import Leaf, Split, check_names, pruned, signed_sum
 
 INDENT = "    "
 _EXACT = 17
-"""Significant digits that tell any two floats apart."""
+"""Significant digits with which any two floats are written differently."""
 
 
 def tree_to_text(
@@ -44,15 +44,15 @@ def tree_to_text(
     decimals : int or "fewest"
         Digits after the point; numbers below 1 get as many significant digits instead. "fewest" starts from none.
     labeled, unlabeled : ndarray of shape (rows, n_features), optional
-        Rows to count in the leaves. A split is given more digits as long as those it has would send one of these
-        rows the other way: read as written, the rules put every one of them into its leaf.
+        Rows to count in the leaves. A split gets more digits as long as rounding would send one of these rows the
+        other way. So the rules, read as written, put every one of these rows into its leaf.
     keep : ndarray of shape (rows, n_features), optional
-        Rows that are to keep their leaves likewise, without being counted.
+        Rows that keep their leaves in the same way and are not counted.
 
     Returns
     -------
     str
-        The rules, one a line.
+        The rules, one per line.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def tree_to_text(
     if not fewest and (isinstance(decimals, bool) or not isinstance(decimals, int) or decimals < 0):
         raise InvalidProblem(f"Expected decimals to be 'fewest' or a whole number of at least 0, got {decimals!r}.")
     if fewest and labeled is None and unlabeled is None and keep is None:
-        raise InvalidProblem("Expected rows that are to keep their leaves with the fewest decimals, got none.")
+        raise InvalidProblem("Expected rows that keep their leaves with the fewest decimals, got none.")
     rows = [np.empty((0, tree.n_features)) if X is None else X for X in (labeled, unlabeled, keep)]
     ends = [tree.apply(X) for X in rows]
     words = _Words(
@@ -91,7 +91,7 @@ def tree_to_text(
 
 @dataclass(frozen=True, eq=False)
 class _Words:
-    """Puts the parts of a tree into words."""
+    """Writes the parts of a tree as text."""
 
     tree: ObliqueTree
     names: tuple[str, ...]
@@ -115,7 +115,7 @@ class _Words:
         return f"  ({', '.join(counts)})" if counts else ""
 
     def _rule(self, node: int) -> str:
-        """The rule of a split, with as many digits as the rows that come by need."""
+        """The rule of a split, with as many digits as its rows need."""
         omega, gamma = self.tree.omega[node - 1], float(self.tree.gamma[node - 1])
         levels_below = self.tree.topology.depth + 1 - node.bit_length()
         here = self.X[self.leaf >> levels_below == node]
@@ -124,7 +124,7 @@ class _Words:
         for rule in candidates:
             if (rule.goes_left(here) != right).all():
                 return rule.text(self.names)
-        # All digits and no division: the very numbers of the tree.
+        # All digits and no division: exactly the numbers of the tree.
         return _Rule.exact(omega, gamma).text(self.names)
 
 
@@ -138,7 +138,7 @@ class _Rule:
 
     @classmethod
     def rounded(cls, omega: FloatArray, gamma: float, decimals: int) -> _Rule:
-        """Round a split; one over a single feature is divided by its coefficient."""
+        """Round a split; a split over a single feature is divided by its coefficient."""
         used = np.flatnonzero(omega).tolist()
         if len(used) == 1:
             coefficient = float(omega[used[0]])
@@ -154,24 +154,26 @@ class _Rule:
         return cls(tuple((j, repr(float(omega[j]))) for j in used), "<=", repr(gamma))
 
     def goes_left(self, X: FloatArray) -> Any:
-        """Which rows satisfy the rule as written."""
+        """Which rows fulfil the rule as written."""
         total = np.zeros(len(X))
         for j, coefficient in self.terms:
             total += float(coefficient) * X[:, j]
         return total <= float(self.offset) if self.relation == "<=" else total >= float(self.offset)
 
     def text(self, names: Sequence[str]) -> str:
-        written = ""
-        for j, coefficient in self.terms:
-            size = coefficient.removeprefix("-")
-            sign = "-" if coefficient.startswith("-") else "+"
-            term = names[j] if size == "1" else f"{size} * {names[j]}"
-            written += f" {sign} {term}" if written else f"{sign.removeprefix('+')}{term}"
-        return f"{written} {self.relation} {self.offset}"
+        products = (
+            (coefficient.startswith("-"), _product(coefficient.removeprefix("-"), names[j]))
+            for j, coefficient in self.terms
+        )
+        return f"{signed_sum(products)} {self.relation} {self.offset}"
+
+
+def _product(size: str, name: str) -> str:
+    return name if size == "1" else f"{size} * {name}"
 
 
 def _number(value: float, decimals: int) -> str:
-    """A number with that many digits after the point, or, below 1 and where all digits count, significant ones."""
+    """A number with that many digits after the point; they are significant digits below 1 and where all are kept."""
     value += 0.0  # no minus before a zero
     if abs(value) < 1 or decimals >= _EXACT:
         return f"{value:.{max(decimals, 1)}g}"

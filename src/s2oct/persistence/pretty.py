@@ -1,4 +1,4 @@
-"""JSON for the eye: indented, but with short lists and objects on one line."""
+"""JSON for readers: indented, with short lists and objects on one line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _INDENT = "  "
 
 
 def pretty_json(value: Any, indent: str = "", room: int = WIDTH) -> str:
-    """The text of a JSON value; ``room`` is what its first line may take."""
+    """The text of a JSON value; its first line has at most ``room`` characters if it is on one line."""
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if not isinstance(value, (dict, list)) or not value or (indent and len(line) <= room):
         return line

@@ -1,0 +1,204 @@
+"""What a model file holds, as JSON values: made from a model, and made into one again."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from s2oct.certificate import Certificate, Claim, OCTHCertificate
+from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.estimators import OCTHClassifier, S2OCTClassifier
+from s2oct.model.problem import DataSummary
+from s2oct.model.scaling import Scaling
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
+from s2oct.persistence.codec import decoded, encoded
+from s2oct.persistence.model import Model, TreeEstimator
+from s2oct.tabular.encoding import NUMBER, Column, Encoding
+from s2oct.version import __version__
+
+ESTIMATORS: dict[str, type[TreeEstimator]] = {"S2OCTClassifier": S2OCTClassifier, "OCTHClassifier": OCTHClassifier}
+"""The classifiers that a model file can hold, by the name it has for them."""
+
+_CERTIFICATES: dict[str, type[Claim]] = {"S2OCTClassifier": Certificate, "OCTHClassifier": OCTHCertificate}
+
+
+def content_of(model: Model) -> dict[str, Any]:
+    """Everything that the file of a model holds except its format and its checksum."""
+    clf = model.estimator
+    return {
+        "estimator": type(clf).__name__,
+        "label": model.label,
+        "ids": list(model.ids),
+        "classes": _classes(model),
+        "class_dtype": clf.classes_.dtype.str if clf.classes_.dtype.kind == "U" else clf.classes_.dtype.name,
+        "features": list(model.feature_names),
+        "features_are_named": hasattr(clf, "feature_names_in_"),
+        "columns": None if model.encoding is None else [_column(column) for column in model.encoding.columns],
+        "rules": None if model.rules is None else list(model.rules),
+        "tree": _tree(model),
+        "scaling": {"shift": clf.scaling_.shift.tolist(), "scale": clf.scaling_.scale.tolist()},
+        "probability": _probability(clf),
+        "certificate": encoded(clf.certificate_),
+        "provenance": _provenance(clf),
+    }
+
+
+def _classes(model: Model) -> list[Any]:
+    for label in model.classes:
+        if not isinstance(label, (str, bool, int)) and not (isinstance(label, float) and math.isfinite(label)):
+            raise InvalidProblem(
+                f"Expected classes that are strings, numbers or booleans in a model file, got {label!r}."
+            )
+    return model.classes
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {name: value for name, value in encoded(column).items() if name != "categories" or value}
+
+
+def _tree(model: Model) -> dict[str, Any]:
+    tree, names, classes = model.estimator.tree_, model.feature_names, model.classes
+    first_leaf = tree.topology.n_leaves
+    return {
+        "depth": int(tree.topology.depth),
+        "splits": [
+            {
+                "node": node,
+                "offset": float(tree.gamma[node - 1]),
+                "weights": {names[j]: float(tree.omega[node - 1, j]) for j in np.flatnonzero(tree.omega[node - 1])},
+            }
+            for node in tree.topology.branches
+        ],
+        "leaves": [
+            {"node": node, "class": classes[tree.leaf_classes[node - first_leaf]]} for node in tree.topology.leaves
+        ],
+    }
+
+
+def _probability(clf: TreeEstimator) -> dict[str, Any]:
+    if isinstance(clf, S2OCTClassifier):
+        return {"slope": float(clf._slope)}
+    return {"leaf_shares": clf._leaf_shares.tolist()}
+
+
+def _provenance(clf: TreeEstimator) -> dict[str, Any]:
+    parameters = {name: _parameter(value) for name, value in clf.get_params(deep=False).items()}
+    seed = parameters.get("random_state")
+    return {
+        "s2oct": __version__,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "parameters": parameters,
+        "seed": seed if isinstance(seed, int) else None,
+        "data": encoded(clf.data_summary_),
+    }
+
+
+def _parameter(value: Any) -> Any:
+    """A parameter as JSON has it. Of an object that JSON does not have, the file holds what Python prints."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return {"not_kept": repr(value)}
+
+
+def model_of(content: Mapping[str, Any]) -> Model:
+    """The model that a file holds; ``content`` follows the schema."""
+    rules = content["rules"]
+    return Model(
+        estimator=_fitted(content),
+        encoding=_encoding(content),
+        label=content["label"],
+        ids=tuple(content["ids"]),
+        rules=None if rules is None else tuple(rules),
+        provenance=content["provenance"],
+    )
+
+
+def _fitted(content: Mapping[str, Any]) -> TreeEstimator:
+    """The classifier, with all that its fit learned and that a file holds."""
+    kind = content["estimator"]
+    provenance = content["provenance"]
+    clf = ESTIMATORS[kind](**_read_parameters(ESTIMATORS[kind], provenance["parameters"]))
+    clf.classes_ = np.array(content["classes"], dtype=content["class_dtype"])
+    clf.tree_ = _read_tree(content)
+    clf.n_features_in_ = len(content["features"])
+    if content["features_are_named"]:
+        clf.feature_names_in_ = np.array(content["features"], dtype=object)
+    clf.scaling_ = Scaling(*(np.array(content["scaling"][part], dtype=float) for part in ("shift", "scale")))
+    # A later version may know more of a certificate or of the data; this one leaves that out.
+    clf.certificate_ = decoded(_CERTIFICATES[kind], content["certificate"], "certificate", skip_unknown=True)
+    clf.data_summary_ = decoded(DataSummary, provenance["data"], "provenance.data", skip_unknown=True)
+    if isinstance(clf, S2OCTClassifier):
+        clf._slope = float(content["probability"]["slope"])
+    else:
+        clf._leaf_shares = np.array(content["probability"]["leaf_shares"], dtype=float)
+    return clf
+
+
+def _read_parameters(kind: type[TreeEstimator], stored: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: value for name, value in stored.items() if name in kind._get_param_names()}
+    for name, value in known.items():
+        if isinstance(value, Mapping):
+            warnings.warn(
+                f"The parameter {name} was {value.get('not_kept')}, which a model file does not keep; it has its "
+                "default again. Predictions do not depend on it.",
+                S2OCTWarning,
+                stacklevel=7,
+            )
+    return {name: value for name, value in known.items() if not isinstance(value, Mapping)}
+
+
+def _read_tree(content: Mapping[str, Any]) -> ObliqueTree:
+    names, stored = content["features"], content["tree"]
+    position = {name: j for j, name in enumerate(names)}
+    if len(position) != len(names):
+        raise InvalidProblem("two of its features have the same name.")
+    topology = _topology(stored, len(content["classes"]))
+    omega = np.zeros((topology.n_branches, len(names)))
+    for split in stored["splits"]:
+        for name, coefficient in split["weights"].items():
+            omega[split["node"] - 1, position[name]] = coefficient
+    gamma = np.array([split["offset"] for split in stored["splits"]], dtype=float)
+    leaf_classes = np.array([content["classes"].index(leaf["class"]) for leaf in stored["leaves"]], dtype=np.int64)
+    return ObliqueTree(topology, omega, gamma, leaf_classes)
+
+
+def _topology(stored: Mapping[str, Any], n_classes: int) -> Topology:
+    """The shape of the tree, whose splits and leaves are all there and in order."""
+    depth, splits, leaves = stored["depth"], stored["splits"], stored["leaves"]
+    # Counted first: the nodes of a depth that somebody made up may fill the memory.
+    if len(splits).bit_length() != depth:
+        raise InvalidProblem(f"it has {len(splits)} splits and says that its depth is {depth}.")
+    topology = Topology(depth, min(n_classes, 2**depth))
+    if [split["node"] for split in splits] != list(topology.branches):
+        raise InvalidProblem("its splits are not those of a complete tree.")
+    if [leaf["node"] for leaf in leaves] != list(topology.leaves):
+        raise InvalidProblem("its leaves are not those of a complete tree.")
+    return topology
+
+
+def _encoding(content: Mapping[str, Any]) -> Encoding | None:
+    if content["columns"] is None:
+        return None
+    encoding = Encoding(tuple(_read_column(stored, i) for i, stored in enumerate(content["columns"])))
+    if list(encoding.features) != content["features"]:
+        raise InvalidProblem("its columns do not make its features.")
+    return encoding
+
+
+def _read_column(stored: Mapping[str, Any], i: int) -> Column:
+    column: Column = decoded(Column, stored, f"columns[{i}]")
+    has_categories = column.kind != NUMBER
+    is_mixed = column.fill is not None and has_categories != isinstance(column.fill, str)
+    if is_mixed or has_categories != bool(column.categories):
+        raise InvalidProblem(f"its column {column.name!r} mixes numbers and categories.")
+    if has_categories and column.fill is not None and column.fill not in column.categories:
+        raise InvalidProblem(f"its column {column.name!r} fills gaps with {column.fill!r}, which is not a category.")
+    return column if column.fill is None or has_categories else dataclasses.replace(column, fill=float(column.fill))

@@ -1,0 +1,175 @@
+"""The model file: JSON with a format, a version and a checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from s2oct.errors import InvalidModelFile, InvalidProblem, S2OCTError
+from s2oct.files import replaced
+from s2oct.persistence.content import ESTIMATORS, content_of, model_of
+from s2oct.persistence.model import Model, TreeEstimator, fewest_rules
+from s2oct.persistence.pretty import pretty_json
+from s2oct.persistence.schema import model_schema, violation
+from s2oct.version import __version__
+
+FORMAT, FORMAT_VERSION = "s2oct-model", 1
+
+
+def save(clf: TreeEstimator, path: str | Path, X: Any = None) -> None:
+    """Write a fitted classifier to a JSON file.
+
+    People can read the file, and it is loaded without pickle. It holds the tree in the user's units with every bit of
+    its numbers, names, classes, certificate, parameters and a hash of the data. It holds no training rows and no
+    `transduction_`, which `predict` computes again.
+
+    Parameters
+    ----------
+    clf : S2OCTClassifier or OCTHClassifier
+        Fitted.
+    path : str or Path
+        The file; it is complete or not written at all.
+    X : array-like of shape (n_rows, n_features), optional
+        Training rows. With them the file also holds the tree as rules in the fewest decimals that keep them all in
+        their leaves.
+
+    Examples
+    --------
+    >>> import s2oct, tempfile
+    >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
+    >>> y = ["no", "no", "yes", "yes", None, None, None, None]
+    >>> clf = s2oct.S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 2})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     s2oct.save(clf, f"{folder}/model.json")
+    ...     again = s2oct.load(f"{folder}/model.json")
+    >>> again.predict(X).tolist() == clf.predict(X).tolist()
+    True
+    """
+    if type(clf).__name__ not in ESTIMATORS:
+        raise InvalidProblem(
+            f"Expected an S2OCTClassifier or OCTHClassifier to save, got {type(clf).__name__}: keep others with joblib "
+            "or skops."
+        )
+    check_is_fitted(clf)
+    rules = None if X is None else fewest_rules(clf, clf._rows(X))
+    with replaced(Path(path)) as file:
+        file.write(model_to_json(Model(clf, rules=rules)).encode())
+
+
+def load(path: str | Path) -> TreeEstimator:
+    """Read a classifier that `save` or the command ``s2oct fit`` has written.
+
+    It predicts what the saved one predicts, to the last bit of its probabilities. An `InvalidModelFile` says what is
+    wrong with a file that is damaged, was changed, or comes from a later version.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    S2OCTClassifier or OCTHClassifier
+        The classifier, fitted.
+    """
+    return read_model(path).estimator
+
+
+def read_model(path: str | Path) -> Model:
+    """Read a model file with everything in it: names, encoding of the columns, provenance.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    Model
+        Classifier, encoding, label and id columns, rules and provenance.
+    """
+    try:
+        text = Path(path).read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise InvalidModelFile(f"Expected a model file in {str(path)!r}, got bytes that are not text.") from error
+    return model_from_json(text, str(path))
+
+
+def model_to_json(model: Model) -> str:
+    """The text of a model file."""
+    content = {"format": FORMAT, "format_version": FORMAT_VERSION, **content_of(model)}
+    return pretty_json({**content, "sha256": _digest(content)}) + "\n"
+
+
+def model_from_json(text: str, name: str = "the text") -> Model:
+    """The model that a text describes; ``name`` is how errors call it."""
+    try:
+        content = _checked(_parsed(text, name), name)
+    except RecursionError as error:
+        raise InvalidModelFile(f"Expected a model file in {name!r}, got JSON that is nested too deeply.") from error
+    try:
+        return model_of(content)
+    except (S2OCTError, LookupError, TypeError, ValueError, OverflowError) as error:
+        raise InvalidModelFile(f"The model file {name!r} contradicts itself: {error}") from error
+
+
+def _parsed(text: str, name: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
+    except ValueError as error:
+        raise InvalidModelFile(
+            f"Expected a model file in {name!r}, got text that is not complete JSON ({error}): is it truncated?"
+        ) from error
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not a number in JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:20]} is too large for a number")
+    return number
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; with two fields of one name, readers could disagree about its meaning."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has the field {twice!r} twice")
+    return fields
+
+
+def _checked(content: Any, name: str) -> dict[str, Any]:
+    """The content of a model file that has a known version, follows the schema and is as it was written."""
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InvalidModelFile(f"Expected a model file of s2oct in {name!r}, got other JSON.")
+    version = content.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise InvalidModelFile(
+            f"The model file {name!r} has format {version} and comes from a later version of s2oct; this is "
+            f"{__version__} and reads formats up to {FORMAT_VERSION}."
+        )
+    wrong = violation(content, model_schema())
+    if wrong:
+        raise InvalidModelFile(f"The model file {name!r} does not follow its schema: {wrong}.")
+    if content.pop("sha256") != _digest(content):
+        raise InvalidModelFile(
+            f"The model file {name!r} was changed after it was written: its checksum does not match."
+        )
+    return content
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    """SHA-256 of the content without blanks and with sorted keys."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,28 @@
+"""A classifier on few rows, and its model file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from s2oct import S2OCTClassifier
+from s2oct.persistence.file import model_to_json
+from s2oct.persistence.model import Model
+
+
+@pytest.fixture(scope="package")
+def rows():
+    return np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 1e4, 1e-3]
+
+
+def fitted(rows, kind=S2OCTClassifier, classes=("no", "yes"), **parameters):
+    """A classifier on 20 labeled and 40 unlabeled rows."""
+    truth = rows[:, 0] + rows[:, 1] / 1e4 > 0.1
+    y = [classes[int(t)] for t in truth[:20]] + [None] * 40
+    clf = kind(depth=2, random_state=3, solver=None, time_limit=1.0, **parameters)
+    return clf.fit(rows, y, totals={classes[1]: int(truth[20:].sum())}) if kind is S2OCTClassifier else clf.fit(rows, y)
+
+
+@pytest.fixture(scope="package")
+def text(rows, compiled):
+    return model_to_json(Model(fitted(rows)))
