@@ -55,17 +55,22 @@ CASES = {
     "wrong encoding later on": (
         {"d.csv": ("x,label\n" + "1,a\n2,b\n" * 40_000).encode() + "3,ü\n".encode("latin-1")},
         FIT,
-        "Expected text in the encoding UTF-8 in 'd.csv', got bytes that are none: name another one with --encoding",
+        "Expected text in the encoding UTF-8 in 'd.csv', got bytes that it does not allow: name the right encoding "
+        "with --encoding, for instance --encoding latin-1.",
     ),
     "unknown encoding": ({"d.csv": SMALL}, [*FIT, "--encoding", "klingon"], "Expected an encoding that Python knows"),
     "bytes for text": ({"d.csv": bytes(range(256)) * 4}, FIT, "Expected text in"),
-    "zeros for text": ({"d.csv": bytes(100)}, FIT, "Expected text in 'd.csv', got bytes that are none."),
+    "zeros for text": ({"d.csv": bytes(100)}, FIT, "Expected text in 'd.csv', got a file with zero bytes."),
     "text for Parquet": (
         {"d.parquet": SMALL},
         ["fit", "d.parquet", *FIT[2:]],
         "Expected a Parquet file in 'd.parquet'",
     ),
-    "text for gzip": ({"d.csv.gz": SMALL}, ["fit", "d.csv.gz", *FIT[2:]], "Expected a gzip file in 'd.csv.gz'"),
+    "text for gzip": (
+        {"d.csv.gz": SMALL},
+        ["fit", "d.csv.gz", *FIT[2:]],
+        "Expected a complete gzip file in 'd.csv.gz'",
+    ),
     "ragged rows": ({"d.csv": SMALL + "5,5.0,9,b,surplus\n"}, FIT, "Expected rows of 4 cells in 'd.csv'"),
     "duplicate columns": ({"d.csv": "x,x,label\n1,2,a\n"}, FIT, "Expected distinct column names in 'd.csv', got ['x']"),
     "unnamed column": (
@@ -76,7 +81,8 @@ CASES = {
     "non-numeric feature": (
         {"d.csv": "x,y,label\n1,7,a\n2,low,b\n"},
         FIT,
-        "Expected numbers in column 'y', got 'low' in row 2: say --categorical onehot or --categorical ordinal",
+        "Expected numbers in column 'y', got 'low' in row 2: encode it with --categorical onehot or --categorical "
+        "ordinal, or leave the column out with --exclude y.",
     ),
     "infinite feature": (
         {"d.csv": "x,label\n1,a\ninf,b\n3,\n"},
@@ -99,14 +105,19 @@ CASES = {
         [*FIT, "--categorical", "onehot"],
         "Expected at most 50 categories in column 'x', got 61",
     ),
-    "unknown imputation": ({"d.csv": SMALL}, [*FIT, "--impute", "mean"], "Expected --impute median or most-frequent"),
+    "unknown imputation": (
+        {"d.csv": SMALL},
+        [*FIT, "--impute", "mean"],
+        "filled with median or most-frequent, got 'mean'.",
+    ),
     "unknown kind of categories": ({"d.csv": SMALL}, [*FIT, "--categorical", "hash"], "Expected --categorical onehot"),
     "category of no column": ({"d.csv": SMALL}, [*FIT, "--categorical", "z=onehot"], "got 'z'"),
     "order without a column": ({"d.csv": SMALL}, [*FIT, "--order", "low,high"], "Expected --order COLUMN=lowest"),
+    "order of no column": ({"d.csv": SMALL}, [*FIT, "--order", "z=low,high"], "Expected ordered columns among"),
     "order that lacks a value": (
         {"d.csv": "x,label\nlow,a\nhigh,b\n"},
         [*FIT, "--order", "x=low"],
-        "Expected the order of column 'x' to name all its values, got none for ['high'].",
+        "Expected the order of column 'x' to name all its values, got no ['high'].",
     ),
     "id column not there": ({"d.csv": SMALL}, [*FIT, "--id", "key"], "Expected the id column 'key' among"),
     "feature column not there": ({"d.csv": SMALL}, [*FIT, "--features", "z"], "Expected the feature column 'z' among"),
@@ -125,7 +136,7 @@ CASES = {
     "column of an earlier fit": (
         {"d.csv": "x,label,label_predicted\n1,a,a\n2,b,b\n"},
         FIT,
-        "got 'label_predicted', which an earlier fit has written",
+        "got 'label_predicted', which an earlier fit has written: leave the column out with --exclude label_predicted.",
     ),
     "total larger than the rows": (
         {"d.csv": SMALL},
@@ -140,11 +151,11 @@ CASES = {
     "unknown class in the total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "c=1", *FIT[6:]], "got 'c'"),
     "class of another case": ({"d.csv": SMALL}, [*FIT[:4], "--total", "A=1", *FIT[6:]], "Did you mean 'a'?"),
     "totals that do not add up": ({"d.csv": SMALL}, [*FIT, "--total", "b=2"], "Expected totals that add up to 2"),
-    "two totals of one class": ({"d.csv": SMALL}, [*FIT, "--total", "a=2"], "Expected one --total for every class"),
+    "two totals of one class": ({"d.csv": SMALL}, [*FIT, "--total", "a=2"], "Expected one total for every class"),
     "both kinds of totals": ({"d.csv": SMALL}, [*FIT, "--population-total", "a=2"], "Expected either totals"),
     "total without a number": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a", *FIT[6:]], "Expected --total CLASS=COUNT"),
-    "negative total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a=-1", *FIT[6:]], "Expected --total CLASS=COUNT"),
-    "broken total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a=0.5", *FIT[6:]], "Expected --total CLASS=COUNT"),
+    "negative total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a=-1", *FIT[6:]], "a count or a share, as in 1840 or"),
+    "broken total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a=0.5", *FIT[6:]], "as in 1840 or 38%, got '0.5'."),
     "share beyond 100%": (
         {"d.csv": SMALL},
         [*FIT[:4], "--total", "a=120%", *FIT[6:]],

@@ -11,6 +11,7 @@ import pytest
 import s2oct
 from s2oct.cli.app import run
 from s2oct.export import read_model
+from s2oct.tabular.source import Source
 from tests.cli.conftest import QUICK
 
 FIT = ["--label", "employed", "--out", "out.json", *QUICK]
@@ -209,9 +210,7 @@ def test_cells_with_delimiters_quotes_and_line_ends_survive(folder, people):
 
 def test_prediction_in_small_batches_is_the_same_and_rows_keep_their_order(folder, monkeypatch):
     assert run(["predict", "model.json", "people.csv", "--out", "whole.csv"]) == 0
-    from s2oct.cli import tables
-
-    monkeypatch.setattr(tables.Source.batches, "__defaults__", (7,))
+    monkeypatch.setattr(Source.batches, "__defaults__", (7,))
     assert run(["predict", "model.json", "people.csv", "--out", "batches.csv"]) == 0
     assert (folder / "whole.csv").read_bytes() == (folder / "batches.csv").read_bytes()
 

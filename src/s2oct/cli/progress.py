@@ -1,10 +1,8 @@
-"""The state of a running fit, in a terminal and nowhere else."""
+"""The state of a running fit, shown in terminals only."""
 
 from __future__ import annotations
 
-import sys
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,7 +10,6 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from s2oct.errors import S2OCTWarning
 from s2oct.fit.incumbent import watched_by
 from s2oct.model.proof import Moment
 
@@ -48,14 +45,3 @@ def live_progress(time_limit: float) -> Iterator[None]:
     live = Live(console=console, get_renderable=ticker.line, refresh_per_second=_REFRESHES, transient=True)
     with live, watched_by(ticker.note):
         yield
-
-
-@contextmanager
-def told_warnings() -> Iterator[None]:
-    """Print the package's warnings as sentences on standard error, once what is inside has ended."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", S2OCTWarning)
-        yield
-    for warning in caught:
-        if issubclass(warning.category, S2OCTWarning):
-            print(f"s2oct: warning: {' '.join(str(warning.message).split())}", file=sys.stderr)
