@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -59,6 +60,11 @@ CASES = {
         "with --encoding, for instance --encoding latin-1.",
     ),
     "unknown encoding": ({"d.csv": SMALL}, [*FIT, "--encoding", "klingon"], "Expected an encoding that Python knows"),
+    "encoding with a zero byte": (
+        {"d.csv": SMALL},
+        [*FIT, "--encoding", "utf-8\0"],
+        "Expected an encoding that Python",
+    ),
     "bytes for text": ({"d.csv": bytes(range(256)) * 4}, FIT, "Expected text in"),
     "zeros for text": ({"d.csv": bytes(100)}, FIT, "Expected text in 'd.csv', got a file with zero bytes."),
     "text for Parquet": (
@@ -70,6 +76,11 @@ CASES = {
         {"d.csv.gz": SMALL},
         ["fit", "d.csv.gz", *FIT[2:]],
         "Expected a complete gzip file in 'd.csv.gz'",
+    ),
+    "truncated gzip": (
+        {"d.csv.gz": gzip.compress(SMALL.encode())[:-12]},
+        ["fit", "d.csv.gz", *FIT[2:]],
+        "Expected a complete gzip file in 'd.csv.gz', got other or damaged bytes.",
     ),
     "ragged rows": ({"d.csv": SMALL + "5,5.0,9,b,surplus\n"}, FIT, "Expected rows of 4 cells in 'd.csv'"),
     "duplicate columns": ({"d.csv": "x,x,label\n1,2,a\n"}, FIT, "Expected distinct column names in 'd.csv', got ['x']"),
@@ -169,6 +180,8 @@ CASES = {
     ),
     "time limit of 0": ({"d.csv": SMALL}, [*FIT, "--time-limit", "0"], "Expected time_limit to be a positive number"),
     "time limit in words": ({"d.csv": SMALL}, [*FIT, "--time-limit", "soon"], "Invalid value for '--time-limit'"),
+    "negative seed": ({"d.csv": SMALL}, [*FIT, "--seed", "-1"], "Invalid value for '--seed'"),
+    "seed that is too large": ({"d.csv": SMALL}, [*FIT, "--seed", "99999999999"], "Invalid value for '--seed'"),
     "unknown solver": ({"d.csv": SMALL}, [*FIT, "--solver", "cplex"], "Expected a solver among"),
     "no jobs": ({"d.csv": SMALL}, [*FIT, "--jobs", "0"], "Expected n_jobs to be a whole number other than 0"),
     "price of 0": ({"d.csv": SMALL}, [*FIT, "--C", "0"], "Expected C to be a positive number"),
@@ -254,6 +267,11 @@ CASES = {
         ["check", "model.json", "d.csv", "--label", "employed", "--total", "no=100"],
         "Expected labels of the classes ['no', 'yes']",
     ),
+    "doctor for no splits": (
+        {"d.csv": SMALL},
+        ["doctor", "d.csv", "--label", "label", "--depth", "0"],
+        "Invalid value for '--depth'",
+    ),
     "doctor without a label": ({"d.csv": SMALL}, ["doctor", "d.csv"], "Expected --label with a table, got none."),
 }
 
@@ -272,12 +290,12 @@ def test_bad_input_ends_with_one_sentence_and_leaves_no_file(folder, capsys, nam
     write_files(folder, files)
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert run(arguments) == 2
-    told = capsys.readouterr()
-    assert sentence in told.err
-    assert told.err.startswith("s2oct: ")
-    assert told.err.count("\n") == 1
-    assert told.err.rstrip()[-1] in ".?"
-    assert told.out == ""
+    printed = capsys.readouterr()
+    assert sentence in printed.err
+    assert printed.err.startswith("s2oct: ")
+    assert printed.err.count("\n") == 1
+    assert printed.err.rstrip()[-1] in ".?"
+    assert printed.out == ""
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -346,7 +364,7 @@ def test_no_table_whatever_is_in_it_ends_in_a_traceback(folder, capsys, content)
     (folder / "d.csv").write_bytes(content)
     for command in (["predict", "model.json", "d.csv", "--out", "o.csv"], ["doctor", "d.csv", "--label", "a"]):
         code = run(command)
-        told = capsys.readouterr()
-        assert (code == 0) == (told.err == "")
-        assert code == 0 or told.err.count("\n") == 1
+        printed = capsys.readouterr()
+        assert (code == 0) == (printed.err == "")
+        assert code == 0 or printed.err.count("\n") == 1
     assert not (folder / "o.csv").exists()

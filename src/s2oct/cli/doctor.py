@@ -41,7 +41,9 @@ def doctor(
     ] = None,
     depth: Annotated[
         int | None,
-        typer.Option(help="Depth of the tree; by default the paper's rule.", rich_help_panel=EstimatorOptions.panel),
+        typer.Option(
+            min=1, help="Depth of the tree; by default the paper's rule.", rich_help_panel=EstimatorOptions.panel
+        ),
     ] = None,
     time_limit: Annotated[
         float, typer.Option(help="Seconds that the fit will have.", rich_help_panel=EstimatorOptions.panel)
@@ -50,8 +52,6 @@ def doctor(
     """Show versions and solvers or, for a table, how large its model is and what to expect of a fit."""
     if data is not None and label is None:
         raise InvalidProblem("Expected --label with a table, got none.")
-    if depth is not None and depth < 1:
-        raise InvalidProblem(f"Expected a depth of at least 1, got {depth}.")
     if data is None or label is None:
         console = Console()
         console.print(_versions())

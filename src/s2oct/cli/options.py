@@ -149,7 +149,7 @@ class EstimatorOptions:
     solver: Annotated[str, typer.Option(help="highs, scip, gurobi, or none to search only.")] = "highs"
     guide: Annotated[str, typer.Option(help="Which optimal tree to prefer: auto, or none.")] = "auto"
     guide_weight: Annotated[str, typer.Option(help="Weight of the guide, or auto.")] = "auto"
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.")] = 0
     jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = 1
 
     def parameters(self) -> dict[str, Any]:
