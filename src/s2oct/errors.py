@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import Enum
+
 
 class S2OCTError(Exception):
     """Base of every error raised on purpose by this package."""
@@ -9,6 +12,44 @@ class S2OCTError(Exception):
 
 class InvalidProblem(S2OCTError, ValueError):
     """The rows, labels, totals or parameters do not describe a problem."""
+
+
+class Remedy(Enum):
+    """What would cure a table that cannot be used; the value says it in words."""
+
+    ENCODE_CATEGORIES = "encode it as categories, one-hot or ordinal"
+    FILL_GAPS = "fill them with the median or the most frequent value when fitting"
+    LEAVE_OUT = "leave the column out"
+    KEEP_AS_ID = "keep it as an id"
+    OTHER_CHARSET = "name the right encoding, for instance latin-1"
+
+
+class InvalidTable(InvalidProblem):
+    """A table cannot be used as it is, and something can be done about it.
+
+    Parameters
+    ----------
+    finding : str
+        What was expected and what was found, without a full stop.
+    *remedies : Remedy
+        What would cure it, the best first.
+    column : str, optional
+        The column that the remedies are about.
+    """
+
+    def __init__(self, finding: str, *remedies: Remedy, column: str | None = None) -> None:
+        super().__init__(finding, *remedies)
+        self.finding = finding
+        self.remedies = remedies
+        self.column = column
+
+    def __str__(self) -> str:
+        return self.worded({remedy: remedy.value for remedy in Remedy})
+
+    def worded(self, phrases: Mapping[Remedy, str]) -> str:
+        """Say the finding and its remedies in the words of whoever shows them."""
+        cures = ", or ".join(phrases[remedy] for remedy in self.remedies)
+        return f"{self.finding}: {cures}." if cures else f"{self.finding}."
 
 
 class SolverUnavailable(S2OCTError, ImportError):

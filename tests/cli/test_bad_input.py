@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -55,17 +56,32 @@ CASES = {
     "wrong encoding later on": (
         {"d.csv": ("x,label\n" + "1,a\n2,b\n" * 40_000).encode() + "3,ü\n".encode("latin-1")},
         FIT,
-        "Expected text in the encoding UTF-8 in 'd.csv', got bytes that are none: name another one with --encoding",
+        "Expected text in the encoding UTF-8 in 'd.csv', got bytes that it does not allow: name the right encoding "
+        "with --encoding, for instance --encoding latin-1.",
     ),
     "unknown encoding": ({"d.csv": SMALL}, [*FIT, "--encoding", "klingon"], "Expected an encoding that Python knows"),
+    "encoding with a zero byte": (
+        {"d.csv": SMALL},
+        [*FIT, "--encoding", "utf-8\0"],
+        "Expected an encoding that Python",
+    ),
     "bytes for text": ({"d.csv": bytes(range(256)) * 4}, FIT, "Expected text in"),
-    "zeros for text": ({"d.csv": bytes(100)}, FIT, "Expected text in 'd.csv', got bytes that are none."),
+    "zeros for text": ({"d.csv": bytes(100)}, FIT, "Expected text in 'd.csv', got a file with zero bytes."),
     "text for Parquet": (
         {"d.parquet": SMALL},
         ["fit", "d.parquet", *FIT[2:]],
         "Expected a Parquet file in 'd.parquet'",
     ),
-    "text for gzip": ({"d.csv.gz": SMALL}, ["fit", "d.csv.gz", *FIT[2:]], "Expected a gzip file in 'd.csv.gz'"),
+    "text for gzip": (
+        {"d.csv.gz": SMALL},
+        ["fit", "d.csv.gz", *FIT[2:]],
+        "Expected a complete gzip file in 'd.csv.gz'",
+    ),
+    "truncated gzip": (
+        {"d.csv.gz": gzip.compress(SMALL.encode())[:-12]},
+        ["fit", "d.csv.gz", *FIT[2:]],
+        "Expected a complete gzip file in 'd.csv.gz', got other or damaged bytes.",
+    ),
     "ragged rows": ({"d.csv": SMALL + "5,5.0,9,b,surplus\n"}, FIT, "Expected rows of 4 cells in 'd.csv'"),
     "duplicate columns": ({"d.csv": "x,x,label\n1,2,a\n"}, FIT, "Expected distinct column names in 'd.csv', got ['x']"),
     "unnamed column": (
@@ -76,7 +92,8 @@ CASES = {
     "non-numeric feature": (
         {"d.csv": "x,y,label\n1,7,a\n2,low,b\n"},
         FIT,
-        "Expected numbers in column 'y', got 'low' in row 2: say --categorical onehot or --categorical ordinal",
+        "Expected numbers in column 'y', got 'low' in row 2: encode it with --categorical onehot or --categorical "
+        "ordinal, or leave the column out with --exclude y.",
     ),
     "infinite feature": (
         {"d.csv": "x,label\n1,a\ninf,b\n3,\n"},
@@ -99,14 +116,19 @@ CASES = {
         [*FIT, "--categorical", "onehot"],
         "Expected at most 50 categories in column 'x', got 61",
     ),
-    "unknown imputation": ({"d.csv": SMALL}, [*FIT, "--impute", "mean"], "Expected --impute median or most-frequent"),
+    "unknown imputation": (
+        {"d.csv": SMALL},
+        [*FIT, "--impute", "mean"],
+        "filled with median or most-frequent, got 'mean'.",
+    ),
     "unknown kind of categories": ({"d.csv": SMALL}, [*FIT, "--categorical", "hash"], "Expected --categorical onehot"),
     "category of no column": ({"d.csv": SMALL}, [*FIT, "--categorical", "z=onehot"], "got 'z'"),
     "order without a column": ({"d.csv": SMALL}, [*FIT, "--order", "low,high"], "Expected --order COLUMN=lowest"),
+    "order of no column": ({"d.csv": SMALL}, [*FIT, "--order", "z=low,high"], "Expected ordered columns among"),
     "order that lacks a value": (
         {"d.csv": "x,label\nlow,a\nhigh,b\n"},
         [*FIT, "--order", "x=low"],
-        "Expected the order of column 'x' to name all its values, got none for ['high'].",
+        "Expected the order of column 'x' to name all its values, got no ['high'].",
     ),
     "id column not there": ({"d.csv": SMALL}, [*FIT, "--id", "key"], "Expected the id column 'key' among"),
     "feature column not there": ({"d.csv": SMALL}, [*FIT, "--features", "z"], "Expected the feature column 'z' among"),
@@ -125,7 +147,7 @@ CASES = {
     "column of an earlier fit": (
         {"d.csv": "x,label,label_predicted\n1,a,a\n2,b,b\n"},
         FIT,
-        "got 'label_predicted', which an earlier fit has written",
+        "got 'label_predicted', which an earlier fit has written: leave the column out with --exclude label_predicted.",
     ),
     "total larger than the rows": (
         {"d.csv": SMALL},
@@ -140,11 +162,11 @@ CASES = {
     "unknown class in the total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "c=1", *FIT[6:]], "got 'c'"),
     "class of another case": ({"d.csv": SMALL}, [*FIT[:4], "--total", "A=1", *FIT[6:]], "Did you mean 'a'?"),
     "totals that do not add up": ({"d.csv": SMALL}, [*FIT, "--total", "b=2"], "Expected totals that add up to 2"),
-    "two totals of one class": ({"d.csv": SMALL}, [*FIT, "--total", "a=2"], "Expected one --total for every class"),
+    "two totals of one class": ({"d.csv": SMALL}, [*FIT, "--total", "a=2"], "Expected one total for every class"),
     "both kinds of totals": ({"d.csv": SMALL}, [*FIT, "--population-total", "a=2"], "Expected either totals"),
     "total without a number": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a", *FIT[6:]], "Expected --total CLASS=COUNT"),
-    "negative total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a=-1", *FIT[6:]], "Expected --total CLASS=COUNT"),
-    "broken total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a=0.5", *FIT[6:]], "Expected --total CLASS=COUNT"),
+    "negative total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a=-1", *FIT[6:]], "a count or a share, as in 1840 or"),
+    "broken total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a=0.5", *FIT[6:]], "as in 1840 or 38%, got '0.5'."),
     "share beyond 100%": (
         {"d.csv": SMALL},
         [*FIT[:4], "--total", "a=120%", *FIT[6:]],
@@ -158,6 +180,8 @@ CASES = {
     ),
     "time limit of 0": ({"d.csv": SMALL}, [*FIT, "--time-limit", "0"], "Expected time_limit to be a positive number"),
     "time limit in words": ({"d.csv": SMALL}, [*FIT, "--time-limit", "soon"], "Invalid value for '--time-limit'"),
+    "negative seed": ({"d.csv": SMALL}, [*FIT, "--seed", "-1"], "Invalid value for '--seed'"),
+    "seed that is too large": ({"d.csv": SMALL}, [*FIT, "--seed", "99999999999"], "Invalid value for '--seed'"),
     "unknown solver": ({"d.csv": SMALL}, [*FIT, "--solver", "cplex"], "Expected a solver among"),
     "no jobs": ({"d.csv": SMALL}, [*FIT, "--jobs", "0"], "Expected n_jobs to be a whole number other than 0"),
     "price of 0": ({"d.csv": SMALL}, [*FIT, "--C", "0"], "Expected C to be a positive number"),
@@ -243,6 +267,11 @@ CASES = {
         ["check", "model.json", "d.csv", "--label", "employed", "--total", "no=100"],
         "Expected labels of the classes ['no', 'yes']",
     ),
+    "doctor for no splits": (
+        {"d.csv": SMALL},
+        ["doctor", "d.csv", "--label", "label", "--depth", "0"],
+        "Invalid value for '--depth'",
+    ),
     "doctor without a label": ({"d.csv": SMALL}, ["doctor", "d.csv"], "Expected --label with a table, got none."),
 }
 
@@ -261,12 +290,12 @@ def test_bad_input_ends_with_one_sentence_and_leaves_no_file(folder, capsys, nam
     write_files(folder, files)
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert run(arguments) == 2
-    told = capsys.readouterr()
-    assert sentence in told.err
-    assert told.err.startswith("s2oct: ")
-    assert told.err.count("\n") == 1
-    assert told.err.rstrip()[-1] in ".?"
-    assert told.out == ""
+    printed = capsys.readouterr()
+    assert sentence in printed.err
+    assert printed.err.startswith("s2oct: ")
+    assert printed.err.count("\n") == 1
+    assert printed.err.rstrip()[-1] in ".?"
+    assert printed.out == ""
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -335,7 +364,7 @@ def test_no_table_whatever_is_in_it_ends_in_a_traceback(folder, capsys, content)
     (folder / "d.csv").write_bytes(content)
     for command in (["predict", "model.json", "d.csv", "--out", "o.csv"], ["doctor", "d.csv", "--label", "a"]):
         code = run(command)
-        told = capsys.readouterr()
-        assert (code == 0) == (told.err == "")
-        assert code == 0 or told.err.count("\n") == 1
+        printed = capsys.readouterr()
+        assert (code == 0) == (printed.err == "")
+        assert code == 0 or printed.err.count("\n") == 1
     assert not (folder / "o.csv").exists()

@@ -11,6 +11,7 @@ import pytest
 import s2oct
 from s2oct.cli.app import run
 from s2oct.export import read_model
+from s2oct.tabular.source import Source
 from tests.cli.conftest import QUICK
 
 FIT = ["--label", "employed", "--out", "out.json", *QUICK]
@@ -44,19 +45,19 @@ def test_totals_are_counts_or_shares_of_the_unlabeled_rows_or_of_all(folder, peo
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
-def test_delimiters_are_found_out_and_encodings_are_taken_as_told(folder, people, delimiter, encoding):
+def test_delimiters_are_found_out_and_encodings_are_read_as_given(folder, people, delimiter, encoding):
     people = people.rename(columns={"age": "Längenmaß"})
     people["region"] = people["region"].replace("hills", "Hügel, hoch")
     people.to_csv("data.csv", sep=delimiter, encoding=encoding, index=False)
-    told = [] if encoding.startswith("utf-8") else ["--encoding", encoding]
-    code = run(["fit", "data.csv", "--total", "yes=185", *FIT, "--id", "person", "--categorical", "onehot", *told])
+    chosen = [] if encoding.startswith("utf-8") else ["--encoding", encoding]
+    code = run(["fit", "data.csv", "--total", "yes=185", *FIT, "--id", "person", "--categorical", "onehot", *chosen])
     assert code == 0
     model = read_model("out.json")
     assert "Längenmaß" in model.encoding.names
     assert "region=Hügel, hoch" in model.encoding.features
 
 
-def test_decimal_commas_and_own_markers_of_gaps_are_read_when_told(folder):
+def test_decimal_commas_and_own_markers_of_gaps_are_read_on_request(folder):
     rows = ["x;y;label", "1,5;-;a", "2,5;3;b", "3,5;4;", "0,5;?;", "4,5;1;.", "1,0;1;a"]
     (folder / "data.csv").write_text("\n".join(rows))
     given = ["--decimal", ",", "--missing", "?", "--missing", "-", "--missing", ".", "--impute", "median"]
@@ -209,9 +210,7 @@ def test_cells_with_delimiters_quotes_and_line_ends_survive(folder, people):
 
 def test_prediction_in_small_batches_is_the_same_and_rows_keep_their_order(folder, monkeypatch):
     assert run(["predict", "model.json", "people.csv", "--out", "whole.csv"]) == 0
-    from s2oct.cli import tables
-
-    monkeypatch.setattr(tables.Source.batches, "__defaults__", (7,))
+    monkeypatch.setattr(Source.batches, "__defaults__", (7,))
     assert run(["predict", "model.json", "people.csv", "--out", "batches.csv"]) == 0
     assert (folder / "whole.csv").read_bytes() == (folder / "batches.csv").read_bytes()
 
@@ -238,8 +237,8 @@ def test_check_finds_what_differs(folder, capsys):
 
 def test_guided_fit_of_the_newcomer_is_checked_like_any_other(folder, capsys):
     given = ["--label", "employed", "--total", "yes=185"]
-    told = ["--id", "person", "--exclude", "region", "--time-limit", "5", "--solver", "none", "--out", "guided.json"]
-    assert run(["fit", "people.csv", *given, *told, "--predictions", "guided.parquet"]) == 0
+    chosen = ["--id", "person", "--exclude", "region", "--time-limit", "5", "--solver", "none", "--out", "guided.json"]
+    assert run(["fit", "people.csv", *given, *chosen, "--predictions", "guided.parquet"]) == 0
     assert json.loads((folder / "guided.json").read_text())["certificate"]["guide_weight"] is not None
     assert run(["check", "guided.json", "people.csv", *given]) == 0
     assert "The certificate holds" in capsys.readouterr().out
@@ -270,14 +269,14 @@ def test_check_does_not_believe_a_certificate_that_was_signed_by_somebody_else(f
     assert f"lower_bound: the model says {true + 99}, but its own tree costs {true}" in out
 
 
-def test_doctor_tells_versions_and_solvers(capsys):
+def test_doctor_shows_versions_and_solvers(capsys):
     assert run(["doctor"]) == 0
     out = capsys.readouterr().out
     for part in ("s2oct", s2oct.__version__, "numpy", "highs", "scip", "gurobi", "licensed"):
         assert part in out
 
 
-def test_doctor_tells_the_size_of_a_model_and_what_to_expect(folder, capsys):
+def test_doctor_shows_the_size_of_a_model_and_what_to_expect(folder, capsys):
     given = ["people.csv", "--label", "employed", "--id", "person", "--categorical", "onehot"]
     assert run(["doctor", *given]) == 0
     out = capsys.readouterr().out
@@ -294,7 +293,7 @@ def test_doctor_names_the_remedy_for_a_solver_that_is_not_there(without_package,
     assert "not installed" in capsys.readouterr().out
 
 
-def test_help_and_version_are_told(capsys):
+def test_help_and_version_are_shown(capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"s2oct {s2oct.__version__}\n"
     for command in ("fit", "predict", "show", "check", "doctor"):

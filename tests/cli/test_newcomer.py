@@ -131,7 +131,7 @@ def test_show_prints_what_it_writes(folder, capsys, form):
     assert (folder / "shown").read_text() == printed
 
 
-def test_show_is_text_unless_told_otherwise(folder, capsys):
+def test_show_is_text_by_default(folder, capsys):
     assert run(["show", "model.json"]) == 0
     assert capsys.readouterr().out.rstrip("\n").split("\n") == list(read_model("model.json").rules)
 
@@ -164,9 +164,9 @@ def command(*arguments, **options):
     )
 
 
-def test_command_as_a_process_tells_what_it_did(folder):
-    told = ["--label", "employed", "--total", "yes=185", "--id", "person", "--exclude", "region", *QUICK]
-    fit = command("fit", "people.csv", *told)
+def test_command_as_a_process_says_what_it_did(folder):
+    chosen = ["--label", "employed", "--total", "yes=185", "--id", "person", "--exclude", "region", *QUICK]
+    fit = command("fit", "people.csv", *chosen)
     out, err = fit.communicate(timeout=120)
     assert (fit.returncode, err) == (0, "")
     assert out.startswith("40 labeled and 360 unlabeled rows; totals of the unlabeled ones: no: 175, yes: 185\n\nif ")

@@ -7,7 +7,8 @@ import pytest
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from s2oct.errors import InvalidProblem
-from s2oct.tabular.encoding import Column, Encoding, learn_column, plain_encoding
+from s2oct.tabular.encoding import Column, Encoding, plain_encoding
+from s2oct.tabular.treatment import learn_column
 
 
 def text(*values):

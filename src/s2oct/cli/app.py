@@ -11,7 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from s2oct.errors import MissingExtra, S2OCTError
+from s2oct.cli.messages import print_failure, with_options
+from s2oct.errors import InvalidTable, MissingExtra, S2OCTError
 from s2oct.version import __version__
 
 COMMANDS = {
@@ -19,14 +20,14 @@ COMMANDS = {
     "predict": "Predict the rows of a table and write them with their classes and leaves.",
     "show": "Show a model in a form that people or other programs read.",
     "check": "Recompute a model's certificate from the model and the data alone; exit 1 if it does not hold.",
-    "doctor": "Tell versions and solvers and, of a table, how large its model is and what to expect of a fit.",
+    "doctor": "Show versions and solvers or, for a table, how large its model is and what to expect of a fit.",
     "study": "Rerun the paper's experiments, on this machine or on a Dask cluster, and report on them.",
 }
 """Each command, in a module of its name, and what it does."""
 
 
 class _OnDemand(TyperGroup):
-    """Imports a command when it is called: their packages take seconds, which ``--help`` need not wait for."""
+    """Imports a command when it is called, so that ``--help`` does not wait seconds for all their packages."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -40,7 +41,7 @@ class _OnDemand(TyperGroup):
 
 
 def load_command(name: str) -> Any:
-    """A command with its options, imported."""
+    """Import a command with its options."""
     try:
         command = getattr(import_module(f"s2oct.cli.{name}"), name)
     except ModuleNotFoundError as error:
@@ -74,7 +75,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Tell the version."),
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Take the options that belong to no command."""
 
@@ -85,9 +86,11 @@ def run(arguments: Sequence[str]) -> int:
         code = app(list(arguments), standalone_mode=False, obj=tuple(arguments))
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read the output has seen enough; nothing may be written to it any more, not even at exit.
+        # The reader of the output has closed it; nothing may be written to it any more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except InvalidTable as error:
+        return _fail(with_options(error))
     except (S2OCTError, MemoryError) as error:
         return _fail(str(error) or "There is not enough memory.")
     except OSError as error:
@@ -96,7 +99,7 @@ def run(arguments: Sequence[str]) -> int:
         print("s2oct: interrupted.", file=sys.stderr)
         return 130
     except Exception as error:
-        # Versions of typer differ in where their usage errors live; all of them can tell what they are about.
+        # Versions of typer differ in where they define usage errors; all of these have a message.
         if not hasattr(error, "format_message"):
             raise
         message = str(error.format_message())
@@ -105,5 +108,5 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _fail(message: str) -> int:
-    print(f"s2oct: {' '.join(message.split())}", file=sys.stderr)
+    print_failure(message)
     return 2

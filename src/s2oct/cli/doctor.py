@@ -13,16 +13,16 @@ from rich.console import Console
 from rich.table import Table
 from scipy.sparse import csr_array
 
-from s2oct.arrays import FloatArray
-from s2oct.cli import options
+from s2oct.cli.option_groups import takes_groups
+from s2oct.cli.options import ColumnOptions, DialectOptions, EstimatorOptions
 from s2oct.errors import InvalidProblem, S2OCTError, SolverLicenceError, SolverUnavailable
 from s2oct.fit.portfolio import ENTRIES_PER_SECOND, HEAD_START, LONGEST_EPILOGUE, LONGEST_HEAD_START
 from s2oct.linear.model import Milp
 from s2oct.memory import available_memory
 from s2oct.milp.size import ModelSize, p2_size
 from s2oct.model.bounds import paper_depth
-from s2oct.solvers import SOLVERS, Limits, load_solver
-from s2oct.tabular.survey import learn_encoding, read_survey
+from s2oct.solvers import SOLVERS, Limits, Unwatched, load_solver
+from s2oct.tabular.partly_labeled import PartlyLabeledTable, read_partly_labeled
 from s2oct.version import __version__
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "highspy", "pandas", "pyarrow", "matplotlib", "onnx")
@@ -30,38 +30,42 @@ FREE_LICENCE = 2000
 """Columns that a commercial solver admits without a full licence."""
 
 
+@takes_groups
 def doctor(
-    data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="Table that is to be fitted.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column of the labels; needed with a table.")] = None,
-    id: options.Ids = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Column that is no feature. May be repeated.")] = None,
-    categorical: Annotated[list[str] | None, typer.Option(help="As for s2oct fit.")] = None,
-    impute: Annotated[str | None, typer.Option(help="As for s2oct fit.")] = None,
-    depth: Annotated[int | None, typer.Option(help="Depth of the tree; by default the paper's rule.")] = None,
-    time_limit: Annotated[float, typer.Option(help="Seconds that the fit will have.")] = 60.0,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    decimal: options.Decimal = ".",
-    missing: options.Missing = None,
+    columns: ColumnOptions,
+    dialect: DialectOptions,
+    data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="Table to fit later.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Column of the labels; needed with a table.", rich_help_panel=ColumnOptions.panel)
+    ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Depth of the tree; by default the paper's rule.", rich_help_panel=EstimatorOptions.panel
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option(help="Seconds that the fit will have.", rich_help_panel=EstimatorOptions.panel)
+    ] = 60.0,
 ) -> None:
-    """Tell versions and solvers and, of a table, how large its model is and what to expect of a fit."""
+    """Show versions and solvers or, for a table, how large its model is and what to expect of a fit."""
     if data is not None and label is None:
         raise InvalidProblem("Expected --label with a table, got none.")
-    if depth is not None and depth < 1:
-        raise InvalidProblem(f"Expected a depth of at least 1, got {depth}.")
-    console = Console()
     if data is None or label is None:
+        console = Console()
         console.print(_versions())
         console.print(_solvers())
         return
-    survey = read_survey(
-        options.open_source(data, delimiter, encoding, decimal, missing), label, id or (), exclude=exclude or ()
-    )
-    n_features = len(learn_encoding(survey, categorical or (), impute=impute).features)
-    n_rows, m = len(survey.labels), survey.n_unlabeled
-    used = depth or paper_depth(n_rows)
-    size = p2_size(n_rows - m, m, n_features, used)
-    print(f"{n_rows - m} labeled and {m} unlabeled rows, {n_features} features, depth {used}")
+    source = dialect.open(data)
+    table = read_partly_labeled(source, columns.roles(source, label))
+    n_features = len(table.learn_encoding(columns.treatment()).features)
+    _print_prospects(table, n_features, depth or paper_depth(table.n_rows), time_limit)
+
+
+def _print_prospects(table: PartlyLabeledTable, n_features: int, depth: int, time_limit: float) -> None:
+    m = table.n_unlabeled
+    size = p2_size(table.n_rows - m, m, n_features, depth)
+    print(f"{table.n_rows - m} labeled and {m} unlabeled rows, {n_features} features, depth {depth}")
     print(
         f"P2 has {size.n_continuous} continuous and {size.n_binary} binary variables and {size.n_entries} matrix "
         f"entries, about {size.n_bytes / 2**20:.0f} MiB with a solver"
@@ -71,7 +75,7 @@ def doctor(
 
 
 def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]:
-    """What a fit of that size will do with its time, with a guide and without."""
+    """Say what a fit of that size will do with its time, with a guide and without."""
     guided = "With a guide, the default, the search ends when it finds nothing better"
     if size.n_entries <= ENTRIES_PER_SECOND * min(LONGEST_EPILOGUE, time_limit):
         lines = [f"{guided}; a solver has up to {min(LONGEST_EPILOGUE, time_limit):.3g} s after it."]
@@ -122,13 +126,13 @@ def _solvers() -> Table:
 
 
 def solver_state(name: str) -> str:
-    """Whether a solver is installed and takes a model that is larger than a free licence admits."""
+    """Say whether a solver is installed and takes a model that is larger than a free licence admits."""
     try:
         solver = load_solver(name)
     except SolverUnavailable:
         return f"not installed: {SOLVERS[name][2]}"
     try:
-        result = solver.solve(_larger_than_free(), limits=Limits(5.0), watcher=_Nobody())
+        result = solver.solve(_larger_than_free(), limits=Limits(5.0), watcher=Unwatched())
     except SolverLicenceError:
         return f"installed, with a licence for models of at most {FREE_LICENCE} rows and columns"
     except S2OCTError as error:
@@ -137,7 +141,7 @@ def solver_state(name: str) -> str:
 
 
 def _larger_than_free() -> Milp:
-    """One variable more than the free licence admits, each at least 1."""
+    """Make a model with one variable more than the free licence admits, each at least 1."""
     n = FREE_LICENCE + 1
     return Milp(
         c=np.ones(n),
@@ -150,24 +154,3 @@ def _larger_than_free() -> Milp:
         blocks={},
         equations={},
     )
-
-
-class _Nobody:
-    """Listens to nothing."""
-
-    def incumbent(self, x: FloatArray) -> None:
-        """Ignore."""
-
-    def bound(self, value: float) -> None:
-        """Ignore."""
-
-    def should_stop(self) -> bool:
-        """Never."""
-        return False
-
-    def interrupted(self) -> None:
-        """Ignore."""
-
-    def suggestion(self) -> FloatArray | None:
-        """None."""
-        return None

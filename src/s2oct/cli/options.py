@@ -1,38 +1,230 @@
-"""Options that several commands share."""
+"""The options that commands share, in groups that make objects of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import typer
 
-from s2oct.tabular.tables import Source
+from s2oct.cli.outputs import check_writable
+from s2oct.errors import InvalidProblem
+from s2oct.tabular.class_totals import ClassTotal, ClassTotals
+from s2oct.tabular.dialect import UTF8, Dialect
+from s2oct.tabular.encoding import ONEHOT, ORDINAL
+from s2oct.tabular.roles import Roles
+from s2oct.tabular.source import Source
+from s2oct.tabular.target import check_table_name
+from s2oct.tabular.treatment import Treatment
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that s2oct fit or s2oct.save has written.")]
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="Table: CSV (.csv, .tsv, .txt, also .gz) or Parquet.")]
-Label = Annotated[str, typer.Option(help="Column of the labels; its gaps are the unlabeled rows.")]
-Total = Annotated[
-    list[str] | None,
-    typer.Option(help="Known total of a class among the unlabeled rows: yes=1840 or yes=38%. May be repeated."),
+ModelPath = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model file that s2oct fit or s2oct.save has written.")
 ]
-PopulationTotal = Annotated[
-    list[str] | None, typer.Option(help="The same among all rows, the labeled ones included. May be repeated.")
+LabelName = Annotated[
+    str,
+    typer.Option("--label", help="Column of the labels; its gaps are the unlabeled rows.", rich_help_panel="Columns"),
 ]
-Ids = Annotated[
+IdNames = Annotated[
     list[str] | None, typer.Option("--id", help="Column to keep and never look at. May be repeated, or use commas.")
 ]
-Delimiter = Annotated[str | None, typer.Option(help="Between the cells of a CSV file; found out if not given.")]
-Encoding = Annotated[str, typer.Option(help="Encoding of a CSV file.")]
-Decimal = Annotated[str, typer.Option(help="Decimal sign of a CSV file, '.' or ','.")]
-Missing = Annotated[
-    list[str] | None, typer.Option(help="Cell that is a gap, beside the usual ones such as NA. May be repeated.")
-]
+SqlTable = Annotated[str, typer.Option("--table", help="Table that the SQL query reads.")]
 
 
-def open_source(path: Path, delimiter: str | None, encoding: str, decimal: str, missing: list[str] | None) -> Source:
-    """The table that the options describe."""
-    tab = {"\\t": "\t", "tab": "\t"}.get(delimiter or "", delimiter)
-    utf8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
-    # A byte-order mark is no part of the first column's name.
-    return Source(path, tab, "utf-8-sig" if utf8 else encoding, decimal, tuple(missing or ()))
+@dataclass(frozen=True, kw_only=True)
+class DialectOptions:
+    """How the cells of a file are written."""
+
+    panel: ClassVar[str] = "Format of the table"
+
+    delimiter: Annotated[
+        str | None, typer.Option(help="Character between the cells of a CSV file; found out if not given.")
+    ] = None
+    encoding: Annotated[str, typer.Option(help="Character encoding of a CSV file.")] = "utf-8"
+    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file, '.' or ','.")] = "."
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(help="Cell that is a gap, in addition to the usual ones such as NA. May be repeated."),
+    ] = None
+
+    def open(self, path: Path) -> Source:
+        """Open the table in a file."""
+        is_utf8 = self.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+        dialect = Dialect(
+            delimiter={"\\t": "\t", "tab": "\t"}.get(self.delimiter or "", self.delimiter),
+            charset=UTF8 if is_utf8 else self.encoding,
+            decimal=self.decimal,
+            missing=tuple(self.missing or ()),
+        )
+        return Source(path, dialect)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(DialectOptions):
+    """A table and how its cells are written."""
+
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: CSV (.csv, .tsv, .txt, also .gz) or Parquet.")]
+
+    def source(self) -> Source:
+        """Open the table."""
+        return self.open(self.data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """Roles of the columns, and how they become features."""
+
+    panel: ClassVar[str] = "Columns"
+
+    id: IdNames = None
+    features: Annotated[
+        list[str] | None, typer.Option(help="Feature column; all but label and ids if none is named. May be repeated.")
+    ] = None
+    exclude: Annotated[list[str] | None, typer.Option(help="Column that is no feature. May be repeated.")] = None
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(help="Encode text columns: onehot, ordinal, or COLUMN=onehot for one of them. May be repeated."),
+    ] = None
+    order: Annotated[
+        list[str] | None, typer.Option(help="Ordinal column with its values in order: school=none,some,much.")
+    ] = None
+    impute: Annotated[
+        str | None,
+        typer.Option(help="Fill missing feature values: median or most-frequent. Otherwise they are refused."),
+    ] = None
+
+    def roles(self, source: Source, label: str) -> Roles:
+        """Read the roles of the columns of a table."""
+        known = source.columns
+        ids, features, excluded = (split_names(names, known) for names in (self.id, self.features, self.exclude))
+        return Roles(label, ids, features, excluded)
+
+    def treatment(self) -> Treatment:
+        """Read how columns become features."""
+        general: str | None = None
+        kinds: dict[str, str] = {}
+        for entry in self.categorical or ():
+            name, equals, kind = entry.rpartition("=")
+            if kind not in (ONEHOT, ORDINAL):
+                raise InvalidProblem(f"Expected --categorical onehot, ordinal or COLUMN=onehot, got {entry!r}.")
+            if equals:
+                kinds[name] = kind
+            else:
+                general = kind
+        return Treatment(general, kinds, dict(map(_order, self.order or ())), self.impute)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalOptions:
+    """Known totals."""
+
+    panel: ClassVar[str] = "Known totals"
+
+    total: Annotated[
+        list[str] | None,
+        typer.Option(help="Known total of a class among the unlabeled rows: yes=1840 or yes=38%. May be repeated."),
+    ] = None
+    population_total: Annotated[
+        list[str] | None, typer.Option(help="The same among all rows, the labeled ones included. May be repeated.")
+    ] = None
+
+    def totals(self) -> ClassTotals:
+        """Read the totals."""
+        return ClassTotals(
+            tuple(_class_total("--total", entry) for entry in self.total or ()),
+            tuple(_class_total("--population-total", entry) for entry in self.population_total or ()),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimatorOptions:
+    """Parameters of the classifier."""
+
+    panel: ClassVar[str] = "The fit"
+
+    depth: Annotated[str, typer.Option(help="Splits between root and leaf, or auto.")] = "auto"
+    c: Annotated[float, typer.Option("--C", help="Price of one row off the total.")] = 1.0
+    time_limit: Annotated[float, typer.Option(help="Seconds for the fit.")] = 60.0
+    solver: Annotated[str, typer.Option(help="highs, scip, gurobi, or none to search only.")] = "highs"
+    guide: Annotated[str, typer.Option(help="Which optimal tree to prefer: auto, or none.")] = "auto"
+    guide_weight: Annotated[str, typer.Option(help="Weight of the guide, or auto.")] = "auto"
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.")] = 0
+    jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = 1
+
+    def parameters(self) -> dict[str, Any]:
+        """Read the parameters under the classifier's own names."""
+        return {
+            "depth": _auto_or_number("--depth", self.depth, int),
+            "C": self.c,
+            "guide": _unless_none(self.guide),
+            "guide_weight": _auto_or_number("--guide-weight", self.guide_weight, float),
+            "solver": _unless_none(self.solver),
+            "time_limit": self.time_limit,
+            "n_jobs": self.jobs,
+            "random_state": self.seed,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Files that a fit writes."""
+
+    panel: ClassVar[str] = "Files to write"
+
+    out: Annotated[Path | None, typer.Option(help="Model file to write (JSON).")] = None
+    report: Annotated[Path | None, typer.Option(help="Report to write: one HTML page, from data to proof.")] = None
+    predictions: Annotated[
+        Path | None, typer.Option(help="Table to write: the data with a label for every row (CSV or Parquet).")
+    ] = None
+    sql: Annotated[Path | None, typer.Option(help="SQL query to write that predicts in a database.")] = None
+    table: SqlTable = "data"
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files, in the order in which they are listed at the end."""
+        return [path for path in (self.out, self.report, self.predictions, self.sql) if path is not None]
+
+    def check(self, inputs: Iterable[Path]) -> None:
+        """Refuse files that could not be written, before any work is done for them."""
+        check_writable(self.paths, inputs)
+        if self.predictions is not None:
+            check_table_name(self.predictions)
+
+
+def split_names(given: Iterable[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Read column names that were given one by one or with commas between them."""
+    names: list[str] = []
+    for entry in given or ():
+        names += [entry] if entry in known else [part.strip() for part in entry.split(",") if part.strip()]
+    return tuple(dict.fromkeys(names))
+
+
+def _order(entry: str) -> tuple[str, list[str]]:
+    name, equals, values = entry.partition("=")
+    if not equals:
+        raise InvalidProblem(f"Expected --order COLUMN=lowest,...,highest, got {entry!r}.")
+    return name, [value.strip() for value in values.split(",")]
+
+
+def _class_total(option: str, entry: str) -> ClassTotal:
+    name, equals, amount = entry.rpartition("=")
+    if not equals or not name:
+        raise InvalidProblem(
+            f"Expected {option} CLASS=COUNT or CLASS=SHARE%, as in yes=1840 or yes=38%, got {entry!r}."
+        )
+    return ClassTotal(name.strip(), amount.strip())
+
+
+def _auto_or_number(option: str, text: str, kind: type[int] | type[float]) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        return kind(text)
+    except ValueError as error:
+        wanted = "a whole number" if kind is int else "a number"
+        raise InvalidProblem(f"Expected {option} auto or {wanted}, got {text!r}.") from error
+
+
+def _unless_none(name: str) -> str | None:
+    return None if name.lower() == "none" else name

@@ -25,7 +25,7 @@ def check_writable(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> No
             raise InvalidProblem(f"Expected outputs that are not inputs, got {str(path)!r} as both.")
         if not here.parent.is_dir():
             raise InvalidProblem(
-                f"Expected a folder to write {path.name!r} to, got {str(path.parent)!r}, which is none."
+                f"Expected a folder to write {path.name!r} to, got {str(path.parent)!r}, which is no folder."
             )
         seen.append(here)
         try:
@@ -35,7 +35,7 @@ def check_writable(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> No
 
 
 class Outputs:
-    """Drafts of files that take their places together when the block ends well, and vanish when it does not."""
+    """Drafts of files: they replace the files together if the block succeeds, and are deleted if it fails."""
 
     def __init__(self) -> None:
         self._drafts: dict[Path, Path] = {}
@@ -45,7 +45,7 @@ class Outputs:
         return self
 
     def draft(self, path: Path) -> Path:
-        """A file to write in the place of ``path`` for now."""
+        """Make a file to write to until ``path`` is replaced by it."""
         made = draft(path)
         self._drafts[path] = made
         self._stack.callback(made.unlink, missing_ok=True)

@@ -1,10 +1,8 @@
-"""The state of a running fit, in a terminal and nowhere else."""
+"""The state of a running fit, shown in terminals only."""
 
 from __future__ import annotations
 
-import sys
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,7 +10,6 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from s2oct.errors import S2OCTWarning
 from s2oct.fit.listening import PREPARING, Listener, Nobody
 from s2oct.model.proof import Moment
 
@@ -20,12 +17,12 @@ _REFRESHES = 4
 
 
 class _Ticker:
-    """A line with seconds, best cost and bound."""
+    """A line with seconds, stage, best cost and bound."""
 
     def __init__(self, time_limit: float) -> None:
         self._began, self._limit = time.monotonic(), time_limit
-        self._now: Moment | None = None
         self._stage = PREPARING
+        self._now: Moment | None = None
 
     def stage(self, name: str) -> None:
         self._stage = name
@@ -38,7 +35,7 @@ class _Ticker:
         if self._now is None:
             return Text(f"{seconds}   {self._stage}")
         state = f"best cost {self._now.objective:.6g}   lower bound {self._now.lower_bound:.6g}"
-        return Text(f"{seconds}   {state}   Ctrl-C keeps the best tree")
+        return Text(f"{seconds}   {self._stage}   {state}   Ctrl-C keeps the best tree")
 
 
 @contextmanager
@@ -52,14 +49,3 @@ def live_progress(time_limit: float) -> Iterator[Listener]:
     live = Live(console=console, get_renderable=ticker.line, refresh_per_second=_REFRESHES, transient=True)
     with live:
         yield ticker
-
-
-@contextmanager
-def told_warnings() -> Iterator[None]:
-    """Print the package's warnings as sentences on standard error, once what is inside has ended."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", S2OCTWarning)
-        yield
-    for warning in caught:
-        if issubclass(warning.category, S2OCTWarning):
-            print(f"s2oct: warning: {' '.join(str(warning.message).split())}", file=sys.stderr)

@@ -14,7 +14,7 @@ from s2oct.linear.model import Milp
 from s2oct.memory import require_memory
 from s2oct.milp.size import ModelSize
 from s2oct.model.tree import ObliqueTree
-from s2oct.solvers import Limits, load_solver, solve_in_worker
+from s2oct.solvers import Limits, Unwatched, load_solver, solve_in_worker
 from s2oct.stopping import Deadline
 
 HEAD_START, LONGEST_HEAD_START = 0.15, 30.0
@@ -114,26 +114,17 @@ def solve_small(incumbent: Incumbent, milp: Milp, start: FloatArray, deadline: D
     return result.x
 
 
-class _UntilOver:
+class _UntilOver(Unwatched):
     """Lets a solver run until the incumbent needs nothing more."""
 
     def __init__(self, incumbent: Incumbent) -> None:
         self._incumbent = incumbent
-
-    def incumbent(self, x: FloatArray) -> None:
-        pass
-
-    def bound(self, value: float) -> None:
-        pass
 
     def should_stop(self) -> bool:
         return self._incumbent.is_over
 
     def interrupted(self) -> None:
         self._incumbent.clock.interrupt()
-
-    def suggestion(self) -> FloatArray | None:
-        return None
 
 
 class _Exchange(_UntilOver):

@@ -60,6 +60,27 @@ class Watcher(Protocol):
         """A complete solution found elsewhere that the solver may not know yet."""
 
 
+class Unwatched:
+    """A watcher that ignores everything and lets the solver run."""
+
+    def incumbent(self, x: FloatArray) -> None:
+        """Ignore."""
+
+    def bound(self, value: float) -> None:
+        """Ignore."""
+
+    def should_stop(self) -> bool:
+        """Never."""
+        return False
+
+    def interrupted(self) -> None:
+        """Ignore."""
+
+    def suggestion(self) -> FloatArray | None:
+        """None."""
+        return None
+
+
 class Solver(Protocol):
     """A backend: solves a model within limits, from a complete start vector."""
 

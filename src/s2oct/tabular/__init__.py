@@ -1,1 +1,1 @@
-"""Tables in and out: files and their dialects, the roles of columns, and how columns become features."""
+"""Tables in and out: files and dialects, roles of columns, features, and fits and predictions of whole tables."""

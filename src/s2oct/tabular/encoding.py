@@ -1,27 +1,21 @@
 """From the columns of a table to features: numbers as they are, categories as numbers, gaps filled or refused.
 
-The command line learns an `Encoding` from the table it fits; the model file keeps it, and every export repeats it.
+`Treatment.learn` makes an `Encoding` from a table; the model file keeps it, and every export repeats it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from s2oct.arrays import FloatArray, ObjectArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 
 NUMBER, ONEHOT, ORDINAL = "number", "onehot", "ordinal"
 KINDS = (NUMBER, ONEHOT, ORDINAL)
-
-MEDIAN, MOST_FREQUENT = "median", "most-frequent"
-IMPUTATIONS = (MEDIAN, MOST_FREQUENT)
-
-MOST_CATEGORIES = 50
-"""A column with more values than this is a name, a date or an id, not a category."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +30,7 @@ class Column:
         The values of a categorical column as text. One-hot makes an indicator of each, or of the second alone where
         there are two; ordinal makes their positions 0, 1, 2, ...
     fill : float, str or None
-        What stands for a missing value; None where missing values are refused.
+        The value that replaces a missing one; None where missing values are refused.
     """
 
     name: str
@@ -55,10 +49,10 @@ class Column:
         return tuple(f"{self.name}={value}" for value in self.indicated) if self.kind == ONEHOT else (self.name,)
 
     def encode(self, values: FloatArray | ObjectArray, first_row: int = 1) -> FloatArray:
-        """The features of some rows, shape (rows, len(features)).
+        """Encode some rows, shape (rows, len(features)).
 
-        ``values`` are floats with NaN for gaps, or text with None for gaps. ``first_row`` is the number by which
-        an error calls the first of them.
+        ``values`` are floats with NaN for gaps, or text with None for gaps. ``first_row`` is the number of the first
+        row in error messages.
         """
         if self.kind == NUMBER:
             return self._numbers(values, first_row)[:, None]
@@ -104,9 +98,11 @@ class Column:
 
     def _refuse_gaps(self, gaps: Any, first_row: int) -> None:
         count, row = int(gaps.sum()), int(np.argmax(gaps)) + first_row
-        raise InvalidProblem(
-            f"Expected no missing values in column {self.name!r}, got {count}, the first in row {row}: fill them with "
-            f"--impute median or --impute most-frequent when fitting, or leave the column out with --exclude."
+        raise InvalidTable(
+            f"Expected no missing values in column {self.name!r}, got {count}, the first in row {row}",
+            Remedy.FILL_GAPS,
+            Remedy.LEAVE_OUT,
+            column=self.name,
         )
 
 
@@ -132,8 +128,8 @@ class Encoding:
         return all(column.kind == NUMBER and column.fill is None for column in self.columns)
 
     def encode(self, table: Mapping[str, FloatArray | ObjectArray], first_row: int = 1) -> FloatArray:
-        """The features of some rows, shape (rows, n_features)."""
-        # Columns stay columns in memory: a tree reads them as fast, and turning them into rows would cost more.
+        """Encode some rows, shape (rows, n_features)."""
+        # Columns stay contiguous in memory: a tree reads them as fast, and a copy into rows would cost more.
         features = np.empty((len(table[self.names[0]]), len(self.features)), order="F")
         first = 0
         for column in self.columns:
@@ -148,57 +144,8 @@ def plain_encoding(names: Iterable[str]) -> Encoding:
     return Encoding(tuple(Column(name, NUMBER) for name in names))
 
 
-def learn_column(
-    name: str,
-    values: FloatArray | ObjectArray,
-    kind: str,
-    *,
-    impute: str | None = None,
-    order: Sequence[str] | None = None,
-) -> Column:
-    """The encoding of one column from its values: floats with NaN for gaps, or text with None for gaps.
-
-    Parameters
-    ----------
-    name : str
-    values : ndarray of shape (rows,)
-    kind : {"number", "onehot", "ordinal"}
-    impute : {"median", "most-frequent"}, optional
-        What to fill gaps with; categories have no median and are filled with the most frequent one.
-    order : sequence of str, optional
-        The categories of an ordinal column from the lowest; by default they are sorted.
-    """
-    if kind == NUMBER:
-        if values.dtype.kind != "f":
-            Column(name, NUMBER).encode(values)  # refuses, and names the culprit
-        known = values[~np.isnan(values)]
-        if not len(known):
-            raise InvalidProblem(f"Expected values in column {name!r}, got none: leave it out with --exclude.")
-        fill = None if impute is None else float(np.median(known)) if impute == MEDIAN else float(_mode(known))
-        return Column(name, NUMBER, fill=fill)
-    text = [value for value in values if value is not None]
-    if not text:
-        raise InvalidProblem(f"Expected values in column {name!r}, got none: leave it out with --exclude.")
-    categories = sorted(set(text)) if order is None else list(order)
-    strangers = sorted(set(text) - set(categories))
-    if strangers:
-        raise InvalidProblem(f"Expected the order of column {name!r} to name all its values, got none for {strangers}.")
-    if len(categories) > MOST_CATEGORIES:
-        raise InvalidProblem(
-            f"Expected at most {MOST_CATEGORIES} categories in column {name!r}, got {len(categories)}: leave it out "
-            f"with --exclude, or keep it as an id with --id."
-        )
-    return Column(name, kind, tuple(categories), None if impute is None else str(_mode(np.array(text, dtype=object))))
-
-
-def _mode(values: Any) -> Any:
-    """The most frequent value, the least of them where several are."""
-    found, counts = np.unique(values, return_counts=True)
-    return found[np.argmax(counts)]
-
-
-def _first(values: Any, culprits: list[bool]) -> tuple[int, Any]:
-    row = culprits.index(True) if True in culprits else 0
+def _first(values: Any, is_wrong: list[bool]) -> tuple[int, Any]:
+    row = is_wrong.index(True) if True in is_wrong else 0
     return row, values[row] if len(values) else None
 
 

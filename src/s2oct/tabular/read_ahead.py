@@ -1,4 +1,4 @@
-"""Reading ahead: the next batch of a file is read while the last one is worked on."""
+"""Reading ahead: a thread reads the next batch of a file while the last one is worked on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _AHEAD = 2
-"""Batches that wait at most, so that memory stays bounded."""
+"""Most batches that wait at a time, so that memory stays bounded."""
 
 _PATIENCE = 0.1
-"""Seconds after which a reader with a full queue looks whether anybody is still waiting."""
+"""Seconds after which a reader with a full queue checks whether its items are still wanted."""
 
 
 def read_ahead(items: Iterable[T]) -> Iterator[T]:
-    """The same items in the same order, fetched by a thread of their own; its errors are raised here."""
+    """Yield the same items in the same order, fetched by another thread; its errors are raised here."""
     waiting: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(_AHEAD)
     abandoned = threading.Event()
 
@@ -36,7 +36,7 @@ def read_ahead(items: Iterable[T]) -> Iterator[T]:
                 if not put((item,)):
                     return
             put(None)
-        except BaseException as error:  # whatever it is, it belongs to whoever asked for the items
+        except BaseException as error:  # any error must reach the consumer of the items
             put(error)
 
     reader = threading.Thread(target=fetch, name="s2oct-reader", daemon=True)

@@ -1,0 +1,51 @@
+"""Sentences on standard error: failures, warnings, and remedies in terms of options."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from s2oct.errors import InvalidTable, Remedy, S2OCTWarning
+
+REMEDIES = {
+    Remedy.ENCODE_CATEGORIES: "encode it with --categorical onehot or --categorical ordinal",
+    Remedy.FILL_GAPS: "fill them with --impute median or --impute most-frequent when fitting",
+    Remedy.LEAVE_OUT: "leave the column out with --exclude {column}",
+    Remedy.KEEP_AS_ID: "keep it as an id with --id {column}",
+    Remedy.OTHER_CHARSET: "name the right encoding with --encoding, for instance --encoding latin-1",
+}
+"""Each remedy as the options that bring it about."""
+
+
+def with_options(error: InvalidTable) -> str:
+    """Say what is wrong with a table and which options would cure it."""
+    column = shlex.quote(error.column or "COLUMN")
+    return error.worded({remedy: phrase.replace("{column}", column) for remedy, phrase in REMEDIES.items()})
+
+
+def print_failure(message: str) -> None:
+    """Print one sentence that says why the command failed."""
+    print(f"s2oct: {_on_one_line(message)}", file=sys.stderr)
+
+
+def print_warning(message: str) -> None:
+    """Print one sentence about a result that the command gives nevertheless."""
+    print(f"s2oct: warning: {_on_one_line(message)}", file=sys.stderr)
+
+
+@contextmanager
+def printed_warnings() -> Iterator[None]:
+    """Print the warnings of the package as sentences when the block ends without an error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", S2OCTWarning)
+        yield
+    for warning in caught:
+        if issubclass(warning.category, S2OCTWarning):
+            print_warning(str(warning.message))
+
+
+def _on_one_line(message: str) -> str:
+    return " ".join(message.split())

@@ -1,0 +1,39 @@
+"""Models between files, tables and queries."""
+
+from __future__ import annotations
+
+from s2oct.persistence.model import Model, fewest_rules
+from s2oct.tabular.added_columns import AddedColumns
+from s2oct.tabular.encoding import Encoding, plain_encoding
+from s2oct.tabular.fitted_table import FittedTable
+from s2oct.tabular.predictor import TablePredictor
+from s2oct.writers.sql import tree_to_sql
+
+
+def fitted_model(fitted: FittedTable) -> Model:
+    """Make the model of a fitted table, as a model file holds it."""
+    roles = fitted.table.roles
+    rules = fewest_rules(fitted.classifier, fitted.rows)
+    return Model(fitted.classifier, fitted.encoding, roles.label, roles.ids, rules)
+
+
+def encoding_of(model: Model) -> Encoding:
+    """Say how columns become features; they are the features themselves where the model was fitted in Python."""
+    return model.encoding or plain_encoding(model.feature_names)
+
+
+def predictor_of(model: Model) -> TablePredictor:
+    """Make a model ready to predict tables."""
+    return TablePredictor(model.estimator.tree_, model.classes, encoding_of(model), AddedColumns(model.label))
+
+
+def query_of(model: Model, table: str) -> str:
+    """Write the SQL query that predicts a table of a database."""
+    return tree_to_sql(
+        model.estimator.tree_,
+        model.feature_names,
+        model.classes,
+        encoding=model.encoding,
+        table=table,
+        column=AddedColumns(model.label).predicted,
+    )

@@ -1,0 +1,154 @@
+"""From a table in a file to a fitted tree: what the command line and any other front end ask for and get."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from s2oct.arrays import FloatArray
+from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.estimators import S2OCTClassifier
+from s2oct.fit.listening import Listener
+from s2oct.model.labels import read_labels
+from s2oct.stopping import Stop
+from s2oct.tabular.added_columns import AddedColumns, class_column, leaf_column, number_column
+from s2oct.tabular.cells import encode_rows
+from s2oct.tabular.class_totals import ClassTotals
+from s2oct.tabular.encoding import Encoding
+from s2oct.tabular.partly_labeled import PartlyLabeledTable, read_partly_labeled
+from s2oct.tabular.roles import Roles
+from s2oct.tabular.source import Source
+from s2oct.tabular.treatment import Treatment
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """All that a fit to a table needs to know.
+
+    Parameters
+    ----------
+    source : Source
+        The table and how its cells are written.
+    roles : Roles
+        Which columns are label, ids and features.
+    treatment : Treatment
+        How columns become features.
+    totals : ClassTotals
+        Known totals; without any, the labeled shares are taken for them.
+    parameters : mapping of str to object
+        Parameters of the `S2OCTClassifier`.
+    """
+
+    source: Source
+    roles: Roles
+    treatment: Treatment = field(default_factory=Treatment)
+    totals: ClassTotals = field(default_factory=ClassTotals)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = S2OCTClassifier().get_params()
+        strange = [name for name in self.parameters if name not in known]
+        if strange:
+            raise InvalidProblem(f"Expected parameters among {sorted(known)}, got {strange[0]!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTable:
+    """A table with the tree that was fitted to it.
+
+    Parameters
+    ----------
+    table : PartlyLabeledTable
+        The table as it was read.
+    encoding : Encoding
+        How its columns became features.
+    features : pandas.DataFrame
+        The features of all rows.
+    classifier : S2OCTClassifier
+        The fitted classifier, which reads features and not columns.
+    notes : tuple of str
+        Sentences about the fit that its user should know.
+    """
+
+    table: PartlyLabeledTable
+    encoding: Encoding
+    features: Any
+    classifier: S2OCTClassifier
+    notes: tuple[str, ...]
+
+    @property
+    def rows(self) -> FloatArray:
+        """The features of all rows as an array, shape (rows, n_features)."""
+        return np.asarray(self.features.to_numpy(), dtype=float)
+
+    @property
+    def totals(self) -> dict[Any, int]:
+        """Number of unlabeled rows of each class, as the fit took them."""
+        counts = self.classifier.data_summary_.totals
+        return dict(zip(self.classifier.classes_.tolist(), counts, strict=True))
+
+    def completed(self) -> Any:
+        """Give the table as it was with a label for every row, and prediction, leaf and stability."""
+        tree, classes = self.classifier.tree_, self.classifier.classes_
+        names = AddedColumns(self.table.roles.label)
+        rows, cells = self.rows, self.table.cells
+        added = {
+            names.completed: class_column(np.searchsorted(classes, self.classifier.transduction_), classes.tolist()),
+            names.predicted: class_column(tree.predict(rows), classes.tolist()),
+            names.leaf: leaf_column(tree.apply(rows)),
+            names.stability: number_column(self._stability()),
+        }
+        return pa.table({name: cells[name] for name in cells.column_names} | added)
+
+    def _stability(self) -> FloatArray:
+        """Stability of each unlabeled row; NaN for labeled rows, and where too few trees were found."""
+        labels = read_labels(self.table.labels, named=self.classifier.classes_.tolist())
+        stability = np.full(self.table.n_rows, np.nan)
+        stability[~labels.is_labeled] = self.classifier.stability_
+        return stability
+
+
+def fit_table(request: FitRequest, *, stop: Stop | None = None, listener: Listener | None = None) -> FittedTable:
+    """Fit a tree to a table in which some rows are labeled.
+
+    Parameters
+    ----------
+    request : FitRequest
+        The table and what to do with it.
+    stop : callable, optional
+        Asked often; once it returns True the fit ends and keeps its best tree.
+    listener : Listener, optional
+        Hears of stages, costs and bounds of the fit.
+
+    Returns
+    -------
+    FittedTable
+        The table, its features, the fitted classifier and notes about the fit.
+    """
+    table = read_partly_labeled(request.source, request.roles)
+    table.refuse_added_columns()
+    encoding = table.learn_encoding(request.treatment)
+    rows = encode_rows(table.cells, encoding, request.source.dialect)
+    features = pd.DataFrame(rows, columns=list(encoding.features))
+    classifier = S2OCTClassifier(**request.parameters)
+    totals = request.totals.counts(table.labels)
+    with _recorded_warnings() as notes:
+        classifier.fit(features, table.labels, **totals, stop=stop, listener=listener)
+    return FittedTable(table, encoding, features, classifier, tuple(notes))
+
+
+@contextmanager
+def _recorded_warnings() -> Iterator[list[str]]:
+    """Collect the warnings of the package as sentences; other warnings are dropped."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", S2OCTWarning)
+        yield notes
+    notes += [str(warning.message) for warning in caught if issubclass(warning.category, S2OCTWarning)]

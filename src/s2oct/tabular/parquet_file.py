@@ -1,0 +1,45 @@
+"""Tables in Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from s2oct.errors import InvalidProblem
+
+PARQUET_SUFFIXES = {".parquet", ".pq"}
+
+_READ_BUFFER = 2**20
+
+
+@dataclass(frozen=True)
+class ParquetFile:
+    """A Parquet file."""
+
+    path: Path
+
+    def header(self) -> list[str]:
+        """Names of the columns, as they are."""
+        return list(self._open().schema_arrow.names)
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        """Yield some columns of the table, at most so many rows at a time."""
+        try:
+            for batch in self._open().iter_batches(batch_size=rows, columns=list(columns)):
+                yield pa.Table.from_batches([batch])
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InvalidProblem(
+                f"Expected a complete Parquet file in {str(self.path)!r}, got a damaged one."
+            ) from error
+
+    def _open(self) -> Any:
+        try:
+            # A buffer keeps long row groups out of memory.
+            return pq.ParquetFile(self.path, buffer_size=_READ_BUFFER, pre_buffer=False)
+        except pa.ArrowInvalid as error:
+            raise InvalidProblem(f"Expected a Parquet file in {str(self.path)!r}, got other bytes.") from error

@@ -1,0 +1,84 @@
+"""A table in a file, read whole or in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from s2oct.errors import InvalidProblem
+from s2oct.tabular.csv_file import CsvFile
+from s2oct.tabular.dialect import Dialect
+from s2oct.tabular.parquet_file import PARQUET_SUFFIXES, ParquetFile
+
+BATCH_ROWS = 2**17
+"""Rows that are in memory at a time: some megabytes, and enough to make the work per batch small."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table in a file.
+
+    Parameters
+    ----------
+    path : Path
+        A Parquet file by its name, otherwise a CSV file.
+    dialect : Dialect
+        How its cells are written.
+    """
+
+    path: Path
+    dialect: Dialect = field(default_factory=Dialect)
+
+    def __post_init__(self) -> None:
+        if not self.path.exists():
+            raise InvalidProblem(f"Expected a data file, got {self._name}, which does not exist.")
+        if self.path.is_dir():
+            raise InvalidProblem(f"Expected a data file, got the folder {self._name}.")
+        if self.path.stat().st_size == 0:
+            raise InvalidProblem(f"Expected a table in {self._name}, got an empty file.")
+
+    @property
+    def _name(self) -> str:
+        return repr(str(self.path))
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, which must be distinct and not empty."""
+        names = self._file.header()
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise InvalidProblem(f"Expected distinct column names in {self._name}, got {repeated} more than once.")
+        if "" in names:
+            raise InvalidProblem(
+                f"Expected a name for every column of {self._name}, got none for column {names.index('') + 1}."
+            )
+        return tuple(names)
+
+    def whole(self) -> Any:
+        """Read the whole table."""
+        batches = list(self.batches(self.columns))
+        if not batches or not sum(batch.num_rows for batch in batches):
+            raise InvalidProblem(f"Expected rows in {self._name}, got column names only.")
+        return pa.concat_tables(batches)
+
+    def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Any]:
+        """Yield some columns of the table, at most so many rows at a time; cells of CSV files are text."""
+        yield from self._file.batches(columns, rows)
+
+    def require(self, names: Sequence[str], role: str) -> None:
+        """Refuse names that no column has."""
+        absent = [name for name in names if name not in self.columns]
+        if absent:
+            shown = list(self.columns[:20]) + (["..."] if len(self.columns) > 20 else [])
+            raise InvalidProblem(f"Expected the {role} column {absent[0]!r} among {shown} of {self._name}.")
+
+    @cached_property
+    def _file(self) -> CsvFile | ParquetFile:
+        if self.path.suffix.lower() in PARQUET_SUFFIXES:
+            return ParquetFile(self.path)
+        return CsvFile(self.path, self.dialect)
