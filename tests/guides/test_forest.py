@@ -1,7 +1,11 @@
 """The guide: what it says of the rows, and what it does to the tree."""
 
+import time
+
+import joblib
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -18,9 +22,9 @@ from s2oct import (
     SelfTrainedForest,
     TopTotalClassifier,
 )
-from s2oct.guides.forest import guide_probabilities
+from s2oct.guides import guide_probabilities
+from s2oct.model.guide import Guide
 from s2oct.model.labels import read_labels
-from s2oct.model.problem import Guide
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -123,8 +127,8 @@ def test_parameters_out_of_range_are_refused(clusters, parameters):
 
 def test_charges_are_nothing_for_the_likelier_class_and_the_lead_for_the_other():
     guide = Guide.from_probabilities(np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]), 2.0)
-    assert np.allclose(guide.costs, [[0, 0.8], [0, 0], [0.6, 0]])
-    assert guide.weight == 2.0
+    assert np.allclose(guide.charges, [[0, 0.8], [0, 0], [0.6, 0]])
+    assert guide.price == 2.0
 
 
 def test_probabilities_that_are_no_numbers_are_refused():
@@ -141,7 +145,7 @@ def test_any_classifier_with_probabilities_is_told_the_totals(clusters, guide):
     X, y, _, unlabeled, totals = clusters
     labels = read_labels(y)
     counts = np.array([unlabeled.sum() - totals["b"], totals["b"]])
-    found = guide_probabilities(guide, X, y, labels, counts, seed=0, seconds=10, n_jobs=1)
+    found = guide_probabilities(guide, X, labels, counts)
     told = guide if not isinstance(guide, LogisticRegression) else TopTotalClassifier(guide)
     assert np.allclose(found, told.fit(X, y, totals=totals).predict_proba(X[unlabeled]))
 
@@ -284,15 +288,56 @@ def test_one_labeled_class_is_fitted_with_a_guide(clusters):
     assert (clf.transduction_[[label is None for label in only_a]] == "b").sum() == pytest.approx(40, abs=3)
 
 
-def test_ctrl_c_while_the_guide_is_asked_still_gives_a_tree(clusters, monkeypatch):
-    class Interrupted(LogisticRegression):
-        def fit(self, X, y):
-            raise KeyboardInterrupt
+class Slow(LogisticRegression):
+    """Takes seconds to fit, and looks at no clock."""
 
-    with pytest.warns(S2OCTWarning, match="interrupted after"):
-        clf = fit(clusters, guide=Interrupted())
+    def fit(self, X, y, sample_weight=None):
+        time.sleep(3.0)
+        return super().fit(X, y, sample_weight)
+
+
+def test_ctrl_c_while_the_guide_is_asked_still_gives_a_tree(clusters, ctrl_c):
+    began = time.monotonic()
+    with ctrl_c(0.4), pytest.warns(S2OCTWarning, match="interrupted after"):
+        clf = fit(clusters, guide=Slow())
+    assert time.monotonic() - began < 0.4 + 0.5
     assert clf.certificate_.feasible
+    assert clf.certificate_.ended == "interrupted"
     assert len(clf.predict(clusters[0])) == 100
+
+
+def test_a_guide_that_does_not_answer_in_time_is_left_behind_with_a_warning(clusters):
+    X, y, _, _, totals = clusters
+    began = time.monotonic()
+    with pytest.warns(S2OCTWarning, match=r"The guide gave no answer within the time limit of 0\.5 s"):
+        clf = S2OCTClassifier(guide=Slow(), time_limit=0.5, random_state=0).fit(X, y, totals=totals)
+    assert time.monotonic() - began < 0.5 + 0.5
+    assert clf.certificate_.ended == "time limit"
+
+
+def test_an_error_of_the_guide_reaches_the_user(clusters):
+    class Broken(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            raise RuntimeError("the guide's own words")
+
+    with pytest.raises(RuntimeError, match="the guide's own words"):
+        fit(clusters, guide=Broken())
+
+
+def test_the_guide_runs_under_the_users_settings_of_scikit_learn_and_joblib(clusters):
+    """Both libraries keep them per thread, and the guide has a thread of its own."""
+    seen = {}
+
+    class Curious(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            seen["assume_finite"] = sklearn.get_config()["assume_finite"]
+            seen["backend"] = joblib.parallel.get_active_backend()[0]
+            return super().fit(X, y, sample_weight)
+
+    with sklearn.config_context(assume_finite=True), joblib.parallel_config("threading"):
+        fit(clusters, guide=Curious())
+    assert seen["assume_finite"] is True
+    assert type(seen["backend"]).__name__ == "ThreadingBackend"
 
 
 def test_rows_too_dense_for_the_papers_bound_are_given_room():

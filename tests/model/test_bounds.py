@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from s2oct.model.objective import score
 from scipy.spatial.distance import cdist, pdist
 
 from s2oct.errors import InvalidProblem
@@ -22,7 +23,6 @@ from s2oct.model.bounds import (
     paper_weight_bound,
     total_bound,
 )
-from s2oct.model.objective import score
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree

@@ -1,0 +1,139 @@
+"""Where a fit meets its user: Ctrl-C, printing, and scikit-learn's callbacks."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from s2oct import OCTHClassifier, S2OCTClassifier
+from s2oct.errors import S2OCTWarning
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+@pytest.fixture(scope="module")
+def noise():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 4))
+    return X, np.array([*rng.choice(["A", "B"], 80), *[None] * 320], dtype=object), {"A": 100}
+
+
+def fit(noise, **parameters):
+    X, y, totals = noise
+    return S2OCTClassifier(guide=None, solver=None, random_state=0, **parameters).fit(X, y, totals=totals)
+
+
+def test_a_second_ctrl_c_raises_as_usual(noise, ctrl_c, monkeypatch):
+    """Somebody who presses twice wants out. The search is made deaf, so that the first press has no effect."""
+    monkeypatch.setattr("s2oct.stopping.Clock.stopped", lambda self: False)
+    with ctrl_c(0.3), ctrl_c(0.6), pytest.raises(KeyboardInterrupt):
+        fit(noise, time_limit=5.0)
+
+
+def test_the_handler_of_ctrl_c_is_put_back(noise):
+    before = signal.getsignal(signal.SIGINT)
+    fit(noise, time_limit=0.2)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_program_with_a_handler_of_its_own_keeps_it_during_a_fit(noise):
+    pressed = []
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
+    try:
+        threading.Timer(0.2, lambda: signal.raise_signal(signal.SIGINT)).start()
+        clf = fit(noise, time_limit=0.6)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert pressed == [True]
+    assert clf.certificate_.ended == "time limit"
+
+
+def test_the_warning_of_an_interrupted_fit_points_to_the_call_of_fit(noise):
+    X, y, totals = noise
+    with pytest.warns(S2OCTWarning, match="interrupted") as caught:
+        S2OCTClassifier(guide=None, solver=None).fit(X, y, totals=totals, stop=lambda: True)
+    assert caught[0].filename == __file__
+
+
+def test_a_verbose_fit_prints_stages_and_costs_to_standard_error(survey, capsys):
+    X, y, totals = survey
+    S2OCTClassifier(depth=1, guide=None, solver=None, verbose=1).fit(X, y, totals=totals)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "searching" in printed.err
+    assert "cost 0" in printed.err
+
+
+class Hooks:
+    """A callback of scikit-learn that writes down what it hears, and may stop a fit."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.heard, self.calls, self.stop_after = [], [], stop_after
+
+    def setup(self, estimator, context):
+        self.calls.append("setup")
+
+    def teardown(self, estimator, context):
+        self.calls.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, *, metadata=None):
+        self.calls.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, *, metadata=None):
+        self.heard.append((context.task_name, metadata))
+        return self.stop_after is not None and len(self.heard) >= self.stop_after
+
+
+@pytest.fixture
+def _callbacks():
+    """scikit-learn 1.9 and later."""
+    pytest.importorskip("sklearn.callback")
+
+
+@pytest.mark.usefixtures("_callbacks")
+def test_callbacks_of_scikit_learn_hear_stages_and_improvements(survey):
+    X, y, totals = survey
+    hooks = Hooks()
+    clf = S2OCTClassifier(depth=1, guide=None, solver=None, random_state=0).set_callbacks(hooks)
+    clf.fit(X, y, totals=totals)
+    improvements = [metadata for name, metadata in hooks.heard if name == "improvement"]
+    assert [entry["objective"] for entry in improvements] == [now.objective for now in clf.certificate_.history]
+    assert hooks.heard[0] == ("stage", {"stage": "preparing"})
+    assert hooks.heard[-1][0] == "fit"
+    assert (hooks.calls[0], hooks.calls[1], hooks.calls[-1]) == ("setup", "begin fit", "teardown")
+
+
+@pytest.mark.usefixtures("_callbacks")
+@pytest.mark.parametrize("estimator", [S2OCTClassifier, OCTHClassifier])
+def test_a_callback_that_returns_true_stops_the_fit(noise, estimator):
+    X, y, totals = noise
+    clf = estimator(solver=None, time_limit=20.0, random_state=0).set_callbacks(Hooks(stop_after=3))
+    given = {"totals": totals} if estimator is S2OCTClassifier else {}
+    began = time.monotonic()
+    with pytest.warns(S2OCTWarning, match="interrupted"):
+        clf.fit(X, y, **given)
+    assert time.monotonic() - began < 5.0
+    assert clf.certificate_.ended == "interrupted"
+
+
+@pytest.mark.usefixtures("_callbacks")
+def test_callbacks_are_torn_down_after_an_error(survey):
+    X, y, _ = survey
+    hooks = Hooks()
+
+    def broken() -> bool:
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        S2OCTClassifier(depth=1, guide=None, solver=None).set_callbacks(hooks).fit(X, y, {"yes": 5}, stop=broken)
+    assert hooks.calls[-1] == "teardown"
+
+
+def test_stop_and_listener_are_no_metadata_of_rows():
+    """scikit-learn would otherwise ask meta-estimators to route them."""
+    requests = S2OCTClassifier().get_metadata_routing()
+    assert set(requests.fit.requests) == {"totals", "population_totals"}

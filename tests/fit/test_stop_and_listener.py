@@ -1,0 +1,141 @@
+"""A fit can be stopped from any thread and watched by anybody; nothing below the estimator prints or warns."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from s2oct import OCTHClassifier, S2OCTClassifier
+from s2oct.errors import S2OCTWarning
+from s2oct.fit.context import Budget
+from s2oct.fit.listening import ASKING_GUIDE, COMPARING, PREPARING, SEARCHING, SOLVING, STAGES
+from s2oct.fit.training import train
+from s2oct.model.spec import ModelSpec
+from tests.conftest import backend_or_skip
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+WITHIN = 0.3
+"""Seconds in which a fit must end once it is asked to."""
+
+
+class Notebook:
+    """Writes down what a fit says."""
+
+    def __init__(self) -> None:
+        self.stages, self.moments, self.threads = [], [], set()
+
+    def stage(self, name):
+        self.stages.append(name)
+        self.threads.add(threading.current_thread())
+
+    def progress(self, moment):
+        self.moments.append(moment)
+
+
+@pytest.fixture(scope="module")
+def noise():
+    """Labels without any pattern, in more rows than any fit decides in seconds, and many features."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(1500, 12))
+    y = np.array([*rng.choice(["A", "B"], 200), *[None] * 1300], dtype=object)
+    return X, y, {"A": 500}
+
+
+@pytest.mark.parametrize("solver", [None, "highs", "scip", "gurobi"])
+@pytest.mark.parametrize("guide", [None, "auto"])
+@pytest.mark.parametrize("after", [0.3, 2.5])
+def test_a_fit_in_another_thread_stops_within_0_3_s_and_keeps_its_best_tree(noise, solver, guide, after):
+    """While the guide is asked, during the search, in a linear program, or beside a solver."""
+    if solver is not None:
+        backend_or_skip(solver)
+    X, y, totals = noise
+    asked, ended = threading.Event(), []
+    clf = S2OCTClassifier(guide=guide, solver=solver, time_limit=15.0, random_state=0)
+
+    def work() -> None:
+        clf.fit(X, y, totals=totals, stop=asked.is_set)
+        ended.append(time.monotonic())
+
+    def stop_from_here() -> float:
+        thread = threading.Thread(target=work)
+        thread.start()
+        time.sleep(after)
+        asked_at = time.monotonic()
+        asked.set()
+        thread.join(10)
+        return ended[0] - asked_at
+
+    with pytest.warns(S2OCTWarning, match="interrupted after"):
+        seconds = stop_from_here()
+    assert seconds < WITHIN
+    assert clf.certificate_.ended == "interrupted"
+    assert clf.certificate_.feasible
+    assert clf.predict(X).shape == (1500,)
+
+
+def test_an_octh_fit_stops_within_0_3_s(noise):
+    X, y, _ = noise
+    asked = threading.Event()
+    threading.Timer(1.0, asked.set).start()
+    began = time.monotonic()
+    with pytest.warns(S2OCTWarning, match="interrupted after"):
+        clf = OCTHClassifier(depth=2, solver=None, time_limit=15.0).fit(X, y, stop=asked.is_set)
+    assert time.monotonic() - began < 1.0 + WITHIN
+    assert clf.certificate_.ended == "interrupted"
+
+
+def test_a_fit_that_is_stopped_before_it_begins_has_a_constant_tree(noise):
+    X, y, totals = noise
+    with pytest.warns(S2OCTWarning, match="interrupted after"):
+        clf = S2OCTClassifier(solver=None).fit(X, y, totals=totals, stop=lambda: True)
+    assert clf.certificate_.feasible
+    assert not clf.tree_.omega.any()
+
+
+def test_stopping_one_fit_leaves_another_alone(survey):
+    """A request to stop belongs to one fit; nothing global is set."""
+    X, y, totals = survey
+    with pytest.warns(S2OCTWarning):
+        S2OCTClassifier(depth=1, solver=None).fit(X, y, totals=totals, stop=lambda: True)
+    assert S2OCTClassifier(depth=1, guide=None, solver=None).fit(X, y, totals=totals).certificate_.proved
+
+
+def test_a_listener_hears_the_stages_in_order_and_every_moment_of_the_history(medium):
+    heard = Notebook()
+    trained = train(medium.problem, ModelSpec(2), Budget(time_limit=3.0), listener=heard)
+    assert heard.stages == [PREPARING, SEARCHING, SOLVING, COMPARING]
+    assert tuple(heard.moments) == trained.certificate.history
+    assert heard.moments
+    assert trained.certificate.ended == "time limit"
+
+
+def test_a_listener_hears_that_the_guide_is_asked(noise):
+    X, y, totals = noise
+    heard = Notebook()
+    clf = S2OCTClassifier(solver=None, time_limit=4.0, random_state=0).fit(X, y, totals=totals, listener=heard)
+    assert heard.stages[:2] == [PREPARING, ASKING_GUIDE]
+    assert set(heard.stages) <= set(STAGES)
+    assert tuple(heard.moments) == clf.certificate_.history
+
+
+@pytest.mark.parametrize(
+    ("parameters", "ended"),
+    [
+        ({"guide": None}, "proved"),
+        ({"guide": None, "time_limit": 0.5, "noise": True}, "time limit"),
+        ({"noise": True, "depth": 1, "time_limit": 60.0, "n_rows": 300}, "converged"),
+    ],
+    ids=["proved", "time limit", "converged"],
+)
+def test_the_certificate_says_why_the_fit_ended(survey, noise, parameters, ended):
+    parameters = dict(parameters)
+    n_rows = parameters.pop("n_rows", None)
+    X, y, totals = noise if parameters.pop("noise", False) else survey
+    if n_rows is not None:
+        X, y, totals = X[:n_rows], y[:n_rows], {"A": 40}
+    clf = S2OCTClassifier(**{"depth": 1, "solver": None, "random_state": 0, **parameters}).fit(X, y, totals=totals)
+    assert clf.certificate_.ended == ended
