@@ -43,6 +43,12 @@ def figure_of(ax: Axes) -> Figure:
     return root
 
 
+def open_frame(ax: Axes, without: tuple[str, ...] = ("top", "right")) -> None:
+    """Hide sides of the frame around the axes."""
+    for side in without:
+        ax.spines[side].set_visible(False)
+
+
 @dataclass(frozen=True)
 class Ink:
     """Colours of everything that is not a class, from the style in force: light and dark styles both work."""

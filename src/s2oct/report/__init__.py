@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from s2oct.errors import MissingExtra
-from s2oct.estimators.fitted import FittedRows, read_fit
+from s2oct.estimators.fitted import FittedRows, known_totals, read_fit
 from s2oct.files import replaced
 from s2oct.model.totals import Totals
 from s2oct.plots.style import CLASS_COLOURS
-from s2oct.plots.totals import known_totals
 from s2oct.report.certificate import give_verdict, tell_certificate
 from s2oct.report.data import chance_difference, describe_features, describe_sample
 from s2oct.report.figures import (

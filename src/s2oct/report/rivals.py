@@ -17,7 +17,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import FittedRows
 from s2oct.guides import TopTotalClassifier
-from s2oct.plots.tree import leaf_label
+from s2oct.plots.shown_tree import leaf_label
 from s2oct.report.wording import clean, measure
 from s2oct.writers.rules import pruned
 

@@ -10,7 +10,7 @@ import numpy as np
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import FittedRows
-from s2oct.plots.tree import leaf_label
+from s2oct.plots.shown_tree import leaf_label
 from s2oct.writers.rules import pruned
 
 DETERMINED, OPEN = 0.95, 0.75
