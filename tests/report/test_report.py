@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import OCTHClassifier, S2OCTClassifier, TopTotalClassifier
 from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import report_html, write_report
-from s2oct.report.certificate import give_verdict, tell_certificate
+from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.wording import clean, listed, measure, percent, signed
 from s2oct.writers.rules import conditions, pruned
 from tests.fitted import Fit
@@ -355,7 +355,7 @@ def test_fair_sample_is_not_called_biased():
 )
 def test_guide_is_told_where_there_was_one(labour_force, guide, words):
     certificate = replace(labour_force.clf.certificate_, objective=3.0, lower_bound=0.0, feasible=True, **guide)
-    told = " ".join(tell_certificate(certificate, 2, 1.0))
+    told = " ".join(describe_certificate(certificate, 2, 1.0))
     assert words is None or words in told
     assert ("guide" in told) == bool(guide)
     verdict = give_verdict(certificate, 2)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from s2oct.files import write_whole
 from s2oct.study import paper
 from s2oct.study.chapters import Chapter, Difference
 from s2oct.study.measures import MEASURES
-from s2oct.study.overview import Variables
+from s2oct.study.overview import SizeLine
 from s2oct.study.records import TaskRecord
 from s2oct.study.summary import Line
 
@@ -21,7 +23,7 @@ def write_tables(
     records: Sequence[TaskRecord],
     chapters: Sequence[Chapter],
     lines: Sequence[Line],
-    sizes: Sequence[Variables],
+    sizes: Sequence[SizeLine],
 ) -> None:
     """Write one file per table: records, instances, solved, differences, methods and variables."""
     _write_csv(out / "records.csv", [_flat(record) for record in records])
@@ -107,8 +109,9 @@ def _flat(record: TaskRecord) -> dict[str, Any]:
 
 
 def _write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        if rows:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+    text = io.StringIO(newline="")
+    if rows:
+        writer = csv.DictWriter(text, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    write_whole(path, text.getvalue())
