@@ -232,6 +232,14 @@ def test_every_figure_is_there_as_png_and_svg(study):
     assert len(names) == 2 * (1 + 8 + 8)
 
 
+def test_letters_of_every_figure_have_the_ink_of_the_page(study):
+    """Legends too: black letters cannot be read on a dark page."""
+    page = (study / "report" / "report.html").read_text()
+    styles = re.findall(r'<text style="([^"]*)"', page)
+    assert len(styles) > 100
+    assert [style for style in styles if "fill: var(--ink)" not in style] == []
+
+
 def test_a_study_without_records_has_no_report(tmp_path):
     with Store(tmp_path, SETTINGS) as store:
         store.append(PLAN)

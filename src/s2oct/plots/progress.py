@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ProgressDisplay(Display):
-    """Picture of how a fit came about: cost of the best tree and lower bound by the second.
+    """Picture of the course of a fit: the cost of the best tree and the lower bound over time.
 
     It is recommended to use `ProgressDisplay.from_estimator` to make one.
 

@@ -98,6 +98,7 @@ class TotalsDisplay(Display):
         return new_axes((6.4, 1.5 + 0.55 * len(self.class_names)))
 
     def _draw(self, ax: Axes) -> None:
+        """One line for each class, with a mark for each share on it."""
         ink = Ink.in_force()
         labeled, achieved = _shares(self.labeled), _shares(self.achieved)
         target = None if self.target is None else _shares(self.target)
@@ -111,18 +112,16 @@ class TotalsDisplay(Display):
         hollow: dict[str, Any] = {"facecolor": ink.paper, "edgecolor": colours, "linewidths": 1.8}
         ax.scatter(labeled, height, s=70, label="labeled rows", zorder=3, **hollow)
         ax.scatter(achieved, height, s=50, color=colours, label="unlabeled rows, by the tree", zorder=4)
+        aside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
         for c in range(len(self.class_names)):
-            ax.text(
-                1.02,
-                c,
-                **plain(self._words(c)),
-                transform=ax.get_yaxis_transform(),
-                va="center",
-                fontsize=9,
-                color=ink.muted,
-            )
-        ax.set_yticks(height, [fit_text(name, 1.3, 10) for name in self.class_names], parse_math=False)
-        ax.set_ylim(len(self.class_names) - 0.5, -0.5)
+            ax.text(1.02, c, **plain(self._words(c)), **aside, color=ink.muted)
+        self._dress(ax, ink)
+
+    def _dress(self, ax: Axes, ink: Ink) -> None:
+        """Names, scales and legend."""
+        names = [fit_text(name, 1.3, 10) for name in self.class_names]
+        ax.set_yticks(np.arange(len(names), dtype=float), names, parse_math=False)
+        ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_xlim(-0.02, 1.02)
         ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         ax.set_xlabel("share of the rows")

@@ -74,7 +74,7 @@ def _bound(certificate: Any, depth: int) -> str:
         )
     return (
         f"{bound}. Between this bound and the cost of the tree lies a gap of {certificate.gap:.4g}. So the tree is the "
-        f"best that was found in {certificate.seconds:.1f} seconds, and it is not proved that there is none better."
+        f"best that was found in {certificate.seconds:.1f} seconds, and a better one may exist."
     )
 
 
@@ -90,8 +90,8 @@ def _guide(certificate: Certificate) -> list[str]:
     ending = (
         "This sum meets its bound, so no tree of this depth does better by it."
         if cost <= bound + DECIDED_TOLERANCE
-        else f"The tree is the best by this sum that was found in {certificate.seconds:.1f} seconds; it is not proved "
-        "that there is none better."
+        else f"The tree is the best by this sum that was found in {certificate.seconds:.1f} seconds; a better one may "
+        "exist."
     )
     return [
         "Many trees fit labels and total about equally well and differ on the unlabeled rows. Another classifier that "
