@@ -42,9 +42,7 @@ def main() -> None:
     for key in different:
         print(f"differs: {key}\n  before {found['before'][key]['same']}\n  after  {found['after'][key]['same']}")
     ratios = [found["after"][key]["seconds"] / found["before"][key]["seconds"] for key in compared]
-    print(
-        f"{len(compared)} fits compared, {len(different)} differ; seconds after : before {np.median(ratios):.3f}"
-    )
+    print(f"{len(compared)} fits compared, {len(different)} differ; seconds after : before {np.median(ratios):.3f}")
     missing = set(found["before"]) ^ set(found["after"])
     if missing:
         print(f"only in one of them: {sorted(missing)}")

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import s2oct
+import s2oct.export
 
 HEAVY = ["highspy", "gurobipy", "pyscipopt", "pandas", "polars", "matplotlib", "numba"]
 
@@ -49,9 +50,16 @@ def test_every_public_name_can_be_had(name):
     assert name in dir(s2oct)
 
 
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 's2oct' has no attribute 'Forest'"):
-        _ = s2oct.Forest
+@pytest.mark.parametrize("name", s2oct.export.__all__)
+def test_every_export_can_be_had(name):
+    assert getattr(s2oct.export, name) is not None
+    assert name in dir(s2oct.export)
+
+
+@pytest.mark.parametrize("module", [s2oct, s2oct.export])
+def test_an_unknown_name_is_an_attribute_error(module):
+    with pytest.raises(AttributeError, match=f"module '{module.__name__}' has no attribute 'Forest'"):
+        _ = module.Forest
 
 
 def test_errors_are_the_builtins_a_caller_would_catch():

@@ -5,9 +5,9 @@ Public names are imported on first use, so that ``import s2oct`` is quick and pu
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from s2oct.lazy import import_on_use
 from s2oct.version import __version__
 
 if TYPE_CHECKING:
@@ -65,11 +65,7 @@ __all__ = [
     "save",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 's2oct' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+__getattr__ = import_on_use(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -3,9 +3,11 @@
 The rooms behind them are `s2oct.writers`, `s2oct.plots`, `s2oct.report` and `s2oct.persistence`.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from s2oct.lazy import import_on_use
 from s2oct.writers.dot import tree_to_dot
 from s2oct.writers.onnx import tree_to_onnx
 from s2oct.writers.python import tree_to_python
@@ -63,11 +65,7 @@ __all__ = [
     "write_report",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 's2oct.export' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+__getattr__ = import_on_use(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -79,7 +79,7 @@ def test_totals_can_be_given_in_either_form(labour_force):
     assert one.target[1] == 60
 
 
-def test_tree_that_was_told_no_total_shows_none(tree_of):
+def test_tree_without_a_known_total_shows_none(tree_of):
     fit = tree_of(2, 3, 4)
     display = plot_totals(fit.clf, fit.X, fit.y)
     assert display.target is None

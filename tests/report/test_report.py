@@ -1,4 +1,4 @@
-"""The report of a fit, looked at in a browser: it tells what the estimator knows, and no width or name breaks it."""
+"""The report of a fit, looked at in a browser: it shows what the estimator knows, and no width or name breaks it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import OCTHClassifier, S2OCTClassifier, TopTotalClassifier
 from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import report_html, write_report
-from s2oct.report.certificate import give_verdict, tell_certificate
+from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.wording import clean, listed, measure, percent, signed
 from s2oct.writers.rules import conditions, pruned
 from tests.fitted import Fit
@@ -205,7 +205,7 @@ def test_stability_is_counted_overall_and_by_leaf(browser, report, stable):
     assert bars >= 20
 
 
-def test_rivals_are_told_the_total_and_compared_row_by_row(browser, report, stable):
+def test_rivals_know_the_total_and_are_compared_row_by_row(browser, report, stable):
     free = ~stable.is_labeled
     tree = stable.clf.predict(stable.X)[free]
     guesses = [
@@ -225,7 +225,7 @@ def test_rivals_are_told_the_total_and_compared_row_by_row(browser, report, stab
     assert [row[-2] for row in rows] == stable.clf.predict(stable.X)[disputed[:10]].tolist()
 
 
-def test_proof_and_recipe_are_told(browser, report, stable):
+def test_proof_and_recipe_are_shown(browser, report, stable):
     certificate = stable.clf.certificate_
     with browser.page(report) as page:
         proof = page.evaluate("document.getElementById('certificate').innerText")
@@ -329,7 +329,7 @@ def test_rivals_can_be_chosen(labour_force):
     assert "random forest" not in page
 
 
-def test_total_that_is_missed_is_told(labour_force):
+def test_total_that_is_missed_is_reported(labour_force):
     totals = {"yes": labour_force.totals["yes"] - 3}
     page = report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False, totals=totals)
     assert "The tree misses the total by 3 rows" in page
@@ -349,15 +349,15 @@ def test_fair_sample_is_not_called_biased():
     [
         ({}, None),
         ({"guide_cost": 4.0, "guide_weight": 0.0}, "chose this one"),
-        ({"guide_cost": 4.0, "guide_weight": 0.5, "guided_lower_bound": 1.0}, "not proved that there is none better"),
+        ({"guide_cost": 4.0, "guide_weight": 0.5, "guided_lower_bound": 1.0}, "a better one may exist"),
         ({"guide_cost": 4.0, "guide_weight": 0.5, "guided_lower_bound": 5.0}, "This sum meets its bound"),
     ],
 )
-def test_guide_is_told_where_there_was_one(labour_force, guide, words):
+def test_guide_is_described_where_there_was_one(labour_force, guide, words):
     certificate = replace(labour_force.clf.certificate_, objective=3.0, lower_bound=0.0, feasible=True, **guide)
-    told = " ".join(tell_certificate(certificate, 2, 1.0))
-    assert words is None or words in told
-    assert ("guide" in told) == bool(guide)
+    words_said = " ".join(describe_certificate(certificate, 2, 1.0))
+    assert words is None or words in words_said
+    assert ("guide" in words_said) == bool(guide)
     verdict = give_verdict(certificate, 2)
     assert verdict.proved == (guide.get("guided_lower_bound") == 5.0)
     assert verdict.word == ("optimal" if verdict.proved else "open")

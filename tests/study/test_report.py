@@ -6,7 +6,6 @@ import csv
 import dataclasses
 import json
 import re
-from pathlib import Path
 from statistics import mean, stdev
 
 import numpy as np
@@ -29,7 +28,7 @@ from s2oct.study.records import (
     Task,
     TaskRecord,
 )
-from s2oct.study.report import write_report
+from s2oct.study.report import write_study_report
 from s2oct.study.store import FILE_NAME, Store
 from s2oct.study.summary import variable_quantiles
 
@@ -97,7 +96,7 @@ def study(tmp_path_factory):
                         if task != Task("monk1", 1, "simple", "cart"):
                             fails = task == Task("iris", 0, "biased", "octh")
                             store.append(made_up_record(task, rng, fails))
-    write_report(folder)
+    write_study_report(folder)
     return folder
 
 
@@ -233,18 +232,26 @@ def test_every_figure_is_there_as_png_and_svg(study):
     assert len(names) == 2 * (1 + 8 + 8)
 
 
+def test_letters_of_every_figure_have_the_ink_of_the_page(study):
+    """Legends too: black letters cannot be read on a dark page."""
+    page = (study / "report" / "report.html").read_text()
+    styles = re.findall(r'<text style="([^"]*)"', page)
+    assert len(styles) > 100
+    assert [style for style in styles if "fill: var(--ink)" not in style] == []
+
+
 def test_a_study_without_records_has_no_report(tmp_path):
     with Store(tmp_path, SETTINGS) as store:
         store.append(PLAN)
     with pytest.raises(StudyError, match="at least one finished task"):
-        write_report(tmp_path)
+        write_study_report(tmp_path)
 
 
 def test_a_study_of_one_failed_fit_has_a_report(tmp_path):
     with Store(tmp_path / "study", SETTINGS) as store:
         store.append(dataclasses.replace(PLAN, instances=("iris",), samples=1, designs=("biased",), methods=("cart",)))
         store.append(made_up_record(Task("iris", 0, "biased", "cart"), np.random.default_rng(1), fails=True))
-    page = write_report(tmp_path / "study", tmp_path / "elsewhere")
+    page = write_study_report(tmp_path / "study", tmp_path / "elsewhere")
     assert page == tmp_path / "elsewhere" / "report.html"
     assert "1 fit ended in an error" in page.read_text()
 
@@ -326,4 +333,6 @@ def test_the_page_prints(browser, study, tmp_path):
 
 
 def test_the_report_is_written_whole_or_not_at_all(study):
-    assert not list(Path(study / "report").glob("*.draft"))
+    written = {path.suffix for path in (study / "report").rglob("*") if path.is_file()}
+    assert written == {".html", ".csv", ".png", ".svg"}
+    assert not list((study / "report").rglob(".*"))

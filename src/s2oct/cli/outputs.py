@@ -1,15 +1,14 @@
-"""The files a command writes: all of them at the end, each complete or not there."""
+"""The files a command writes: all of them at the end, each complete or not at all."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
 from s2oct.errors import InvalidProblem
-from s2oct.files import draft
+from s2oct.files import Draft
 
 
 def check_writable(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> None:
@@ -29,27 +28,27 @@ def check_writable(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> No
             )
         seen.append(here)
         try:
-            draft(path).unlink()
+            Draft.beside(path).discard()
         except OSError as error:
             raise InvalidProblem(f"Expected to be able to write {str(path)!r}: {error.strerror or error}.") from error
 
 
 class Outputs:
-    """Drafts of files: they replace the files together if the block succeeds, and are deleted if it fails."""
+    """Drafts that become files together when the block succeeds, and are deleted when it fails."""
 
     def __init__(self) -> None:
-        self._drafts: dict[Path, Path] = {}
+        self._drafts: list[Draft] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> Outputs:
         return self
 
     def draft(self, path: Path) -> Path:
-        """Make a file to write to until ``path`` is replaced by it."""
-        made = draft(path)
-        self._drafts[path] = made
-        self._stack.callback(made.unlink, missing_ok=True)
-        return made
+        """Make a file to write to, which becomes ``path`` at the end."""
+        draft = Draft.beside(path)
+        self._drafts.append(draft)
+        self._stack.callback(draft.discard)
+        return draft.path
 
     def write(self, path: Path, content: str | bytes) -> None:
         """Write a whole file."""
@@ -60,5 +59,5 @@ class Outputs:
     ) -> None:
         with self._stack:
             if kind is None:
-                for path, made in self._drafts.items():
-                    os.replace(made, path)
+                for draft in self._drafts:
+                    draft.publish()

@@ -95,6 +95,6 @@ def report(
     to: Annotated[Path | None, typer.Option(help="Folder for page, tables and figures (default: OUT/report).")] = None,
 ) -> None:
     """Write the report: one HTML page, and its tables and figures as CSV, SVG and PNG beside it."""
-    from s2oct.study.report import write_report
+    from s2oct.study.report import write_study_report
 
-    print(write_report(out, to))
+    print(write_study_report(out, to))

@@ -15,6 +15,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
 from s2oct.inputs import read_features
 from s2oct.model.labels import UNLABELED, read_labels
+from s2oct.model.totals import Totals, read_totals
 from s2oct.model.tree import ObliqueTree
 
 
@@ -102,6 +103,20 @@ def read_fit(
         X=rows,
         codes=_codes(y, classes, len(rows)),
     )
+
+
+def known_totals(
+    estimator: Any, y: Any, totals: Totals | None = None, population_totals: Totals | None = None
+) -> IntArray | None:
+    """Known number of unlabeled rows of each class: as given here, else as in the fit, else None."""
+    classes = estimator.classes_.tolist()
+    if totals is not None or population_totals is not None:
+        return read_totals(read_labels(y, named=classes), totals, population_totals)
+    summary = getattr(estimator, "data_summary_", None)
+    # OCT-H knows no totals and stores zeros.
+    if summary is None or sum(summary.totals) != summary.n_unlabeled:
+        return None
+    return np.array(summary.totals, dtype=np.int64)
 
 
 def _names(kind: str, given: Sequence[str] | None, known: list[str]) -> tuple[str, ...]:

@@ -3,58 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import FittedRows, read_fit
 from s2oct.model.tree import ObliqueTree
-from s2oct.plots.style import Ink, class_colour, class_marker, figure_of, fit_text, new_axes, text_width
-from s2oct.writers.rules import Leaf, Split, pruned
+from s2oct.plots.display import Display
+from s2oct.plots.docstrings import with_sections_of
+from s2oct.plots.regions import Regions
+from s2oct.plots.style import Ink, class_colour, class_marker, figure_of, fit_text, new_axes, open_frame, text_width
+from s2oct.plots.view import View, view_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-EDGE = 0.06
-"""Part of the rows' range that is shown beyond them."""
 DOTS = 20_000
 """Unlabeled rows beyond this many are thinned out: more dots show no more."""
-
 LEGEND_NAME = 1.5
 """Inches for the name of a class in the legend."""
 VECTORS = 1_000
-"""More dots than this go into vector files as an image: each would weigh a hundred bytes."""
-
-Plane = tuple[FloatArray, FloatArray, FloatArray]
-"""Origin and two directions in feature space: the point (u, v) of the picture is origin + u a + v b."""
+"""More dots than this go into vector files as an image, since each takes a hundred bytes."""
 
 
-@dataclass(frozen=True, eq=False)
-class View:
-    """Where rows stand in the picture, and what the picture is a section of.
-
-    Attributes
-    ----------
-    points : ndarray of shape (rows, 2)
-    labels : tuple of str
-        Names of the two axes.
-    plane : tuple of ndarray or None
-        The plane in feature space that is shown; None where both axes are values of splits.
-    note : str
-        What the regions leave out; empty where they are exact.
-    """
-
-    points: FloatArray
-    labels: tuple[str, str]
-    plane: Plane | None
-    note: str = ""
-
-
-class PartitionDisplay:
+class PartitionDisplay(Display):
     """Picture of the regions of a tree in two dimensions.
 
     It is recommended to use `PartitionDisplay.from_estimator` to make one.
@@ -86,8 +59,6 @@ class PartitionDisplay:
     plot_partition : The same in one call.
     """
 
-    ax_: Axes
-    figure_: Figure
     regions_: dict[int, FloatArray]
     lines_: dict[int, FloatArray]
 
@@ -143,7 +114,7 @@ class PartitionDisplay:
 
     @classmethod
     def of_rows(cls, rows: FittedRows, features: str | Sequence[int | str] | None = None) -> PartitionDisplay:
-        """Make the display of rows that are read already, not yet drawn.
+        """Make the display of rows that are already read, without drawing it.
 
         Parameters
         ----------
@@ -159,85 +130,33 @@ class PartitionDisplay:
         """
         return cls(
             rows.tree,
-            view=_view(rows, features),
+            view=view_of(rows, features),
             class_names=rows.class_names,
             codes=rows.codes,
             predicted=rows.predicted,
         )
 
-    def plot(self, ax: Axes | None = None) -> PartitionDisplay:
-        """Draw regions, lines and rows; see `from_estimator`.
+    def _new_axes(self) -> Axes:
+        return new_axes((6.4, 5.0))
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
-
-        Returns
-        -------
-        self
-            The display, with what was drawn in its attributes.
-        """
-        if ax is None:
-            ax = new_axes((6.4, 5.0))
+    def _draw(self, ax: Axes) -> None:
         ink = Ink.in_force()
-        window = _window(self.view.points, with_zero=self.view.plane is None)
-        root = pruned(self.tree)
-        self.regions_, self.lines_ = {}, {}
-        kinds: dict[int, int | None] = {}
-        if self.view.plane is None:
-            self._quadrants(root, window, kinds)
-        else:
-            self._cut(root, window, self.view.plane, kinds)
-        self._fill(ax, ink, kinds)
+        regions = Regions.of(self.tree, self.view)
+        self._fill(ax, ink, regions)
         self._rows(ax, ink)
-        self._dress(ax, ink, window)
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
+        self._dress(ax, ink, regions.window)
+        self.regions_, self.lines_ = regions.polygons, regions.lines
 
-    def _cut(self, part: Leaf | Split, polygon: FloatArray, plane: Plane, kinds: dict[int, int | None]) -> None:
-        """Divide a convex polygon of the plane by the splits below a part."""
-        if len(polygon) < 3:
-            return
-        if isinstance(part, Leaf):
-            self.regions_[part.node], kinds[part.node] = polygon, part.class_index
-            return
-        origin, a, b = plane
-        omega, gamma = self.tree.omega[part.node - 1], float(self.tree.gamma[part.node - 1])
-        normal = np.array([omega @ a, omega @ b])
-        offset = gamma - float(omega @ origin)
-        left, right, cut = _halves(polygon, normal, offset)
-        if len(left) >= 3 and len(right) >= 3 and len(cut) == 2:
-            self.lines_[part.node] = cut
-        self._cut(part.left, left, plane, kinds)
-        self._cut(part.right, right, plane, kinds)
-
-    def _quadrants(self, root: Leaf | Split, window: FloatArray, kinds: dict[int, int | None]) -> None:
-        """Divide the plane of split values: by the first split at 0 across, by the second at 0 up and down."""
-        if isinstance(root, Leaf):
-            self.regions_[root.node], kinds[root.node] = window, root.class_index
-            return
-        left, right, self.lines_[root.node] = _halves(window, np.array([1.0, 0.0]), 0.0)
-        for side, half in ((root.left, left), (root.right, right)):
-            if isinstance(side, Leaf):
-                self.regions_[side.node], kinds[side.node] = half, side.class_index
-                continue
-            below, above, self.lines_[side.node] = _halves(half, np.array([0.0, 1.0]), 0.0)
-            for part, quarter in ((side.left, below), (side.right, above)):
-                classes = {leaf.class_index for leaf in part.leaves}
-                self.regions_[part.node] = quarter
-                kinds[part.node] = classes.pop() if len(classes) == 1 else None
-
-    def _fill(self, ax: Axes, ink: Ink, kinds: dict[int, int | None]) -> None:
+    def _fill(self, ax: Axes, ink: Ink, regions: Regions) -> None:
         from matplotlib.patches import Polygon
 
-        for node, corners in self.regions_.items():
-            kind = kinds[node]
-            colour = ink.faint if kind is None else class_colour(kind)
+        for node, corners in regions.polygons.items():
+            class_index = regions.classes[node]
+            colour = ink.faint if class_index is None else class_colour(class_index)
             ax.add_patch(
                 Polygon(corners, closed=True, facecolor=colour, alpha=0.16, edgecolor="none", linewidth=0, zorder=0)
             )
-        for node, ends in self.lines_.items():
+        for node, ends in regions.lines.items():
             ax.plot(
                 ends[:, 0],
                 ends[:, 1],
@@ -248,38 +167,23 @@ class PartitionDisplay:
             )
 
     def _rows(self, ax: Axes, ink: Ink) -> None:
-        points = self.view.points
+        """Draw the unlabeled rows as small marks, and the labeled rows above them as large ones."""
         for c, name in enumerate(self.class_names):
-            short = fit_text(name, LEGEND_NAME, 9)
             free = np.flatnonzero((self.codes < 0) & (self.predicted == c))
             free = free[:: -(-len(free) // DOTS) or 1]
-            if len(free):
-                ax.scatter(
-                    points[free, 0],
-                    points[free, 1],
-                    s=9,
-                    color=class_colour(c),
-                    alpha=0.55,
-                    linewidths=0,
-                    marker=class_marker(c),
-                    rasterized=len(free) > VECTORS,
-                    label=f"unlabeled, assigned to {short}",
-                    zorder=1,
-                )
+            small: dict[str, Any] = {"s": 9, "color": class_colour(c), "alpha": 0.55, "linewidths": 0, "zorder": 1}
+            small["rasterized"] = len(free) > VECTORS
+            self._mark(ax, c, free, f"unlabeled, assigned to {fit_text(name, LEGEND_NAME, 9)}", small)
         for c, name in enumerate(self.class_names):
             known = np.flatnonzero(self.codes == c)
-            if len(known):
-                ax.scatter(
-                    points[known, 0],
-                    points[known, 1],
-                    s=38,
-                    facecolor=class_colour(c),
-                    edgecolor=ink.strong,
-                    linewidths=1.0,
-                    marker=class_marker(c),
-                    label=f"labeled {fit_text(name, LEGEND_NAME, 9)}",
-                    zorder=3,
-                )
+            large: dict[str, Any] = {"s": 38, "facecolor": class_colour(c), "edgecolor": ink.strong, "zorder": 3}
+            large["linewidths"] = 1.0
+            self._mark(ax, c, known, f"labeled {fit_text(name, LEGEND_NAME, 9)}", large)
+
+    def _mark(self, ax: Axes, c: int, rows: IntArray, label: str, look: dict[str, Any]) -> None:
+        if len(rows):
+            points = self.view.points[rows]
+            ax.scatter(points[:, 0], points[:, 1], marker=class_marker(c), label=label, **look)
 
     def _dress(self, ax: Axes, ink: Ink, window: FloatArray) -> None:
         ax.set_xlim(window[:, 0].min(), window[:, 0].max())
@@ -289,8 +193,7 @@ class PartitionDisplay:
         if self.view.plane is None:
             ax.set_xticks([0.0])
             ax.set_yticks([0.0])
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
+        open_frame(ax)
         if self.view.note:
             ax.set_title(self.view.note, fontsize=8.5, color=ink.muted, loc="left", parse_math=False)
         handles, labels = ax.get_legend_handles_labels()
@@ -309,6 +212,7 @@ class PartitionDisplay:
                 text.set_parse_math(False)
 
 
+@with_sections_of(PartitionDisplay.from_estimator)
 def plot_partition(
     estimator: Any,
     X: Any,
@@ -320,30 +224,6 @@ def plot_partition(
     ax: Axes | None = None,
 ) -> PartitionDisplay:
     """Draw the regions of a fitted tree in two dimensions, with rows in them.
-
-    Parameters
-    ----------
-    estimator : S2OCTClassifier or OCTHClassifier
-        A fitted one.
-    X : array-like or data frame of shape (n_rows, n_features)
-        Rows to show; usually those of the fit.
-    y : array-like of shape (n_rows,), optional
-        Labels with the markers for unlabeled rows; without, all rows count as unlabeled.
-    features : pair of int or str, "splits", "pca" or None
-        What the axes are. Two features by position or name: the regions are those of a row whose other features
-        have their medians. "pca": the first two principal components of the standardised features, through the
-        mean. "splits": the value of the first split and the value of the second on each row's own way, so
-        that every row stands in the region it is in, whatever the number of features; splits further down are
-        not shown. None takes both features where there are two and "splits" otherwise.
-    feature_names, class_names : sequence of str, optional
-        Names to show instead of the estimator's.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    PartitionDisplay
-        The display, which can draw again.
 
     Examples
     --------
@@ -361,115 +241,3 @@ def plot_partition(
     return PartitionDisplay.from_estimator(
         estimator, X, y, features=features, feature_names=feature_names, class_names=class_names, ax=ax
     )
-
-
-def _view(rows: FittedRows, features: str | Sequence[int | str] | None) -> View:
-    p = rows.X.shape[1]
-    if features is None:
-        features = (0, 1) if p == 2 else "splits"
-    if isinstance(features, str):
-        if features == "splits":
-            return _splits_view(rows)
-        if features == "pca":
-            return _pca_view(rows)
-        raise InvalidProblem(f"Expected features to be two features, 'splits', 'pca' or None, got {features!r}.")
-    chosen = [_position(feature, rows.feature_names) for feature in features]
-    if len(chosen) != 2 or chosen[0] == chosen[1]:
-        raise InvalidProblem(f"Expected two different features, got {list(features)}.")
-    first, second = chosen
-    origin = np.median(rows.X, axis=0)
-    origin[chosen] = 0.0
-    directions = np.zeros((2, p))
-    directions[0, first] = directions[1, second] = 1.0
-    used = np.flatnonzero(rows.tree.omega.any(axis=0))
-    held = len(set(used.tolist()) - set(chosen))
-    note = ""
-    if held:
-        note = f"regions where the other {held} feature{'s' if held > 1 else ''} of the tree have their medians"
-    names = rows.feature_names[first], rows.feature_names[second]
-    return View(rows.X[:, chosen], names, (origin, directions[0], directions[1]), note)
-
-
-def _position(feature: int | str, names: Sequence[str]) -> int:
-    if isinstance(feature, str):
-        if feature in names:
-            return list(names).index(feature)
-    elif isinstance(feature, (int, np.integer)) and not isinstance(feature, bool) and 0 <= feature < len(names):
-        return int(feature)
-    raise InvalidProblem(f"Expected features by name or by position below {len(names)}, got {feature!r}.")
-
-
-def _pca_view(rows: FittedRows) -> View:
-    """Principal components of the standardised features; constant ones have no part in them."""
-    if rows.X.shape[1] < 2:
-        raise InvalidProblem("Expected at least two features for principal components, got one.")
-    mean, spread = rows.X.mean(axis=0), np.where(rows.spread > 0, rows.spread, 1.0)
-    standard = (rows.X - mean) / spread
-    _, sizes, components = np.linalg.svd(standard, full_matrices=False)
-    if len(components) < 2:
-        raise InvalidProblem("Expected at least two rows for principal components, got one.")
-    # The sign of a component is arbitrary; this one is the same on every machine.
-    pair = components[:2] * np.sign(components[np.arange(2), np.abs(components[:2]).argmax(axis=1)])[:, None]
-    shares = sizes**2 / max(float((sizes**2).sum()), 1e-300)
-    labels = (f"1st principal component ({shares[0]:.0%})", f"2nd principal component ({shares[1]:.0%})")
-    plane = (mean, pair[0] * spread, pair[1] * spread)
-    return View(standard @ pair.T, labels, plane, "regions on the plane of the two components through the mean")
-
-
-def _splits_view(rows: FittedRows) -> View:
-    """Values of the first two splits on each row's way; every row stands in the region it is in."""
-    values, root = rows.tree.values(rows.X), pruned(rows.tree)
-    if isinstance(root, Leaf):
-        across, up = np.zeros(len(rows.X)), np.zeros(len(rows.X))
-        return View(np.column_stack([across, up]), ("no split", ""), None, "the tree splits nothing")
-    across = values[:, root.node - 1]
-    up = np.zeros(len(rows.X))
-    sides = ((root.left, across <= 0), (root.right, across > 0))
-    for side, here in sides:
-        if isinstance(side, Split):
-            up[here] = values[here, side.node - 1]
-    height = float(np.abs(up).max(initial=0.0)) or 1.0
-    for side, here in sides:
-        if isinstance(side, Leaf):
-            # A side without a further split has no second value; its rows are spread evenly to keep them visible.
-            up[here] = np.linspace(-height, height, int(here.sum()))
-    seconds = [side.node for side in (root.left, root.right) if isinstance(side, Split)]
-    second = " and ".join(f"split {node}" for node in seconds)
-    deeper = any(len(part.splits) > 1 for part in (root.left, root.right))
-    note = "grey regions are divided further by splits that are not shown" if deeper else ""
-    names = (f"left ← value of split {root.node} → right", f"left ← value of {second} → right" if second else "")
-    return View(np.column_stack([_damped(across), _damped(up)]), names, None, note)
-
-
-def _damped(values: FloatArray) -> FloatArray:
-    """Values up to ten times their median size, and by their root beyond: a far row must not hide the rest."""
-    far = 10 * float(np.median(np.abs(values))) if len(values) else 0.0
-    if far == 0:
-        return values
-    size = np.abs(values)
-    return np.asarray(np.sign(values) * np.where(size <= far, size, far * np.sqrt(size / far)))
-
-
-def _window(points: FloatArray, *, with_zero: bool) -> FloatArray:
-    """The rectangle around the rows, as a polygon."""
-    corners = np.vstack([points, np.zeros((1, 2))]) if with_zero or not len(points) else points
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    size = np.where(high > low, high - low, 1.0)
-    low, high = low - EDGE * size, high + EDGE * size
-    return np.array([[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]])
-
-
-def _halves(polygon: FloatArray, normal: FloatArray, offset: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The parts of a convex polygon where normal . x <= offset and where it is not, and the cut between them."""
-    value = polygon @ normal - offset
-    sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
-    cut: list[FloatArray] = []
-    for i, corner in enumerate(polygon):
-        nxt = (i + 1) % len(polygon)
-        sides[int(value[i] > 0)].append(corner)
-        if (value[i] > 0) != (value[nxt] > 0):
-            crossing = corner + (polygon[nxt] - corner) * (value[i] / (value[i] - value[nxt]))
-            cut.append(crossing)
-            sides[0].append(crossing)
-            sides[1].append(crossing)
-    return np.array(sides[0]), np.array(sides[1]), np.array(cut).reshape(-1, 2)

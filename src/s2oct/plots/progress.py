@@ -11,15 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.proof import DECIDED_TOLERANCE
-from s2oct.plots.style import CLASS_COLOURS, Ink, figure_of, new_axes
+from s2oct.plots.display import Display
+from s2oct.plots.docstrings import with_sections_of
+from s2oct.plots.style import CLASS_COLOURS, Ink, new_axes, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
-class ProgressDisplay:
-    """Picture of how a fit came about: cost of the best tree and lower bound by the second.
+class ProgressDisplay(Display):
+    """Picture of the course of a fit: the cost of the best tree and the lower bound over time.
 
     It is recommended to use `ProgressDisplay.from_estimator` to make one.
 
@@ -38,9 +39,6 @@ class ProgressDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -87,21 +85,10 @@ class ProgressDisplay:
             guided=bool(getattr(certificate, "guide_weight", None)),
         ).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> ProgressDisplay:
-        """Draw both lines and the gap between them.
+    def _new_axes(self) -> Axes:
+        return new_axes((6.4, 3.2))
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
-
-        Returns
-        -------
-        self
-            The display, with what was drawn in its attributes.
-        """
-        if ax is None:
-            ax = new_axes((6.4, 3.2))
+    def _draw(self, ax: Axes) -> None:
         ink = Ink.in_force()
         seconds = self.seconds if len(self.seconds) > 1 else np.array([0.0, max(float(self.seconds[0]), 1e-3)])
         repeats = 2 if len(self.seconds) == 1 else 1
@@ -118,27 +105,13 @@ class ProgressDisplay:
         ax.set_ylim(*_range(cost, bound))
         ax.set_xlabel("seconds")
         ax.set_ylabel("cost with the guide's" if self.guided else "cost")
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
+        open_frame(ax)
         ax.legend(frameon=False, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
 
 
+@with_sections_of(ProgressDisplay.from_estimator)
 def plot_progress(estimator: Any, *, ax: Axes | None = None) -> ProgressDisplay:
     """Draw cost and lower bound over the seconds of a fit.
-
-    Parameters
-    ----------
-    estimator : S2OCTClassifier or OCTHClassifier
-        A fitted one.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    ProgressDisplay
-        The display, which can draw again.
 
     Examples
     --------

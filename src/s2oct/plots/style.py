@@ -1,4 +1,4 @@
-"""What the pictures share: matplotlib on first use, colours that everybody can tell apart, and texts that fit."""
+"""What the pictures share: matplotlib on first use, colours that everybody can distinguish, and texts that fit."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933")
-"""Okabe and Ito's colours, which the colour-blind tell apart, with olive for their yellow; beyond seven they repeat."""
+"""Okabe and Ito's colours, which colour-blind people can distinguish, with olive for yellow; seven, then repeated."""
 
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-"""The second thing to tell classes apart by."""
+"""Markers distinguish the classes where colours cannot."""
 
 
 def need_matplotlib(what: str = "Pictures", extra: str = "plot") -> None:
-    """Say in one sentence what is missing, where it is."""
+    """Raise an error that names the extra to install, if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
@@ -41,6 +41,12 @@ def figure_of(ax: Axes) -> Figure:
     figure: Any = ax.figure
     root: Figure = figure.figure
     return root
+
+
+def open_frame(ax: Axes, without: tuple[str, ...] = ("top", "right")) -> None:
+    """Hide sides of the frame around the axes."""
+    for side in without:
+        ax.spines[side].set_visible(False)
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,17 @@ import numpy as np
 
 from s2oct.arrays import IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.fitted import read_fit
-from s2oct.model.labels import read_labels
-from s2oct.model.totals import Totals, read_totals
-from s2oct.plots.style import Ink, class_colour, figure_of, fit_text, new_axes, plain
+from s2oct.estimators.fitted import known_totals, read_fit
+from s2oct.model.totals import Totals
+from s2oct.plots.display import Display
+from s2oct.plots.docstrings import with_sections_of
+from s2oct.plots.style import Ink, class_colour, fit_text, new_axes, open_frame, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
-class TotalsDisplay:
+class TotalsDisplay(Display):
     """Picture of the share of each class: known total, labeled rows and tree.
 
     It is recommended to use `TotalsDisplay.from_estimator` to make one.
@@ -40,9 +40,6 @@ class TotalsDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self, *, class_names: Sequence[str], labeled: IntArray, achieved: IntArray, target: IntArray | None = None
@@ -97,21 +94,11 @@ class TotalsDisplay:
             target=known_totals(estimator, y, totals, population_totals),
         ).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> TotalsDisplay:
-        """Draw one line for each class, with a mark for each share on it.
+    def _new_axes(self) -> Axes:
+        return new_axes((6.4, 1.5 + 0.55 * len(self.class_names)))
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
-
-        Returns
-        -------
-        self
-            The display, with what was drawn in its attributes.
-        """
-        if ax is None:
-            ax = new_axes((6.4, 1.5 + 0.55 * len(self.class_names)))
+    def _draw(self, ax: Axes) -> None:
+        """One line for each class, with a mark for each share on it."""
         ink = Ink.in_force()
         labeled, achieved = _shares(self.labeled), _shares(self.achieved)
         target = None if self.target is None else _shares(self.target)
@@ -125,32 +112,27 @@ class TotalsDisplay:
         hollow: dict[str, Any] = {"facecolor": ink.paper, "edgecolor": colours, "linewidths": 1.8}
         ax.scatter(labeled, height, s=70, label="labeled rows", zorder=3, **hollow)
         ax.scatter(achieved, height, s=50, color=colours, label="unlabeled rows, by the tree", zorder=4)
+        aside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
         for c in range(len(self.class_names)):
-            ax.text(
-                1.02,
-                c,
-                **plain(self._words(c)),
-                transform=ax.get_yaxis_transform(),
-                va="center",
-                fontsize=9,
-                color=ink.muted,
-            )
-        ax.set_yticks(height, [fit_text(name, 1.3, 10) for name in self.class_names], parse_math=False)
-        ax.set_ylim(len(self.class_names) - 0.5, -0.5)
+            ax.text(1.02, c, **plain(self._words(c)), **aside, color=ink.muted)
+        self._dress(ax, ink)
+
+    def _dress(self, ax: Axes, ink: Ink) -> None:
+        """Names, scales and legend."""
+        names = [fit_text(name, 1.3, 10) for name in self.class_names]
+        ax.set_yticks(np.arange(len(names), dtype=float), names, parse_math=False)
+        ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_xlim(-0.02, 1.02)
         ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         ax.set_xlabel("share of the rows")
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="x", color=ink.faint, linewidth=0.5, alpha=0.6)
         ax.set_axisbelow(True)
-        for side in ("top", "right", "left"):
-            ax.spines[side].set_visible(False)
+        open_frame(ax, without=("top", "right", "left"))
         legend = ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=9)
         for handle in legend.legend_handles[-2:]:
             handle.set_edgecolor(ink.muted)  # type: ignore[union-attr]
         legend.legend_handles[-1].set_facecolor(ink.muted)  # type: ignore[union-attr]
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
 
     def _words(self, c: int) -> str:
         """How the tree did, in counts."""
@@ -160,6 +142,7 @@ class TotalsDisplay:
         return f"{got:,} of {int(self.target[c]):,}"
 
 
+@with_sections_of(TotalsDisplay.from_estimator)
 def plot_totals(
     estimator: Any,
     X: Any,
@@ -171,26 +154,6 @@ def plot_totals(
     ax: Axes | None = None,
 ) -> TotalsDisplay:
     """Draw the share of each class in the known total, among the labeled rows, and as the tree assigns it.
-
-    Parameters
-    ----------
-    estimator : S2OCTClassifier or OCTHClassifier
-        A fitted one.
-    X : array-like or data frame of shape (n_rows, n_features)
-        The rows of the fit.
-    y : array-like of shape (n_rows,)
-        Their labels, with the markers for unlabeled rows.
-    totals, population_totals : mapping of class to count, optional
-        Known totals as in ``fit``; by default those that the estimator was fitted with.
-    class_names : sequence of str, optional
-        Names to show instead of the estimator's.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    TotalsDisplay
-        The display, which can draw again.
 
     Examples
     --------
@@ -208,20 +171,6 @@ def plot_totals(
     return TotalsDisplay.from_estimator(
         estimator, X, y, totals=totals, population_totals=population_totals, class_names=class_names, ax=ax
     )
-
-
-def known_totals(
-    estimator: Any, y: Any, totals: Totals | None = None, population_totals: Totals | None = None
-) -> IntArray | None:
-    """Known number of unlabeled rows of each class: as given, or as the estimator was told, or None."""
-    classes = estimator.classes_.tolist()
-    if totals is None and population_totals is None:
-        told = getattr(estimator, "data_summary_", None)
-        # OCT-H is told nothing and remembers zeros.
-        if told is None or sum(told.totals) != told.n_unlabeled:
-            return None
-        return np.array(told.totals, dtype=np.int64)
-    return read_totals(read_labels(y, named=classes), totals, population_totals)
 
 
 def _shares(counts: IntArray) -> Any:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from s2oct.certificate import Certificate, OCTHCertificate
+from s2oct.model.proof import DECIDED_TOLERANCE
 from s2oct.plots.progress import minimised
 from s2oct.report.wording import plural
 
@@ -24,13 +25,13 @@ def give_verdict(certificate: Any, depth: int) -> Verdict:
     if certificate.proved:
         return Verdict(True, "optimal", f"at depth {depth}")
     cost, bound = minimised(certificate)
-    if _weighs_guide(certificate) and certificate.feasible and cost <= bound + 1e-6:
+    if _weighs_guide(certificate) and certificate.feasible and cost <= bound + DECIDED_TOLERANCE:
         return Verdict(True, "optimal", f"at depth {depth}, guide included")
     return Verdict(False, "open", f"gap {max(cost - bound, 0.0):.3g}")
 
 
-def tell_certificate(certificate: Any, depth: int, C: float | None) -> tuple[str, ...]:
-    """What a fit can say of its tree, paragraph by paragraph."""
+def describe_certificate(certificate: Any, depth: int, C: float | None) -> tuple[str, ...]:
+    """What is known of the tree's quality, paragraph by paragraph."""
     paragraphs = [_cost(certificate, C), _bound(certificate, depth)]
     if isinstance(certificate, Certificate):
         paragraphs += _guide(certificate)
@@ -65,7 +66,7 @@ def _bound(certificate: Any, depth: int) -> str:
     if certificate.proved:
         return (
             f"{bound}. This tree meets the bound, so it is proved optimal: none of this depth fits labels and total "
-            "better. Others may be just as cheap. Optimal is not the same as true."
+            "better. Others may cost the same. Optimal is not the same as true."
         )
     if _weighs_guide(certificate):
         return (
@@ -73,7 +74,7 @@ def _bound(certificate: Any, depth: int) -> str:
         )
     return (
         f"{bound}. Between this bound and the cost of the tree lies a gap of {certificate.gap:.4g}. So the tree is the "
-        f"best that was found in {certificate.seconds:.1f} seconds, and it is not proved that there is none better."
+        f"best that was found in {certificate.seconds:.1f} seconds, and a better one may exist."
     )
 
 
@@ -82,19 +83,19 @@ def _guide(certificate: Certificate) -> list[str]:
         return []
     if certificate.guide_weight == 0:
         return [
-            "Many trees cost the same. Among those that were found, another classifier that was told the same total "
+            "Many trees cost the same. Among those that were found, another classifier that knows the same total "
             "(the guide) chose this one, which agrees best with its probabilities for the unlabeled rows."
         ]
     cost, bound = minimised(certificate)
     ending = (
         "This sum meets its bound, so no tree of this depth does better by it."
-        if cost <= bound + 1e-6
-        else f"The tree is the best by this sum that was found in {certificate.seconds:.1f} seconds; it is not proved "
-        "that there is none better."
+        if cost <= bound + DECIDED_TOLERANCE
+        else f"The tree is the best by this sum that was found in {certificate.seconds:.1f} seconds; a better one may "
+        "exist."
     )
     return [
         "Many trees fit labels and total about equally well and differ on the unlabeled rows. Another classifier that "
-        "was told the same total (the guide) helped to choose: the fit minimised the cost above plus "
+        "knows the same total (the guide) helped to choose: the fit minimised the cost above plus "
         f"{certificate.guide_weight:g} times what the guide charges for the classes of the unlabeled rows and for rows "
         f"off the total, {cost:.4g} in all. No tree can have less than {bound:.4g}. {ending}"
     ]

@@ -14,7 +14,7 @@ from s2oct.report.wording import count, percent, plural
 SHOWN_FEATURES = 10
 """Features in the table, those with the largest differences first."""
 USUAL = 0.95
-"""How often a simple random sample lies in the range that is told."""
+"""How often a simple random sample lies in the range that is given."""
 
 
 @dataclass(frozen=True)
@@ -65,26 +65,26 @@ class FeatureLine:
     difference: float
 
 
-def describe_sample(rows: FittedRows, told: IntArray | None) -> Sample:
+def describe_sample(rows: FittedRows, totals: IntArray | None) -> Sample:
     """Counts and shares of the classes, and sentences on bias and totals."""
     known = rows.is_labeled
     labeled = rows.labeled_counts.sum(axis=0)
     n_labeled, n_unlabeled = int(known.sum()), int((~known).sum())
     achieved = np.bincount(rows.predicted[~known], minlength=rows.n_classes)
-    if not n_unlabeled or (told is not None and told.sum() != n_unlabeled):
-        told = None
+    if not n_unlabeled or (totals is not None and totals.sum() != n_unlabeled):
+        totals = None
     lines = tuple(
         ClassLine(
             index=c,
             name=name,
             labeled=int(labeled[c]),
             labeled_share=_share(labeled[c], n_labeled),
-            known=None if told is None else int(told[c]),
-            known_share=None if told is None else _share(told[c], n_unlabeled),
+            known=None if totals is None else int(totals[c]),
+            known_share=None if totals is None else _share(totals[c], n_unlabeled),
             achieved=int(achieved[c]),
             achieved_share=_share(achieved[c], n_unlabeled),
-            population=None if told is None else int(labeled[c] + told[c]),
-            population_share=None if told is None else _share(labeled[c] + told[c], len(rows.X)),
+            population=None if totals is None else int(labeled[c] + totals[c]),
+            population_share=None if totals is None else _share(labeled[c] + totals[c], len(rows.X)),
         )
         for c, name in enumerate(rows.class_names)
     )
@@ -93,8 +93,8 @@ def describe_sample(rows: FittedRows, told: IntArray | None) -> Sample:
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
         classes=lines,
-        bias=_bias(lines, n_labeled, len(rows.X)) if told is not None else "",
-        met=_met(lines) if told is not None else "",
+        bias=_bias(lines, n_labeled, len(rows.X)) if totals is not None else "",
+        met=_met(lines) if totals is not None else "",
     )
 
 

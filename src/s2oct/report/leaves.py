@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,16 +11,16 @@ from s2oct.arrays import BoolArray
 from s2oct.estimators.fitted import FittedRows
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
-from s2oct.plots.tree import leaf_label
+from s2oct.plots.shown_tree import leaf_label
 from s2oct.report.wording import count, listed, measure, percent, plural
 from s2oct.writers.rules import Leaf, Split, conditions, pruned
 from s2oct.writers.text import tree_to_text
 
-TELLING = 0.3
-"""A feature is told of a leaf if its mean lies so many standard deviations from that of all rows."""
-TOLD_FEATURES = 3
+NOTEWORTHY = 0.3
+"""A leaf is described by a feature whose mean lies so many standard deviations from that of all rows."""
+NOTED_FEATURES = 3
 DECIMALS = 1
-"""Digits of a rule to begin with; a rule gets more where a row would change sides."""
+"""Decimals of a rule to begin with; a rule gets more where a row would change sides."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,18 @@ class LeafCard:
     sentences: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class LeafRows:
+    """A leaf and the number of unlabeled rows in it."""
+
+    label: str
+    class_index: int
+    class_name: str
+    n_rows: int
+
+
 def rules_text(rows: FittedRows) -> str:
-    """The tree as nested rules, with digits enough for every row."""
+    """The tree as nested rules, with enough decimals to route every row as the tree does."""
     known = rows.is_labeled
     return tree_to_text(
         rows.tree,
@@ -75,6 +86,16 @@ def _rule(rows: FittedRows, split: Split, here: BoolArray) -> str:
     alone = ObliqueTree.of(Topology(1), rows.tree.omega[at], rows.tree.gamma[at])
     text = tree_to_text(alone, rows.feature_names, ("left", "right"), decimals=DECIMALS, labeled=rows.X[here])
     return text.splitlines()[0].removeprefix("if ").removesuffix(":").replace("<=", "≤").replace(">=", "≥")
+
+
+def unlabeled_by_leaf(rows: FittedRows) -> Iterator[tuple[LeafRows, BoolArray]]:
+    """The leaves with unlabeled rows, from the left, each with which of the unlabeled rows end in it."""
+    ends = rows.leaf[~rows.is_labeled]
+    for leaf in pruned(rows.tree).leaves:
+        here = np.isin(ends, leaf.ids)
+        if here.any():
+            name = rows.class_names[leaf.class_index]
+            yield LeafRows(leaf_label(leaf), leaf.class_index, name, int(here.sum())), here
 
 
 def describe_leaves(rows: FittedRows) -> tuple[LeafCard, ...]:
@@ -132,10 +153,10 @@ def _profile(rows: FittedRows, here: BoolArray) -> list[str]:
         return []
     spread = np.where(rows.spread > 0, rows.spread, 1.0)
     apart = (rows.X[here].mean(axis=0) - rows.X.mean(axis=0)) / spread
-    telling = [j for j in np.argsort(-np.abs(apart), kind="stable")[:TOLD_FEATURES] if abs(apart[j]) >= TELLING]
-    if not telling:
+    noteworthy = [j for j in np.argsort(-np.abs(apart), kind="stable")[:NOTED_FEATURES] if abs(apart[j]) >= NOTEWORTHY]
+    if not noteworthy:
         return ["In no single feature do its rows differ much from all rows."]
-    contrasts = [_contrast(rows, here, j, apart[j] > 0) for j in telling]
+    contrasts = [_contrast(rows, here, j, apart[j] > 0) for j in noteworthy]
     return [f"Compared with all rows, those here have {listed(contrasts)}."]
 
 

@@ -1,4 +1,4 @@
-"""How to make a fit again: code, parameters and versions."""
+"""How to repeat a fit: code, parameters and versions."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ SOLVER_PACKAGES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"
 
 
 def python_code(estimator: Any, rows: FittedRows, sample: Sample, *, label: str | None, data_name: str | None) -> str:
-    """A few lines of Python that make the fit again."""
+    """A few lines of Python that repeat the fit."""
     kind = type(estimator).__name__
     labels = f"table[{label!r}]" if label else "y"
     features = f"table[{list(rows.feature_names)!r}]" if label else "X"
     totals = {estimator.classes_.tolist()[line.index]: line.known for line in sample.classes if line.known is not None}
-    told = f", totals={totals!r}" if totals else ""
+    known = f", totals={totals!r}" if totals else ""
     lines = [f"from s2oct import {kind}", ""]
     if label:
         name = data_name or "table.csv"
         reader = "read_parquet" if name.endswith((".parquet", ".pq")) else "read_csv"
         lines = ["import pandas as pd", *lines, f"table = pd.{reader}({name!r})"]
-    return "\n".join([*lines, f"clf = {_call(estimator)}", f"clf.fit({features}, {labels}{told})"])
+    return "\n".join([*lines, f"clf = {_call(estimator)}", f"clf.fit({features}, {labels}{known})"])
 
 
 def _call(estimator: Any) -> str:
-    """The constructor with the parameters that are not the defaults."""
+    """The constructor call, with the parameters that differ from their defaults."""
     defaults = type(estimator)().get_params(deep=False)
     chosen = {
         name: value for name, value in estimator.get_params(deep=False).items() if repr(value) != repr(defaults[name])

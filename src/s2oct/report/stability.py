@@ -10,8 +10,7 @@ import numpy as np
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import FittedRows
-from s2oct.plots.tree import leaf_label
-from s2oct.writers.rules import pruned
+from s2oct.report.leaves import LeafRows, unlabeled_by_leaf
 
 DETERMINED, OPEN = 0.95, 0.75
 """From here on a row counts as determined, below as open."""
@@ -21,20 +20,17 @@ DETERMINED, OPEN = 0.95, 0.75
 class LeafStability:
     """Stability of the unlabeled rows of one leaf."""
 
-    label: str
-    class_index: int
-    class_name: str
-    n_rows: int
+    leaf: LeafRows
     determined: float
     open: float
 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Stability of the unlabeled rows, as shares of them; ``told`` is false where too few trees were found to say."""
+    """Stability of the unlabeled rows, as shares of them; ``known`` is false where too few trees were found."""
 
     values: FloatArray
-    told: bool
+    known: bool
     determined: float
     between: float
     open: float
@@ -42,28 +38,20 @@ class Stability:
 
 
 def describe_stability(estimator: Any, rows: FittedRows) -> Stability | None:
-    """What the estimator says of the unlabeled rows' stability; None where it says nothing."""
-    told = getattr(estimator, "stability_", None)
-    free = ~rows.is_labeled
-    if told is None or not free.any():
+    """Stability of the unlabeled rows as the estimator knows it; None where it does not."""
+    found = getattr(estimator, "stability_", None)
+    n_unlabeled = int((~rows.is_labeled).sum())
+    if found is None or not n_unlabeled:
         return None
-    values = np.asarray(told, dtype=float)
-    if values.shape != (int(free.sum()),):
+    values = np.asarray(found, dtype=float)
+    if values.shape != (n_unlabeled,):
         raise InvalidProblem(
-            f"Expected the rows of the fit, whose {len(values)} unlabeled ones have a stability, got {int(free.sum())} "
+            f"Expected the rows of the fit, whose {len(values)} unlabeled ones have a stability, got {n_unlabeled} "
             "unlabeled rows."
         )
-    ends = rows.leaf[free]
-    leaves = []
-    for leaf in pruned(rows.tree).leaves:
-        here = values[np.isin(ends, leaf.ids)]
-        if len(here):
-            name = rows.class_names[leaf.class_index]
-            leaves.append(LeafStability(leaf_label(leaf), leaf.class_index, name, len(here), *_shares(here)))
+    leaves = tuple(LeafStability(leaf, *_shares(values[here])) for leaf, here in unlabeled_by_leaf(rows))
     determined, still_open = _shares(values)
-    return Stability(
-        values, not np.isnan(values).any(), determined, 1 - determined - still_open, still_open, tuple(leaves)
-    )
+    return Stability(values, not np.isnan(values).any(), determined, 1 - determined - still_open, still_open, leaves)
 
 
 def _shares(values: FloatArray) -> tuple[float, float]:

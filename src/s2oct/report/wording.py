@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 NBSP, MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
@@ -57,3 +57,13 @@ def listed(items: Sequence[str]) -> str:
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "count": count,
+    "percent": percent,
+    "plural": plural,
+    "shorten": shorten,
+    "signed": signed,
+}
+"""What the template calls them."""

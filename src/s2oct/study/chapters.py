@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from s2oct.pages.pictures import Picture
 from s2oct.study import paper
-from s2oct.study.figures import Picture, draw_boxes, draw_ecdf
+from s2oct.study.figures import Place, draw_boxes, draw_ecdf
 from s2oct.study.measures import MEASURES
 from s2oct.study.records import StudySettings
 from s2oct.study.summary import BASELINES, ROWS, Results, Solved, Spread, Standing, solved, standings
@@ -57,7 +58,7 @@ def chapter(results: Results, settings: StudySettings, folder: Path) -> Chapter:
         differences=_differences(results),
         standings=standings(results, reference),
         reference=reference,
-        ecdf=draw_ecdf(found, settings.time_limit, f"{design}-ecdf", f"Run times, {design} samples", folder)
+        ecdf=draw_ecdf(found, settings.time_limit, Place(folder, f"{design}-ecdf", f"Run times, {design} samples"))
         if found
         else None,
         difference_boxes=_difference_boxes(results, folder),
@@ -66,7 +67,7 @@ def chapter(results: Results, settings: StudySettings, folder: Path) -> Chapter:
 
 
 def _pairs(results: Results) -> list[tuple[str, str]]:
-    """Trees told the total, against each baseline there is."""
+    """Trees that use the total, against each baseline there is."""
     return [
         (first, second)
         for second in BASELINES
@@ -115,9 +116,11 @@ def _difference_boxes(results: Results, folder: Path) -> list[Picture]:
                 for first, second in pairs
                 for both in (False, True)
             ],
-            f"{results.design}-differences-{measure}-{rows}",
-            f"Difference in {NAMES[measure]}, {ROW_NAMES[rows]}",
-            folder,
+            Place(
+                folder,
+                f"{results.design}-differences-{measure}-{rows}",
+                f"Difference in {NAMES[measure]}, {ROW_NAMES[rows]}",
+            ),
             zero=True,
         )
         for measure in MEASURES
@@ -129,9 +132,11 @@ def _value_boxes(results: Results, folder: Path) -> list[Picture]:
     return [
         draw_boxes(
             [(name, results.values(name, measure, rows)) for name in results.methods],
-            f"{results.design}-{measure}-{rows}",
-            f"{NAMES[measure][0].upper()}{NAMES[measure][1:]}, {ROW_NAMES[rows]}",
-            folder,
+            Place(
+                folder,
+                f"{results.design}-{measure}-{rows}",
+                f"{NAMES[measure][0].upper()}{NAMES[measure][1:]}, {ROW_NAMES[rows]}",
+            ),
             zero=False,
         )
         for measure in MEASURES

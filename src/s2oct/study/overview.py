@@ -68,7 +68,7 @@ def overview(contents: Contents) -> Overview:
 
 
 @dataclass(frozen=True)
-class Variables:
+class SizeLine:
     """A line of Table 2: the paper's number, ours for its 97 instances, and ours for those with records."""
 
     kind: str
@@ -79,12 +79,12 @@ class Variables:
     here: int
 
 
-def variables(records: Iterable[TaskRecord], settings: StudySettings) -> list[Variables]:
+def size_lines(records: Iterable[TaskRecord], settings: StudySettings) -> list[SizeLine]:
     """Table 2, line by line."""
     everything = variable_quantiles(manifest(), settings.labeled_share)
     here = variable_quantiles({record.task.instance for record in records}, settings.labeled_share)
     return [
-        Variables(kind, model, quantile, printed[place], everything[kind, model][place], here[kind, model][place])
+        SizeLine(kind, model, quantile, printed[place], everything[kind, model][place], here[kind, model][place])
         for (kind, model), printed in paper.VARIABLES.items()
         for place, quantile in enumerate(paper.QUANTILES)
     ]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from s2oct.files import write_whole
 from s2oct.study import paper
 from s2oct.study.chapters import Chapter, Difference
 from s2oct.study.measures import MEASURES
-from s2oct.study.overview import Variables
+from s2oct.study.overview import SizeLine
 from s2oct.study.records import TaskRecord
-from s2oct.study.summary import Line
+from s2oct.study.summary import Line, Solved, Standing
 
 
 def write_tables(
@@ -21,50 +23,48 @@ def write_tables(
     records: Sequence[TaskRecord],
     chapters: Sequence[Chapter],
     lines: Sequence[Line],
-    sizes: Sequence[Variables],
+    sizes: Sequence[SizeLine],
 ) -> None:
     """Write one file per table: records, instances, solved, differences, methods and variables."""
-    _write_csv(out / "records.csv", [_flat(record) for record in records])
-    _write_csv(out / "instances.csv", [dataclasses.asdict(line) for line in lines])
-    _write_csv(
-        out / "solved.csv",
-        [
-            {
-                "design": chapter.design,
-                "method": item.method,
-                "draws": item.n_draws,
-                "proved": len(item.seconds),
-                "share": item.share,
-                "median_seconds": item.median_seconds,
-                "paper_share": paper.SOLVED.get(item.method) if chapter.design == "biased" else None,
-            }
-            for chapter in chapters
-            for item in chapter.solved
-        ],
-    )
-    _write_csv(out / "differences.csv", [_flat_difference(c.design, item) for c in chapters for item in c.differences])
-    _write_csv(
-        out / "methods.csv",
-        [
-            {
-                "design": chapter.design,
-                "method": item.method,
-                "draws": item.n_draws,
-                "accuracy_unlabeled_mean": item.accuracy.mean,
-                "accuracy_unlabeled_sd": item.accuracy.sd,
-                "mcc_unlabeled_mean": item.mcc.mean,
-                "mcc_unlabeled_sd": item.mcc.sd,
-                "reference": chapter.reference,
-                "better": item.better,
-                "equal": item.equal,
-                "worse": item.worse,
-                "mean_seconds": item.seconds,
-            }
-            for chapter in chapters
-            for item in chapter.standings
-        ],
-    )
-    _write_csv(out / "variables.csv", [dataclasses.asdict(item) for item in sizes])
+    tables = {
+        "records": [_flat(record) for record in records],
+        "instances": [dataclasses.asdict(line) for line in lines],
+        "solved": [_flat_solved(chapter.design, item) for chapter in chapters for item in chapter.solved],
+        "differences": [_flat_difference(chapter.design, item) for chapter in chapters for item in chapter.differences],
+        "methods": [_flat_standing(chapter, item) for chapter in chapters for item in chapter.standings],
+        "variables": [dataclasses.asdict(item) for item in sizes],
+    }
+    for name, rows in tables.items():
+        _write_csv(out / f"{name}.csv", rows)
+
+
+def _flat_solved(design: str, item: Solved) -> dict[str, Any]:
+    return {
+        "design": design,
+        "method": item.method,
+        "draws": item.n_draws,
+        "proved": len(item.seconds),
+        "share": item.share,
+        "median_seconds": item.median_seconds,
+        "paper_share": paper.SOLVED.get(item.method) if design == "biased" else None,
+    }
+
+
+def _flat_standing(chapter: Chapter, item: Standing) -> dict[str, Any]:
+    return {
+        "design": chapter.design,
+        "method": item.method,
+        "draws": item.n_draws,
+        "accuracy_unlabeled_mean": item.accuracy.mean,
+        "accuracy_unlabeled_sd": item.accuracy.sd,
+        "mcc_unlabeled_mean": item.mcc.mean,
+        "mcc_unlabeled_sd": item.mcc.sd,
+        "reference": chapter.reference,
+        "better": item.better,
+        "equal": item.equal,
+        "worse": item.worse,
+        "mean_seconds": item.seconds,
+    }
 
 
 def _flat_difference(design: str, item: Difference) -> dict[str, Any]:
@@ -107,8 +107,9 @@ def _flat(record: TaskRecord) -> dict[str, Any]:
 
 
 def _write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        if rows:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+    text = io.StringIO(newline="")
+    if rows:
+        writer = csv.DictWriter(text, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    write_whole(path, text.getvalue())

@@ -1,0 +1,100 @@
+"""Drawings inside a page: SVG in its inks and letters, so that they follow it into the dark and onto paper."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from s2oct.plots.style import Ink, need_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PIXELS_PER_INCH = 96
+STRONG, PAPER = "#010203", "#fdfeff"
+"""Inks that nothing else in a picture has: a page replaces them by its own."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing for a page: its title, an SVG element, and its width in pixels at full size."""
+
+    title: str
+    svg: str
+    width: int
+
+
+@contextmanager
+def page_style(font_size: float = 10.0) -> Iterator[None]:
+    """Matplotlib's defaults with the inks of a page, whatever style the user has set; draw and embed inside."""
+    need_matplotlib("Reports", "report")
+    import matplotlib
+
+    inks: dict[Any, Any] = dict.fromkeys(
+        ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "xtick.labelcolor"), STRONG
+    )
+    papers: dict[Any, Any] = dict.fromkeys(("axes.facecolor", "figure.facecolor"), PAPER)
+    settings: dict[Any, Any] = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "s2oct",
+        "font.size": font_size,
+        "axes.linewidth": 0.8,
+    }
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # The browser has glyphs that matplotlib's font may lack.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update({**settings, **inks, **papers})
+        yield
+
+
+def svg_file(figure: Figure) -> str:
+    """Write a figure as the text of an SVG file, without background and without a date."""
+    written = io.StringIO()
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(written, format="svg", transparent=True, metadata=nothing, dpi=2 * PIXELS_PER_INCH)
+    return written.getvalue()
+
+
+def embed(figure: Figure, name: str, title: str, *, label: str | None = None) -> Picture:
+    """Make a figure a part of a page.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        Drawn in `page_style`, which must still be in force.
+    name : str
+        Begins the ids of the drawing, since a page has many drawings.
+    title : str
+        Title of the picture.
+    label : str, optional
+        What screen readers say; the title otherwise.
+    """
+    svg = svg_file(figure)
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"\bid=\"", f'id="{name}-', svg)
+    svg = re.sub(r"(href=\"#|url\(#)", rf"\g<1>{name}-", svg)
+    # Only inside style attributes: a name in the picture that reads like a colour stays.
+    ink = Ink.in_force()
+    inks = {ink.strong: "--ink", ink.muted: "--muted", ink.faint: "--faint", ink.paper: "--paper"}
+    svg = re.sub(r"style=\"[^\"]*\"", lambda style: _with_page_inks(style.group(), inks), svg)
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    assert size is not None
+    head = f'<svg class="picture" {size.group()} role="img" aria-label="{html.escape(label or title)}"'
+    head += ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
+    return Picture(title, head + svg[svg.index(">") + 1 :], round(figure.get_figwidth() * PIXELS_PER_INCH))
+
+
+def _with_page_inks(style: str, inks: dict[str, str]) -> str:
+    for colour, variable in inks.items():
+        style = style.replace(colour, f"var({variable})")
+    # The page's own letters: those that matplotlib measured the layout with are among the widest.
+    style = re.sub(r"font-family: [^;\"]*", "font-family: var(--picture-letters)", style)
+    return re.sub(r"(font: [^;\"]*?px )[^;\"]*", r"\g<1>var(--picture-letters)", style)

@@ -1,0 +1,243 @@
+"""The page of a report: what stands on it, and in which order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from s2oct.arrays import IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.estimators.fitted import FittedRows, known_totals, read_fit
+from s2oct.files import write_whole
+from s2oct.guides.rivals import assign_classes, usual_rivals
+from s2oct.model.totals import Totals
+from s2oct.pages.page import Page
+from s2oct.pages.pictures import Picture
+from s2oct.plots.style import CLASS_COLOURS
+from s2oct.report.certificate import describe_certificate, give_verdict
+from s2oct.report.data import Sample, chance_difference, describe_features, describe_sample
+from s2oct.report.figures import (
+    partition_picture,
+    progress_picture,
+    stability_picture,
+    totals_picture,
+    tree_picture,
+)
+from s2oct.report.leaves import describe_leaves, describe_splits, rules_text
+from s2oct.report.reproduce import parameters, python_code, seed_note, versions
+from s2oct.report.rivals import Comparison, compare
+from s2oct.report.stability import DETERMINED, OPEN, Stability, describe_stability
+from s2oct.report.wording import FILTERS, clean
+
+
+def write_report(estimator: Any, X: Any, y: Any, path: str | os.PathLike[str], **options: Any) -> Path:
+    """Write the report of one fit to a file.
+
+    The file is complete or not written at all.
+
+    Parameters
+    ----------
+    estimator : S2OCTClassifier or OCTHClassifier
+        A fitted one.
+    X : array-like or data frame of shape (n_rows, n_features)
+        The rows of the fit.
+    y : array-like of shape (n_rows,)
+        Labels, with the markers for unlabeled rows.
+    path : str or Path
+        The file.
+    **options : object
+        Those of `report_html`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from s2oct import S2OCTClassifier
+    >>> from s2oct.export import write_report
+    >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
+    >>> y = ["no", "no", "yes", "yes", None, None, None, None]
+    >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 2})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_report(clf, X, y, f"{folder}/report.html", rivals=False, label="employed")
+    ...     written.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    return write_whole(Path(path), report_html(estimator, X, y, **options))
+
+
+def report_html(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    totals: Totals | None = None,
+    population_totals: Totals | None = None,
+    rivals: bool | Mapping[str, Any] = True,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    label: str | None = None,
+    data_name: str | None = None,
+    command: str | None = None,
+    row_ids: Sequence[Any] | None = None,
+    when: datetime | None = None,
+) -> str:
+    """Write the report of one fit as HTML: style and pictures inside, no scripts, nothing to fetch.
+
+    Parameters
+    ----------
+    estimator : S2OCTClassifier or OCTHClassifier
+        A fitted one.
+    X : array-like or data frame of shape (n_rows, n_features)
+        The rows of the fit.
+    y : array-like of shape (n_rows,)
+        Their labels, with the markers for unlabeled rows.
+    totals, population_totals : mapping of class to count, optional
+        Known totals as in ``fit``; by default those that the estimator was fitted with.
+    rivals : bool or mapping of str to classifier
+        Which classifiers to compare the tree with: logistic regression and a random forest, the ones given here by
+        name, or none. They are fitted to the same rows, and their thresholds are moved to meet the same totals.
+    feature_names, class_names : sequence of str, optional
+        Names to show instead of the estimator's.
+    label : str, optional
+        Name of the column with the labels.
+    data_name : str, optional
+        Name of the file or table with the rows.
+    command : str, optional
+        Command line that repeats this fit; Python code is shown otherwise.
+    row_ids : sequence, optional
+        What to call the rows; their numbers from 1 otherwise.
+    when : datetime, optional
+        When the fit was made; now otherwise.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    page = Page("s2oct.report", "report", FILTERS)
+    rows = _with_clean_names(read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names))
+    known = known_totals(estimator, y, totals, population_totals)
+    sample = describe_sample(rows, known)
+    stability = describe_stability(estimator, rows)
+    comparison = _comparison(rows, known if sample.has_total else None, rivals, stability, row_ids)
+    column = clean(label) if label else None
+    return page.render(
+        title=f"A tree for {column}" if column else "A fitted tree",
+        contents=_contents(sample, stability, comparison),
+        data_name=clean(data_name) if data_name else None,
+        label=column,
+        date=f"{when or datetime.now(UTC):%-d %B %Y}",
+        sample=sample,
+        stability=stability,
+        determined=DETERMINED,
+        open=OPEN,
+        comparison=comparison,
+        pictures=_pictures(estimator, rows, sample, stability),
+        colours=CLASS_COLOURS,
+        recipe=command or python_code(estimator, rows, sample, label=label, data_name=data_name),
+        **_about_data(rows, sample),
+        **_about_tree(rows),
+        **_about_fit(estimator, rows.tree.topology.depth),
+    )
+
+
+def _with_clean_names(rows: FittedRows) -> FittedRows:
+    return replace(
+        rows, feature_names=tuple(map(clean, rows.feature_names)), class_names=tuple(map(clean, rows.class_names))
+    )
+
+
+def _comparison(
+    rows: FittedRows,
+    totals: IntArray | None,
+    rivals: bool | Mapping[str, Any],
+    stability: Stability | None,
+    row_ids: Sequence[Any] | None,
+) -> Comparison | None:
+    """The tree beside its rivals; None without a total, without unlabeled rows, or where no rival is wanted."""
+    if rivals is False or totals is None or rows.n_classes != 2 or rows.is_labeled.all():
+        return None
+    if row_ids is not None and len(row_ids) != len(rows.X):
+        raise InvalidProblem(f"Expected one row id per row, got {len(row_ids)} for {len(rows.X)} rows.")
+    assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, rows.codes, totals)
+    return compare(rows, assigned, stability=None if stability is None else stability.values, row_ids=row_ids)
+
+
+def _contents(sample: Sample, stability: Stability | None, comparison: Comparison | None) -> list[tuple[str, str]]:
+    """Anchors and names of the sections that are there."""
+    sections = [
+        ("data", "Data and sample", True),
+        ("totals", "Totals" if sample.has_total else "Assigned classes", sample.n_unlabeled > 0),
+        ("tree", "Tree", True),
+        ("leaves", "Leaves", True),
+        ("stability", "Stability", stability is not None),
+        ("certificate", "Proof", True),
+        ("rivals", "Other methods", comparison is not None),
+        ("reproduce", "Reproduce", True),
+    ]
+    return [(anchor, name) for anchor, name, there in sections if there]
+
+
+def _pictures(
+    estimator: Any, rows: FittedRows, sample: Sample, stability: Stability | None
+) -> dict[str, Picture | None]:
+    return {
+        "tree": tree_picture(rows),
+        "partition": partition_picture(rows),
+        "progress": progress_picture(estimator),
+        "totals": totals_picture(sample) if sample.n_unlabeled else None,
+        "stability": stability_picture(stability.values) if stability is not None and stability.known else None,
+    }
+
+
+def _about_data(rows: FittedRows, sample: Sample) -> dict[str, Any]:
+    features, n_features_left = describe_features(rows)
+    names = [f"“{name}”" for name in rows.class_names]
+    return {
+        "n_features": rows.X.shape[1],
+        "class_list": f"{', '.join(names[:-1])} or {names[-1]}",
+        "has_total": sample.has_total,
+        "n_right": sample.n_labeled - int((rows.predicted != rows.codes)[rows.is_labeled].sum()),
+        "features": features,
+        "n_features_left": n_features_left,
+        "chance_difference": chance_difference(rows),
+    }
+
+
+def _about_tree(rows: FittedRows) -> dict[str, Any]:
+    return {
+        "splits": describe_splits(rows),
+        "rules": rules_text(rows),
+        "leaves": describe_leaves(rows),
+        "partition_caption": _partition_caption(rows),
+    }
+
+
+def _partition_caption(rows: FittedRows) -> str:
+    if rows.X.shape[1] == 2:
+        return "The plane as the tree divides it. Large marks with an edge are the labeled rows."
+    return (
+        "Every row by its values of the first two splits on its way: a row stands in the region it is in. Large marks "
+        "with an edge are the labeled rows; rows near a line were decided by little."
+    )
+
+
+def _about_fit(estimator: Any, depth: int) -> dict[str, Any]:
+    certificate = estimator.certificate_
+    return {
+        "certificate": certificate,
+        "verdict": give_verdict(certificate, depth),
+        "paragraphs": describe_certificate(certificate, depth, getattr(estimator, "C", None)),
+        "seed_note": seed_note(estimator),
+        "sha256": getattr(getattr(estimator, "data_summary_", None), "sha256", None),
+        "parameters": parameters(estimator),
+        "versions": versions(estimator),
+    }
