@@ -79,9 +79,7 @@ def read_answers(
     y: Any, n_rows: int, totals: Totals | None, population_totals: Totals | None
 ) -> tuple[Labels, IntArray]:
     """Labels of two classes, one per row, and how many unlabeled rows each class has; warns of what is doubtful."""
-    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-        message = "A column-vector y was passed when a 1d array was expected. Pass y.ravel()."
-        warnings.warn(message, DataConversionWarning, stacklevel=3)
+    warn_of_column(y)
     labels = read_labels(y, n_rows=n_rows, named=named_classes(totals, population_totals))
     _refuse_other_than_two_classes(labels.classes.tolist())
     counts = read_totals(labels, totals, population_totals)
@@ -101,6 +99,13 @@ def read_answers(
             stacklevel=3,
         )
     return labels, counts
+
+
+def warn_of_column(y: Any) -> None:
+    """Warn of labels that come as a table of one column, as scikit-learn does. Call it from ``fit`` or one below."""
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        message = "A column-vector y was passed when a 1d array was expected. Pass y.ravel()."
+        warnings.warn(message, DataConversionWarning, stacklevel=4)
 
 
 def _refuse_other_than_two_classes(classes: list[Any]) -> None:

@@ -14,7 +14,7 @@ from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.edge import edge_of, warn_of, with_callbacks
 from s2oct.fit.listening import Listener
 from s2oct.fit.octh import train_octh
-from s2oct.inputs import at_least_zero, positive, read_features, whole_or_auto
+from s2oct.inputs import at_least_zero, positive, read_features, warn_of_column, whole_or_auto
 from s2oct.milp.octh import OcthSpec
 from s2oct.model.labels import read_labels
 from s2oct.model.problem import Problem
@@ -118,6 +118,7 @@ class OCTHClassifier(TreeClassifier):
         """
         budget, depth = self._budget(), whole_or_auto("depth", self.depth, 1)
         rows = read_features(self, X, reset=True)
+        warn_of_column(y)
         labels = read_labels(y, n_rows=len(rows))
         if len(labels.classes) < 2:
             only = labels.classes.tolist()[0]

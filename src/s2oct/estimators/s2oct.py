@@ -22,7 +22,7 @@ from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
-from s2oct.stopping import Stop
+from s2oct.stopping import Deadline, Stop
 
 _STEEPEST = 64.0
 """A slope at which rows at distance 1 are certain to the last digit."""
@@ -193,10 +193,10 @@ class S2OCTClassifier(TreeClassifier):
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
 
-        def ask(seconds: float) -> FloatArray:
+        def ask(seconds: float, deadline: Deadline) -> FloatArray | None:
             if isinstance(self.guide, str):
                 guide.set_params(max_seconds=seconds)
-            return guide_probabilities(guide, X, labels, counts)
+            return guide_probabilities(guide, X, labels, counts, deadline)
 
         return Guidance(ask, None if self._weighs_guide else at_least_zero("guide_weight", self.guide_weight))
 

@@ -1,20 +1,11 @@
-"""Asking a guide, and turning its answer into room for hyperplanes and a price.
-
-A guide is somebody else's classifier and knows neither deadlines nor requests to stop. So it works in a thread of its
-own, and a fit that must end goes on without it.
-"""
+"""Asking a guide, and turning its answer into room for hyperplanes and a price."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from typing import Any
 
-import joblib
 import numpy as np
-import sklearn
 
 from s2oct.arrays import FloatArray
 from s2oct.fit.context import FitContext
@@ -25,7 +16,7 @@ from s2oct.model.prepared import LARGEST_M, Prepared
 from s2oct.model.problem import Problem
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, alternating_start, nearby_gaps
-from s2oct.stopping import Clock
+from s2oct.stopping import Deadline
 
 AUTO_PRICE = 1.0
 """Least price of a guide where none is given, with the paper's s."""
@@ -39,8 +30,6 @@ ROOM_SHARE = 0.3
 GUIDE_SHARE = 0.25
 """Share of the time limit that a guide is asked to keep to."""
 
-_POLL_SECONDS = 0.02
-
 
 @dataclass(frozen=True, eq=False)
 class Guidance:
@@ -49,12 +38,13 @@ class Guidance:
     Attributes
     ----------
     ask : callable
-        From the seconds it should keep to, to the probability of each class for each unlabeled row.
+        From the seconds it should keep to, and the deadline after which nobody waits for it, to the probability of
+        each class for each unlabeled row; None if it did not answer until the deadline.
     price : float or None
         See `Guide`; None leaves it to the fit.
     """
 
-    ask: Callable[[float], FloatArray]
+    ask: Callable[[float, Deadline], FloatArray | None]
     price: float | None
 
 
@@ -63,7 +53,7 @@ def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prep
     context.listener.stage(ASKING_GUIDE)
     clock = context.clock
     seconds = min(GUIDE_SHARE * clock.limit, clock.seconds_left)
-    probabilities = _answer_in_thread(lambda: guidance.ask(seconds), clock)
+    probabilities = guidance.ask(seconds, clock.deadline())
     if probabilities is None:
         if not clock.stopped():
             context.notices.append(
@@ -72,42 +62,6 @@ def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prep
         return None
     price = AUTO_PRICE if guidance.price is None else guidance.price
     return prepared.guided_by(Guide.from_probabilities(probabilities, price))
-
-
-def _answer_in_thread(ask: Callable[[], FloatArray], clock: Clock) -> FloatArray | None:
-    """What ``ask`` returns, or None if the clock runs out first; the thread is then left to itself."""
-    answers: list[FloatArray] = []
-    errors: list[BaseException] = []
-    done = threading.Event()
-    settings = _thread_settings()
-
-    def work() -> None:
-        try:
-            with ExitStack() as stack:
-                for setting in settings:
-                    stack.enter_context(setting)
-                answers.append(ask())
-        except BaseException as error:  # raised again in the thread that waits
-            errors.append(error)
-        finally:
-            done.set()
-
-    threading.Thread(target=work, name="s2oct-guide", daemon=True).start()
-    while not done.wait(_POLL_SECONDS):
-        if clock.is_over:
-            return None
-    if errors:
-        raise errors[0]
-    return answers[0]
-
-
-def _thread_settings() -> list[AbstractContextManager[Any]]:
-    """What scikit-learn and joblib keep per thread: users set it around a fit, and it holds for the guide, too."""
-    chosen = getattr(getattr(joblib.parallel, "_backend", None), "config", None)
-    return [
-        sklearn.config_context(**sklearn.get_config()),
-        joblib.parallel_config(**chosen) if chosen else nullcontext(),
-    ]
 
 
 def make_room(

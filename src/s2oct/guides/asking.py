@@ -1,10 +1,19 @@
-"""What a guide thinks of the unlabeled rows."""
+"""What a guide thinks of the unlabeled rows, asked so that a fit can end before it answers.
+
+Our own forests look at the deadline themselves. Any other classifier knows neither deadlines nor requests to stop. So
+it works in a thread of its own, and a fit that must end goes on without it.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
+import joblib
 import numpy as np
+import sklearn
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
@@ -12,26 +21,77 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import SelfTrainedForest
 from s2oct.guides.known_total import KnownTotalClassifier
+from s2oct.guides.self_training import GuideStopped
 from s2oct.guides.top_total import TopTotalClassifier
 from s2oct.model.labels import Labels
+from s2oct.stopping import NO_DEADLINE, Deadline
+
+_POLL_SECONDS = 0.02
 
 
-def guide_probabilities(guide: Any, X: Any, labels: Labels, counts: IntArray) -> FloatArray:
+def guide_probabilities(
+    guide: Any, X: Any, labels: Labels, counts: IntArray, deadline: Deadline = NO_DEADLINE
+) -> FloatArray | None:
     """Probability of each class for each unlabeled row, shape (m, 2), by any classifier with probabilities.
 
     ``X`` are all rows in the form in which the user passed them; ``counts`` are the totals of the unlabeled rows.
+    Returns None if there is no answer until the deadline.
     """
-    unlabeled = np.flatnonzero(~labels.is_labeled)
-    if not len(unlabeled):
+    if labels.is_labeled.all():
         return np.empty((0, 2))
-    if not isinstance(guide, KnownTotalClassifier | SelfTrainedForest):
-        guide = TopTotalClassifier(guide)
-    fitted = clone(guide).fit_read(X, labels, counts)
-    if isinstance(fitted, SelfTrainedForest):
-        return np.asarray(fitted.probabilities_)
+    if isinstance(guide, SelfTrainedForest):
+        try:
+            return np.asarray(clone(guide).fit_read(X, labels, counts, deadline).probabilities_)
+        except GuideStopped:
+            return None
+    return _answer_in_thread(lambda: _ask(guide, X, labels, counts), deadline)
+
+
+def _ask(guide: Any, X: Any, labels: Labels, counts: IntArray) -> FloatArray:
+    wrapped = guide if isinstance(guide, KnownTotalClassifier) else TopTotalClassifier(guide)
+    fitted = clone(wrapped).fit_read(X, labels, counts)
+    unlabeled = np.flatnonzero(~labels.is_labeled)
     probabilities = np.asarray(fitted.predict_proba(_safe_indexing(X, unlabeled)), dtype=float)
     if probabilities.shape != (len(unlabeled), 2):
         raise InvalidProblem(
             f"Expected the guide to give two probabilities per unlabeled row, got shape {probabilities.shape}."
         )
     return probabilities
+
+
+def _answer_in_thread(ask: Callable[[], FloatArray], deadline: Deadline) -> FloatArray | None:
+    """What ``ask`` returns, or None if the deadline passes first; the thread is then left to itself."""
+    answers: list[FloatArray] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+    settings = _thread_settings()
+
+    def work() -> None:
+        try:
+            with ExitStack() as stack:
+                for setting in settings:
+                    stack.enter_context(setting())
+                answers.append(ask())
+        except BaseException as error:  # raised again in the thread that waits
+            errors.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=work, name="s2oct-guide", daemon=True).start()
+    while not done.wait(_POLL_SECONDS):
+        if deadline.passed:
+            return None
+    if errors:
+        raise errors[0]
+    return answers[0]
+
+
+def _thread_settings() -> list[Callable[[], AbstractContextManager[Any]]]:
+    """What scikit-learn and joblib keep per thread: users set it around a fit, and it holds for the guide, too."""
+    scikit_learn = sklearn.get_config()
+    # joblib has no public way to read it.
+    parallel = dict(getattr(getattr(joblib.parallel, "_backend", None), "config", {}))
+    return [
+        lambda: sklearn.config_context(**scikit_learn),
+        lambda: joblib.parallel_config(**parallel) if parallel else nullcontext(),
+    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from s2oct.guides.top_total import top_rows, top_threshold
 from s2oct.inputs import positive, read_answers, read_features, whole
 from s2oct.model.labels import Labels
 from s2oct.model.totals import Totals
+from s2oct.stopping import NO_DEADLINE, Deadline
 
 TREES_TIMES_ROWS = 2e6
 """Fewer trees than asked for where they would have more rows than this between them, but 30 at least."""
@@ -102,11 +102,13 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         labels, counts = read_answers(y, len(rows), totals, population_totals)
         return self._fit_rows(rows, labels, counts)
 
-    def fit_read(self, X: Any, labels: Labels, counts: IntArray) -> SelfTrainedForest:
-        """Fit to labels and totals that are read already."""
-        return self._fit_rows(read_features(self, X, reset=True), labels, counts)
+    def fit_read(self, X: Any, labels: Labels, counts: IntArray, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
+        """Fit to labels and totals that are read already; raises `GuideStopped` after the deadline."""
+        return self._fit_rows(read_features(self, X, reset=True), labels, counts, deadline)
 
-    def _fit_rows(self, rows: FloatArray, labels: Labels, counts: IntArray) -> SelfTrainedForest:
+    def _fit_rows(
+        self, rows: FloatArray, labels: Labels, counts: IntArray, deadline: Deadline = NO_DEADLINE
+    ) -> SelfTrainedForest:
         whole("n_rounds", self.n_rounds, 0)
         n_trees = whole("n_estimators", self.n_estimators, 1)
         seconds = np.inf if self.max_seconds is None else positive("max_seconds", self.max_seconds)
@@ -118,7 +120,8 @@ class SelfTrainedForest(PartlyLabeledClassifier):
             n_trees=int(min(n_trees, max(30, TREES_TIMES_ROWS / len(rows)))),
             rng=check_random_state(self.random_state),
             n_jobs=self.n_jobs,
-            deadline=time.monotonic() + seconds,
+            enough=Deadline.after(seconds),
+            deadline=deadline,
         )
         fitting.run(self.n_rounds)
         self.scaling_, self.widening_, self.members_ = fitting.scaling, fitting.widening, fitting.members

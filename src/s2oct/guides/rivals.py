@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.guides.known_total import TopTotalClassifier
+from s2oct.guides.top_total import TopTotalClassifier
 from s2oct.model.labels import UNLABELED
 
 

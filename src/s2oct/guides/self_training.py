@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,9 +13,11 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from s2oct.arrays import FloatArray, IntArray
+from s2oct.errors import S2OCTError
 from s2oct.guides.top_total import top_rows, top_threshold
 from s2oct.model.labels import Labels
 from s2oct.model.scaling import Scaling
+from s2oct.stopping import Deadline
 
 N_COMPONENTS = 10
 """Principal components that are added to the features: directions in which all rows, labeled or not, vary most."""
@@ -28,11 +28,21 @@ LABELED_WEIGHT, UNLABELED_WEIGHT = 3.0, 0.3
 MOST_UNLABELED = 8000
 """Unlabeled rows that a round of self-training learns from; a random choice of them where there are more."""
 
+ROWS_AT_A_TIME = 40_000
+"""Trees times rows that are fitted, and rows that are predicted, before the deadline is looked at again."""
+
 _LEAST_PROBABILITY = 1e-3
 
 
+class GuideStopped(S2OCTError):
+    """The forests had to end before they were done."""
+
+
 class SelfTraining:
-    """The forests on their way: ``ranking`` is the present probability of the second class for each unlabeled row."""
+    """The forests on their way: ``ranking`` is the present probability of the second class for each unlabeled row.
+
+    After ``enough`` no further forest is begun. After ``deadline`` the work ends with `GuideStopped`.
+    """
 
     def __init__(
         self,
@@ -43,10 +53,12 @@ class SelfTraining:
         n_trees: int,
         rng: np.random.RandomState,
         n_jobs: int | None,
-        deadline: float,
+        enough: Deadline,
+        deadline: Deadline,
     ) -> None:
         self.codes, self.known, self.n_second = labels.codes, labels.is_labeled, n_second
-        self.n_trees, self.rng, self.n_jobs, self.deadline = n_trees, rng, n_jobs, deadline
+        self.n_trees, self.rng, self.n_jobs = n_trees, rng, n_jobs
+        self.enough, self.deadline = enough, deadline
         components = PCA(min(N_COMPONENTS, *rows.shape), random_state=rng)
         # Features of any size, onto [0, 1] first: squares of huge ones would overflow.
         self.scaling = Scaling.unit(rows)
@@ -58,7 +70,7 @@ class SelfTraining:
         self.ranking = np.empty(0)
 
     def run(self, n_rounds: int) -> None:
-        """The first forests, then the rounds, until the deadline."""
+        """Fit the first forests, then the rounds, until there is enough."""
         p = self.wide.shape[1] - self.widening[-1].transformer_list[1][1].n_components_
         rankings: list[FloatArray] = []
         for kind, n_columns in (
@@ -66,7 +78,7 @@ class SelfTraining:
             (RandomForestClassifier, p),
             (ExtraTreesClassifier, p),
         ):
-            if rankings and time.monotonic() > self.deadline:
+            if rankings and self.enough.passed:
                 break
             rankings.append(self._first(kind, n_columns))
         first, opening = np.mean(rankings, axis=0), self.members
@@ -74,34 +86,47 @@ class SelfTraining:
         if not 0 < self.n_second < len(first):
             return
         for _ in range(n_rounds):
-            if time.monotonic() > self.deadline:
+            if self.enough.passed:
                 return
             self.members = []
             self.ranking = 0.5 * first + 0.5 * self._again()
             self.members += [replace(member, share=0.5 / len(opening)) for member in opening]
 
-    def _forest(self, kind: Any, **options: Any) -> Any:
-        return kind(self.n_trees, n_jobs=self.n_jobs, random_state=self.rng.randint(2**31 - 1), **options)
+    def _grown(
+        self, kind: Any, X: FloatArray, codes: IntArray, weights: FloatArray | None = None, *, bootstrap: bool
+    ) -> Any:
+        """A forest, grown a few trees at a time: the trees are those of one fit."""
+        seed = self.rng.randint(2**31 - 1)
+        forest = kind(0, bootstrap=bootstrap, warm_start=True, n_jobs=self.n_jobs, random_state=seed)
+        step = max(ROWS_AT_A_TIME // len(X), 1)
+        while forest.n_estimators < self.n_trees:
+            if self.deadline.passed:
+                raise GuideStopped("The guide was stopped.")
+            forest.n_estimators = min(forest.n_estimators + step, self.n_trees)
+            forest.fit(X, codes, sample_weight=weights)
+        return forest
 
-    def _fit_unseen(self, kind: Any, X: FloatArray, codes: IntArray, weights: FloatArray | None = None) -> Any:
-        """A forest that can tell what its trees think of rows they have not seen."""
-        forest = self._forest(kind, bootstrap=True, oob_score=True)
-        with warnings.catch_warnings():
-            # A row that every tree has seen is left undecided, and nobody need know.
-            warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
-            return forest.fit(X, codes, sample_weight=weights)
+    def _second_probability(self, forest: Any, rows: FloatArray) -> FloatArray:
+        """`second_probability`, some rows at a time."""
+        parts = []
+        for begin in range(0, len(rows), ROWS_AT_A_TIME):
+            if self.deadline.passed:
+                raise GuideStopped("The guide was stopped.")
+            parts.append(second_probability(forest, rows[begin : begin + ROWS_AT_A_TIME]))
+        return np.concatenate(parts) if parts else np.empty(0)
 
     def _first(self, kind: Any, n_columns: int) -> FloatArray:
         """A forest of the labeled rows; or, where they are all of one class, of labeled against unlabeled rows."""
         X, unlabeled = self.wide[:, :n_columns], ~self.known
         one_class = len(np.unique(self.codes[self.known])) < 2
         if not one_class:
-            forest = self._forest(kind).fit(X[self.known], self.codes[self.known])
-            ranking = second_probability(forest, X[unlabeled])
+            bootstrap = kind is RandomForestClassifier
+            forest = self._grown(kind, X[self.known], self.codes[self.known], bootstrap=bootstrap)
+            ranking = self._second_probability(forest, X[unlabeled])
         else:
             codes = np.where(self.known, self.codes, 1 - self.codes[self.known][0])
-            forest = self._fit_unseen(kind, X, codes)
-            ranking = _unseen_probability(forest)[unlabeled]
+            forest = self._grown(kind, X, codes, bootstrap=True)
+            ranking = _unseen_probability(forest, X)[unlabeled]
         self.members.append(_Member(forest, n_columns, 1.0))
         return ranking
 
@@ -115,13 +140,13 @@ class SelfTraining:
         n = int(self.known.sum())
         # The least weight keeps rows in play that no tree is sure of.
         weights = np.concatenate([np.full(n, LABELED_WEIGHT), UNLABELED_WEIGHT * sure[learned] + 1e-6])
-        forest = self._fit_unseen(ExtraTreesClassifier, self.wide[rows], codes, weights)
+        forest = self._grown(ExtraTreesClassifier, self.wide[rows], codes, weights, bootstrap=True)
         self.members.append(_Member(forest, self.wide.shape[1], 0.5))
         ranking = np.empty(len(unlabeled))
-        ranking[learned] = _unseen_probability(forest)[n:]
+        ranking[learned] = _unseen_probability(forest, self.wide[rows])[n:]
         others = np.setdiff1d(np.arange(len(unlabeled)), learned, assume_unique=True)
         if len(others):
-            ranking[others] = second_probability(forest, self.wide[unlabeled[others]])
+            ranking[others] = self._second_probability(forest, self.wide[unlabeled[others]])
         return ranking
 
 
@@ -140,12 +165,22 @@ def second_probability(forest: Any, rows: FloatArray) -> FloatArray:
     return np.asarray(forest.predict_proba(rows)[:, seen.index(1)]) if 1 in seen else np.zeros(len(rows))
 
 
-def _unseen_probability(forest: Any) -> FloatArray:
-    """Probability of the second class for each row the forest was fitted to, by the trees that have not seen it."""
+def _unseen_probability(forest: Any, rows: FloatArray) -> FloatArray:
+    """Probability of the second class for each row the forest was fitted to, by the trees that have not seen it.
+
+    1/2 for a row that every tree has seen. scikit-learn's own out-of-bag scores warn of such rows, and warnings cannot
+    be silenced in one thread alone.
+    """
     seen = list(forest.classes_)
     if 1 not in seen:
-        return np.zeros(len(forest.oob_decision_function_))
-    return np.asarray(np.nan_to_num(forest.oob_decision_function_[:, seen.index(1)], nan=0.5))
+        return np.zeros(len(rows))
+    votes, n_trees = np.zeros((len(rows), len(seen))), np.zeros(len(rows))
+    for tree, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        unseen = np.ones(len(rows), dtype=bool)
+        unseen[sample] = False
+        votes[unseen] += tree.predict_proba(rows[unseen])
+        n_trees[unseen] += 1
+    return np.where(n_trees > 0, votes[:, seen.index(1)] / np.maximum(n_trees, 1), 0.5)
 
 
 def at_threshold(second: FloatArray, threshold: float) -> FloatArray:
