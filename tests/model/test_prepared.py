@@ -37,9 +37,11 @@ def guided() -> Prepared:
 
 
 @given(problems(), st.integers(0, 10**6), st.booleans(), st.booleans())
-def test_a_guide_that_comes_later_is_merged_as_with_the_whole_problem(problem, seed, is_merged, scaled):
-    """Merged before or after, and in any units; rows as given may stand for several themselves."""
-    problem = problem.merged() if is_merged else problem
+def test_a_guide_that_comes_later_is_merged_as_with_the_whole_problem(problem, seed, counted, scaled):
+    """In any units, and where equal rows as given stand for several rows each: 3 and 1 of them, say."""
+    if counted:
+        multiplicity = np.random.default_rng(seed).integers(1, 4, problem.n_unlabeled).astype(float)
+        problem = replace(problem, unlabeled_multiplicity=multiplicity)
     spec = replace(AS_IS, scaled=scaled)
     guide = Guide(charges_of(problem, seed), 0.7)
     whole = prepare(replace(problem, guide=guide), spec)

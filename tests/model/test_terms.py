@@ -6,11 +6,11 @@ Plain loops over the rows as given decide. The homes see merged rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -29,10 +29,10 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR, Move, Prices, evaluate, new_tally, new_view, node_view
 from tests.oracles import naive_cost, walk
-from tests.preparing import merged, prepared_as_is
-from tests.strategies import feasible_trees
+from tests.preparing import cost_of, merged, prepared_as_is
+from tests.strategies import feasible_trees, quarters
 
-guide_prices = st.sampled_from([0.0, 0.3, 1.0, 5.0])
+guide_prices = st.sampled_from([5.0, 2.5, 0.3, 0.0])
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,34 @@ CASES = {
 
 @st.composite
 def guided_trees(draw) -> tuple[Prepared, ObliqueTree]:
-    """A problem with a guide and a tree that P2 admits; equal rows may be charged differently."""
+    """A problem with a guide and a tree that P2 admits; most rows occur several times, charged differently."""
     prepared, tree = draw(feasible_trees())
-    charges = draw(arrays(float, (prepared.problem.n_unlabeled, 2), elements=st.integers(0, 8).map(lambda k: k / 8)))
-    return prepared.guided_by(Guide(charges, draw(guide_prices))), tree
+    problem = prepared.problem
+    more = draw(arrays(float, (8, problem.n_features), elements=quarters, fill=st.nothing()))
+    more = np.vstack([problem.X_unlabeled, more[(np.abs(tree.values(more)) >= 1).all(axis=1)]])
+    labeled = np.repeat(np.arange(problem.n_labeled), draw(copies(problem.n_labeled)))
+    unlabeled = np.repeat(more, draw(copies(len(more))), axis=0)
+    m = len(unlabeled)
+    total = draw(st.integers(0, m))
+    problem = replace(
+        problem,
+        X_labeled=problem.X_labeled[labeled],
+        labels=problem.labels[labeled],
+        labeled_multiplicity=np.ones(len(labeled)),
+        X_unlabeled=unlabeled,
+        unlabeled_multiplicity=np.ones(m),
+        totals=np.array([total, m - total]),
+    )
+    charges = draw(arrays(float, (m, 2), elements=st.integers(0, 8).map(lambda k: k / 8), fill=st.nothing()))
+    guide = Guide(charges, draw(guide_prices))
+    prepared = prepared_as_is(problem, prepared.topology.depth, prepared.bounds.s, prepared.spec.C).guided_by(guide)
+    assume(cost_of(prepared, tree) is not None)
+    return prepared, tree
+
+
+def copies(n_rows: int) -> st.SearchStrategy[list[int]]:
+    """How often each row occurs."""
+    return st.lists(st.integers(1, 3), min_size=n_rows, max_size=n_rows)
 
 
 def term_of(prepared: Prepared, kind: type[CostTerm]) -> CostTerm:
