@@ -10,7 +10,7 @@ def knapsack():
     builder = ModelBuilder()
     a = builder.add("a", (2,), upper=1, integral=True)
     t = builder.add("t", (), upper=5)
-    row = linear_rows("weight", (1,), [(a.index[None, :], 2.0), (t.index.reshape(1), 1.0)], upper=3.0)
+    row = linear_rows("room", (1,), [(a.index[None, :], 2.0), (t.index.reshape(1), 1.0)], upper=3.0)
     return builder.build([(a, np.array([-3.0, -2.0])), (t, -1.0)], [row])
 
 
@@ -35,10 +35,10 @@ def test_a_block_reads_its_part_of_a_vector_in_its_shape():
     ("x", "expected"),
     [
         ([1.0, 0.0, 1.0], {}),
-        ([1.0, 1.0, 1.0], {"weight": 2.0}),
+        ([1.0, 1.0, 1.0], {"room": 2.0}),
         ([0.5, 0.0, 0.0], {"integrality": 0.5}),
         ([0.0, 0.0, -2.0], {"bounds": 2.0}),
-        ([0.0, 2.0, 0.0], {"weight": 1.0, "bounds": 1.0}),
+        ([0.0, 2.0, 0.0], {"room": 1.0, "bounds": 1.0}),
         ([1.0, 0.0, 1.0 + 5e-7], {}),
     ],
     ids=str,

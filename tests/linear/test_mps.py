@@ -4,7 +4,7 @@ import pytest
 
 from s2oct.linear.mps import column_names, row_names, write_mps
 from s2oct.milp.lean import build_lean
-from s2oct.milp.octh import OcthSettings, build_octh
+from s2oct.milp.octh import OcthSpec, build_octh
 from s2oct.milp.p2 import build_p2
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
@@ -26,14 +26,14 @@ def optimum_of_file(path) -> float:
 @pytest.mark.parametrize("name", WITH_A_COST)
 def test_a_written_model_has_the_same_optimum(name, build, readable_names, tmp_path):
     instance = TINY[name]
-    milp = build(instance.problem, instance.topology, instance.bounds)
+    milp = build(instance.prepared)
     write_mps(milp, tmp_path / "model.mps", readable_names=readable_names)
     expected = instance.optimum if instance.optimum is not None else 4.5
     assert optimum_of_file(tmp_path / "model.mps") == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_written_model_is_read_back_entry_by_entry(corners, tmp_path):
-    milp = build_lean(corners.problem, corners.topology, corners.bounds)
+    milp = build_lean(corners.prepared)
     write_mps(milp, tmp_path / "model.mps")
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
@@ -53,8 +53,8 @@ def test_a_written_model_is_read_back_entry_by_entry(corners, tmp_path):
     assert list(lp.row_names_) == row_names(milp)
 
 
-def test_names_tell_block_and_indices(corners):
-    milp = build_p2(corners.problem, corners.topology, corners.bounds)
+def test_names_give_block_and_indices(corners):
+    milp = build_p2(corners.prepared)
     names = column_names(milp)
     assert names[:3] == ["omega_0_0", "omega_0_1", "omega_1_0"]
     assert names[milp.blocks["alpha"].index[3, 1]] == "alpha_3_1"
@@ -68,6 +68,6 @@ def test_names_tell_block_and_indices(corners):
 
 def test_octh_is_written_too(tmp_path):
     problem = Problem.from_arrays([[0.0], [0.4], [0.6], [1.0]], ["A", "B", "A", "B"], totals={"A": 0})
-    milp = build_octh(problem, Topology(1), OcthSettings(min_leaf=1))
+    milp = build_octh(problem, Topology(1), OcthSpec(min_leaf=1))
     write_mps(milp, tmp_path / "octh.mps")
     assert optimum_of_file(tmp_path / "octh.mps") == pytest.approx(0.5)

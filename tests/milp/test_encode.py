@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 from s2oct.certificate import certify_octh
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
-from s2oct.milp.octh import OcthSettings, build_octh, decode_octh, encode_octh, with_majority_classes
+from s2oct.milp.octh import OcthSpec, build_octh, decode_octh, encode_octh, with_majority_classes
 from s2oct.milp.p2 import build_p2
-from s2oct.model.bounds import compute_bounds
-from s2oct.model.objective import score
 from s2oct.model.problem import Problem
-from s2oct.model.proof import Bound
+from s2oct.model.proof import NOT_NEGATIVE, TIME_LIMIT, FitRecord
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
+from tests.preparing import merged, prepared_as_is, score_of
 from tests.strategies import feasible_trees, problems_with_trees
 
 
@@ -23,28 +22,28 @@ from tests.strategies import feasible_trees, problems_with_trees
 @given(drawn=feasible_trees())
 def test_an_encoded_tree_is_feasible_and_costs_its_score(build, drawn):
     """The objective evaluated from the tree is the model's, and every row of the model holds."""
-    problem, tree, bounds = drawn
-    milp = build(problem, tree.topology, bounds)
-    x = encode_tree(milp, problem, tree)
+    prepared, tree = drawn
+    milp = build(prepared)
+    x = encode_tree(milp, prepared.problem, tree)
     assert milp.violations(x) == {}
-    assert milp.c @ x == pytest.approx(score(problem, tree).objective)
+    assert milp.c @ x == pytest.approx(score_of(prepared.problem, tree, prepared.spec.C).objective)
 
 
 @given(drawn=feasible_trees())
 def test_an_encoded_tree_is_feasible_in_the_lean_model_of_merged_rows(drawn):
-    problem, tree, bounds = drawn
-    merged = problem.merged()
-    milp = build_lean(merged, tree.topology, compute_bounds(merged, bounds.depth, bounds.s))
-    x = encode_tree(milp, merged, tree)
+    prepared, tree = drawn
+    fewer = merged(prepared)
+    milp = build_lean(fewer)
+    x = encode_tree(milp, fewer.problem, tree)
     assert milp.violations(x) == {}
-    assert milp.c @ x == pytest.approx(score(problem, tree).objective)
+    assert milp.c @ x == pytest.approx(score_of(prepared.problem, tree, prepared.spec.C).objective)
 
 
 @pytest.mark.parametrize("build", [build_p2, build_lean])
 @given(drawn=problems_with_trees())
 def test_decoding_an_encoded_tree_gives_the_tree_back(build, drawn):
     problem, tree = drawn
-    milp = build(problem, tree.topology, compute_bounds(problem, tree.topology.depth, 4.0))
+    milp = build(prepared_as_is(problem, tree.topology.depth, 4.0))
     decoded = decode_tree(milp, encode_tree(milp, problem, tree), tree.topology)
     assert decoded.omega.tolist() == tree.omega.tolist()
     assert decoded.gamma.tolist() == tree.gamma.tolist()
@@ -55,13 +54,13 @@ def test_decoding_an_encoded_tree_gives_the_tree_back(build, drawn):
 def test_encoding_a_decoded_vector_gives_the_vector_back(drawn):
     """z, delta, alpha, beta, y and xi all follow from omega and gamma."""
     problem, tree = drawn
-    milp = build_p2(problem, tree.topology, compute_bounds(problem, tree.topology.depth, 4.0))
+    milp = build_p2(prepared_as_is(problem, tree.topology.depth, 4.0))
     x = encode_tree(milp, problem, tree)
     assert encode_tree(milp, problem, decode_tree(milp, x, tree.topology)).tolist() == x.tolist()
 
 
 def test_a_decoded_tree_does_not_share_memory_with_the_solvers_vector(corners):
-    milp = build_p2(corners.problem, corners.topology, corners.bounds)
+    milp = build_p2(corners.prepared)
     x = np.zeros(milp.n_columns)
     tree = decode_tree(milp, x, corners.topology)
     x[:] = 1.0
@@ -88,15 +87,15 @@ def octh_trees(draw):
     gamma = np.where(omega.any(axis=1), np.minimum(offset, 0.95), -1.0)
     tree = with_majority_classes(problem, ObliqueTree.of(topology, omega, gamma))
     mu = min(0.1, 1.9 * float(tree.path_margin(X).min()))
-    return problem, tree, OcthSettings(min_leaf=1, complexity=draw(st.sampled_from([0.0, 0.25])), mu=mu)
+    return problem, tree, OcthSpec(min_leaf=1, complexity=draw(st.sampled_from([0.0, 0.25])), mu=mu)
 
 
 @given(octh_trees())
 def test_an_encoded_octh_tree_is_feasible_and_costs_what_its_certificate_says(drawn):
-    problem, tree, settings = drawn
-    milp = build_octh(problem, tree.topology, settings)
-    x = encode_octh(milp, problem, tree, settings)
-    certificate = certify_octh(problem, tree, settings, Bound(0.0, ""), seconds=0.0)
+    problem, tree, spec = drawn
+    milp = build_octh(problem, tree.topology, spec)
+    x = encode_octh(milp, problem, tree, spec)
+    certificate = certify_octh(problem, tree, spec, FitRecord(NOT_NEGATIVE, 0.0, TIME_LIMIT))
     assert certificate.feasible
     assert milp.violations(x) == {}
     assert milp.c @ x == pytest.approx(certificate.objective)
@@ -105,9 +104,9 @@ def test_an_encoded_octh_tree_is_feasible_and_costs_what_its_certificate_says(dr
 @given(octh_trees())
 def test_decoding_an_encoded_octh_tree_gives_the_tree_back(drawn):
     """Nodes that do not split keep their direction only."""
-    problem, tree, settings = drawn
-    milp = build_octh(problem, tree.topology, settings)
-    decoded = decode_octh(milp, encode_octh(milp, problem, tree, settings), problem, tree.topology, settings)
+    problem, tree, spec = drawn
+    milp = build_octh(problem, tree.topology, spec)
+    decoded = decode_octh(milp, encode_octh(milp, problem, tree, spec), problem, tree.topology, spec)
     splits = tree.omega.any(axis=1)
     assert decoded.omega.tolist() == tree.omega.tolist()
     assert decoded.gamma[splits] == pytest.approx(tree.gamma[splits])
@@ -118,7 +117,7 @@ def test_decoding_an_encoded_octh_tree_gives_the_tree_back(drawn):
 
 def test_an_octh_tree_with_a_leaf_below_the_minimum_violates_that_row_only():
     problem = Problem.from_arrays([[0.0], [0.5], [1.0]], ["A", "A", "B"], totals={"A": 0})
-    settings = OcthSettings(min_leaf=2, mu=0.1)
-    milp = build_octh(problem, Topology(1), settings)
-    x = encode_octh(milp, problem, ObliqueTree.of(Topology(1), [[1.0]], [0.75]), settings)
+    spec = OcthSpec(min_leaf=2, mu=0.1)
+    milp = build_octh(problem, Topology(1), spec)
+    x = encode_octh(milp, problem, ObliqueTree.of(Topology(1), [[1.0]], [0.75]), spec)
     assert set(milp.violations(x)) == {"min_leaf"}

@@ -9,11 +9,11 @@ import pytest
 BUILD = """
 import json, resource, time
 import numpy as np
-from s2oct.model.bounds import compute_bounds
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2
+from s2oct.model.prepared import prepare
 from s2oct.model.problem import Problem
-from s2oct.model.topology import Topology
+from s2oct.model.spec import ModelSpec
 
 rng = np.random.default_rng(0)
 N, n = 48_790, 4_879
@@ -22,7 +22,7 @@ y = np.full(N, np.nan)
 y[:n] = rng.integers(0, 2, n)
 began = time.perf_counter()
 problem = Problem.from_arrays(X, y, totals={1: 20_000})
-milp = FORMULATION(problem, Topology(3), compute_bounds(problem, 3))
+milp = FORMULATION(prepare(problem, ModelSpec(depth=3, scaled=False)))
 print(json.dumps({
     "seconds": time.perf_counter() - began,
     "binaries": milp.n_binaries,

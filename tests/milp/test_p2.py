@@ -6,10 +6,10 @@ import pytest
 from s2oct.linear.model import Milp
 from s2oct.milp.encode import encode_tree
 from s2oct.milp.p2 import build_p2
-from s2oct.model.bounds import compute_bounds
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
+from tests.preparing import prepared_as_is
 
 EQUATIONS_OF = {
     "omega": {"constraint1", "constraint2", "BIGM1", "BIGM2"},
@@ -37,9 +37,8 @@ def encoded() -> tuple[Milp, np.ndarray]:
         [label for _, label in labeled] + [None] * 4,
         totals={"A": 1, "B": 3},
     )
-    topology = Topology(2)
-    tree = ObliqueTree.of(topology, [[1.0], [1.0], [1.0]], [0.0, -2.0, 2.0])
-    milp = build_p2(problem, topology, compute_bounds(problem, 2, 10.0))
+    tree = ObliqueTree.of(Topology(2), [[1.0], [1.0], [1.0]], [0.0, -2.0, 2.0])
+    milp = build_p2(prepared_as_is(problem, 2, 10.0))
     x = encode_tree(milp, problem, tree)
     assert milp.violations(x) == {}
     return milp, x
@@ -84,7 +83,7 @@ def test_a_single_false_entry_violates_what_it_contradicts(encoded, block, index
     assert set(milp.violations(x)) == violated
 
 
-def test_half_a_binary_is_told_apart_from_a_violated_row(encoded):
+def test_half_a_binary_is_named_apart_from_a_violated_row(encoded):
     milp, x = encoded
     x[milp.blocks["alpha"].index[0]] = [0.5, 0.5]
     assert "integrality" in milp.violations(x)
@@ -116,7 +115,7 @@ def test_every_equation_of_the_paper_has_its_number_of_rows():
     """n = 3 labeled, m = 5 unlabeled, D = 2: 3 nodes, 2 leaves of each class, paths of 2 steps."""
     rng = np.random.default_rng(0)
     problem = Problem.from_arrays(rng.normal(size=(8, 2)), ["A", "B", "A", *[None] * 5], totals={"A": 2})
-    milp = build_p2(problem, Topology(2), compute_bounds(problem, 2))
+    milp = build_p2(prepared_as_is(problem, 2))
     assert {name: rows.stop - rows.start for name, rows in milp.equations.items()} == {
         "constraint1": 9,
         "constraint2": 9,

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from s2oct.milp.octh import OcthSettings, build_octh
+from s2oct.milp.octh import OcthSpec, build_octh
 from s2oct.milp.p2 import build_p2
 from s2oct.milp.size import octh_size, p2_size
-from s2oct.model.bounds import compute_bounds
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
+from tests.preparing import prepared_as_is
 
 
 @pytest.mark.parametrize(
@@ -34,17 +34,16 @@ def test_octh_has_the_variables_of_table_2(instance, n_labeled, n_features, dept
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_the_size_told_in_advance_is_that_of_the_built_model(depth):
+def test_the_size_known_in_advance_is_that_of_the_built_model(depth):
     rng = np.random.default_rng(0)
     problem = Problem.from_arrays(rng.uniform(size=(20, 3)), ["A", "B"] * 4 + [None] * 12, totals={"A": 5})
-    topology = Topology(depth)
     for milp, size in (
-        (build_p2(problem, topology, compute_bounds(problem, depth)), p2_size(8, 12, 3, depth)),
-        (build_octh(problem, topology, OcthSettings(1)), octh_size(8, 3, 2, depth)),
+        (build_p2(prepared_as_is(problem, depth)), p2_size(8, 12, 3, depth)),
+        (build_octh(problem, Topology(depth), OcthSpec(1)), octh_size(8, 3, 2, depth)),
     ):
         assert milp.n_binaries == size.n_binary
         assert milp.n_columns == size.n_binary + size.n_continuous
-        # The entries decide whether a model is attempted at all: told roughly, never too low by much.
+        # The entries decide whether a model is attempted at all: known roughly, never too low by much.
         assert milp.A.nnz == pytest.approx(size.n_entries, rel=0.25)
 
 

@@ -4,12 +4,13 @@ from hypothesis import given
 
 from s2oct.milp.encode import encode_tree
 from s2oct.milp.p2 import build_p2
-from s2oct.model.bounds import compute_bounds
-from s2oct.model.feasibility import feasible_cost, is_feasible, mend
-from s2oct.model.objective import score
+from s2oct.model.assignment import Assignment
+from s2oct.model.feasibility import feasible_cost, feasible_score, is_feasible, mended
 from s2oct.model.problem import Problem
+from s2oct.model.score import score
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
+from tests.preparing import cost_of, prepared_as_is
 from tests.strategies import problems_with_trees
 
 
@@ -21,7 +22,7 @@ def one_split(omega: float, gamma: float) -> ObliqueTree:
 def pair():
     """A labeled row of A at 0 and unlabeled ones at 2 and 4; with s = 2: M = 9, B = 9."""
     problem = Problem.from_arrays([[0.0], [2.0], [4.0]], ["A", None, None], totals={"A": 1, "B": 1})
-    return problem, compute_bounds(problem, 1, 2.0)
+    return prepared_as_is(problem, 1, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -38,65 +39,77 @@ def pair():
     ],
 )
 def test_a_tree_is_feasible_where_every_constraint_of_p2_holds(pair, omega, gamma, feasible):
-    problem, bounds = pair
-    tree = one_split(omega, gamma)
-    assert is_feasible(problem, tree, bounds, score(problem, tree)) == feasible
-    assert (feasible_cost(problem, tree, bounds) is not None) == feasible
+    assignment = Assignment.of(pair.problem, one_split(omega, gamma))
+    assert is_feasible(assignment, pair.bounds, score(assignment, 1.0)) == feasible
+    assert (feasible_score(pair, assignment) is not None) == feasible
+    assert (feasible_cost(pair, assignment) is not None) == feasible
 
 
 @given(problems_with_trees())
 def test_feasible_trees_are_those_whose_vector_satisfies_the_literal_model(drawn):
     """The direct checks and the model's own rows say the same."""
     problem, tree = drawn
-    bounds = compute_bounds(problem, tree.topology.depth, 3.0)
-    milp = build_p2(problem, tree.topology, bounds)
+    prepared = prepared_as_is(problem, tree.topology.depth, 3.0)
+    milp = build_p2(prepared)
     x = encode_tree(milp, problem, tree)
-    assert (feasible_cost(problem, tree, bounds) is not None) == (not milp.violations(x))
+    assert (cost_of(prepared, tree) is not None) == (not milp.violations(x))
 
 
 @given(problems_with_trees())
 def test_mending_keeps_every_row_on_its_side(drawn):
     problem, tree = drawn
-    bounds = compute_bounds(problem, tree.topology.depth, 4.0)
-    mended = mend(problem, tree, bounds)
-    assert (mended.goes_right(problem.X) == tree.goes_right(problem.X)).all()
+    found = mended(prepared_as_is(problem, tree.topology.depth, 4.0), tree)
+    assert (found.tree.goes_right(problem.X) == tree.goes_right(problem.X)).all()
 
 
 @given(problems_with_trees())
-def test_mending_keeps_feasible_trees_feasible_and_makes_none_dearer(drawn):
+def test_mending_keeps_feasible_trees_feasible_and_makes_none_more_expensive(drawn):
     problem, tree = drawn
-    bounds = compute_bounds(problem, tree.topology.depth, 4.0)
-    before, after = feasible_cost(problem, tree, bounds), feasible_cost(problem, mend(problem, tree, bounds), bounds)
+    prepared = prepared_as_is(problem, tree.topology.depth, 4.0)
+    before, after = cost_of(prepared, tree), feasible_cost(prepared, mended(prepared, tree))
     if before is not None:
         assert after is not None
         assert after <= before + 1e-9
 
 
+@given(problems_with_trees())
+def test_a_mended_tree_comes_with_the_values_of_its_own_hyperplanes(drawn):
+    """The values are kept where nothing was mended; they must be those that a second routing gives, to the bit."""
+    problem, tree = drawn
+    found = mended(prepared_as_is(problem, tree.topology.depth, 4.0), tree)
+    again = Assignment.of(problem, found.tree)
+    assert found.problem is problem
+    assert found.values_labeled.tolist() == again.values_labeled.tolist()
+    assert found.values_unlabeled.tolist() == again.values_unlabeled.tolist()
+
+
+@given(problems_with_trees())
+def test_mending_leaves_the_tree_that_it_is_given_alone(drawn):
+    problem, tree = drawn
+    omega, gamma = tree.omega.tolist(), tree.gamma.tolist()
+    mended(prepared_as_is(problem, tree.topology.depth, 1.0), tree)
+    assert (tree.omega.tolist(), tree.gamma.tolist()) == (omega, gamma)
+
+
 def test_a_margin_lost_to_the_tolerance_is_mended(pair):
-    problem, bounds = pair
     tree = one_split(1.0 - 1e-5, 3.0 - 3e-5)
-    assert feasible_cost(problem, tree, bounds) is None
-    assert feasible_cost(problem, mend(problem, tree, bounds), bounds) == 0.0
+    assert cost_of(pair, tree) is None
+    assert feasible_cost(pair, mended(pair, tree)) == 0.0
 
 
 def test_a_coefficient_beyond_s_by_the_tolerance_is_clipped(pair):
-    problem, bounds = pair
-    mended = mend(problem, one_split(2.0 + 1e-5, 6.0), bounds)
-    assert mended.omega.item() == 2.0
+    assert mended(pair, one_split(2.0 + 1e-5, 6.0)).tree.omega.item() == 2.0
 
 
 def test_a_row_near_a_hyperplane_is_not_mended_away(pair):
     """A margin below a half is no rounding error."""
-    problem, bounds = pair
-    tree = one_split(0.3, 0.9)
-    assert mend(problem, tree, bounds).omega.item() == 0.3
+    assert mended(pair, one_split(0.3, 0.9)).tree.omega.item() == 0.3
 
 
 def test_a_hyperplane_beyond_all_rows_becomes_constant(pair):
     """It may be farther away than M allows; the constant one decides alike, and no row pays more."""
-    problem, bounds = pair
     tree = one_split(1.0, 500.0)
-    mended = mend(problem, tree, bounds)
-    assert feasible_cost(problem, tree, bounds) is None
-    assert feasible_cost(problem, mended, bounds) == 1.0
-    assert np.abs(mended.values(problem.X)).tolist() == [[1.0]] * 3
+    found = mended(pair, tree)
+    assert cost_of(pair, tree) is None
+    assert feasible_cost(pair, found) == 1.0
+    assert np.abs(found.tree.values(pair.problem.X)).tolist() == [[1.0]] * 3

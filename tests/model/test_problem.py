@@ -5,22 +5,22 @@ import pytest
 from hypothesis import given
 
 from s2oct.errors import InvalidProblem
-from s2oct.model.objective import score
 from s2oct.model.problem import Problem
+from tests.preparing import score_of
 from tests.strategies import problems_with_trees
 
 FRAME = {"age": [20, 30, 40], "income": [1.5, 2.5, 3.5], "works": ["yes", "no", None]}
 
 
-def test_labeled_and_unlabeled_rows_are_told_apart():
-    problem = Problem.from_arrays([[1, 2], [3, 4], [5, 6]], ["b", None, "a"], totals={"a": 1}, C=2)
+def test_labeled_and_unlabeled_rows_are_kept_apart():
+    problem = Problem.from_arrays([[1, 2], [3, 4], [5, 6]], ["b", None, "a"], totals={"a": 1})
     assert problem.X_labeled.tolist() == [[1, 2], [5, 6]]
     assert problem.labels.tolist() == [1, 0]
     assert problem.X_unlabeled.tolist() == [[3, 4]]
     assert problem.totals.tolist() == [1, 0]
     assert problem.X.tolist() == [[1, 2], [5, 6], [3, 4]]
     assert (problem.n_labeled, problem.n_unlabeled, problem.n_rows) == (2, 1, 3)
-    assert (problem.n_features, problem.n_classes, problem.C) == (2, 2, 2.0)
+    assert (problem.n_features, problem.n_classes) == (2, 2)
     assert problem.feature_names == ("x0", "x1")
 
 
@@ -73,12 +73,6 @@ def test_tables_that_are_no_features_are_refused(X, sentence):
         Problem.from_arrays(X, ["a", None], totals={"a": 0, "b": 1})
 
 
-@pytest.mark.parametrize("C", [0, -1, np.nan, np.inf, "x", None], ids=str)
-def test_a_price_that_is_no_positive_number_is_refused(C):
-    with pytest.raises(InvalidProblem, match="Expected C to be a positive number, got"):
-        Problem.from_arrays([[0.0], [1.0]], ["a", None], totals={"a": 0, "b": 1}, C=C)
-
-
 def test_names_that_do_not_fit_the_features_are_refused():
     with pytest.raises(InvalidProblem, match="Expected 1 feature names, got 2"):
         Problem.from_arrays([[0.0], [1.0]], ["a", None], totals={"a": 0, "b": 1}, feature_names=["age", "income"])
@@ -93,7 +87,7 @@ def test_one_label_per_row_is_required():
 def test_merging_equal_rows_changes_no_cost(drawn):
     """Equal rows share their sides and errors, so P2 sees only their number."""
     problem, tree = drawn
-    before, after = score(problem, tree), score(problem.merged(), tree)
+    before, after = score_of(problem, tree), score_of(problem.merged(), tree)
     assert after.leaf_error == pytest.approx(before.leaf_error)
     assert after.xi == before.xi
     assert after.n_margin_violations == before.n_margin_violations
@@ -101,26 +95,26 @@ def test_merging_equal_rows_changes_no_cost(drawn):
 
 
 @given(problems_with_trees())
-def test_merged_rows_are_distinct_and_weigh_what_they_replace(drawn):
+def test_merged_rows_are_distinct_and_count_for_what_they_replace(drawn):
     problem, _ = drawn
     merged = problem.merged()
     labeled = np.column_stack([merged.X_labeled, merged.labels])
     assert len(np.unique(labeled, axis=0)) == len(labeled)
     assert len(np.unique(merged.X_unlabeled, axis=0)) == merged.n_unlabeled
     assert merged.n_rows == problem.n_rows
-    assert merged.labeled_weights.sum() == problem.n_labeled
+    assert merged.labeled_multiplicity.sum() == problem.n_labeled
     assert merged.merged().n_unlabeled == merged.n_unlabeled
 
 
 def test_rows_of_different_classes_are_never_merged():
     merged = Problem.from_arrays([[1.0], [1.0], [1.0]], ["a", "b", "a"], totals={"a": 0}).merged()
     assert merged.labels.tolist() == [0, 1]
-    assert merged.labeled_weights.tolist() == [2.0, 1.0]
+    assert merged.labeled_multiplicity.tolist() == [2.0, 1.0]
 
 
 def test_zero_and_minus_zero_are_one_value():
     problem = Problem.from_arrays([[1.0], [0.0], [-0.0]], ["a", None, None], totals={"a": 0, "b": 2})
-    assert problem.merged().unlabeled_weights.tolist() == [2.0]
+    assert problem.merged().unlabeled_multiplicity.tolist() == [2.0]
 
 
 def test_summary_recognises_the_data_and_counts_them():

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from s2oct.model.objective import score
 from s2oct.model.problem import Problem
 from s2oct.model.scaling import LARGE, Scaling
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
+from tests.preparing import score_of
 from tests.strategies import problems_with_trees
 
 magnitudes = st.sampled_from([1e-6, 1e-3, 1.0, 60.0, 1e3, 1e6, 1e30, 1e150, 1e300])
@@ -107,7 +107,7 @@ def test_a_tree_costs_the_same_in_both_units(drawn):
     scaling = Scaling.paper(problem.X * 50)
     wide = Scaling(np.zeros(problem.n_features), np.full(problem.n_features, 1 / 50)).scale_problem(problem)
     scaled = scaling.scale_problem(wide)
-    assert score(wide, scaling.to_user(tree)).leaf_error == pytest.approx(score(scaled, tree).leaf_error)
+    assert score_of(wide, scaling.to_user(tree)).leaf_error == pytest.approx(score_of(scaled, tree).leaf_error)
 
 
 def test_a_scaled_problem_keeps_labels_totals_and_names():

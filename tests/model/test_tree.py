@@ -76,8 +76,8 @@ def test_sums_are_added_up_from_the_left_whatever_rows_stand_beside(order):
     for x, row_values in zip(X.tolist(), tree.values(X).tolist(), strict=True):
         for omega, gamma, value in zip(tree.omega.tolist(), tree.gamma.tolist(), row_values, strict=True):
             total = 0.0
-            for weight, feature in zip(omega, x, strict=True):
-                total += weight * feature
+            for coefficient, feature in zip(omega, x, strict=True):
+                total += coefficient * feature
             assert value == total - gamma
     assert tree.apply(X).tolist() == [int(tree.apply(X[i : i + 1])[0]) for i in range(len(X))]
 

@@ -1,5 +1,7 @@
 """What every backend must do: take a start, report on the way, stop in time, and never be more hopeful than it may."""
 
+import signal
+import threading
 import time
 from itertools import pairwise
 
@@ -11,12 +13,11 @@ from s2oct.linear.model import Milp, ModelBuilder, linear_rows
 from s2oct.milp.encode import encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2
-from s2oct.model.bounds import compute_bounds
-from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Limits, Termination, load_solver, solve_in_worker
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
+from tests.preparing import prepared_as_is
 from tests.solvers.watchers import Recorder, solve
 
 WITH_A_COST = "corners_at_depth_1"
@@ -25,7 +26,7 @@ WITH_A_COST = "corners_at_depth_1"
 @pytest.fixture
 def milp(medium) -> Milp:
     """A model that no backend solves in the seconds a test may take."""
-    return build_lean(medium.problem, medium.topology, medium.bounds)
+    return build_lean(medium.prepared)
 
 
 @pytest.fixture
@@ -35,8 +36,7 @@ def start(medium, milp) -> np.ndarray:
 
 
 def lean(name: str) -> Milp:
-    instance = TINY[name]
-    return build_lean(instance.problem, instance.topology, instance.bounds)
+    return build_lean(TINY[name].prepared)
 
 
 @pytest.mark.parametrize("seconds", [0.02, 0.5])
@@ -59,25 +59,25 @@ def test_an_infeasible_start_does_no_harm(backend):
 
 
 @pytest.mark.parametrize("name", [WITH_A_COST, "alternating_line_at_depth_2"])
-def test_incumbents_reach_the_listener(backend, name):
+def test_incumbents_reach_the_watcher(backend, name):
     """Every one is feasible, they get no worse, and the last is the result."""
-    milp, listener = lean(name), Recorder()
-    result = solve(backend, milp, listener=listener)
-    costs = [float(milp.c @ x) for x in listener.incumbents]
+    milp, watcher = lean(name), Recorder()
+    result = solve(backend, milp, watcher=watcher)
+    costs = [float(milp.c @ x) for x in watcher.incumbents]
     assert costs
-    assert all(milp.violations(x, tolerance=1e-5) == {} for x in listener.incumbents)
+    assert all(milp.violations(x, tolerance=1e-5) == {} for x in watcher.incumbents)
     assert all(later <= earlier + 1e-6 for earlier, later in pairwise(costs))
     assert costs[-1] == pytest.approx(result.primal_bound, abs=1e-6)
 
 
-def test_bounds_reach_the_listener_before_the_end(backend):
+def test_bounds_reach_the_watcher_before_the_end(backend):
     """None of them is above the optimum, and some of them are worth more than nothing."""
-    listener = Recorder()
-    result = solve(backend, lean(WITH_A_COST), listener=listener)
-    assert listener.bounds
-    assert max(listener.bounds) > 0
-    assert max(listener.bounds) <= result.primal_bound + 1e-6
-    assert np.isfinite(listener.bounds).all()
+    watcher = Recorder()
+    result = solve(backend, lean(WITH_A_COST), watcher=watcher)
+    assert watcher.bounds
+    assert max(watcher.bounds) > 0
+    assert max(watcher.bounds) <= result.primal_bound + 1e-6
+    assert np.isfinite(watcher.bounds).all()
 
 
 def test_a_suggested_solution_is_taken_up(backend, milp, start):
@@ -86,10 +86,10 @@ def test_a_suggested_solution_is_taken_up(backend, milp, start):
     def is_known(recorder: Recorder) -> bool:
         return any(milp.c @ x <= milp.c @ start + 1e-6 for x in recorder.incumbents)
 
-    listener = Recorder(stop_when=is_known, suggest=start)
-    result = solve(backend, milp, seconds=8.0, listener=listener)
-    assert listener.suggest is None
-    assert is_known(listener)
+    watcher = Recorder(stop_when=is_known, suggest=start)
+    result = solve(backend, milp, seconds=8.0, watcher=watcher)
+    assert watcher.suggest is None
+    assert is_known(watcher)
     assert milp.c @ result.x <= milp.c @ start + 1e-6
 
 
@@ -105,57 +105,71 @@ def test_the_time_limit_is_kept(backend, milp, start):
 def test_the_time_limit_is_kept_in_a_worker(backend, milp, start):
     """The watchdog asks the solver to stop at the same moment: that is the clock, not an interrupt."""
     began = time.monotonic()
-    result = solve_in_worker(backend, milp, limits=Limits(1.0), listener=Recorder(), start=start)
+    result = solve_in_worker(backend, milp, limits=Limits(1.0), watcher=Recorder(), start=start)
     assert time.monotonic() - began <= 1.0 * 1.05 + 1.0
     assert result.termination is Termination.TIME_LIMIT
     assert milp.c @ result.x <= milp.c @ start + 1e-6
 
 
-def test_a_listener_that_asks_to_stop_is_obeyed_and_the_incumbent_kept(backend, milp, start):
+def test_a_watcher_that_asks_to_stop_is_obeyed_and_the_incumbent_kept(backend, milp, start):
     began = time.monotonic()
-    listener = Recorder(stop_when=lambda recorder: time.monotonic() - began > 0.4)
-    result = solve(backend, milp, listener=listener, start=start)
-    assert listener.asked_at is not None
-    assert time.monotonic() - listener.asked_at <= 1.0
+    watcher = Recorder(stop_when=lambda recorder: time.monotonic() - began > 0.4)
+    result = solve(backend, milp, watcher=watcher, start=start)
+    assert watcher.asked_at is not None
+    assert time.monotonic() - watcher.asked_at <= 1.0
     assert result.termination is Termination.INTERRUPTED
     assert milp.c @ result.x <= milp.c @ start + 1e-6
 
 
 class Trouble(Exception):
-    """Raised by listeners below."""
+    """Raised by watchers below."""
 
 
 @pytest.mark.parametrize("method", ["incumbent", "bound", "should_stop", "suggestion"])
-def test_an_exception_in_a_listener_reaches_the_caller(backend, milp, method):
+def test_an_exception_in_a_watcher_reaches_the_caller(backend, milp, method):
     """Solvers swallow or die of exceptions in their callbacks; ours end the solve and come out."""
 
     def fail(*_: object):
         raise Trouble(method)
 
-    listener = Recorder()
-    setattr(listener, method, fail)
+    watcher = Recorder()
+    setattr(watcher, method, fail)
     began = time.monotonic()
     with pytest.raises(Trouble, match=method):
-        solve(backend, milp, seconds=4.0, listener=listener, start=None)
+        solve(backend, milp, seconds=4.0, watcher=watcher, start=None)
     assert time.monotonic() - began < 4.0
 
 
-def test_an_exception_in_a_listener_leaves_the_worker(backend, milp):
-    listener = Recorder()
+def test_an_exception_in_a_watcher_leaves_the_worker(backend, milp):
+    watcher = Recorder()
 
     def fail() -> None:
         raise Trouble("suggestion")
 
-    listener.suggestion = fail
+    watcher.suggestion = fail
     with pytest.raises(Trouble):
-        solve_in_worker(backend, milp, limits=Limits(10.0), listener=listener)
+        solve_in_worker(backend, milp, limits=Limits(10.0), watcher=watcher)
+
+
+def test_a_request_to_stop_ends_a_solve_in_a_worker_and_keeps_its_incumbent(backend, milp, start):
+    began = time.monotonic()
+    watcher = Recorder(stop_when=lambda recorder: time.monotonic() - began > 0.5)
+    result = solve_in_worker(backend, milp, limits=Limits(20.0), watcher=watcher, start=start)
+    assert time.monotonic() - began <= 2.0
+    assert not watcher.was_interrupted
+    assert result.termination is Termination.INTERRUPTED
+    assert milp.c @ result.x <= milp.c @ start + 1e-6
 
 
 def test_ctrl_c_ends_a_solve_and_keeps_its_incumbent(backend, milp, start, ctrl_c):
-    began = time.monotonic()
+    """Either our handler notes it, or the solver has one of its own and reports the interrupt; never neither."""
+    pressed, began = threading.Event(), time.monotonic()
+    signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    watcher = Recorder(stop_when=lambda recorder: pressed.is_set())
     with ctrl_c(0.5):
-        result = solve_in_worker(backend, milp, limits=Limits(20.0), listener=Recorder(), start=start)
+        result = solve_in_worker(backend, milp, limits=Limits(20.0), watcher=watcher, start=start)
     assert time.monotonic() - began <= 2.0
+    assert pressed.is_set() or watcher.was_interrupted
     assert result.termination is Termination.INTERRUPTED
     assert milp.c @ result.x <= milp.c @ start + 1e-6
 
@@ -241,17 +255,17 @@ def test_the_same_seed_gives_the_same_solution(backend):
 
 @pytest.mark.parametrize("seed", [0, 7, 2**31 - 2])
 def test_any_seed_is_accepted(backend, seed):
-    result = backend.solve(lean(WITH_A_COST), limits=Limits(20.0, threads=1, seed=seed), listener=Recorder())
+    result = backend.solve(lean(WITH_A_COST), limits=Limits(20.0, threads=1, seed=seed), watcher=Recorder())
     assert result.primal_bound == pytest.approx(4.5)
 
 
 def test_two_threads_find_the_same_optimum(backend):
-    result = backend.solve(lean(WITH_A_COST), limits=Limits(20.0, threads=2), listener=Recorder())
+    result = backend.solve(lean(WITH_A_COST), limits=Limits(20.0, threads=2), watcher=Recorder())
     assert result.primal_bound == pytest.approx(4.5)
 
 
 def test_a_model_over_gurobis_free_licence_is_refused_with_a_remedy(size_limited_gurobi, four_hundred):
-    milp = build_p2(four_hundred, Topology(2), compute_bounds(four_hundred, 2))
+    milp = build_p2(prepared_as_is(four_hundred, 2))
     with pytest.raises(SolverLicenceError, match=r"2000 rows and 2000 columns; this model has \d+ .* solver='highs'"):
         solve(size_limited_gurobi, milp)
 

@@ -10,19 +10,20 @@ from hypothesis import strategies as st
 from s2oct.certificate import certify_octh
 from s2oct.milp.encode import decode_tree
 from s2oct.milp.lean import build_lean
-from s2oct.milp.octh import OcthSettings, build_octh, decode_octh
+from s2oct.milp.octh import OcthSpec, build_octh, decode_octh
 from s2oct.milp.p2 import build_p2
-from s2oct.model.bounds import compute_bounds, lower_bound
-from s2oct.model.feasibility import feasible_cost, mend
+from s2oct.model.feasibility import feasible_cost, mended
+from s2oct.model.lower_bound import lower_bound
 from s2oct.model.problem import Problem
-from s2oct.model.proof import Bound
+from s2oct.model.proof import PROVED, Bound, FitRecord
 from s2oct.model.topology import Topology
 from s2oct.solvers import SOLVERS, Termination, load_solver
 from tests.conftest import backend_or_skip
 from tests.instances import AT_DEPTH_1, TINY
 from tests.oracles import brute_force_octh, brute_force_p2
+from tests.preparing import merged, prepared_as_is
 from tests.solvers.watchers import solve
-from tests.strategies import problems, tables
+from tests.strategies import prices, problems, tables
 
 CLOSE = 1e-6
 
@@ -30,46 +31,45 @@ CLOSE = 1e-6
 @pytest.mark.parametrize("formulation", ["literal", "lean"])
 def test_every_backend_finds_and_proves_the_optimum(tiny, backend, formulation):
     """The reported cost is the bound, and the tree in the solution really costs that."""
-    instance = tiny if formulation == "literal" else tiny.merged
-    milp = (build_p2 if formulation == "literal" else build_lean)(instance.problem, instance.topology, instance.bounds)
+    prepared = tiny.prepared if formulation == "literal" else tiny.merged.prepared
+    milp = (build_p2 if formulation == "literal" else build_lean)(prepared)
     result = solve(backend, milp)
     assert result.termination is Termination.OPTIMAL
     assert result.primal_bound == pytest.approx(result.dual_bound, abs=CLOSE)
     if tiny.optimum is not None:
         assert result.primal_bound == pytest.approx(tiny.optimum, abs=CLOSE)
-    tree = mend(instance.problem, decode_tree(milp, result.x, instance.topology), instance.bounds)
-    assert feasible_cost(instance.problem, tree, instance.bounds) == pytest.approx(result.primal_bound, abs=1e-5)
+    found = mended(prepared, decode_tree(milp, result.x, prepared.topology))
+    assert feasible_cost(prepared, found) == pytest.approx(result.primal_bound, abs=1e-5)
     assert milp.c @ result.x == pytest.approx(result.primal_bound, abs=CLOSE)
 
 
 def test_all_backends_and_both_formulations_agree(tiny):
-    merged = tiny.merged
-    models = [
-        build_p2(tiny.problem, tiny.topology, tiny.bounds),
-        build_lean(merged.problem, merged.topology, merged.bounds),
-    ]
+    models = [build_p2(tiny.prepared), build_lean(tiny.merged.prepared)]
     optima = [solve(backend_or_skip(name), milp).primal_bound for name in SOLVERS for milp in models]
     assert optima == pytest.approx([optima[0]] * len(optima), abs=CLOSE)
-    assert optima[0] >= lower_bound(tiny.problem) - CLOSE
+    assert optima[0] >= lower_bound(tiny.problem, tiny.C) - CLOSE
 
 
 @pytest.mark.parametrize("name", [*AT_DEPTH_1, "contradictory_pair_at_depth_2", "contradiction_and_parity_at_depth_2"])
 def test_brute_force_finds_the_optimum_of_a_named_problem(name):
     instance = TINY[name]
     expected = instance.optimum if instance.optimum is not None else 4.5
-    assert brute_force_p2(instance.problem, instance.depth, instance.bounds) == pytest.approx(expected, abs=CLOSE)
+    assert brute_force_p2(instance.prepared) == pytest.approx(expected, abs=CLOSE)
 
 
-@given(problem=problems(max_labeled=4, max_unlabeled=4), weight_bound=st.sampled_from([None, 0.1, 1.0, 20.0]))
+@given(
+    problem=problems(max_labeled=4, max_unlabeled=4),
+    C=prices,
+    coefficient_bound=st.sampled_from([None, 0.1, 1.0, 20.0]),
+)
 @settings(max_examples=40)
-def test_brute_force_agrees_at_depth_1(problem, weight_bound):
+def test_brute_force_agrees_at_depth_1(problem, C, coefficient_bound):
     """In one to three dimensions, with steep and with flat hyperplanes; equal rows and contradictions included."""
-    bounds = compute_bounds(problem, 1, weight_bound)
-    merged = problem.merged()
-    expected = brute_force_p2(problem, 1, bounds)
+    prepared = prepared_as_is(problem, 1, coefficient_bound, C)
+    expected = brute_force_p2(prepared)
     highs = load_solver("highs")
-    literal = solve(highs, build_p2(problem, Topology(1), bounds))
-    lean = solve(highs, build_lean(merged, Topology(1), compute_bounds(merged, 1, bounds.s)))
+    literal = solve(highs, build_p2(prepared))
+    lean = solve(highs, build_lean(merged(prepared)))
     assert literal.primal_bound == pytest.approx(expected, abs=1e-5)
     assert lean.primal_bound == pytest.approx(expected, abs=1e-5)
 
@@ -81,36 +81,37 @@ def test_brute_force_agrees_on_random_lines_and_planes(seed, n_features):
     rng = np.random.default_rng(seed)
     X = np.round(rng.uniform(-3, 3, size=(13, n_features)), 1)
     y = ["A", "B", *rng.choice(["A", "B"], 5), *[None] * 6]
-    problem = Problem.from_arrays(X, y, totals={"A": int(rng.integers(0, 7))}, C=float(rng.choice([0.3, 1.0, 4.0])))
-    bounds = compute_bounds(problem, 1, float(rng.choice([0.4, 1.0, 10.0])))
-    found = solve(load_solver("highs"), build_lean(problem, Topology(1), bounds)).primal_bound
-    assert found == pytest.approx(brute_force_p2(problem, 1, bounds), abs=1e-5)
+    problem = Problem.from_arrays(X, y, totals={"A": int(rng.integers(0, 7))})
+    C, s = float(rng.choice([0.3, 1.0, 4.0])), float(rng.choice([0.4, 1.0, 10.0]))
+    prepared = prepared_as_is(problem, 1, s, C)
+    found = solve(load_solver("highs"), build_lean(prepared)).primal_bound
+    assert found == pytest.approx(brute_force_p2(prepared), abs=1e-5)
 
 
-@given(problem=problems(max_labeled=3, max_unlabeled=4), depth=st.integers(2, 3))
+@given(problem=problems(max_labeled=3, max_unlabeled=4), C=prices, depth=st.integers(2, 3))
 @settings(max_examples=15)
-def test_literal_and_lean_agree_on_any_small_problem(problem, depth):
-    bounds, merged = compute_bounds(problem, depth), problem.merged()
+def test_literal_and_lean_agree_on_any_small_problem(problem, C, depth):
+    prepared = prepared_as_is(problem, depth, C=C)
     highs = load_solver("highs")
-    literal = solve(highs, build_p2(problem, Topology(depth), bounds))
-    lean = solve(highs, build_lean(merged, Topology(depth), compute_bounds(merged, depth)))
+    literal = solve(highs, build_p2(prepared))
+    lean = solve(highs, build_lean(prepared_as_is(problem.merged(), depth, C=C)))
     assert lean.primal_bound == pytest.approx(literal.primal_bound, abs=1e-5)
 
 
 OCTH = {
-    # One split tells A from B.
-    "separable": ([0.1, 0.2, 0.8, 0.9], "AABB", OcthSettings(1), 0.0),
+    # One split parts A from B.
+    "separable": ([0.1, 0.2, 0.8, 0.9], "AABB", OcthSpec(1), 0.0),
     # A B A B: one split gets three of four.
-    "alternating": ([0.1, 0.3, 0.6, 0.9], "ABAB", OcthSettings(1), 0.5),
+    "alternating": ([0.1, 0.3, 0.6, 0.9], "ABAB", OcthSpec(1), 0.5),
     # The split that would help leaves one row alone, and two are asked for.
-    "small_leaf": ([0.0, 0.5, 0.6, 0.7], "ABBB", OcthSettings(2), 1.0),
+    "small_leaf": ([0.0, 0.5, 0.6, 0.7], "ABBB", OcthSpec(2), 1.0),
     # The rows at 0.50 and 0.55 are nearer than mu to each other.
-    "too_close_for_mu": ([0.0, 0.5, 0.55, 1.0], "AABB", OcthSettings(1, mu=0.1), 0.5),
+    "too_close_for_mu": ([0.0, 0.5, 0.55, 1.0], "AABB", OcthSpec(1, mu=0.1), 0.5),
     # The split saves all errors (1), and costs 1.5.
-    "split_not_worth_its_price": ([0.1, 0.2, 0.8, 0.9], "AABB", OcthSettings(1, complexity=1.5), 1.0),
-    "split_worth_its_price": ([0.1, 0.2, 0.8, 0.9], "AABB", OcthSettings(1, complexity=0.25), 0.25),
-    "contradiction": ([0.4, 0.4, 0.4, 0.9], "AABB", OcthSettings(1), 0.5),
-    "three_classes": ([0.1, 0.2, 0.5, 0.6, 0.9], "AABBC", OcthSettings(1), 1 / 3),
+    "split_not_worth_its_price": ([0.1, 0.2, 0.8, 0.9], "AABB", OcthSpec(1, complexity=1.5), 1.0),
+    "split_worth_its_price": ([0.1, 0.2, 0.8, 0.9], "AABB", OcthSpec(1, complexity=0.25), 0.25),
+    "contradiction": ([0.4, 0.4, 0.4, 0.9], "AABB", OcthSpec(1), 0.5),
+    "three_classes": ([0.1, 0.2, 0.5, 0.6, 0.9], "AABBC", OcthSpec(1), 1 / 3),
 }
 
 
@@ -128,7 +129,7 @@ def test_every_backend_finds_the_optimum_of_octh(name, backend):
     assert result.primal_bound == pytest.approx(optimum, abs=CLOSE)
     assert brute_force_octh(problem, octh) == pytest.approx(optimum, abs=CLOSE)
     tree = decode_octh(milp, result.x, problem, Topology(1), octh)
-    claim = certify_octh(problem, tree, octh, Bound(result.dual_bound, backend.name), seconds=0.0)
+    claim = certify_octh(problem, tree, octh, FitRecord(Bound(result.dual_bound, backend.name), 0.0, PROVED))
     assert claim.feasible
     assert claim.objective == pytest.approx(optimum, abs=CLOSE)
     assert claim.proved
@@ -145,13 +146,13 @@ def test_every_backend_finds_the_optimum_of_octh(name, backend):
 def test_brute_force_agrees_with_octh_at_depth_1(X, min_leaf, complexity, mu, data):
     labels = ["A", "B", *data.draw(st.lists(st.sampled_from("AB"), min_size=len(X) - 2, max_size=len(X) - 2))]
     problem = octh_problem((X + 4) / 8, labels)
-    octh = OcthSettings(min_leaf, complexity, mu)
+    octh = OcthSpec(min_leaf, complexity, mu)
     found = solve(load_solver("highs"), build_octh(problem, Topology(1), octh)).primal_bound
     assert found == pytest.approx(brute_force_octh(problem, octh), abs=CLOSE)
 
 
 def test_a_deeper_octh_tree_is_never_worse():
-    """Depth 2 tells A B A B apart without an error, one split cannot."""
+    """Depth 2 separates A B A B without an error, one split cannot."""
     x, labels, octh, _ = OCTH["alternating"]
     optima = [
         solve(load_solver("highs"), build_octh(octh_problem(x, labels), Topology(depth), octh)).primal_bound
@@ -165,8 +166,7 @@ def test_swapping_the_classes_swaps_nothing_but_their_names(corners):
     problem = corners.problem
     swapped = replace(problem, labels=1 - problem.labels, totals=problem.totals[::-1])
     optima = [
-        solve(load_solver("highs"), build_lean(each, Topology(1), compute_bounds(each, 1))).primal_bound
-        for each in (problem, swapped)
+        solve(load_solver("highs"), build_lean(prepared_as_is(each, 1))).primal_bound for each in (problem, swapped)
     ]
     assert optima[0] == pytest.approx(optima[1], abs=CLOSE)
     assert optima[0] > 1

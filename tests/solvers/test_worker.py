@@ -8,35 +8,44 @@ import pytest
 
 from s2oct.linear.model import Milp, ModelBuilder, linear_rows
 from s2oct.solvers import Limits, SolveResult, Termination, solve_in_worker
-from s2oct.solvers.worker import GRACE_SECONDS
+from s2oct.solvers.worker import GRACE_ON_REQUEST, GRACE_SECONDS
 from tests.solvers.watchers import Recorder
 
 
 class Deaf:
-    """A backend that reports one incumbent and one bound, and then works on whatever it is told."""
+    """A backend that reports one incumbent and one bound, and then works on whatever anybody asks."""
 
     name = "deaf"
 
     def __init__(self) -> None:
         self.may_end, self.heard = threading.Event(), []
 
-    def solve(self, milp, *, limits, listener, start=None) -> SolveResult:
-        listener.incumbent(np.array([1.0]))
-        listener.bound(0.5)
+    def solve(self, milp, *, limits, watcher, start=None) -> SolveResult:
+        watcher.incumbent(np.array([1.0]))
+        watcher.bound(0.5)
         self.may_end.wait(20)
-        listener.incumbent(np.array([2.0]))
-        self.heard.append(listener.should_stop())
+        watcher.incumbent(np.array([2.0]))
+        self.heard.append(watcher.should_stop())
         return SolveResult(Termination.OPTIMAL, np.array([2.0]), 0.7, 0.7, 0, 0.0)
 
 
 class Obedient:
-    """A backend that works until it is told to stop, and then says that it was interrupted."""
+    """A backend that works until it is asked to stop, and then says that it was interrupted."""
 
     name = "obedient"
 
-    def solve(self, milp, *, limits, listener, start=None) -> SolveResult:
-        while not listener.should_stop():
+    def solve(self, milp, *, limits, watcher, start=None) -> SolveResult:
+        while not watcher.should_stop():
             time.sleep(0.01)
+        return SolveResult(Termination.INTERRUPTED, np.array([1.0]), 1.0, 0.0, 0, 0.0)
+
+
+class Interrupted:
+    """A backend that ends at once and says that it was interrupted, as one does that caught Ctrl-C itself."""
+
+    name = "interrupted"
+
+    def solve(self, milp, *, limits, watcher, start=None) -> SolveResult:
         return SolveResult(Termination.INTERRUPTED, np.array([1.0]), 1.0, 0.0, 0, 0.0)
 
 
@@ -56,7 +65,7 @@ def milp() -> Milp:
 
 def test_a_solver_that_does_not_stop_is_left_behind_with_what_it_had_reported(deaf, milp):
     began = time.monotonic()
-    result = solve_in_worker(deaf, milp, limits=Limits(0.3), listener=Recorder())
+    result = solve_in_worker(deaf, milp, limits=Limits(0.3), watcher=Recorder())
     assert time.monotonic() - began <= 0.3 + GRACE_SECONDS + 0.3
     assert result.termination is Termination.TIME_LIMIT
     assert result.x.tolist() == [1.0]
@@ -64,57 +73,86 @@ def test_a_solver_that_does_not_stop_is_left_behind_with_what_it_had_reported(de
 
 
 def test_what_a_solver_reports_after_it_was_left_behind_is_not_heard(deaf, milp):
-    listener = Recorder()
-    solve_in_worker(deaf, milp, limits=Limits(0.2), listener=listener)
+    watcher = Recorder()
+    solve_in_worker(deaf, milp, limits=Limits(0.2), watcher=watcher)
     deaf.may_end.set()
     for _ in range(100):
         if deaf.heard:
             break
         time.sleep(0.02)
     assert deaf.heard == [True]
-    assert [x.tolist() for x in listener.incumbents] == [[1.0]]
+    assert [x.tolist() for x in watcher.incumbents] == [[1.0]]
 
 
-def test_ctrl_c_leaves_a_deaf_solver_behind_after_the_grace_period(deaf, milp, ctrl_c):
+def test_a_request_to_stop_leaves_a_deaf_solver_behind_after_the_grace_period(deaf, milp):
+    """Somebody waits, so it is 0.3 s at most: 0.15 s of grace, and the time in which the request is noticed."""
     began = time.monotonic()
-    with ctrl_c(0.3):
-        result = solve_in_worker(deaf, milp, limits=Limits(30.0), listener=Recorder())
-    assert time.monotonic() - began <= 0.3 + GRACE_SECONDS + 0.5
+    watcher = Recorder(stop_when=lambda _: time.monotonic() - began > 0.3)
+    result = solve_in_worker(deaf, milp, limits=Limits(30.0), watcher=watcher)
+    assert watcher.asked_at is not None
+    waited = time.monotonic() - watcher.asked_at
+    assert GRACE_ON_REQUEST - 0.01 <= waited <= 0.3
+    assert result.termination is Termination.INTERRUPTED
+    assert result.x.tolist() == [1.0]
+    assert result.dual_bound == 0.5
+    assert not watcher.was_interrupted
+
+
+def test_a_request_to_stop_shortly_before_the_deadline_does_not_extend_the_wait(deaf, milp):
+    """After a request the solver has 0.15 s, even where the deadline's own grace would last longer."""
+    began = time.monotonic()
+    watcher = Recorder(stop_when=lambda _: time.monotonic() - began > 0.25)
+    solve_in_worker(deaf, milp, limits=Limits(0.3), watcher=watcher)
+    assert time.monotonic() - began <= 0.25 + 0.3
+
+
+def test_a_solver_that_was_interrupted_although_nobody_asked_reports_it(milp):
+    """It caught the user's Ctrl-C itself, and nobody else saw it."""
+    watcher = Recorder()
+    result = solve_in_worker(Interrupted(), milp, limits=Limits(9.0), watcher=watcher)
+    assert watcher.was_interrupted
     assert result.termination is Termination.INTERRUPTED
     assert result.x.tolist() == [1.0]
 
 
+def test_a_solver_that_stopped_on_request_reports_no_interrupt_of_its_own(milp):
+    """Neither after a wish of the watcher nor after the deadline."""
+    for limits, watcher in ((Limits(9.0), Recorder(stop_when=lambda _: True)), (Limits(0.1), Recorder())):
+        solve_in_worker(Obedient(), milp, limits=limits, watcher=watcher)
+        assert not watcher.was_interrupted
+
+
 def test_a_result_in_time_is_passed_on_unchanged(deaf, milp):
     deaf.may_end.set()
-    result = solve_in_worker(deaf, milp, limits=Limits(5.0), listener=Recorder())
+    result = solve_in_worker(deaf, milp, limits=Limits(5.0), watcher=Recorder())
     assert result.termination is Termination.OPTIMAL
     assert result.x.tolist() == [2.0]
 
 
 def test_a_solver_that_the_clock_stopped_was_not_interrupted(milp):
     """An interrupt is somebody's wish, and is warned of; the time limit is not."""
-    result = solve_in_worker(Obedient(), milp, limits=Limits(0.2), listener=Recorder())
+    result = solve_in_worker(Obedient(), milp, limits=Limits(0.2), watcher=Recorder())
     assert result.termination is Termination.TIME_LIMIT
     assert result.x.tolist() == [1.0]
 
 
-def test_a_solver_that_the_listener_stopped_was_interrupted(milp):
-    listener = Recorder(stop_when=lambda _: True)
-    assert solve_in_worker(Obedient(), milp, limits=Limits(9.0), listener=listener).termination is (
+def test_a_solver_that_the_watcher_stopped_was_interrupted(milp):
+    watcher = Recorder(stop_when=lambda _: True)
+    assert solve_in_worker(Obedient(), milp, limits=Limits(9.0), watcher=watcher).termination is (
         Termination.INTERRUPTED
     )
 
 
-def test_a_result_reaches_the_listener_while_the_caller_is_busy(deaf, milp):
+def test_a_result_reaches_the_watcher_while_the_caller_is_busy(deaf, milp):
     """Otherwise a search beside the solver would run on although the solver has proved its tree."""
     deaf.may_end.set()
-    listener, told = Recorder(), []
+    watcher, heard = Recorder(), []
 
     def search() -> None:
         deadline = time.monotonic() + 3.0
-        while time.monotonic() < deadline and 0.7 not in listener.bounds:
+        while time.monotonic() < deadline and 0.7 not in watcher.bounds:
             time.sleep(0.01)
-        told.extend(listener.bounds)
+        heard.extend(watcher.bounds)
 
-    solve_in_worker(deaf, milp, limits=Limits(9.0), listener=listener, meanwhile=search)
-    assert 0.7 in told
+    solve_in_worker(deaf, milp, limits=Limits(9.0), watcher=watcher, meanwhile=search)
+    assert 0.7 in heard

@@ -63,11 +63,12 @@ class Incumbent:
         with self._lock:
             if cost >= self.best_cost:
                 return False
-            self.best, self.best_cost = kept, cost
             if cost < self.bound.value - DECIDED_TOLERANCE:
-                # A checked tree refutes the bound, and with it whoever reported it.
+                # A checked tree refutes the bound, and with it whoever reported it. The bound goes before the cost
+                # falls: other threads read both without the lock, and must not take them for a proof.
                 self._refuted.add(self.bound.source)
                 self.bound = self._opening
+            self.best, self.best_cost = kept, cost
             self._note()
             return True
 

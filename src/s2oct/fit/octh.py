@@ -50,7 +50,7 @@ def train_octh(
     context = open_context(budget, stop, listener)
     scaling = Scaling.unit(problem.X)
     scaled = scaling.scale_problem(problem)
-    depth = depth or paper_depth(problem.n_rows)
+    depth = paper_depth(problem.n_rows) if depth is None else depth
     topology = Topology(depth, min(problem.n_classes, 2**depth))
 
     def assess(tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:

@@ -178,6 +178,8 @@ def _unseen_probability(forest: Any, rows: FloatArray) -> FloatArray:
     for tree, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
         unseen = np.ones(len(rows), dtype=bool)
         unseen[sample] = False
+        if not unseen.any():
+            continue
         votes[unseen] += tree.predict_proba(rows[unseen])
         n_trees[unseen] += 1
     return np.where(n_trees > 0, votes[:, seen.index(1)] / np.maximum(n_trees, 1), 0.5)

@@ -37,7 +37,7 @@ def lower_bound(problem: Problem, C: float) -> float:
 
 
 def _least_moves(extra: FloatArray, size: IntArray, wanted: int, C: float) -> float | None:
-    """The least of what places pay for their dearer class and C times the miss of the total; None if it takes long.
+    """The least of what places pay for their other class and C times the miss of the total; None if it takes long.
 
     A place of ``size`` unlabeled rows pays ``extra`` more in A than in B. Where that is 0 it may go either way.
     """

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.bounds import Bounds, compute_bounds, paper_depth
@@ -102,7 +104,7 @@ def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True) -> Prepare
     Solvers drop entries below 1e-9. Multiplying tiny features by a power of 2 and dividing s by it gives the same P2
     in numbers they keep.
     """
-    topology = Topology(spec.depth or paper_depth(problem.n_rows), problem.n_classes)
+    topology = Topology(paper_depth(problem.n_rows) if spec.depth is None else spec.depth, problem.n_classes)
     scaling = Scaling.paper(problem.X) if spec.scaled else Scaling.identity(problem.n_features)
     merged, groups = scaling.scale_problem(problem).merged_groups()
     bounds = compute_bounds(merged, topology.depth, spec.coefficient_bound)
@@ -117,7 +119,7 @@ def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True) -> Prepare
         merged, groups = scaling.scale_problem(problem).merged_groups()
         bounds = compute_bounds(merged, topology.depth, bounds.s / factor)
     if not merge:
-        merged = scaling.scale_problem(problem)
+        merged, groups = scaling.scale_problem(problem), np.arange(problem.n_unlabeled)
     return Prepared(problem, merged, groups, spec, scaling, topology, bounds)
 
 

@@ -30,9 +30,13 @@ class ModelSpec:
     scaled: bool = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.C, bool) or not isinstance(self.C, numbers.Real) or not 0 < float(self.C) < float("inf"):
+        if not _is_positive(self.C):
             raise InvalidProblem(f"Expected C to be a positive number, got {self.C!r}.")
-        if self.coefficient_bound is not None and not 0 < self.coefficient_bound < float("inf"):
+        if self.coefficient_bound is not None and not _is_positive(self.coefficient_bound):
             raise InvalidProblem(
                 f"Expected a coefficient bound s between 0 and infinity, got {self.coefficient_bound!r}."
             )
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 < float(value) < float("inf")

@@ -37,8 +37,13 @@ def solve_in_worker(
     """
     job = _Job(solver, milp, limits, watcher, start)
     job.thread.start()
-    meanwhile()
-    job.wait()
+    try:
+        meanwhile()
+        job.wait()
+    except BaseException:
+        # Nobody waits for the solver any more, and nobody may hear from it.
+        job.abandon()
+        raise
     return job.result()
 
 
@@ -85,8 +90,13 @@ class _Job:
             if self.requested or now > deadline:
                 self.stop.set()
             if now > latest:
-                self.abandoned = True
+                self.abandon()
                 return
+
+    def abandon(self) -> None:
+        """Go on without the solver: it is asked to stop, and what it still reports is not heard."""
+        self.abandoned = True
+        self.stop.set()
 
     def result(self) -> SolveResult:
         seconds = time.monotonic() - self.began
