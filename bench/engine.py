@@ -1,7 +1,9 @@
 """Side by side in one run: this fit, literal P2 in HiGHS, and literal P2 in Gurobi where its licence admits it.
 
     python bench/engine.py --data FOLDER --draws 0 1 --limit 20 --methods engine highs gurobi --out bench/out
+    python bench/engine.py --data FOLDER --methods after before --before OTHER/src --repeats 3
 
+The second form compares this fit with that of another copy of the source, each in a process of its own, in turn.
 Prints a row per draw and method and a summary, writes draws.csv and the run-time ECDF (ecdf.png) to the output folder.
 Costs are recomputed from the trees; a run counts as proved only if its certificate says so.
 """
@@ -14,18 +16,24 @@ import gc
 import os
 import resource
 import time
-import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+from copies import Copy
 
 from s2oct.certificate import Certificate
-from s2oct.errors import S2OCTWarning, SolverLicenceError
-from s2oct.fit.fitting import Settings
+from s2oct.errors import SolverLicenceError
+from s2oct.fit.context import Budget
 from s2oct.fit.training import train, train_plain
 from s2oct.model.problem import Problem
+from s2oct.model.spec import ModelSpec
 from s2oct.study import biased_draw, load_instance, manifest
+from s2oct.study.designs import Draw
+
+HERE = Path(__file__).resolve().parent.parent
 
 
 @dataclass
@@ -52,16 +60,19 @@ def main() -> None:
     folder = Path(args.data)
     names = args.sets or [name for name in manifest() if (folder / f"{name}.tsv.gz").exists()]
     rows: list[Row] = []
-    warm_up(folder, names[0])
+    copies = {} if args.before is None else {"after": Copy(HERE / "src"), "before": Copy(args.before)}
+    warm_up(folder, names[0], copies)
     for name in names:
         data = load_instance(name, folder)
         for seed in args.draws:
-            problem = biased_draw(data, seed).problem()
+            draw = biased_draw(data, seed)
             done = []
             for method in args.methods:
-                certificate = run(method, problem, args.limit)
-                if certificate is not None:
-                    done.append((method, certificate))
+                if method not in copies:
+                    certificate = run(method, draw.problem(), args.limit)
+                    if certificate is not None:
+                        done.append((method, certificate))
+            done += run_copies(copies, draw, args.limit, args.repeats)
             best = min(certificate.objective for _, certificate in done)
             for method, certificate in done:
                 proof = certificate.seconds if certificate.proved else float("inf")
@@ -79,6 +90,8 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     write_csv(rows, args.out / "draws.csv")
     summarise(rows, args.methods, args.limit)
+    if copies:
+        compare_copies(rows)
     print(f"largest memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
     draw_ecdf(rows, args.methods, args.limit, args.out / "ecdf.png")
 
@@ -90,31 +103,62 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--draws", nargs="*", type=int, default=[0, 1])
     parser.add_argument("--limit", type=float, default=20.0, help="seconds per fit")
     parser.add_argument("--methods", nargs="*", default=["engine", "highs", "gurobi"])
+    parser.add_argument("--before", type=Path, help="the folder src of another copy, for the methods after and before")
+    parser.add_argument("--repeats", type=int, default=1, help="fits of every draw by each copy; the quickest counts")
     parser.add_argument("--core", type=int, default=0, help="the one core to run on, where the system can pin")
     parser.add_argument("--out", type=Path, default=Path("bench/out"))
     return parser.parse_args()
 
 
-def warm_up(folder: Path, name: str) -> None:
+def warm_up(folder: Path, name: str, copies: dict[str, Copy]) -> None:
     """Compile the kernels outside the measurements, and say how long that took."""
     began = time.monotonic()
-    run("engine", biased_draw(load_instance(name, folder), 0).problem(), 1.0)
+    draw = biased_draw(load_instance(name, folder), 0)
+    if copies:
+        run_copies(copies, draw, 1.0, 1)
+    else:
+        run("engine", draw.problem(), 1.0)
     print(f"first fit, compilation or its cache included: {time.monotonic() - began:.1f} s")
 
 
 def run(method: str, problem: Problem, limit: float) -> Certificate | None:
     gc.collect()
-    settings = Settings(None, "highs" if method == "engine" else method, limit, 1, 0, 0)
+    budget = Budget(solver="highs" if method == "engine" else method, time_limit=limit)
     fit = train if method == "engine" else train_plain
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", S2OCTWarning)
-            return fit(problem, settings).certificate
+        return fit(problem, ModelSpec(), budget).certificate
     except SolverLicenceError:
         return None
 
 
-def primal_integral(certificate: Certificate, best: float, limit: float) -> float:
+def run_copies(copies: dict[str, Copy], draw: Draw, limit: float, repeats: int) -> list[tuple[str, SimpleNamespace]]:
+    """The quickest of some fits by each copy, in turn, as far as a certificate's fields are needed here."""
+    quickest: dict[str, dict[str, Any]] = {}
+    for number in range(repeats):
+        for name in sorted(copies, reverse=number % 2 == 1):
+            parameters = {"guide": None, "solver": "highs", "time_limit": limit, "random_state": 0}
+            found = copies[name].fit(draw.data.X, draw.y, draw.totals, **parameters)
+            if name not in quickest or found["seconds"] < quickest[name]["seconds"]:
+                quickest[name] = found
+    moments = {
+        name: [SimpleNamespace(seconds=seconds, objective=cost) for seconds, cost in found["history"]]
+        for name, found in quickest.items()
+    }
+    return [(name, SimpleNamespace(**{**found, "history": moments[name]})) for name, found in quickest.items()]
+
+
+def compare_copies(rows: list[Row]) -> None:
+    """How much longer a proof takes now, over the draws that both copies prove."""
+    seconds = {(row.method, row.instance, row.draw): row.seconds for row in rows if row.proved}
+    ratios = [
+        seconds[("after", *key)] / seconds[("before", *key)]
+        for key in {key[1:] for key in seconds}
+        if ("after", *key) in seconds and ("before", *key) in seconds
+    ]
+    print(f"seconds to proof after : before, median of {len(ratios)} draws: {np.median(ratios):.3f}")
+
+
+def primal_integral(certificate: Certificate | SimpleNamespace, best: float, limit: float) -> float:
     """Integral over time of the relative distance from the best cost any method found; 1 while there is no tree."""
     total, since, gap = 0.0, 0.0, 1.0
     for moment in certificate.history:
@@ -149,7 +193,7 @@ def summarise(rows: list[Row], methods: list[str], limit: float) -> None:
     small = [row.seconds for row in rows if row.method == "engine" and row.proved and row.n_rows <= 200]
     if small:
         print(f"engine, up to 200 rows and proved: {len(small)} draws, median {np.median(small):.3f} s")
-    for other in [method for method in methods if method != "engine"]:
+    for other in [method for method in methods if method not in ("engine", "after", "before")]:
         pairs = [
             (by_key[row.instance, row.draw, "engine"], row)
             for row in rows
@@ -164,7 +208,7 @@ def summarise(rows: list[Row], methods: list[str], limit: float) -> None:
         print(
             f"engine against {other}: {len(pairs)} draws; cheaper {sum(a.cost < b.cost - 1e-6 for a, b in pairs)}, "
             f"equal {sum(abs(a.cost - b.cost) <= 1e-6 for a, b in pairs)}, "
-            f"dearer {sum(a.cost > b.cost + 1e-6 for a, b in pairs)}; "
+            f"at a higher cost {sum(a.cost > b.cost + 1e-6 for a, b in pairs)}; "
             f"proved by {other} only {sum(b.proved and not a.proved for a, b in pairs)}, by the engine only "
             f"{sum(a.proved and not b.proved for a, b in pairs)}; time ratio {other} / engine where both prove: median "
             f"{np.median(ratios) if ratios else float('nan'):.1f} ({len(ratios)} draws); where the engine proves, at "

@@ -12,12 +12,13 @@ import time
 
 import numpy as np
 
-from s2oct.model.bounds import compute_bounds
+from s2oct.model.prepared import prepare
 from s2oct.model.problem import Problem
-from s2oct.model.topology import Topology
+from s2oct.model.spec import ModelSpec
 from s2oct.search.annealing import Schedule, State, anneal
 from s2oct.search.instance import Instance
 from s2oct.search.starts import axis_start
+from s2oct.stopping import NO_DEADLINE
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 N_LABELED, N_FEATURES, DEPTH = 500, 10, 3
@@ -28,12 +29,12 @@ def main() -> None:
     print(f"{N_LABELED} labeled rows, {N_FEATURES} features, depth {DEPTH}, {100 * 60} moves")
     seconds = []
     warm_up = instance(100)
-    anneal(warm_up, start(warm_up), Schedule(1), 0, float("inf"))
+    anneal(warm_up, start(warm_up), Schedule(1), 0, NO_DEADLINE)
     for size in SIZES:
         began = time.perf_counter()
         prepared = instance(size)
         ready = time.perf_counter()
-        anneal(prepared, start(prepared), SCHEDULE, 0, float("inf"))
+        anneal(prepared, start(prepared), SCHEDULE, 0, NO_DEADLINE)
         seconds.append(time.perf_counter() - ready)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(
@@ -51,8 +52,8 @@ def instance(n_unlabeled: int) -> Instance:
     y = np.where(X @ rng.normal(size=N_FEATURES) > 0, "A", "B").astype(object)
     known = int((y[N_LABELED:] == "A").sum())
     y[N_LABELED:] = None
-    problem = Problem.from_arrays(X, y, totals={"A": known}).merged()
-    return Instance.of(problem, Topology(DEPTH), compute_bounds(problem, DEPTH), -1.0)
+    problem = Problem.from_arrays(X, y, totals={"A": known})
+    return Instance.of(prepare(problem, ModelSpec(DEPTH, scaled=False)), -1.0)
 
 
 def start(prepared: Instance) -> State:

@@ -1,0 +1,72 @@
+"""What holds of the whole source and no import contract can say: who prints, how long modules are, which words we use."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "s2oct"
+MODULES = sorted(SOURCE.rglob("*.py"))
+LONGEST, MOST_PARAMETERS = 300, 8
+
+LONG_FOR_A_REASON = {
+    "search/kernels.py": "numba's cache on disk does not notice a change in a function of another file",
+}
+WIDE_FOR_A_REASON = {
+    "report/page.py::report_html": "a public function; its options are keywords",
+    "cli/study.py::run": "a command: its parameters are its options",
+}
+EDGE = {"estimators/edge.py", "inputs.py", "datasets.py"}
+EDGE_ROOMS = {"cli", "report", "persistence", "study", "plots", "tabular"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def is_below_the_edge(path: Path) -> bool:
+    return name_of(path) not in EDGE and path.relative_to(SOURCE).parts[0] not in EDGE_ROOMS
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if is_below_the_edge(path)], ids=name_of)
+def test_nothing_below_the_edge_prints_warns_or_handles_signals(path):
+    """A page or another program hosts a fit: only the edge may speak to the user or touch the process."""
+    tree = ast.parse(path.read_text())
+    called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert called & {"print", "warnings.warn", "warn", "_thread.interrupt_main"} == set()
+    assert imported & {"signal", "_thread"} == set()
+    caught = {ast.unparse(node.type) for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.type}
+    assert "KeyboardInterrupt" not in caught
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_is_no_longer_than_300_lines(path):
+    n_lines = len(path.read_text().splitlines())
+    assert (n_lines > LONGEST) == (name_of(path) in LONG_FOR_A_REASON)
+
+
+def parameters(function: ast.FunctionDef) -> int:
+    given = function.args
+    names = [argument.arg for argument in [*given.posonlyargs, *given.args, *given.kwonlyargs]]
+    return len([name for name in names if name not in ("self", "cls")])
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_function_has_at_most_8_parameters(path):
+    """Constructors of estimators and displays are exempt: their parameters are what users set."""
+    wide = {
+        f"{name_of(path)}::{node.name}"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and node.name != "__init__" and parameters(node) > MOST_PARAMETERS
+    }
+    assert wide == {name for name in WIDE_FOR_A_REASON if name.startswith(f"{name_of(path)}::")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_words_that_read_as_translated_are_not_used(path):
+    """The house has plain words for these things; the glossary lists them."""
+    text = path.read_text().lower()
+    assert [word for word in ("dearer", "whoever", "is to hear", "bytes that are none") if word in text] == []
