@@ -2,7 +2,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.exceptions import DataConversionWarning
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.labels import UNLABELED, read_labels
@@ -97,9 +96,9 @@ def test_a_class_without_labeled_rows_counts_0():
     assert read_labels(["a", None], named=["a", "b"]).counts().tolist() == [1, 0]
 
 
-def test_a_column_of_labels_is_read_with_a_warning():
-    with pytest.warns(DataConversionWarning, match="column-vector"):
-        assert read_labels(np.array([["a"], ["b"]])).codes.tolist() == [0, 1]
+def test_a_column_of_labels_is_read_as_a_vector():
+    """Without a warning: the estimators warn, see `s2oct.inputs.warn_of_column`."""
+    assert read_labels(np.array([["a"], ["b"]])).codes.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("y", [[b"a", "b", None], ["a", 1, None], [True, 0, None], ["a", "b", -1]], ids=str)

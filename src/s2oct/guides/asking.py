@@ -41,7 +41,7 @@ def guide_probabilities(
         return np.empty((0, 2))
     if isinstance(guide, SelfTrainedForest):
         try:
-            return np.asarray(clone(guide).fit_read(X, labels, counts, deadline).probabilities_)
+            return np.asarray(clone(guide)._fit_read(X, labels, counts, deadline).probabilities_)
         except GuideStopped:
             return None
     return _answer_in_thread(lambda: _ask(guide, X, labels, counts), deadline)
@@ -49,7 +49,7 @@ def guide_probabilities(
 
 def _ask(guide: Any, X: Any, labels: Labels, counts: IntArray) -> FloatArray:
     wrapped = guide if isinstance(guide, KnownTotalClassifier) else TopTotalClassifier(guide)
-    fitted = clone(wrapped).fit_read(X, labels, counts)
+    fitted = clone(wrapped)._fit_read(X, labels, counts)
     unlabeled = np.flatnonzero(~labels.is_labeled)
     probabilities = np.asarray(fitted.predict_proba(_safe_indexing(X, unlabeled)), dtype=float)
     if probabilities.shape != (len(unlabeled), 2):

@@ -102,7 +102,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         labels, counts = read_answers(y, len(rows), totals, population_totals)
         return self._fit_rows(rows, labels, counts)
 
-    def fit_read(self, X: Any, labels: Labels, counts: IntArray, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
+    def _fit_read(self, X: Any, labels: Labels, counts: IntArray, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
         """Fit to labels and totals that are read already; raises `GuideStopped` after the deadline."""
         return self._fit_rows(read_features(self, X, reset=True), labels, counts, deadline)
 

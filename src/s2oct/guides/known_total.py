@@ -50,9 +50,9 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         """
         (X,) = indexable(X)
         labels, counts = read_answers(y, _num_samples(X), totals, population_totals)
-        return self.fit_read(X, labels, counts)
+        return self._fit_read(X, labels, counts)
 
-    def fit_read(self, X: Any, labels: Labels, counts: IntArray) -> Any:
+    def _fit_read(self, X: Any, labels: Labels, counts: IntArray) -> Any:
         """Fit to labels and totals that are read already."""
         self.classes_ = labels.classes
         self._fit_labels(X, labels, counts)
