@@ -1,4 +1,4 @@
-"""What holds of the whole source and no import contract can say: who prints, how long modules are, which words we use."""
+"""What holds of the whole source beyond import contracts: who prints, how long modules are, which words are used."""
 
 from __future__ import annotations
 

@@ -376,7 +376,9 @@ def test_stability_is_a_share_for_every_unlabeled_row(clusters):
     assert ((stability >= 0) & (stability <= 1)).all()
 
 
-def test_rows_that_the_labels_determine_are_stabler_than_rows_in_between():
+def test_rows_that_the_labels_determine_are_stabler_than_rows_in_between(monkeypatch):
+    # Enough time for the pool on a busy machine, too.
+    monkeypatch.setattr("s2oct.fit.pool.POOL_SECONDS", (5.0, 5.0))
     X = np.concatenate([np.linspace(0, 1, 20), np.linspace(9, 10, 20), np.linspace(4, 6, 11)])[:, None]
     y = np.array(["a"] * 10 + [None] * 10 + ["b"] * 10 + [None] * 10 + [None] * 11, dtype=object)
     # With no price worth speaking of on the total, the rows in between may go either way.

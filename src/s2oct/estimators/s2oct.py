@@ -168,7 +168,7 @@ class S2OCTClassifier(TreeClassifier):
         rows = read_features(self, X, reset=True)
         labels, counts = read_answers(y, len(rows), totals, population_totals)
         problem = Problem.from_labels(rows, labels, counts, feature_names=self._feature_names())
-        guidance = None if self.guide is None else self._guidance(X, labels, counts, budget)
+        guidance = None if self.guide is None else self._guidance(X, rows, labels, counts, budget)
         with edge_of(self, stop, listener) as edge:
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
@@ -188,7 +188,7 @@ class S2OCTClassifier(TreeClassifier):
             scaled=self.scaling == "paper",
         )
 
-    def _guidance(self, X: Any, labels: Labels, counts: IntArray, budget: Budget) -> Guidance:
+    def _guidance(self, X: Any, rows: FloatArray, labels: Labels, counts: IntArray, budget: Budget) -> Guidance:
         guide = self.guide
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
@@ -196,7 +196,8 @@ class S2OCTClassifier(TreeClassifier):
         def ask(seconds: float, deadline: Deadline) -> FloatArray | None:
             if isinstance(self.guide, str):
                 guide.set_params(max_seconds=seconds)
-            return guide_probabilities(guide, X, labels, counts, deadline)
+            given = rows if isinstance(guide, SelfTrainedForest) else X
+            return guide_probabilities(guide, given, labels, counts, deadline)
 
         return Guidance(ask, None if self._weighs_guide else at_least_zero("guide_weight", self.guide_weight))
 

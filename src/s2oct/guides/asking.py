@@ -34,14 +34,14 @@ def guide_probabilities(
 ) -> FloatArray | None:
     """Probability of each class for each unlabeled row, shape (m, 2), by any classifier with probabilities.
 
-    ``X`` are all rows in the form in which the user passed them; ``counts`` are the totals of the unlabeled rows.
-    Returns None if there is no answer until the deadline.
+    ``X`` are all rows: as an array of floats for our own forests, as the user passed them for any other classifier.
+    ``counts`` are the totals of the unlabeled rows. Returns None if there is no answer until the deadline.
     """
     if labels.is_labeled.all():
         return np.empty((0, 2))
     if isinstance(guide, SelfTrainedForest):
         try:
-            return np.asarray(clone(guide)._fit_read(X, labels, counts, deadline).probabilities_)
+            return np.asarray(clone(guide)._fit_rows(X, labels, counts, deadline).probabilities_)
         except GuideStopped:
             return None
     return _answer_in_thread(lambda: _ask(guide, X, labels, counts), deadline)

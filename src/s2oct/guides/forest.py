@@ -102,13 +102,10 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         labels, counts = read_answers(y, len(rows), totals, population_totals)
         return self._fit_rows(rows, labels, counts)
 
-    def _fit_read(self, X: Any, labels: Labels, counts: IntArray, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
-        """Fit to labels and totals that are read already; raises `GuideStopped` after the deadline."""
-        return self._fit_rows(read_features(self, X, reset=True), labels, counts, deadline)
-
     def _fit_rows(
         self, rows: FloatArray, labels: Labels, counts: IntArray, deadline: Deadline = NO_DEADLINE
     ) -> SelfTrainedForest:
+        """Fit to what is read already; raises `GuideStopped` after the deadline."""
         whole("n_rounds", self.n_rounds, 0)
         n_trees = whole("n_estimators", self.n_estimators, 1)
         seconds = np.inf if self.max_seconds is None else positive("max_seconds", self.max_seconds)

@@ -10,6 +10,7 @@ are combined node by node (a min-plus convolution), the labeled rows choose anew
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class _LastLevel:
 
     ``nodes`` are their rows in omega and gamma, ``along`` is omega . x (nodes, N), ``h`` that minus gamma, ``above``
     the errors of the labeled rows on the way there (nodes, n), and ``reached`` the unlabeled rows that get there
-    (nodes, m). ``cost`` is that of the tree as it is.
+    (nodes, m). ``H`` are the values of all rows at all nodes.
     """
 
     instance: Instance
@@ -72,7 +73,7 @@ class _LastLevel:
     h: FloatArray
     above: FloatArray
     reached: BoolArray
-    cost: float
+    H: FloatArray
 
     @classmethod
     def of(cls, instance: Instance, omega: FloatArray, gamma: FloatArray) -> _LastLevel:
@@ -90,7 +91,12 @@ class _LastLevel:
                 above[k] += np.maximum(1 - h[:n] if child % 2 else 1 + h[:n], 0)
                 reached[k] &= (h[n:] > 0) == bool(child % 2)
                 child //= 2
-        return cls(instance, nodes, gamma[nodes], along, H[nodes], above, reached, tree_cost(instance, H))
+        return cls(instance, nodes, gamma[nodes], along, H[nodes], above, reached, H)
+
+    @cached_property
+    def cost(self) -> float:
+        """The cost of the tree as it is."""
+        return tree_cost(self.instance, self.H)
 
     @property
     def errors(self) -> FloatArray:
