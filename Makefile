@@ -7,13 +7,21 @@ WORKERS ?= 2
 RUNTIME := .venv/.installed-runtime
 DEVELOPMENT := .venv/.installed-development
 
-.PHONY: demo test lint docs bench clean
+# The rooms whose tests need neither the clock nor a browser.
+QUICK := $(addprefix tests/,model linear milp search writers persistence tabular test_house.py test_stopping.py \
+	test_certificate.py test_files.py test_memory.py test_datasets.py test_repository.py)
+
+.PHONY: demo test quick lint docs bench clean
 
 demo: $(RUNTIME)
 	$(BIN)/python examples/labour_force.py
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) tests src
+
+# No solver races, no browser, no documentation build: what to run after every change.
+quick: $(DEVELOPMENT)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(QUICK)
 
 lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .
