@@ -2,13 +2,13 @@
 From a CSV file to SQL
 ======================
 
-The tree of a table, written as a query, predicts where the data are: no Python there, no copy of the rows, and to the
-last row what Python predicts. Without any Python, ``s2oct fit people.csv --label employed --total yes=185 --sql
-predict.sql`` does the same.
+A tree that is written as a query predicts inside the database. The database needs no Python and no copy of the rows,
+and every row gets the class that Python predicts. The command ``s2oct fit people.csv --label employed --total yes=185
+--sql predict.sql`` does the same without Python.
 """
 
 # %%
-# A CSV file with gaps in its last column, made up and read back.
+# Write a made-up CSV file with gaps in its last column, and read it back.
 
 import sqlite3
 import tempfile
@@ -27,7 +27,7 @@ people = pd.read_csv(folder / "people.csv")
 print(people.head(4).to_string())
 
 # %%
-# Fit, and keep the tree in a file that can be read by eye.
+# Fit a tree, and keep it in a readable file.
 
 X, y = people.drop(columns="employed"), people["employed"]
 tree = s2oct.S2OCTClassifier(guide=None, time_limit=30, random_state=0)
@@ -36,13 +36,13 @@ s2oct.save(tree, folder / "model.json", X)
 print((folder / "model.json").read_text()[:600], "...")
 
 # %%
-# The query has all digits of the coefficients and adds up sums in the order in which ``predict`` adds them.
+# The query has all digits of the coefficients. It adds up sums in the same order as ``predict``.
 
 query = tree_to_sql(tree.tree_, list(X.columns), tree.classes_.tolist(), table="people", column="predicted")
 print(query)
 
 # %%
-# A database answers it.
+# A database runs the query.
 
 with sqlite3.connect(":memory:") as database:
     people.to_sql("people", database, index=False)
@@ -52,6 +52,6 @@ agree = (predicted == s2oct.load(folder / "model.json").predict(X)).sum()
 print(f"{agree} of {len(people)} rows have the class that Python gives them")
 
 # %%
-# What the query computes, as a picture.
+# This picture shows what the query computes.
 
 s2oct.plot_tree(tree, X, y)

@@ -1,4 +1,4 @@
-"""A labour-force survey, told as a story: few answers, a census total, and one readable tree.
+"""A labour-force survey step by step: few answers, a census total, and one readable tree.
 
 Run it with ``make demo``; ``--seed 7`` makes up another population.
 """
@@ -25,13 +25,13 @@ OTHERS = 3
 def main() -> None:
     options = _options()
     survey = make_labour_force(seed=options.seed)
-    tell_the_survey(survey)
+    describe_the_survey(survey)
     tree = fit_tree(survey, options.time_limit)
     ordinary = fit_ordinary_tree(survey, depth=tree.tree_.topology.depth)
     show_the_tree(survey, tree)
     show_the_totals(survey, tree)
     show_the_bias(survey, tree, ordinary)
-    tell_the_certificate(tree.certificate_)
+    explain_the_certificate(tree.certificate_)
     show_the_truth(survey, tree, ordinary)
     show_other_populations(options.seed, options.time_limit)
 
@@ -39,38 +39,39 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0, help="which population to make up")
-    parser.add_argument("--time-limit", type=float, default=10.0, help="most seconds for each fit")
+    parser.add_argument("--time-limit", type=float, default=10.0, help="seconds for each fit at most")
     return parser.parse_args()
 
 
 def fit_tree(survey: Survey, time_limit: float) -> S2OCTClassifier:
-    """The tree that is told the answers, everybody's features and the total."""
+    """The tree that knows the answers, the features of all people and the total."""
     tree = S2OCTClassifier(time_limit=time_limit, random_state=0)
     return tree.fit(survey.X, survey.y, totals=survey.totals)
 
 
 def fit_ordinary_tree(survey: Survey, depth: int) -> DecisionTreeClassifier:
-    """What one would do without the total: an ordinary tree of the same depth, fitted to the answers."""
+    """The usual way without the total: an ordinary tree of the same depth, fitted to the answers."""
     answered = survey.is_labeled
     return DecisionTreeClassifier(max_depth=depth, random_state=0).fit(
         survey.X[answered], survey.y[answered].astype(str)
     )
 
 
-def tell_the_survey(survey: Survey) -> None:
+def describe_the_survey(survey: Survey) -> None:
     n, answered = len(survey.y), survey.is_labeled
     works = survey.y[answered] == "yes"
     employed = works.sum() + survey.totals["yes"]
     heading(f"A labour force of {n} people, {answered.sum()} of whom said whether they work")
     say(
-        f"The register knows of everybody: {', '.join(survey.feature_names)}. Whether a person is employed we know "
-        f"only of the {answered.sum()} who answered a survey. {works.sum()} of them are, {share(works.mean())}."
+        f"For all people, the register has: {', '.join(survey.feature_names)}. Whether a person is employed is known "
+        f"only for the {answered.sum()} who answered a survey. {works.sum()} of them are employed, "
+        f"{share(works.mean())}."
     )
     say(
-        f"The census counts {employed} employed among the {n}, {share(employed / n)}. So the sample is biased: the "
-        f"employed answered more readily ({EMPLOYED_ANSWER:g} times, as this population was made up), and nobody "
-        f"would know from the answers alone. What the census adds: of the {n - answered.sum()} who did not answer, "
-        f"{survey.totals['yes']} are employed. It does not say which."
+        f"The census counts {employed} employed people among the {n}, {share(employed / n)}. So the sample is biased: "
+        f"employed people answered {EMPLOYED_ANSWER:g} times as readily in this made-up population. The answers alone "
+        f"do not show this. The census adds one fact: of the {n - answered.sum()} who did not answer, "
+        f"{survey.totals['yes']} are employed. It does not say which ones."
     )
 
 
@@ -91,7 +92,7 @@ def show_the_tree(survey: Survey, tree: S2OCTClassifier) -> None:
         wrapped = textwrap.fill(unbroken, WIDTH, initial_indent=margin, subsequent_indent=margin + "   ")
         print(wrapped.replace("\N{NO-BREAK SPACE}", " "))
     print()
-    say("In brackets: how many people end there, of those who answered (labeled) and of the others (unlabeled).")
+    say("The brackets show how many people end there: those who answered (labeled) and the others (unlabeled).")
 
 
 def show_the_totals(survey: Survey, tree: S2OCTClassifier) -> None:
@@ -120,24 +121,24 @@ def show_the_bias(survey: Survey, tree: S2OCTClassifier, ordinary: DecisionTreeC
     print()
 
 
-def tell_the_certificate(certificate: Certificate) -> None:
+def explain_the_certificate(certificate: Certificate) -> None:
     heading("What is proved")
     say(
         f"The tree costs {certificate.objective:.4g}: errors of {certificate.leaf_error:.4g} on those who answered, "
-        f"and {certificate.xi:g} people off the total. This was recomputed from the tree itself, not taken from a "
-        "solver."
+        f"and {certificate.xi:g} people off the total. This cost was recomputed from the tree itself. It does not come "
+        "from a solver."
     )
     if certificate.proved:
         say(
-            f"No tree of this depth can cost less than {certificate.lower_bound:.4g} ({certificate.proved_by}), so it "
-            "is optimal. Other trees may be just as cheap: optimal means that none fits answers and total better, "
-            "not that it is the truth."
+            f"No tree of this depth can cost less than {certificate.lower_bound:.4g} ({certificate.proved_by}), so "
+            "this tree is optimal. Other trees may cost the same. Optimal means that no tree of this depth fits "
+            "answers and total better. It does not mean that the tree is the truth."
         )
     else:
         say(
             f"No tree of this depth can cost less than {certificate.lower_bound:.4g} ({certificate.bound_source}). "
-            f"Between the two lies a gap of {certificate.gap:.4g}. It is not proved that this tree costs the least, "
-            "nor was that all it was chosen for: forests that were told the total had a say in it, too."
+            f"The gap between the two is {certificate.gap:.4g}. It is not proved that this tree costs the least. Cost "
+            "was also not the only criterion: a guide of forests that know the total helped to choose the tree."
         )
 
 
@@ -147,13 +148,13 @@ def show_the_truth(survey: Survey, tree: S2OCTClassifier, ordinary: DecisionTree
     show_scores(
         (f"s2oct, depth {depth}", judge(survey, tree)),
         (f"ordinary decision tree, depth {depth}", judge(survey, ordinary)),
-        ("random forest told the total", judge(survey, fit_forest(survey))),
+        ("random forest with the total", judge(survey, fit_forest(survey))),
     )
-    say("The ordinary tree was fitted to the answers only; it was told neither the other people nor the total.")
+    say("The ordinary tree was fitted to the answers only. It knows neither the other people nor the total.")
 
 
 def show_other_populations(seed: int, time_limit: float) -> None:
-    """One population is an anecdote: the same on others, made up in the same way."""
+    """One population proves little: the same on others, made up in the same way."""
     ours, ordinary, forests = [], [], []
     for other in range(seed + 1, seed + 1 + OTHERS):
         survey = make_labour_force(seed=other)
@@ -165,11 +166,11 @@ def show_other_populations(seed: int, time_limit: float) -> None:
     show_scores(
         ("s2oct", np.mean(ours, axis=0)),
         ("ordinary decision tree", np.mean(ordinary, axis=0)),
-        ("random forest told the total", np.mean(forests, axis=0)),
+        ("random forest with the total", np.mean(forests, axis=0)),
     )
     say(
-        "MCC is Matthews' correlation coefficient: 1 for a perfect guess, 0 for one that knows nothing. A forest "
-        "that is told the total may well guess better than one tree; it cannot be read."
+        "MCC is Matthews' correlation coefficient: 1 for perfect predictions, 0 for predictions no better than "
+        "chance. A forest with the total may well predict better than one tree, but nobody can read it."
     )
 
 

@@ -2,12 +2,13 @@
 The partition picture
 =====================
 
-With two features a tree is a map: every leaf is a region bounded by straight lines, as in the paper's Figure 2. With
-more features there are three ways to a picture.
+With two features a tree is a map: every leaf is a region with straight borders, as in the paper's Figure 2. With more
+features there are three ways to draw a picture. This page shows two of them. The third is ``features="pca"``.
 """
 
 # %%
-# Two clouds of class "a" that face each other, two of class "b" between them, ten labels in two hundred rows.
+# Two clouds of class "a" lie in opposite corners, and two clouds of class "b" in the other corners. Ten of two hundred
+# rows have a label.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,8 +29,9 @@ plot_partition(tree, X, y, feature_names=["east", "north"])
 print(f"{np.mean(tree.transduction_ == truth):.1%} of the rows have their class")
 
 # %%
-# The survey has eight features. By default the axes are the values of the splits themselves, the first across and the
-# second on a row's way up: every row stands in the region it is in. Rows near a line were decided by little.
+# The survey has eight features. By default the axes are the values of the splits: the first split across, and the
+# second split on the path of a row upwards. So every row is drawn in its own region. For rows near a line, the decision
+# was close.
 
 survey = make_labour_force(seed=4)
 employment = S2OCTClassifier(guide=None, time_limit=30, random_state=0)
@@ -37,8 +39,8 @@ employment.fit(survey.X, survey.y, totals=survey.totals)
 plot_partition(employment, survey.X, survey.y, feature_names=survey.feature_names)
 
 # %%
-# Two named features show where those stand, with regions for a person whose other features have their medians. Rows
-# may lie in a region of the other class, because their other features differ.
+# You can also name two features as the axes. The regions are then those of a person whose other features have their
+# medians. A row can lie in a region of the other class, because its other features differ.
 
 plot_partition(
     employment,

@@ -2,12 +2,12 @@
 Totals that you have, and totals that you do not
 ================================================
 
-A total may count the unlabeled rows or all of them, be a number or follow from a share, be right or wrong, or be
+A total counts the unlabeled rows or all rows. You may know a number or a share. The total may be right, wrong or
 missing.
 """
 
 # %%
-# Totals of the unlabeled rows and of the population are two ways to say the same.
+# A total of the unlabeled rows and a total of the population say the same in two ways.
 
 import warnings
 
@@ -22,29 +22,29 @@ employed = int((survey.truth == "yes").sum())
 
 tree = S2OCTClassifier(guide=None, time_limit=30, random_state=0)
 tree.fit(survey.X, survey.y, totals={"yes": survey.totals["yes"]})
-print("told of the unlabeled:", tree.classes_, tree.data_summary_.totals)
+print("total of the unlabeled rows:", tree.classes_, tree.data_summary_.totals)
 tree.fit(survey.X, survey.y, population_totals={"yes": employed})
-print("told of all people:   ", tree.classes_, tree.data_summary_.totals)
+print("total of all people:        ", tree.classes_, tree.data_summary_.totals)
 
 # %%
-# A share is turned into whole rows by its user, who knows what it is a share of.
+# Turn a share into whole rows yourself, because only you know what it is a share of.
 
 share = employed / len(survey.y)
 tree.fit(survey.X, survey.y, population_totals={"yes": round(share * len(survey.y))})
 plot_totals(tree, survey.X, survey.y)
 
 # %%
-# Without a total the labeled shares are taken for it, with a warning. Those who work answer more readily, so the tree
-# now finds too many of them: the bias of the sample has become the result.
+# Without a total, the fit uses the shares of the labeled rows and warns you. People who work answer more readily, so
+# the tree now finds too many of them. The bias of the sample has become the result.
 
-with warnings.catch_warnings(record=True) as said:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    untold = S2OCTClassifier(guide=None, time_limit=30, random_state=0).fit(survey.X, survey.y)
-print(said[0].message)
+    without_total = S2OCTClassifier(guide=None, time_limit=30, random_state=0).fit(survey.X, survey.y)
+print(caught[0].message)
 
 # %%
-# A wrong total is believed, too. The tree meets what it is told, and nothing in its certificate can say that the
-# census was wrong.
+# The fit believes a wrong total, too. The tree meets the total that it is given. Nothing in its certificate can show
+# that the census was wrong.
 
 
 def report(name, classifier):
@@ -58,12 +58,11 @@ too_high.fit(survey.X, survey.y, totals={"yes": survey.totals["yes"] + 17})
 print(f"{'the truth':<18}{share:>8.1%} employed")
 report("true total", tree)
 report("total 17 too high", too_high)
-report("no total", untold)
+report("no total", without_total)
 
 # %%
-# A total that no tree can meet is missed by as little as possible: ``C`` is the price of a row. Eight of these ten
-# people without a label are of the same age. They are employed together or not at all, so a total of 5 is missed by
-# 3.
+# No tree can meet some totals. ``C`` is the price of each row by which the tree misses the total. Eight of these ten
+# people without a label have the same age. The tree must put all eight into one class, so it misses a total of 5 by 3.
 
 X = np.array([30, 35, 60, 65, *[40] * 8, 33, 62], dtype=float).reshape(-1, 1)
 y = ["yes", "yes", "no", "no", *[None] * 10]

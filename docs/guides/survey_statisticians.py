@@ -2,18 +2,17 @@
 For survey statisticians
 ========================
 
-You have a register with features of everybody, a survey that few answered, and a total from a census. This guide goes
-through what the sample's bias does, what the total repairs, which method to use, and what no method can repair. It is
-a program: every number below was printed when this page was built. The population is made up, so the truth is known
-here.
+You have a register with features of all people, a survey that few of them answered, and a total from a census. This
+guide shows what the bias of the sample does, what the total corrects, which method to use, and what no method can
+correct. It is a program: it printed every number below when this page was built. The population is made up, so the
+truth is known here.
 """
 
 # %%
 # The sample, and its bias
 # ------------------------
 #
-# Whether people answer depends on the answer: those who work are readier to say so. Nothing in the register betrays
-# it.
+# Whether people answer depends on the answer: people who work answer more readily. The register does not show this.
 
 import time
 
@@ -33,8 +32,8 @@ print(f"employed among those who answered  {np.mean(survey.y[answered] == 'yes')
 print(f"employed in the population         {np.mean(survey.truth == 'yes'):>6.1%}")
 
 # %%
-# A classifier that is fitted to the answers learns this share with everything else and carries it over to the people
-# who did not answer. The error of the sample becomes the error of the estimate, however good the classifier.
+# A classifier that is fitted to the answers also learns this share. It then applies it to the people who did not
+# answer. So the error of the sample becomes the error of the estimate, even for a good classifier.
 
 forest = RandomForestClassifier(random_state=0).fit(survey.X[answered], survey.y[answered].astype(str))
 filled = survey.y.copy()
@@ -45,16 +44,16 @@ print(f"estimated by a random forest       {np.mean(filled == 'yes'):>6.1%}")
 # What the total adds
 # -------------------
 #
-# The census counts the employed. It says nothing about anybody in particular, but with the register it says how many
-# of those who did not answer work: ``survey.totals``. Every method here reads it in the same way, as the keyword
-# ``totals`` (or ``population_totals``, if the count includes those who answered).
+# The census counts the employed people. It says nothing about single people. Together with the register it says how
+# many of those who did not answer work: ``survey.totals``. Every method here reads this number in the same way, as the
+# keyword ``totals`` (or ``population_totals``, if the count includes those who answered).
 #
 # - ``TopTotalClassifier`` lets any classifier rank the people and moves its threshold until the total is met.
-# - ``PriorCorrectedClassifier`` weighs the answers so that the classes have their known shares, and then trusts the
-#   classifier. The total is met roughly.
+# - ``PriorCorrectedClassifier`` reweights the answers so that the classes have their known shares, and then uses the
+#   classifier as it is. The total is met only roughly.
 # - ``S2OCTClassifier`` fits a tree to answers and total at the same time.
 #
-# One population is an anecdote, so here are three.
+# One population proves little, so here are three.
 
 METHODS = {
     "decision tree, answers only": DecisionTreeClassifier(max_depth=2, random_state=0),
@@ -67,7 +66,7 @@ METHODS = {
 
 
 def complete(method, survey):
-    """Labels for everybody: the answers, and what the method makes of the others."""
+    """Labels for all people: the answers, and the predictions of the method for the others."""
     if isinstance(method, (DecisionTreeClassifier, RandomForestClassifier)):
         answered = survey.is_labeled
         method.fit(survey.X[answered], survey.y[answered].astype(str))
@@ -92,22 +91,22 @@ for name, labels in completed.items():
     print(f"{name:<32}{100 * np.mean(np.abs(errors)):>10.1f} points{np.mean(right):>8.1%}{seconds[name]:>9.1f}")
 
 # %%
-# The first column is the error of the estimated share of employed people, the second the share of right labels among
-# those who did not answer, both on average. Whoever is told the total has the share about right, because that is what
-# the total says; the share itself is no achievement. And what the total is worth for single people shows in the
-# second column: the same forest with a threshold that meets the total is right more often than without.
+# The first column is the error of the estimated share of employed people. The second column is the share of right
+# labels among those who did not answer. Both are averages. A method that is given the total gets the share about
+# right, because the total contains it. So the first column says little about the method. The second column shows what
+# the total is worth for single people: compare the forest with the answers only and the forest with the total.
 #
 # When a forest with a threshold is enough
 # ----------------------------------------
 #
-# Compare the last two lines. If they are close, and all you need is a label or a score for each row of this table,
-# take the forest: it is quick, it needs no tuning, and ``TopTotalClassifier`` is all there is to learn. The tree is
-# no better at ranking people. Its default guide is itself a forest.
+# Compare the last two lines. Perhaps they are close, and you only need a label or a score for each row of this table.
+# Then take the forest. It is quick, it needs no tuning, and you only have to learn ``TopTotalClassifier``. Do not
+# expect the tree to rank people better. Its default guide is itself a forest.
 #
 # When it is not
 # --------------
 #
-# A forest is a vote of many trees, and the threshold comes on top. The tree is this:
+# A forest is a vote of many trees, with a threshold in addition. This is the tree:
 
 tree = METHODS["s2oct tree of depth 2"]  # as fitted to the last of the populations
 last = populations[-1]
@@ -118,19 +117,19 @@ plot_tree(tree, last.X, last.y, feature_names=last.feature_names)
 plt.show()
 
 # %%
-# So the tree is for cases in which somebody has to
+# Use the tree if people have to
 #
-# - **read** the rule: an office that publishes how it imputed, a respondent who asks;
+# - **read** the rule: an office that publishes how it imputed, or a respondent who asks;
 # - **apply** it elsewhere: three comparisons fit into an SQL query, a spreadsheet or a paper form, see
 #   :ref:`sphx_glr_gallery_csv_to_sql.py`;
-# - **defend** it: the certificate recomputes from the rule what it costs, the errors on the answers and the rows off
-#   the total, and says whether any tree of that depth could cost less; ``s2oct check`` repeats this for whoever
-#   doubts it.
+# - **defend** it: the certificate recomputes the cost of the rule, the errors on the answers and the rows off the
+#   total. It says whether it is proved that no tree of that depth costs less. ``s2oct check`` repeats this for
+#   readers who doubt it.
 #
-# The threshold has a limit of its own: it moves the line through a ranking and never changes the ranking. Where the
-# forest ranks by the wrong thing, meeting the total lets the wrong people in. Fitting answers and total together can
-# help there, and a tree of two levels can be too coarse for what a forest sees. Which of the two it is, answers alone
-# could tell, and they are few: try more than one method, and distrust a result that only one of them supports.
+# A threshold has its own limit. It cuts a ranking in two and never changes the ranking. If the forest ranks by the
+# wrong feature, meeting the total lets the wrong people in. Fitting answers and total together can help there. On the
+# other hand, a tree of two levels can be too coarse for what a forest sees. Only more answers could show which case
+# you have. So try more than one method, and be careful with a result that only one of them supports.
 
 print(tree.certificate_)
 
@@ -138,8 +137,8 @@ print(tree.certificate_)
 # What the total does not fix
 # ---------------------------
 #
-# **Where the employed are.** The total fixes the sum over all, not the sums over parts. Shares of regions are
-# estimates like any other, here as differences from the truth in points:
+# **Where the employed people are.** The total fixes the sum over all people, not the sums over parts. Shares of
+# regions are estimates like any other. Here are their differences from the truth, in points:
 
 print(f"{'':<29}" + "".join(f"{region:>9}" for region in REGIONS.values()))
 for name in ("random forest, answers only", "random forest, top total", "s2oct tree of depth 2"):
@@ -151,15 +150,15 @@ for name in ("random forest, answers only", "random forest, top total", "s2oct t
     print(f"{name:<29}" + "".join(f"{difference:>+9.1f}" for difference in differences))
 
 # %%
-# **A bias within the classes.** The total repairs that the employed answer more readily. If among the employed those
-# in the capital answer more readily, the answers misrepresent the employed, and no total over the whole population
-# says so.
+# **A bias within the classes.** The total corrects for employed people who answer more readily. Perhaps among the
+# employed people, those in the capital answer more readily. Then the answers misrepresent the employed people, and no
+# total over the whole population shows it.
 #
-# **A wrong total.** It is believed; see :ref:`sphx_glr_gallery_totals.py`. A total of another date or another
-# definition of employment is a wrong total.
+# **A wrong total.** Every method here believes the total, see :ref:`sphx_glr_gallery_totals.py`. A total of another
+# date or with another definition of employment is a wrong total.
 #
 # **Too few answers.** Many trees fit forty answers and a total, and they disagree. ``stability_`` says for each
-# person how far answers and total settle the class; see :ref:`sphx_glr_gallery_which_tree.py`.
+# person how far answers and total settle the class, see :ref:`sphx_glr_gallery_which_tree.py`.
 
 settled = tree.stability_
 if not np.isnan(settled).any():
@@ -168,16 +167,16 @@ if not np.isnan(settled).any():
     )
 
 # %%
-# **Variances.** Labels that a model filled in are not observations. Estimates from a completed table look more
-# certain than they are: the whole procedure has to be repeated on replicates of the sample, and totals that are
-# estimates themselves have to be drawn anew with them.
+# **Variances.** Labels from a model are not observations. Estimates from a completed table look more certain than they
+# are. Repeat the whole procedure on replicates of the sample. If a total is itself an estimate, draw a new one for
+# each replicate.
 #
 # Before you publish
 # ------------------
 #
-# - Say which total was used, of what, and from when; ``tree.data_summary_.totals`` has it as the fit understood it.
-# - Compare with at least one rival that was told the same total. The report does: ``s2oct.export.write_report(tree,
-#   X, y, "report.html")`` or ``s2oct fit --report``.
-# - Say how many rows are open by ``stability_``.
-# - Call the tree optimal only where ``certificate_.proved`` is true. It means that no tree of that depth fits answers
+# - Say which total you used, what it counts, and its date. ``tree.data_summary_.totals`` has it as the fit read it.
+# - Compare with at least one other method that is given the same total. The report does this:
+#   ``s2oct.export.write_report(tree, X, y, "report.html")`` or ``s2oct fit --report``.
+# - Say how many rows are open according to ``stability_``.
+# - Call the tree optimal only if ``certificate_.proved`` is true. This means that no tree of that depth fits answers
 #   and total better. It does not mean that the tree is true.
