@@ -30,6 +30,9 @@ ROOM_SHARE = 0.3
 GUIDE_SHARE = 0.25
 """Share of the time limit that a guide is asked to keep to."""
 
+GUIDE_PATIENCE = 0.8
+"""Share of the time that is left for which a fit waits for its guide: the rest is for a tree without it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Guidance:
@@ -53,11 +56,13 @@ def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prep
     context.listener.stage(ASKING_GUIDE)
     clock = context.clock
     seconds = min(GUIDE_SHARE * clock.limit, clock.seconds_left)
-    probabilities = guidance.ask(seconds, clock.deadline())
+    patience = GUIDE_PATIENCE * clock.seconds_left
+    probabilities = guidance.ask(seconds, clock.deadline(patience))
     if probabilities is None:
         if not clock.stopped():
             context.notices.append(
-                f"The guide gave no answer within the time limit of {clock.limit:g} s: the tree was chosen without it."
+                f"The guide gave no answer within {patience:.3g} s of a time limit of {clock.limit:g} s: the tree was "
+                "chosen without it."
             )
         return None
     price = AUTO_PRICE if guidance.price is None else guidance.price

@@ -19,7 +19,7 @@ from s2oct.milp.size import p2_size
 from s2oct.model.feasibility import feasible_cost, feasible_score, mended
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.prepared import Prepared
-from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, TIME_LIMIT, Bound
+from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, Bound
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, Neighbourhoods, polish
 
@@ -90,7 +90,7 @@ class TieBreak:
             return solved
         guided = advised(prepared, self.guidance, context)
         if guided is None or guided.problem.guide is None:
-            ended = INTERRUPTED if clock.stopped() else TIME_LIMIT
+            ended = INTERRUPTED if clock.stopped() else solved.ended
             return Outcome(prepared, solved.tree, solved.bound, ended, solved.incumbent)
         context.listener.stage(BREAKING_TIES)
         # The cost of this incumbent is the guide's charge: nothing that a listener of the fit should hear.
@@ -112,8 +112,7 @@ class Guided:
         """Ask the guide, make room for its hyperplanes, and search until nothing better turns up."""
         guided = advised(prepared, self.guidance, context)
         if guided is None:
-            incumbent = open_incumbent(prepared, context)
-            return Outcome(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
+            return Paper().run(prepared, context)
         guided, first = make_room(
             guided,
             Instance.of(guided, 0.0),
