@@ -305,7 +305,7 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
     "an infinite weight bound": (
         lambda: fit(weight_bound=np.inf),
         InvalidProblem,
-        "a weight bound s between 0 and infinity, got inf",
+        "a coefficient bound s between 0 and infinity, got inf",
     ),
     "an unknown scaling": (
         lambda: fit(scaling="minmax"),
