@@ -207,7 +207,7 @@ CASES = {
     "one file for two outputs": (
         {"d.csv": SMALL},
         [*FIT[:6], "--out", "o", "--sql", "./o"],
-        "Expected a file of its own for every output",
+        "Expected a different file for every output",
     ),
     "predictions of no known format": (
         {"d.csv": SMALL},
