@@ -15,7 +15,7 @@ from s2oct.model.tree import ObliqueTree
 
 
 def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
-    """The complete solution vector of a tree, for the literal and the lean model alike."""
+    """The complete solution vector of a tree, for both the literal and the lean model."""
     topology, blocks = tree.topology, milp.blocks
     assignment = Assignment.of(problem, tree)
     left, right = branch_errors(assignment.values_labeled)

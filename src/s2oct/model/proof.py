@@ -30,7 +30,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class FitRecord:
-    """How a fit went, beside its tree.
+    """How a fit went; its tree is kept elsewhere.
 
     Attributes
     ----------

@@ -133,7 +133,7 @@ def _result(model: Any, variables: Any, seconds: float) -> SolveResult:
 def _translate(error: Any, milp: Milp) -> Exception:
     if error.errno == _SIZE_LIMIT:
         return SolverLicenceError(
-            f"Gurobi's size-limited licence admits 2000 rows and 2000 columns; this model has {milp.n_rows} rows "
+            f"Gurobi's size-limited licence allows 2000 rows and 2000 columns; this model has {milp.n_rows} rows "
             f"and {milp.n_columns} columns. Use solver='highs', or install a full Gurobi licence."
         )
     if error.errno == _NO_LICENCE:

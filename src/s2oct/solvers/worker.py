@@ -1,4 +1,4 @@
-"""A solve in a thread of its own, so that the deadline and requests to stop always work.
+"""A solve in its own thread, so that the deadline and requests to stop always work.
 
 A solver in the calling thread would keep Python from handling Ctrl-C, and some solvers exceed their time limit in
 presolve. The calling thread waits here instead. It asks the solver to stop at the deadline or on request, and goes on
