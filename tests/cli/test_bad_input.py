@@ -192,7 +192,7 @@ CASES = {
         [*FIT, "--delimiter", "::"],
         "Expected a delimiter of one character",
     ),
-    "decimal sign that is none": ({"d.csv": SMALL}, [*FIT, "--decimal", "x"], "Expected the decimal sign"),
+    "invalid decimal sign": ({"d.csv": SMALL}, [*FIT, "--decimal", "x"], "Expected the decimal sign"),
     "output in no folder": (
         {"d.csv": SMALL},
         [*FIT[:6], "--out", "no/o.json"],

@@ -258,7 +258,7 @@ def test_check_notices_a_row_that_changed(folder, people, capsys):
     assert ("The certificate holds" in out) == (code == 0)
 
 
-def test_check_does_not_believe_a_certificate_that_was_signed_by_somebody_else(folder, capsys):
+def test_check_finds_a_forged_certificate_with_a_valid_hash(folder, capsys):
     from tests.persistence.test_model import signed
 
     content = json.loads((folder / "model.json").read_text())
