@@ -104,7 +104,24 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         return self._fit_rows(rows, labels, counts)
 
     def fit_read(self, X: Any, labels: Labels, counts: IntArray, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
-        """Fit to labels and totals that are already read; raises `GuideStopped` after the deadline."""
+        """Fit to labels and totals that are already read; raises `GuideStopped` after the deadline.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Labeled and unlabeled rows together, all numeric and complete.
+        labels : Labels
+            Classes and codes.
+        counts : ndarray of shape (2,)
+            Number of unlabeled rows of each class.
+        deadline : Deadline
+            When to stop.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
+        """
         return self._fit_rows(read_features(self, X, reset=True), labels, counts, deadline)
 
     def _fit_rows(

@@ -53,7 +53,22 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         return self.fit_read(X, labels, counts)
 
     def fit_read(self, X: Any, labels: Labels, counts: IntArray) -> Any:
-        """Fit to labels and totals that are already read."""
+        """Fit to labels and totals that are already read.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Labeled and unlabeled rows together, in any form the wrapped classifier takes.
+        labels : Labels
+            Classes and codes.
+        counts : ndarray of shape (2,)
+            Number of unlabeled rows of each class.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
+        """
         self.classes_ = labels.classes
         self._fit_labels(X, labels, counts)
         for name in ("n_features_in_", "feature_names_in_"):
