@@ -54,9 +54,7 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, required=True, help="the folder src of the other copy")
-    parser.add_argument(
-        "--data", type=Path, required=True, help="folder with NAME.tsv.gz files"
-    )
+    parser.add_argument("--data", type=Path, required=True, help="folder with NAME.tsv.gz files")
     parser.add_argument("--count", type=int, default=22, help="sets to compare")
     parser.add_argument("--rows", type=int, default=1200, help="most rows of a set")
     parser.add_argument("--probe", type=float, default=4.0, help="seconds in which P2 must be proved")

@@ -400,7 +400,7 @@ def test_bad_input_gets_its_sentence(call, error, sentence):
 WARNED: dict[str, tuple[Call, str]] = {
     "no unlabeled rows": (
         lambda: fit(y=["no", "yes"] * 4, totals=None),
-        "Every row is labeled, so totals have nothing",
+        "Every row is labeled, so totals have no effect",
     ),
     "no totals": (lambda: fit(totals=None), r"No totals were given: .*\{'no': 2, 'yes': 2\} of 4 unlabeled rows"),
 }

@@ -100,11 +100,11 @@ def test_a_false_optimum_never_becomes_the_incumbent_at_its_claimed_cost(positio
 def test_a_true_optimum_is_proved(line):
     """The same path, with nothing to find fault with."""
     tree = ObliqueTree.of(line.topology, [[1.0]], [5.0])
-    certificate = certify(line.prepared, tree, record(0.0, "nobody needed", 2.0))
+    certificate = certify(line.prepared, tree, record(0.0, "a test", 2.0))
     assert (certificate.objective, certificate.gap, certificate.proved) == (0.0, 0.0, True)
-    assert certificate.proved_by == "nobody needed"
+    assert certificate.proved_by == "a test"
     assert certificate.min_margin == 3.0
-    assert "proved optimal by nobody needed" in str(certificate)
+    assert "proved optimal by a test" in str(certificate)
 
 
 def test_a_positive_cost_is_proved_only_by_a_bound_that_meets_it(line):

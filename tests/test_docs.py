@@ -59,14 +59,14 @@ def test_block_that_prints_something_else_is_caught():
 
 def test_demo_tells_its_story_in_time():
     began = time.monotonic()
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "labour_force.py")],
         capture_output=True,
         text=True,
         cwd=ROOT,
     )
-    assert told.returncode == 0, told.stderr
-    assert not told.stderr, told.stderr
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr, done.stderr
     for part in (
         "400 people, 40 of whom said whether they work",
         "The tree: is this person employed?",
@@ -76,5 +76,5 @@ def test_demo_tells_its_story_in_time():
         "Against the truth",
         "ordinary decision tree",
     ):
-        assert part in told.stdout
+        assert part in done.stdout
     assert time.monotonic() - began < DEMO_SECONDS

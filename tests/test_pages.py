@@ -55,7 +55,7 @@ def build(folder):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("_build", "guide", "gallery"))
     for page in ROOT.glob("*.md"):
         shutil.copy(page, folder)
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "html"],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(Path(s2oct.__file__).parents[1]), "MPLBACKEND": "agg"},
@@ -63,7 +63,7 @@ def build(folder):
         text=True,
         check=False,
     )
-    (folder / "log.txt").write_text(f"{told.stdout}\n{told.stderr}\nexit code {told.returncode}\n")
+    (folder / "log.txt").write_text(f"{done.stdout}\n{done.stderr}\nexit code {done.returncode}\n")
 
 
 def pages_of(site):

@@ -121,7 +121,7 @@ def test_a_clock_begins_when_it_is_made():
     assert before <= clock.began <= time.monotonic()
 
 
-def test_a_clock_is_over_once_somebody_asks(now):
+def test_a_clock_is_over_once_a_stop_is_requested(now):
     wish = Wish()
     clock = Clock(10.0, wish, began=1000.0)
     assert not clock.stopped()

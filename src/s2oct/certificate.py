@@ -1,4 +1,4 @@
-"""What a tree is worth and what is proved of it, recomputed from the tree alone."""
+"""What a tree costs and what is proved about it, recomputed from the tree alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Claim:
     min_margin : float
         Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
     seconds : float
-        Wall-clock seconds until the tree was settled.
+        Wall-clock seconds until the tree was final.
     history : tuple of Moment
         Best cost and lower bound over time.
     ended : str
@@ -64,15 +64,15 @@ class Claim:
 
     @property
     def proved_by(self) -> str | None:
-        """Who supplied the lower bound that the cost meets; None if nothing is proved."""
+        """Where the lower bound that the cost meets comes from; None if nothing is proved."""
         return self.bound_source if self.proved else None
 
 
 @dataclass(frozen=True)
 class Certificate(Claim):
-    """What is known of a tree in P2: its errors on the labeled rows, and xi, the rows by which the total is missed.
+    """What is known about a tree in P2: its errors on the labeled rows, and xi, the rows by which the total is missed.
 
-    ``objective``, ``lower_bound``, ``gap`` and ``proved`` speak of P2 whether or not a guide chose between trees.
+    ``objective``, ``lower_bound``, ``gap`` and ``proved`` are about P2, with or without a guide.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Certificate(Claim):
     min_margin : float
         Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
     seconds : float
-        Wall-clock seconds until the tree was settled.
+        Wall-clock seconds until the tree was final.
     history : tuple of Moment
         Best cost and lower bound over time.
     leaf_error : float
@@ -95,16 +95,16 @@ class Certificate(Claim):
     xi : float
         Rows by which the total is missed; C times this is the second part.
     n_margin_violations : int
-        Unlabeled rows that are too near a hyperplane; none where the tree is feasible.
+        Unlabeled rows that are too near a hyperplane; 0 if the tree is feasible.
     guide_cost : float or None
-        What the guide charges for the classes of the unlabeled rows, and 1 for each row off the total, which it
-        knows; None without a guide.
+        What the guide charges for the classes of the unlabeled rows, plus 1 for each row off the total; None without
+        a guide.
     guide_weight : float or None
-        What a unit of that counts against a unit of P2's cost; 0 where it only chose between trees of equal cost.
+        The price of one unit of `guide_cost`; 0 if the guide only chose between trees of equal cost.
     guided_lower_bound : float or None
-        No feasible tree has a lower `guided_objective`; None where that was not what the fit minimised.
+        No feasible tree has a lower `guided_objective`; None if the fit did not minimise that.
     weight_bound : float
-        The paper's s, the bound on the coefficients in model units that P2 was solved with.
+        The paper's s in the P2 that was solved: the bound on the coefficients in model units.
     ended : str
         Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
         not record it.
@@ -120,7 +120,7 @@ class Certificate(Claim):
 
     @property
     def guided_objective(self) -> float | None:
-        """P2's cost plus the guide's, times its weight; None without a guide."""
+        """P2's cost plus `guide_weight` times `guide_cost`; None without a guide."""
         if self.guide_cost is None or self.guide_weight is None:
             return None
         return self.objective + self.guide_weight * self.guide_cost
@@ -142,7 +142,7 @@ class Certificate(Claim):
 
 @dataclass(frozen=True)
 class OCTHCertificate(Claim):
-    """What is known of a tree in OCT-H: its training errors and the number of coefficients it uses.
+    """What is known about a tree in OCT-H: its training errors and the number of coefficients it uses.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class OCTHCertificate(Claim):
     min_margin : float
         Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
     seconds : float
-        Wall-clock seconds until the tree was settled.
+        Wall-clock seconds until the tree was final.
     history : tuple of Moment
         Best cost and lower bound over time.
     n_errors : int
@@ -209,7 +209,7 @@ def certify_octh(
 ) -> OCTHCertificate:
     """Certify a tree for OCT-H from its hyperplanes and leaf classes, in the units in which it will predict.
 
-    ``scaling`` is the map to [0, 1], in which |a|_1 and |b| are bounded; None if the features are there already.
+    ``scaling`` is the map to [0, 1], in which |a|_1 and |b| are bounded; None if the features are already there.
     """
     model = tree if scaling is None else scaling.to_model(tree)
     wrong = tree.predict(problem.X_labeled) != problem.labels

@@ -35,7 +35,7 @@ FEATURES = (
 )
 
 EMPLOYED_ANSWER = 4.0
-"""The employed answer the survey this many times as readily as the others."""
+"""The odds that an employed person answers the survey, relative to the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +91,8 @@ def make_labour_force(n_people: int = 400, n_labeled: int = 40, seed: int = 0) -
     """Make up a labour force and a survey of it.
 
     Whether a person works depends on schooling, distance to town, children, health and age, see `employment_points`,
-    and on luck. Who answers the survey depends on the answer: the employed answer `EMPLOYED_ANSWER` times as readily.
-    Answering depends on nothing else, so the features alone do not show the bias.
+    and on chance. Who answers the survey depends on the answer: the odds of the employed are `EMPLOYED_ANSWER` times as
+    high. Answering depends on nothing else, so the features alone do not show the bias.
 
     Parameters
     ----------
@@ -138,9 +138,9 @@ def make_labour_force(n_people: int = 400, n_labeled: int = 40, seed: int = 0) -
 def employment_points(people: dict[str, IntArray]) -> FloatArray:
     """The rule behind the labels: above 0 a person is more likely employed than not.
 
-    One point per year of schooling beyond the 8th; a point off for every 6 km to the next town and for every
-    child; three off for poor health (1 or 2 of 5); one off for every year of age below 24, when many still study,
-    and for every year beyond 60, when many retire.
+    A person gets one point per year of schooling beyond the 8th. A person loses one point for every 6 km to the next
+    town and for every child, three for poor health (1 or 2 of 5), one for every year of age below 24, when many still
+    study, and one for every year beyond 60, when many retire.
     """
     age = people["age"]
     return np.asarray(
@@ -164,7 +164,7 @@ def _population(rng: Generator, n: int) -> dict[str, IntArray]:
     health = np.clip(np.round(rng.normal(4.6 - age / 40.0, 0.9)), 1, 5)
     education = np.clip(np.round(rng.normal(12.5 + 0.6 * (urbanity - 1), 2.5)), 8, 20)
     household = rng.choice([1, 2, 3, 4, 5, 6], size=n, p=[0.2, 0.3, 0.2, 0.17, 0.08, 0.05])
-    # Children at home need a second person there, and parents between 22 and 55.
+    # Only people between 22 and 55 in households of two or more have children at home.
     children = np.where((age >= 22) & (age <= 55), rng.binomial(np.maximum(household - 1, 0), 0.6), 0)
     return {
         "region": region,

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions that are also the builtin a caller would catch."""
+"""The errors of this package. Each is also the builtin exception that a caller would catch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class InvalidProblem(S2OCTError, ValueError):
 
 
 class Remedy(Enum):
-    """What would cure a table that cannot be used; the value says it in words."""
+    """What would repair a table that cannot be used; the value says it in words."""
 
     ENCODE_CATEGORIES = "encode it as categories, one-hot or ordinal"
     FILL_GAPS = "fill them with the median or the most frequent value when fitting"
@@ -32,7 +32,7 @@ class InvalidTable(InvalidProblem):
     finding : str
         What was expected and what was found, without a full stop.
     *remedies : Remedy
-        What would cure it, the best first.
+        What would repair it, the best first.
     column : str, optional
         The column that the remedies are about.
     """
@@ -47,17 +47,17 @@ class InvalidTable(InvalidProblem):
         return self.worded({remedy: remedy.value for remedy in Remedy})
 
     def worded(self, phrases: Mapping[Remedy, str]) -> str:
-        """Say the finding and its remedies in the words of whoever shows them."""
+        """Write the finding and its remedies with the caller's own phrases for the remedies."""
         cures = ", or ".join(phrases[remedy] for remedy in self.remedies)
         return f"{self.finding}: {cures}." if cures else f"{self.finding}."
 
 
 class SolverUnavailable(S2OCTError, ImportError):
-    """The solver that was asked for is not installed."""
+    """The requested solver is not installed."""
 
 
 class MissingExtra(S2OCTError, ImportError):
-    """A package that only some parts of this one need is not installed."""
+    """A package that only some parts of s2oct need is not installed."""
 
 
 class SolverLicenceError(S2OCTError, RuntimeError):
@@ -73,7 +73,7 @@ class ModelTooLarge(S2OCTError, MemoryError):
 
 
 class StudyError(S2OCTError, RuntimeError):
-    """A study's data, store or workers cannot be used as asked."""
+    """A study's data, store or workers cannot be used as requested."""
 
 
 class InvalidModelFile(S2OCTError, ValueError):
@@ -81,4 +81,4 @@ class InvalidModelFile(S2OCTError, ValueError):
 
 
 class S2OCTWarning(UserWarning):
-    """A fit went on, but in a way its user should know about."""
+    """The fit went on, but the user should know something about it."""

@@ -25,10 +25,10 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     try:
         rows = validate_data(estimator, X, reset=reset, dtype=np.float64, accept_sparse=False, order="C")
     except (TypeError, ValueError) as error:
-        culprit = _culprit_column(X) if hasattr(X, "columns") else _culprit_cell(X)
-        if culprit is None:
+        problem = _column_problem(X) if hasattr(X, "columns") else _cell_problem(X)
+        if problem is None:
             raise
-        raise InvalidProblem(culprit) from error
+        raise InvalidProblem(problem) from error
     return np.asarray(rows, dtype=np.float64)
 
 
@@ -39,11 +39,11 @@ def _refuse_repeated_names(X: Any) -> None:
         raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once.")
 
 
-def _culprit_column(X: Any) -> str | None:
+def _column_problem(X: Any) -> str | None:
     """A sentence about the first column of a frame that cannot be a feature."""
     for name in X.columns:
         try:
-            if np.asarray(X[name]).dtype.kind in "mM":  # dates would pass as numbers of nanoseconds
+            if np.asarray(X[name]).dtype.kind in "mM":  # dates would be read as numbers of nanoseconds
                 raise TypeError("a date is no number")
             values = np.asarray(X[name], dtype=float)
         except (TypeError, ValueError):
@@ -59,7 +59,7 @@ def _culprit_column(X: Any) -> str | None:
     return None
 
 
-def _culprit_cell(X: Any) -> str | None:
+def _cell_problem(X: Any) -> str | None:
     """A sentence about the first row or cell of a list or an object array that cannot be read as numbers."""
     if not isinstance(X, (list, tuple)) and getattr(X, "dtype", np.dtype(float)).kind != "O":
         return None
@@ -78,7 +78,7 @@ def _culprit_cell(X: Any) -> str | None:
 def read_answers(
     y: Any, n_rows: int, totals: Totals | None, population_totals: Totals | None
 ) -> tuple[Labels, IntArray]:
-    """Labels of two classes, one per row, and how many unlabeled rows each class has; warns of what is doubtful."""
+    """Labels of two classes, one per row, and the unlabeled rows of each class; warns about doubtful input."""
     warn_of_column(y)
     labels = read_labels(y, n_rows=n_rows, named=named_classes(totals, population_totals))
     _refuse_other_than_two_classes(labels.classes.tolist())
@@ -86,15 +86,15 @@ def read_answers(
     m = int((~labels.is_labeled).sum())
     if m == 0:
         warnings.warn(
-            "Every row is labeled, so totals have nothing to act on; OCTHClassifier is the supervised tree.",
+            "Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree.",
             S2OCTWarning,
             stacklevel=3,
         )
     elif totals is None and population_totals is None:
         shares = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
         warnings.warn(
-            f"No totals were given: the labeled shares are taken for them, {shares} of {m} unlabeled rows. "
-            "A biased sample has these wrong; pass totals or population_totals.",
+            f"No totals were given: the class shares of the labeled rows are used, {shares} of {m} unlabeled rows. "
+            "A biased sample has wrong shares; pass totals or population_totals.",
             S2OCTWarning,
             stacklevel=3,
         )
@@ -102,7 +102,7 @@ def read_answers(
 
 
 def warn_of_column(y: Any) -> None:
-    """Warn of labels that come as a table of one column, as scikit-learn does. Call it from ``fit`` or one below."""
+    """Warn about labels in a table of one column, as scikit-learn does. Call it from ``fit`` or one level below."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         message = "A column-vector y was passed when a 1d array was expected. Pass y.ravel()."
         warnings.warn(message, DataConversionWarning, stacklevel=4)
@@ -112,7 +112,7 @@ def _refuse_other_than_two_classes(classes: list[Any]) -> None:
     if len(classes) > 2:
         marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
         hint = f" {marks[0]!r} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
-        # The first sentence carries the words scikit-learn's own checks look for.
+        # scikit-learn's own checks look for the words of the first sentence.
         raise InvalidProblem(
             f"Only binary classification is supported. Expected two classes, got {len(classes)}: {classes[:10]}.{hint}"
         )
@@ -124,7 +124,7 @@ def _refuse_other_than_two_classes(classes: list[Any]) -> None:
 
 
 def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sample_weight: Any) -> float:
-    """Share of the labeled rows of ``y`` that are predicted right."""
+    """Share of the labeled rows of ``y`` that are predicted correctly."""
     labels = read_labels(y, n_rows=len(predicted), named=classes.tolist())
     known = labels.is_labeled
     weights = None if sample_weight is None else np.asarray(sample_weight)[known]

@@ -1,4 +1,4 @@
-"""Whether a model fits into memory, asked before the system ends the process for it."""
+"""Check that a model fits into memory, before the system kills the process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def available_memory() -> float:
 
 
 def _address_space() -> float:
-    """What the limit of the process itself (ulimit -v) leaves; infinite without one."""
+    """Bytes left under the limit of the process (ulimit -v); infinite without a limit."""
     try:
         import resource
     except ImportError:  # not on Windows

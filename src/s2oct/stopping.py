@@ -1,7 +1,7 @@
-"""When work ends: a clock, deadlines, and requests to stop that come from elsewhere.
+"""When work ends: a clock, deadlines, and requests to stop.
 
 A request to stop is any callable that returns True once the work should end. It is asked often, from any thread.
-Ctrl-C, a button on a page and a callback of scikit-learn are three of them; nothing below the estimators knows which.
+Ctrl-C, a button on a page and a callback of scikit-learn are examples. Below the estimators they are all alike.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ def never() -> bool:
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment (of ``time.monotonic``) at which work ends, or sooner if ``stop`` says so."""
+    """A moment (of ``time.monotonic``) at which work ends, or sooner if ``stop`` returns True."""
 
     at: float
     stop: Stop = never
 
     @classmethod
     def after(cls, seconds: float, stop: Stop = never) -> Deadline:
-        """The deadline so many seconds from now."""
+        """The deadline that is some seconds from now."""
         return cls(time.monotonic() + seconds, stop)
 
     @property
@@ -39,16 +39,16 @@ class Deadline:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the deadline; negative after it, 0 at most once work should stop."""
+        """Seconds until the deadline; negative after it, and at most 0 once work should stop."""
         left = self.at - time.monotonic()
         return min(left, 0.0) if self.stop() else left
 
     def within(self, seconds: float) -> Deadline:
-        """The same deadline, or one so many seconds from now if that is sooner."""
+        """The same deadline, or the one some seconds from now if that is sooner."""
         return Deadline(min(self.at, time.monotonic() + seconds), self.stop)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process has another clock and cannot see the request to stop: it gets the seconds that are left."""
+        """Another process has another clock and cannot see the request to stop: it gets the remaining seconds."""
         return Deadline.after, (self.seconds_left,)
 
 
@@ -57,7 +57,7 @@ NO_DEADLINE = Deadline(float("inf"))
 
 @dataclass(frozen=True)
 class Clock:
-    """The time of one fit: when it began, how long it may take, and whether somebody asked it to stop."""
+    """The time of one fit: when it began, how long it may take, and whether it was asked to stop."""
 
     limit: float
     stop: Stop = never
@@ -65,7 +65,7 @@ class Clock:
     _interrupted: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def interrupt(self) -> None:
-        """Ask the fit to stop, from inside it: a solver noticed a Ctrl-C that nobody else saw."""
+        """Ask the fit to stop, from inside it: a solver caught a Ctrl-C, which did not reach the fit."""
         self._interrupted.set()
 
     @property
@@ -79,14 +79,14 @@ class Clock:
         return max(self.limit - self.elapsed, 0.0)
 
     def stopped(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Whether the fit was asked to stop."""
         return self._interrupted.is_set() or self.stop()
 
     @property
     def is_over(self) -> bool:
-        """Whether the limit is reached or somebody asked to stop."""
+        """Whether the limit is reached or the fit was asked to stop."""
         return self.seconds_left <= 0 or self.stopped()
 
     def deadline(self, seconds: float = float("inf")) -> Deadline:
-        """The end of the fit, or so many seconds from now if that is sooner."""
+        """The end of the fit, or some seconds from now if that is sooner."""
         return Deadline(min(self.began + self.limit, time.monotonic() + seconds), self.stopped)

@@ -192,7 +192,7 @@ CASES = {
         [*FIT, "--delimiter", "::"],
         "Expected a delimiter of one character",
     ),
-    "decimal sign that is none": ({"d.csv": SMALL}, [*FIT, "--decimal", "x"], "Expected the decimal sign"),
+    "invalid decimal sign": ({"d.csv": SMALL}, [*FIT, "--decimal", "x"], "Expected the decimal sign"),
     "output in no folder": (
         {"d.csv": SMALL},
         [*FIT[:6], "--out", "no/o.json"],
@@ -207,7 +207,7 @@ CASES = {
     "one file for two outputs": (
         {"d.csv": SMALL},
         [*FIT[:6], "--out", "o", "--sql", "./o"],
-        "Expected a file of its own for every output",
+        "Expected a different file for every output",
     ),
     "predictions of no known format": (
         {"d.csv": SMALL},

@@ -170,7 +170,9 @@ def test_parquet_columns_of_every_number_kind_are_features(folder):
 
 def test_without_a_total_the_labeled_shares_are_taken_with_a_warning(folder, capsys):
     assert run(["fit", "people.csv", *FIT, "--features", "age", "--features", "health"]) == 0
-    assert capsys.readouterr().err.startswith("s2oct: warning: No totals were given: the labeled shares are taken")
+    assert capsys.readouterr().err.startswith(
+        "s2oct: warning: No totals were given: the class shares of the labeled rows are used"
+    )
 
 
 def test_parameters_reach_the_classifier(folder):
@@ -256,7 +258,7 @@ def test_check_notices_a_row_that_changed(folder, people, capsys):
     assert ("The certificate holds" in out) == (code == 0)
 
 
-def test_check_does_not_believe_a_certificate_that_was_signed_by_somebody_else(folder, capsys):
+def test_check_finds_a_forged_certificate_with_a_valid_hash(folder, capsys):
     from tests.persistence.test_model import signed
 
     content = json.loads((folder / "model.json").read_text())

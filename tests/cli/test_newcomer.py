@@ -26,7 +26,7 @@ N_ROWS = 100_000
 
 @pytest.fixture(scope="module")
 def strangers(people):
-    """100,000 people of whom nobody knows anything but the features."""
+    """100,000 people of whom only the features are known."""
     rng = np.random.default_rng(4)
     features = people.columns.drop(["person", "employed"])
     columns = {name: rng.choice(people[name].to_numpy(), N_ROWS) for name in features}

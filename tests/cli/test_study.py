@@ -34,11 +34,11 @@ def finished(tmp_path_factory):
     return folder
 
 
-def test_a_run_tells_what_it_left_out_and_what_is_next_and_is_quiet_otherwise(tmp_path, capsys):
+def test_a_run_says_what_it_left_out_and_what_is_next_and_is_quiet_otherwise(tmp_path, capsys):
     assert run(["study", "run", "--out", str(tmp_path), "--jobs", "1", *SMALL]) == 0
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.splitlines() == [
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines() == [
         f"3 tasks to run. Records: {tmp_path}",
         "Instances left out (1):",
         "  lupus: lupus.tsv.gz is in no local folder, and nothing is downloaded.",
@@ -53,11 +53,11 @@ def test_a_second_run_has_nothing_to_do(finished, capsys):
 
 def test_status_counts_by_method(finished, capsys):
     assert run(["study", "status", "--out", str(finished)]) == 0
-    told = capsys.readouterr().out
-    counts = {cells[0]: cells[1:] for line in told.splitlines() if (cells := re.findall(r"[\w-]+", line))}
+    printed = capsys.readouterr().out
+    counts = {cells[0]: cells[1:] for line in printed.splitlines() if (cells := re.findall(r"[\w-]+", line))}
     assert counts["cart-top"] == ["2", "1", "0", "0", "1", "0"]
     assert counts["all"] == ["6", "3", "0", "0", "3", "0"]
-    assert "Left out because their data are missing: lupus." in told
+    assert "Left out because their data are missing: lupus." in printed
 
 
 def test_report_names_its_page(finished, tmp_path, capsys):
@@ -86,9 +86,9 @@ def test_the_folder_may_come_from_the_environment(tmp_path, monkeypatch, capsys)
 def test_bad_options_end_in_one_sentence_and_leave_nothing_behind(tmp_path, capsys, options, sentence):
     out = tmp_path / "study"
     assert run(["study", "run", "--no-download", "--out", str(out), *options]) == 2
-    told = capsys.readouterr().err.strip()
-    assert told.startswith(f"s2oct: {sentence}")
-    assert len(told.splitlines()) == 1
+    printed = capsys.readouterr().err.strip()
+    assert printed.startswith(f"s2oct: {sentence}")
+    assert len(printed.splitlines()) == 1
     assert not out.exists()
 
 
@@ -98,7 +98,7 @@ def test_a_folder_without_a_study_ends_in_one_sentence(tmp_path, capsys, command
     assert capsys.readouterr().err.startswith("s2oct: Expected a study in the folder")
 
 
-def test_time_left_is_told_once_every_method_had_its_turn(finished):
+def test_time_left_is_shown_once_every_method_has_finished_a_fit(finished):
     (record, *_) = read_store(finished).records.values()
     method = record.task.method
     pace = Pace([record.task, Task("iris", 0, "biased", method), Task("iris", 0, "biased", "rf")])
@@ -106,7 +106,7 @@ def test_time_left_is_told_once_every_method_had_its_turn(finished):
     assert pace.time_left(time.monotonic()) == "time left not known yet"
     alone = Pace([record.task, *(Task("iris", sample, "biased", method) for sample in range(3))])
     alone.note(record)
-    # One of four took an hour, all told.
+    # One of four took an hour in total.
     assert alone.time_left(alone._began + 3600) == "about 3 h 00 min left"
 
 

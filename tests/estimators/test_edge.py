@@ -28,7 +28,7 @@ def fit(noise, **parameters):
 
 
 def test_a_second_ctrl_c_raises_as_usual(noise, ctrl_c, monkeypatch):
-    """Somebody who presses twice wants out. The search is made deaf, so that the first press has no effect."""
+    """A user who presses twice wants to quit. The search is made deaf, so that the first press has no effect."""
     monkeypatch.setattr("s2oct.stopping.Clock.stopped", lambda self: False)
     with ctrl_c(0.3), ctrl_c(0.6), pytest.raises(KeyboardInterrupt):
         fit(noise, time_limit=5.0)

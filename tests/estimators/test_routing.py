@@ -41,7 +41,7 @@ def test_totals_reach_the_trees_of_a_grid_search_over_a_pipeline(survey):
     assert (search.predict(X[6:]) == "yes").sum() == totals["yes"]
 
 
-def test_totals_that_nobody_asked_for_are_refused(survey):
+def test_totals_that_were_not_requested_are_refused(survey):
     X, y, totals = survey
     pipeline = Pipeline([("scale", StandardScaler()), ("tree", classifier())])
     with pytest.raises(UnsetMetadataPassedError, match="totals"):

@@ -279,7 +279,7 @@ def test_feature_names_pass_through_a_pipeline_with_pandas_output(survey):
 
 @pytest.fixture
 def ages(survey):
-    """The survey by age alone: five yes of the unlabeled rows leave one place for the split, whoever is held out."""
+    """The survey by age alone: five yes of the unlabeled rows leave one place for the split, for any fold."""
     X, y, totals = survey
     return X[:, :1], y, totals
 

@@ -34,7 +34,7 @@ def test_a_random_state_shuffles_reproducibly():
     assert folds[3] == [list(range(10)), list(range(10, 20))]
 
 
-def test_the_number_of_folds_is_told():
+def test_the_number_of_folds_is_known():
     assert LabeledKFold(4).get_n_splits() == 4
 
 

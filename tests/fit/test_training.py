@@ -96,7 +96,7 @@ def test_the_certificate_is_true_of_the_predictions_far_from_the_origin(seed, of
 @pytest.mark.parametrize("value", [0.0, -5.0, 1e9, 1e15, 1e300])
 @pytest.mark.parametrize("solver", list(SOLVERS))
 def test_a_constant_feature_spoils_nothing(solver, value):
-    """A feature that tells no rows apart gets no weight, so its size cannot drown the others."""
+    """A constant feature gets the coefficient 0, so its size cannot drown the others."""
     backend_or_skip(solver)
     x = [1.0, 2.0, 8.0, 9.0, 1.5, 3.0, 7.0, 7.5]
     X = np.column_stack([x, np.full(8, value)])

@@ -95,7 +95,7 @@ def test_any_total_can_be_met(clusters, total):
     assert np.isfinite(forest.probabilities_).all()
 
 
-def test_one_labeled_class_is_told_from_the_unlabeled_rows(clusters):
+def test_one_labeled_class_is_separated_from_the_unlabeled_rows(clusters):
     X, y, truth, _, _ = clusters
     only_a = np.where(y == "b", None, y)
     totals = {"a": 52, "b": 40}
@@ -139,15 +139,15 @@ def test_probabilities_that_are_no_numbers_are_refused():
 @pytest.mark.parametrize(
     "guide",
     [LogisticRegression(), TopTotalClassifier(LogisticRegression()), PriorCorrectedClassifier(LogisticRegression())],
-    ids=["plain", "told", "reweighted"],
+    ids=["plain", "top-total", "reweighted"],
 )
-def test_any_classifier_with_probabilities_is_told_the_totals(clusters, guide):
+def test_any_classifier_with_probabilities_is_given_the_totals(clusters, guide):
     X, y, _, unlabeled, totals = clusters
     labels = read_labels(y)
     counts = np.array([unlabeled.sum() - totals["b"], totals["b"]])
     found = guide_probabilities(guide, X, labels, counts)
-    told = guide if not isinstance(guide, LogisticRegression) else TopTotalClassifier(guide)
-    assert np.allclose(found, told.fit(X, y, totals=totals).predict_proba(X[unlabeled]))
+    wrapped = guide if not isinstance(guide, LogisticRegression) else TopTotalClassifier(guide)
+    assert np.allclose(found, wrapped.fit(X, y, totals=totals).predict_proba(X[unlabeled]))
 
 
 # What it does to the tree
@@ -192,8 +192,8 @@ def test_weight_0_breaks_ties_only(clusters):
     assert tied.certificate_.objective <= plain.certificate_.objective + 1e-6
     assert tied.certificate_.guide_weight == 0
     assert tied.certificate_.guided_lower_bound is None
-    told = TopTotalClassifier(LogisticRegression()).fit(clusters[0], clusters[1], totals=clusters[4])
-    assert agreement(tied, told, clusters) >= agreement(plain, told, clusters)
+    wrapped = TopTotalClassifier(LogisticRegression()).fit(clusters[0], clusters[1], totals=clusters[4])
+    assert agreement(tied, wrapped, clusters) >= agreement(plain, wrapped, clusters)
 
 
 def test_a_weight_left_to_the_fit_is_the_price_of_labels_that_the_guide_gets_wrong(clusters):
@@ -213,7 +213,7 @@ def test_a_weight_left_to_the_fit_is_the_price_of_labels_that_the_guide_gets_wro
 
 
 class Watched(LogisticRegression):
-    """Tells whether it was ever fitted."""
+    """Records whether it was ever fitted."""
 
     was_fitted = False
 
@@ -245,8 +245,8 @@ def test_without_a_guide_the_certificate_says_nothing_of_one(clusters):
 def test_the_guided_objective_is_recomputed_from_the_tree(clusters):
     X, y, _, unlabeled, totals = clusters
     clf = fit(clusters, guide=LogisticRegression(), guide_weight=0.7)
-    told = TopTotalClassifier(LogisticRegression()).fit(X, y, totals=totals)
-    p = told.predict_proba(X[unlabeled])
+    wrapped = TopTotalClassifier(LogisticRegression()).fit(X, y, totals=totals)
+    p = wrapped.predict_proba(X[unlabeled])
     charged = np.where(clf.predict(X[unlabeled]) == "a", p[:, 1] - p[:, 0], p[:, 0] - p[:, 1])
     certificate = clf.certificate_
     assert certificate.guide_cost == pytest.approx(np.maximum(charged, 0).sum() + certificate.xi, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Any classifier told the totals."""
+"""Any classifier that is given the totals."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_without_ties_the_threshold_predicts_what_the_ranking_says(biased):
 
 
 def test_a_known_total_corrects_the_bias_of_the_sample(biased):
-    """Told the total, both predict nearer to the true share than the classifier alone."""
+    """With the total, both predict nearer to the true share than the classifier alone."""
     X, y, truth = biased
     plain = LogisticRegression().fit(X[:30], y[:30].astype(str)).predict(X[30:])
     off = abs((plain == "yes").sum() - 40)
@@ -94,7 +94,7 @@ def test_a_classifier_without_weights_has_its_probabilities_corrected(biased):
 
 
 @pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_one_labeled_class_is_told_from_the_unlabeled_rows(wrapper):
+def test_one_labeled_class_is_separated_from_the_unlabeled_rows(wrapper):
     """Rows that resemble the labeled ones come first."""
     rng = np.random.default_rng(1)
     X = np.vstack([rng.normal(size=(10, 2)) + 4, rng.normal(size=(30, 2)) + 4, rng.normal(size=(50, 2))])

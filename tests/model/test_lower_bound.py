@@ -128,7 +128,7 @@ def test_the_total_bound_is_the_best_over_all_choices_of_distinct_rows(problem):
     assert total_bound(problem) == min(abs(total - float(problem.totals[0])) for total in sums)
 
 
-def test_large_groups_of_equal_rows_are_weighed_exactly():
+def test_large_groups_of_equal_rows_are_counted_exactly():
     """Groups of 70, 70 and 90 rows reach 160 and 140, never 150."""
     X = np.repeat([0.0, 1.0, 2.0], [70, 70, 90])[:, None]
     problem = Problem.from_arrays(np.vstack([X, [[9.0]]]), [None] * 230 + ["A"], totals={"A": 150, "B": 80})

@@ -135,7 +135,7 @@ def test_provenance_says_what_made_the_model(text):
     assert provenance["written"].endswith("+00:00")
 
 
-def test_hash_of_the_data_tells_other_data_apart(rows, compiled):
+def test_other_data_have_another_hash(rows, compiled):
     same, other = rows.copy(), rows.copy()
     other[7, 1] = np.nextafter(other[7, 1], np.inf)
     first, second, third = (fitted(X).data_summary_.sha256 for X in (rows, same, other))

@@ -89,7 +89,7 @@ def test_split_over_one_feature_is_written_as_its_threshold(tree_of):
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("long", [False, True])
 def test_nothing_overlaps_and_every_text_stays_in_its_frame(tree_of, depth, long):
-    tail = " and some more words that nobody will read to their end" if long else ""
+    tail = " and some more words that no reader will read to the end" if long else ""
     names = [f"${j}_feature{tail} {j}" for j in range(9)]
     fit = tree_of(depth, 9, 3, feature_names=names, class_names=[f"{c}{tail} {c}" for c in "abc"])
     display = plot_tree(fit.clf, fit.X, fit.y, max_features=5)

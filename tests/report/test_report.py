@@ -373,7 +373,7 @@ def test_fit_with_a_guide_has_its_report(browser, labour_force, tmp_path):
     assert f"{clf.certificate_.guided_objective:.4g} in all" in proof
 
 
-def test_stability_that_nobody_knows_is_not_counted(labour_force):
+def test_unknown_stability_is_not_counted(labour_force):
     clf = copy.copy(labour_force.clf)
     clf.stability_ = np.full(int((~labour_force.is_labeled).sum()), np.nan)
     page = report_html(clf, labour_force.X, labour_force.y, rivals=False)

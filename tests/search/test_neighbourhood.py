@@ -147,7 +147,7 @@ def test_rows_that_are_not_free_keep_their_sides_though_most_are_not_in_the_mode
     assert set(changed.tolist()) <= set(nearest.tolist())
 
 
-def test_the_walk_visits_every_node_once_with_every_number_of_rows_and_begins_anew_with_a_new_tree():
+def test_the_walk_visits_every_node_once_with_every_number_of_rows_and_starts_again_with_a_new_tree():
     prepared, tree = scattered(60)
     solved = []
 

@@ -77,7 +77,7 @@ def test_brute_force_agrees_at_depth_1(problem, C, coefficient_bound):
 @pytest.mark.parametrize("n_features", [1, 2])
 @pytest.mark.parametrize("seed", range(8))
 def test_brute_force_agrees_on_random_lines_and_planes(seed, n_features):
-    """Labels without a pattern, so that errors and the total are weighed against each other."""
+    """Labels without a pattern, so that errors and the total are traded off."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.uniform(-3, 3, size=(13, n_features)), 1)
     y = ["A", "B", *rng.choice(["A", "B"], 5), *[None] * 6]

@@ -85,7 +85,7 @@ def test_what_a_solver_reports_after_it_was_left_behind_is_not_heard(deaf, milp)
 
 
 def test_a_request_to_stop_leaves_a_deaf_solver_behind_after_the_grace_period(deaf, milp):
-    """Somebody waits, so it is 0.3 s at most: 0.15 s of grace, and the time in which the request is noticed."""
+    """The user waits, so it takes at most 0.3 s: 0.15 s of grace, and the time in which the request is noticed."""
     began = time.monotonic()
     watcher = Recorder(stop_when=lambda _: time.monotonic() - began > 0.3)
     result = solve_in_worker(deaf, milp, limits=Limits(30.0), watcher=watcher)
@@ -106,8 +106,8 @@ def test_a_request_to_stop_shortly_before_the_deadline_does_not_extend_the_wait(
     assert time.monotonic() - began <= 0.25 + 0.3
 
 
-def test_a_solver_that_was_interrupted_although_nobody_asked_reports_it(milp):
-    """It caught the user's Ctrl-C itself, and nobody else saw it."""
+def test_a_solver_that_was_interrupted_without_a_request_reports_it(milp):
+    """It caught the user's Ctrl-C itself, and nothing else noticed it."""
     watcher = Recorder()
     result = solve_in_worker(Interrupted(), milp, limits=Limits(9.0), watcher=watcher)
     assert watcher.was_interrupted
@@ -130,7 +130,7 @@ def test_a_result_in_time_is_passed_on_unchanged(deaf, milp):
 
 
 def test_a_solver_that_the_clock_stopped_was_not_interrupted(milp):
-    """An interrupt is somebody's wish, and is warned of; the time limit is not."""
+    """The user is warned about an interrupt, but not about the time limit."""
     result = solve_in_worker(Obedient(), milp, limits=Limits(0.2), watcher=Recorder())
     assert result.termination is Termination.TIME_LIMIT
     assert result.x.tolist() == [1.0]

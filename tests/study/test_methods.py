@@ -39,7 +39,7 @@ def one_class_draw(request):
 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_tells_separate_clouds_apart(name, draw):
+def test_every_method_separates_distant_clouds(name, draw):
     outcome = METHODS[name].run(draw, OPTIONS)
     assert outcome.predicted_a.dtype == bool
     assert outcome.predicted_a.shape == draw.is_labeled.shape

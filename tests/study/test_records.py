@@ -33,7 +33,7 @@ def test_a_claim_of_p2_keeps_its_costs():
 
 
 def test_a_claim_of_octh_keeps_its_errors():
-    claim = OCTHCertificate(0.0, 0.0, True, "nobody", 1.0, 0.1, (), n_errors=0, n_coefficients=2)
+    claim = OCTHCertificate(0.0, 0.0, True, "a test", 1.0, 0.1, (), n_errors=0, n_coefficients=2)
     kept = CertificateFacts.of(claim)
     assert kept.proved
     assert kept.settled

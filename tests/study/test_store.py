@@ -36,7 +36,7 @@ RECORD = TaskRecord(
         unlabeled_rows=Confusion(35, 11, 7, 79),
         digest="2aadafe6",
         warnings=("a “warning”\nof two lines",),
-        certificate=CertificateFacts(0.5, 0.0, True, False, False, "nobody", 0.4, 0.5, 0.0, None, None, None),
+        certificate=CertificateFacts(0.5, 0.0, True, False, False, "a test", 0.4, 0.5, 0.0, None, None, None),
     ),
     error=None,
     provenance=Provenance({"python": "3.11"}, "Linux", "a processor", 2, "2026-01-01T00:00:00+00:00"),
@@ -99,7 +99,7 @@ def test_a_store_torn_at_any_byte_loses_only_its_last_line(store):
         assert path.read_bytes() == content
 
 
-def test_a_store_torn_in_its_first_line_begins_anew(tmp_path):
+def test_a_store_torn_in_its_first_line_starts_again(tmp_path):
     (tmp_path / FILE_NAME).write_text('{"schema": 1, "kind": "stu')
     with Store(tmp_path, SETTINGS) as store:
         store.append(PLAN)

@@ -66,7 +66,7 @@ def test_minus_one_marks_unlabeled_rows_as_in_python(request_for):
 def test_warnings_of_the_fit_become_notes(request_for, recwarn):
     fitted = fit_table(request_for(totals=ClassTotals()))
     (note,) = fitted.notes
-    assert note.startswith("No totals were given: the labeled shares are taken for them")
+    assert note.startswith("No totals were given: the class shares of the labeled rows are used")
     assert not list(recwarn)
 
 

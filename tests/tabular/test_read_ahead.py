@@ -45,7 +45,7 @@ def test_no_more_is_read_than_a_few_items_ahead():
     ahead.close()
 
 
-def test_reader_ends_when_nobody_waits_any_more():
+def test_reader_ends_when_its_consumer_has_gone():
     before = threading.active_count()
     ahead = read_ahead(iter(int, 1))
     assert next(ahead) == 0

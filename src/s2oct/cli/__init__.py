@@ -1,4 +1,4 @@
-"""The command ``s2oct``: argument parsing and printing only. One module a command, joined in ``app``."""
+"""The command ``s2oct``: argument parsing and printing only. One module per command, joined in ``app``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command; without the packages it needs, say which extra brings them."""
+    """Run the command; if a package is missing, say how to install it."""
     try:
         from s2oct.cli.app import run
     except ModuleNotFoundError as error:

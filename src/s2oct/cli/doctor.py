@@ -27,7 +27,7 @@ from s2oct.version import __version__
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "highspy", "pandas", "pyarrow", "matplotlib", "onnx")
 FREE_LICENCE = 2000
-"""Columns that a commercial solver admits without a full licence."""
+"""Most columns that a commercial solver allows without a full licence."""
 
 
 @takes_groups
@@ -89,7 +89,8 @@ def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]
         enough = solving + min(solving * HEAD_START / (1 - HEAD_START), LONGEST_HEAD_START)
         lines.append(
             f"Then the model is too large to be solved in the {seconds_left:.3g} s that are left: the search goes on "
-            f"alone, and the lower bound will be one that needs no solver. A time limit of {enough:.0f} s would do."
+            "alone, and the lower bound will be one that needs no solver. "
+            f"A time limit of {enough:.0f} s would be enough."
         )
     elif size.n_bytes > memory:
         lines.append(
@@ -126,7 +127,7 @@ def _solvers() -> Table:
 
 
 def solver_state(name: str) -> str:
-    """Say whether a solver is installed and takes a model that is larger than a free licence admits."""
+    """Say whether a solver is installed and takes a model that is larger than a free licence allows."""
     try:
         solver = load_solver(name)
     except SolverUnavailable:
@@ -141,7 +142,7 @@ def solver_state(name: str) -> str:
 
 
 def _larger_than_free() -> Milp:
-    """Make a model with one variable more than the free licence admits, each at least 1."""
+    """Make a model with one variable more than the free licence allows, each at least 1."""
     n = FREE_LICENCE + 1
     return Milp(
         c=np.ones(n),

@@ -47,7 +47,7 @@ def fit(
 
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:
-    """Write the files that were asked for: all of them, or none if one fails."""
+    """Write the requested files: all of them, or none if one fails."""
     with Outputs() as outputs:
         if options.out is not None:
             outputs.write(options.out, model_to_json(model))

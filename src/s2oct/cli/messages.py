@@ -17,11 +17,11 @@ REMEDIES = {
     Remedy.KEEP_AS_ID: "keep it as an id with --id {column}",
     Remedy.OTHER_CHARSET: "name the right encoding with --encoding, for instance --encoding latin-1",
 }
-"""Each remedy as the options that bring it about."""
+"""Each remedy in terms of command-line options."""
 
 
 def with_options(error: InvalidTable) -> str:
-    """Say what is wrong with a table and which options would cure it."""
+    """Say what is wrong with a table and which options would repair it."""
     column = shlex.quote(error.column or "COLUMN")
     return error.worded({remedy: phrase.replace("{column}", column) for remedy, phrase in REMEDIES.items()})
 

@@ -1,4 +1,4 @@
-"""Models between files, tables and queries."""
+"""Models made from fitted tables, and what commands make of models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def fitted_model(fitted: FittedTable) -> Model:
 
 
 def encoding_of(model: Model) -> Encoding:
-    """Say how columns become features; they are the features themselves where the model was fitted in Python."""
+    """Say how columns become features; if the model was fitted in Python, they are the features themselves."""
     return model.encoding or plain_encoding(model.feature_names)
 
 

@@ -16,8 +16,8 @@ def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Replace every parameter of a command whose type is a dataclass by the fields of that dataclass.
 
     Typer sees a function with one parameter for each option. When it is called, the options of each group are put
-    together, and the command gets one object for each group. A group with a ``panel`` has a part of ``--help`` of that
-    title.
+    together, and the command gets one object for each group. A group with a ``panel`` gets its own part of ``--help``
+    with that title.
     """
     hints = get_type_hints(command, include_extras=True)
     parameters = inspect.signature(command).parameters
@@ -52,7 +52,7 @@ def _options(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parame
 
 
 def _in_panel(annotation: Any, panel: str | None) -> Any:
-    """Declare in which part of ``--help`` an option stands; arguments have their own."""
+    """Declare in which part of ``--help`` an option appears; arguments have their own part."""
     kind, declared = get_args(annotation)
     if panel is None or not isinstance(declared, OptionInfo):
         return annotation

@@ -1,4 +1,4 @@
-"""The options that commands share, in groups that make objects of them."""
+"""The options that commands share, in groups; each group turns its options into objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LabelName = Annotated[
     typer.Option("--label", help="Column of the labels; its gaps are the unlabeled rows.", rich_help_panel="Columns"),
 ]
 IdNames = Annotated[
-    list[str] | None, typer.Option("--id", help="Column to keep and never look at. May be repeated, or use commas.")
+    list[str] | None, typer.Option("--id", help="Column to keep and not to use. May be repeated, or use commas.")
 ]
 SqlTable = Annotated[str, typer.Option("--table", help="Table that the SQL query reads.")]
 
@@ -39,7 +39,7 @@ class DialectOptions:
     panel: ClassVar[str] = "Format of the table"
 
     delimiter: Annotated[
-        str | None, typer.Option(help="Character between the cells of a CSV file; found out if not given.")
+        str | None, typer.Option(help="Character between the cells of a CSV file; detected if not given.")
     ] = None
     encoding: Annotated[str, typer.Option(help="Character encoding of a CSV file.")] = "utf-8"
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file, '.' or ','.")] = "."
@@ -81,7 +81,7 @@ class ColumnOptions:
     features: Annotated[
         list[str] | None, typer.Option(help="Feature column; all but label and ids if none is named. May be repeated.")
     ] = None
-    exclude: Annotated[list[str] | None, typer.Option(help="Column that is no feature. May be repeated.")] = None
+    exclude: Annotated[list[str] | None, typer.Option(help="Column that is not a feature. May be repeated.")] = None
     categorical: Annotated[
         list[str] | None,
         typer.Option(help="Encode text columns: onehot, ordinal, or COLUMN=onehot for one of them. May be repeated."),
@@ -186,7 +186,7 @@ class OutputOptions:
         return [path for path in (self.out, self.report, self.predictions, self.sql) if path is not None]
 
     def check(self, inputs: Iterable[Path]) -> None:
-        """Refuse files that could not be written, before any work is done for them."""
+        """Refuse files that cannot be written, before any work is done."""
         check_writable(self.paths, inputs)
         if self.predictions is not None:
             check_table_name(self.predictions)

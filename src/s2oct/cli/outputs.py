@@ -1,4 +1,4 @@
-"""The files a command writes: all of them at the end, each complete or not at all."""
+"""The files that a command writes: all of them at the end, each complete or not at all."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from s2oct.files import Draft
 
 
 def check_writable(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> None:
-    """Refuse outputs that could not be written, before any work is done for them."""
+    """Refuse outputs that cannot be written, before any work is done."""
     seen: list[Path] = []
     for path in outputs:
         if path is None:
             continue
         here = path.resolve()
         if here in seen:
-            raise InvalidProblem(f"Expected a file of its own for every output, got {str(path)!r} twice.")
+            raise InvalidProblem(f"Expected a different file for every output, got {str(path)!r} twice.")
         if here in [other.resolve() for other in inputs]:
             raise InvalidProblem(f"Expected outputs that are not inputs, got {str(path)!r} as both.")
         if not here.parent.is_dir():
             raise InvalidProblem(
-                f"Expected a folder to write {path.name!r} to, got {str(path.parent)!r}, which is no folder."
+                f"Expected a folder to write {path.name!r} to, got {str(path.parent)!r}, which is not a folder."
             )
         seen.append(here)
         try:

@@ -1,4 +1,4 @@
-"""``s2oct predict``: the classes of a new table, however large, a batch of rows at a time."""
+"""``s2oct predict``: the classes of a new table of any size, a batch of rows at a time."""
 
 from __future__ import annotations
 

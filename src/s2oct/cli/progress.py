@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from s2oct.fit.listening import PREPARING, Listener, Nobody
+from s2oct.fit.listening import PREPARING, Listener, NoListener
 from s2oct.model.proof import Moment
 
 _REFRESHES = 4
@@ -43,7 +43,7 @@ def live_progress(time_limit: float) -> Iterator[Listener]:
     """Show a fit's progress on standard error while it runs, if that is a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield Nobody()
+        yield NoListener()
         return
     ticker = _Ticker(time_limit)
     live = Live(console=console, get_renderable=ticker.line, refresh_per_second=_REFRESHES, transient=True)

@@ -28,7 +28,7 @@ def show(
     if form not in FORMS:
         raise InvalidProblem(f"Expected --as one of {', '.join(FORMS)}, got {form!r}.")
     if form == "onnx" and out is None:
-        raise InvalidProblem("Expected --out with --as onnx: its bytes are not for a terminal.")
+        raise InvalidProblem("Expected --out with --as onnx, got none: ONNX is binary, and a terminal cannot show it.")
     check_writable([out], [model])
     content = rendered(read_model(model), form, table, model)
     if out is None:

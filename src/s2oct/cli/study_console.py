@@ -117,7 +117,7 @@ def _workers(request: Request) -> Workers:
 
 
 def _memory(asked: float | None, n_workers: int) -> int:
-    """Bytes for each worker: what was asked for, or an equal share of what there is."""
+    """Bytes for each worker: as the user chose, or an equal share of the available memory."""
     if asked is not None:
         return int(asked * 2**30)
     return max(LEAST_MEMORY, int(available_memory() / n_workers))
@@ -171,7 +171,7 @@ class Pace:
         if any(count and method not in self._seconds for method, count in self._left.items()):
             return "time left not known yet"
         ahead = sum(count * statistics.fmean(self._seconds[method]) for method, count in self._left.items() if count)
-        # Seconds of fits per second of clock: the number of workers, less what starting and waiting cost.
+        # Seconds of fits per second of clock: the number of workers, minus the time for starting and waiting.
         behind = sum(sum(seconds) for seconds in self._seconds.values())
         hours, minutes = divmod(round(ahead * (now - self._began) / max(behind, 1e-9) / 60), 60)
         return f"about {hours} h {minutes:02d} min left" if hours else f"about {minutes} min left"

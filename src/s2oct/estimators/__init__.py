@@ -1,4 +1,4 @@
-"""scikit-learn estimators that end in a tree, and folds over partly labeled tables."""
+"""scikit-learn estimators that fit a tree, and folds over partly labeled tables."""
 
 from s2oct.estimators.octh import OCTHClassifier
 from s2oct.estimators.s2oct import S2OCTClassifier

@@ -1,4 +1,4 @@
-"""What the classifiers share that end in a tree: what a fit may use, and prediction."""
+"""What the tree classifiers share: what a fit may use, and prediction."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from s2oct.model.tree import ObliqueTree
 
 
 class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
-    """Base of the classifiers that end in an `ObliqueTree`."""
+    """Base of the classifiers that fit an `ObliqueTree`."""
 
-    # How a fit is stopped and watched is no metadata of the rows.
+    # ``stop`` and ``listener`` are not metadata of the rows.
     __metadata_request__fit = {"stop": metadata_routing.UNUSED, "listener": metadata_routing.UNUSED}  # noqa: RUF012
 
     tree_: ObliqueTree

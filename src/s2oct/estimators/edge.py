@@ -1,4 +1,4 @@
-"""Where a fit meets its user: Ctrl-C, warnings, printing, scikit-learn's callbacks. Nothing below knows of these."""
+"""Where a fit meets its user: Ctrl-C, warnings, printing, scikit-learn's callbacks. Lower rooms do not know these."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from s2oct.certificate import Claim
 from s2oct.errors import S2OCTWarning
-from s2oct.fit.listening import Listener, Several
+from s2oct.fit.listening import Listener, SeveralListeners
 from s2oct.model.proof import INTERRUPTED, Moment
 from s2oct.stopping import Stop
 
@@ -22,7 +22,7 @@ try:
 except ImportError:  # scikit-learn before 1.9 has no callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands for scikit-learn's mixin where that does not exist."""
+        """Replaces scikit-learn's mixin in versions without it."""
 
     def with_callbacks(method: Any) -> Any:
         """Leave the method as it is."""
@@ -34,7 +34,7 @@ __all__ = ["CallbackSupportMixin", "Edge", "edge_of", "warn_of", "with_callbacks
 
 @dataclass(frozen=True)
 class Edge:
-    """What a fit is given by its surroundings."""
+    """What the caller of a fit gives to it."""
 
     stop: Stop
     listener: Listener
@@ -42,26 +42,26 @@ class Edge:
 
 @contextmanager
 def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Iterator[Edge]:
-    """Join all who may stop a fit or want to watch it, for the time of the fit.
+    """Join all requests to stop a fit and all its listeners, for the duration of the fit.
 
     Parameters
     ----------
     estimator : classifier
         Has a parameter ``verbose`` and perhaps callbacks of scikit-learn.
     stop : callable, optional
-        A request to stop that the caller of ``fit`` has passed.
+        The request to stop that the caller passed to ``fit``.
     listener : Listener, optional
-        A listener that the caller has passed.
+        The listener that the caller passed to ``fit``.
     """
     callbacks = _Callbacks(estimator)
     listeners = [callbacks, *([] if listener is None else [listener]), *([_Printer()] if estimator.verbose else [])]
     with _ctrl_c() as pressed, callbacks:
         asked = [pressed, callbacks.stop, *([] if stop is None else [stop])]
-        yield Edge(lambda: any(ask() for ask in asked), Several(listeners))
+        yield Edge(lambda: any(ask() for ask in asked), SeveralListeners(listeners))
 
 
 def warn_of(notices: tuple[str, ...], certificate: Claim) -> None:
-    """Warn the user of what came up during a fit, and of its being cut short. Call it from ``fit`` itself."""
+    """Warn the user about the notices of a fit, and if the fit was interrupted. Call it from ``fit`` itself."""
     if certificate.ended == INTERRUPTED:
         notices = (
             *notices,
@@ -74,9 +74,9 @@ def warn_of(notices: tuple[str, ...], certificate: Claim) -> None:
 
 @contextmanager
 def _ctrl_c() -> Iterator[Stop]:
-    """A request to stop that Ctrl-C makes; a second Ctrl-C raises KeyboardInterrupt as usual.
+    """A request to stop by Ctrl-C; a second Ctrl-C raises KeyboardInterrupt as usual.
 
-    Python handles signals in the main thread only. A program with a handler of its own keeps it.
+    Python handles signals in the main thread only. A program with its own handler keeps it.
     """
     pressed = threading.Event()
 
@@ -112,7 +112,7 @@ class _Printer:
 
 
 class _Callbacks:
-    """Passes the stream of a fit on to scikit-learn's callbacks: a subtask of the fit for every stage and improvement.
+    """Passes the progress of a fit to scikit-learn's callbacks: a subtask of the fit for every stage and improvement.
 
     The hooks receive ``metadata`` with the stage, or with seconds, objective and lower bound. A hook that returns True
     at the end of a subtask stops the fit.
@@ -148,7 +148,7 @@ class _Callbacks:
     def _pass_on(self, task: str, metadata: dict[str, Any]) -> None:
         if not self._active:
             return
-        # Search and solver report from threads of their own; callbacks expect one task at a time.
+        # Search and solver report from different threads; callbacks expect one task at a time.
         with self._lock:
             context = self._task.subcontext(task_name=task)
             context.call_on_fit_task_begin(estimator=self._estimator, metadata=metadata)

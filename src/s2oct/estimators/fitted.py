@@ -1,4 +1,4 @@
-"""A fitted tree with the rows to show it on: where they end, and how many of each kind and class."""
+"""A fitted tree with rows: in which leaf they end, and how many of each kind and class."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def read_fit(
     if not isinstance(estimator, TreeClassifier):
         raise InvalidProblem(
             f"Expected a fitted S2OCTClassifier or OCTHClassifier, got {type(estimator).__name__}. "
-            "Of a pipeline or a search, pass its last step or its best_estimator_."
+            "For a pipeline or a search, pass its last step or its best_estimator_."
         )
     check_is_fitted(estimator)
     rows = read_features(estimator, X, reset=False)

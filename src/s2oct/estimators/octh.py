@@ -27,20 +27,20 @@ MIN_LEAF_SHARE = 0.05
 class OCTHClassifier(TreeClassifier):
     """The optimal classification tree with hyperplane splits of Bertsimas and Dunn, fitted to the labeled rows.
 
-    Unlabeled rows, marked as for `S2OCTClassifier`, only take part in scaling the features to [0, 1].
+    Unlabeled rows, marked as for `S2OCTClassifier`, are only used to scale the features to [0, 1].
 
     Parameters
     ----------
     depth : int or "auto"
-        Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 from there.
+        Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 otherwise.
     min_leaf : int or "auto"
         Least number of labeled rows in an occupied leaf; "auto" is 5 % of them, rounded up.
     complexity : float
-        Price of every coefficient a split uses.
+        Price of every coefficient that a split uses.
     mu : float
         Width of the gap between the two sides of a split.
     solver : {"highs", "scip", "gurobi"} or None
-        Who solves the MILP; None searches only.
+        The solver of the MILP; with None the search runs alone.
     time_limit : float
         Seconds of wall clock for the whole fit.
     n_jobs : int or None
@@ -57,7 +57,7 @@ class OCTHClassifier(TreeClassifier):
     certificate_ : OCTHCertificate
         Cost, bound and what is proved, recomputed from the tree.
     scaling_ : Scaling
-        The way from the user's units to those of the model.
+        The map from the user's units to those of the model.
     data_summary_ : DataSummary
         Numbers of rows, totals and a hash of the data of the fit.
     classes_ : ndarray of shape (n_classes,)
@@ -109,7 +109,7 @@ class OCTHClassifier(TreeClassifier):
         stop : callable, optional
             Asked often; once it returns True the fit ends and keeps its best tree.
         listener : object, optional
-            Hears of stages, costs and bounds, see `s2oct.fit.listening.Listener`.
+            Is informed about stages, costs and bounds, see `s2oct.fit.listening.Listener`.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class OCTHClassifier(TreeClassifier):
         return OcthSpec(min_leaf=min_leaf, complexity=complexity, mu=mu)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class shares among the labeled rows of each row's leaf; the leaf's class where it has none.
+        """Class shares among the labeled rows of each row's leaf; the leaf's class if it has no labeled rows.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ from s2oct.model.totals import Totals
 from s2oct.stopping import Deadline, Stop
 
 _STEEPEST = 64.0
-"""A slope at which rows at distance 1 are certain to the last digit."""
+"""With this slope, rows at distance 1 have a probability of 0 or 1 to the last digit."""
 
 
 class S2OCTClassifier(TreeClassifier):
@@ -33,31 +33,32 @@ class S2OCTClassifier(TreeClassifier):
 
     The tree minimises the paper's P2: the errors of the labeled rows plus C for every row by which the number of
     unlabeled rows assigned to a class misses its known total. Many trees do that equally well and disagree on the
-    unlabeled rows; a guide, a classifier that is told the same totals, chooses between them.
+    unlabeled rows. A guide chooses between them: a classifier that meets the same totals.
 
     Parameters
     ----------
     depth : int or "auto"
-        Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 from there.
+        Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 otherwise.
     C : float
         Price of one row off the total.
     guide : classifier, "auto" or None
-        Which tree to prefer: one that agrees with this classifier on the unlabeled rows. Any scikit-learn classifier
-        with ``predict_proba`` is told the totals as by `TopTotalClassifier`; "auto" is a `SelfTrainedForest`; None
-        is the paper's P2 and nothing else.
+        The tree should agree with this classifier on the unlabeled rows. Any scikit-learn classifier with
+        ``predict_proba`` is made to meet the totals by `TopTotalClassifier`; "auto" is a `SelfTrainedForest`; None is
+        the paper's P2 and nothing else.
     guide_weight : float or "auto"
-        What an unlabeled row of which the guide is sure adds to P2's cost when it is put into the other class, and
-        what a row off the total adds to C. With 0 the guide is asked once P2 is solved, and chooses among trees of
-        least cost only; a P2 that is not solved in time has the tree it has with ``guide=None``. "auto" is 1 with the
-        paper's s, grows with s where that is raised, and is at least what a labeled row costs on average that the
-        guide's own tree gets wrong (`certificate_` tells). Without a guide it has no effect.
+        The price of disagreeing with the guide: what an unlabeled row of which the guide is sure adds to P2's cost in
+        the other class, and what a row off the total costs in addition to C. With 0 the guide is asked once P2 is
+        solved, and only chooses among trees of least cost; if P2 is not solved in time, the tree is that of
+        ``guide=None``. "auto" is 1 with the paper's s and grows if s is raised. It is at least the mean cost of the
+        labeled rows that the guide's own tree gets wrong. The price used is in ``certificate_.guide_weight``. Without
+        a guide it has no effect.
     weight_bound : float or "auto"
-        The paper's s, the bound on every coefficient in model units. "auto" is the paper's rule; where a guide has
-        weight and the rows are too dense for that, it is raised, see ``certificate_.weight_bound``.
+        The paper's s, the bound on every coefficient in model units. "auto" is the paper's rule. If the guide has a
+        price above 0 and the rows are too dense for this s, it is raised, see ``certificate_.weight_bound``.
     scaling : "paper" or None
         Centre and rescale the features as in the paper's Sec. 4.1, or take them as they are.
     solver : {"highs", "scip", "gurobi"} or None
-        Who solves the MILP; None searches only.
+        The solver of the MILP; with None the search runs alone.
     time_limit : float
         Seconds of wall clock for the whole fit.
     n_jobs : int or None
@@ -74,13 +75,13 @@ class S2OCTClassifier(TreeClassifier):
     certificate_ : Certificate
         Cost, bound and what is proved, recomputed from the tree.
     transduction_ : ndarray of shape (n_rows,)
-        A label for every training row: the given one, or the tree's where none was given.
+        A label for every training row: the given label, or the tree's class for an unlabeled row.
     stability_ : ndarray of shape (n_unlabeled,)
-        For each unlabeled row, in their order, the share of trees found independently that cost no more in P2 and
-        put the row into the same class: near 1 the labeled rows and the totals determine its class, near 1/2 they
-        leave it open and the guide decided. NaN where fewer than five such trees were found in time.
+        For each unlabeled row, in their order, the share of the independently found trees of no higher cost in P2 that
+        put the row into the same class. Near 1 the labeled rows and the totals determine its class; near 1/2 they leave
+        it open and the guide decided. NaN if fewer than five such trees were found in time.
     scaling_ : Scaling
-        The way from the user's units to those of the model.
+        The map from the user's units to those of the model.
     data_summary_ : DataSummary
         Numbers of rows, totals and a hash of the data of the fit.
     classes_ : ndarray of shape (2,)
@@ -88,7 +89,7 @@ class S2OCTClassifier(TreeClassifier):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, where the table had any.
+        Names of the features, if the table had any.
 
     Examples
     --------
@@ -156,7 +157,7 @@ class S2OCTClassifier(TreeClassifier):
         stop : callable, optional
             Asked often, from any thread of the fit. Once it returns True the fit ends and keeps its best tree.
         listener : object, optional
-            Hears of stages, costs and bounds, see `s2oct.fit.listening.Listener`.
+            Is informed about stages, costs and bounds, see `s2oct.fit.listening.Listener`.
 
         Returns
         -------
@@ -199,7 +200,7 @@ class S2OCTClassifier(TreeClassifier):
             given = rows if isinstance(guide, SelfTrainedForest) else X
             return guide_probabilities(guide, given, labels, counts, deadline)
 
-        return Guidance(ask, None if self._weighs_guide else at_least_zero("guide_weight", self.guide_weight))
+        return Guidance(ask, None if self._chooses_guide_price else at_least_zero("guide_weight", self.guide_weight))
 
     def _check_parameters(self) -> None:
         if isinstance(self.guide, str) and self.guide != "auto":
@@ -210,14 +211,14 @@ class S2OCTClassifier(TreeClassifier):
             raise InvalidProblem(
                 f"Expected guide to be a classifier with fit and predict_proba, 'auto' or None, got {self.guide!r}."
             )
-        if not self._weighs_guide:
+        if not self._chooses_guide_price:
             at_least_zero("guide_weight", self.guide_weight)
         if self.scaling not in ("paper", None):
             raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {self.scaling!r}.")
 
     @property
-    def _weighs_guide(self) -> bool:
-        """Whether the fit is to settle the guide's weight."""
+    def _chooses_guide_price(self) -> bool:
+        """Whether the fit chooses the guide's price."""
         return isinstance(self.guide_weight, str) and self.guide_weight == "auto"
 
     def _transduce(self, rows: FloatArray, labels: Labels) -> ObjectArray:
@@ -250,10 +251,10 @@ class S2OCTClassifier(TreeClassifier):
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities: a logistic function of the signed margin.
 
-        Its slope is the smallest of 1, 2, 4, ... over the median margin for which the probabilities of the unlabeled
-        rows of the fit add up to the known total within half a row (plus the rows by which the tree itself misses the
-        total). They agree with `predict`
-        and say how far a row is from the nearest split, no more: they are not calibrated on held-out labels.
+        Its slope is 1, 2, 4, ... divided by the median margin: the smallest for which the probabilities of the
+        unlabeled rows of the fit add up to the known total within half a row (plus the rows by which the tree itself
+        misses the total). The probabilities agree with `predict`. They only say how far a row is from the nearest
+        split: they are not calibrated on held-out labels.
 
         Parameters
         ----------
@@ -275,7 +276,7 @@ class S2OCTClassifier(TreeClassifier):
 
 
 def _slope(margin: FloatArray, total: float, xi: float) -> float:
-    """The smallest of 1, 2, 4, ... over the median margin that keeps the sum of probabilities near the total."""
+    """The smallest of 1, 2, 4, ... divided by the median margin that keeps the sum of probabilities near the total."""
     slope = 1.0 / max(float(np.median(np.abs(margin))), 1.0) if len(margin) else 1.0
     while slope < _STEEPEST and abs(float(expit(slope * margin).sum()) - total) > xi + 0.5:
         slope *= 2

@@ -13,14 +13,14 @@ from s2oct.model.labels import read_labels
 
 
 class LabeledKFold:
-    """Folds over the labeled rows; unlabeled rows are always trained on, so known totals stay true.
+    """Folds over the labeled rows; unlabeled rows are in every training set, so known totals stay true.
 
     Parameters
     ----------
     n_splits : int
         Number of folds.
     random_state : int or None
-        Shuffles the labeled rows before they are dealt to folds; None keeps their order.
+        Shuffles the labeled rows before they are divided into folds; None keeps their order.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class LabeledKFold:
         Parameters
         ----------
         X, y, groups : object
-            Not looked at; there for scikit-learn.
+            Not used; present for scikit-learn.
 
         Returns
         -------
@@ -57,11 +57,11 @@ class LabeledKFold:
         Parameters
         ----------
         X : object
-            Not looked at; there for scikit-learn.
+            Not used; present for scikit-learn.
         y : array-like of shape (n_rows,)
             Labels, with the markers for unlabeled rows.
         groups : object
-            Not looked at.
+            Not used.
 
         Yields
         ------

@@ -1,4 +1,4 @@
-"""Asking a guide, and turning its answer into room for hyperplanes and a price."""
+"""Ask a guide; then choose its price, and raise s so that its hyperplanes fit."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from s2oct.search import Instance, alternating_start, nearby_gaps
 from s2oct.stopping import Deadline
 
 AUTO_PRICE = 1.0
-"""Least price of a guide where none is given, with the paper's s."""
+"""Least price of a guide if the user gives no price, with the paper's s."""
 
 MOST_ROOM = 10
 """How often s may be doubled."""
 
 ROOM_SHARE = 0.3
-"""Share of the time that is left for the search for hyperplanes that may need room."""
+"""Share of the remaining time for finding the guide's hyperplanes, which may need a larger s."""
 
 GUIDE_SHARE = 0.25
-"""Share of the time limit that a guide is asked to keep to."""
+"""Share of the time limit that a guide should use at most."""
 
 GUIDE_PATIENCE = 0.8
 """Share of the time that is left for which a fit waits for its guide: the rest is for a tree without it."""
@@ -36,15 +36,15 @@ GUIDE_PATIENCE = 0.8
 
 @dataclass(frozen=True, eq=False)
 class Guidance:
-    """Whom to ask about the unlabeled rows, and how much the answer counts.
+    """The guide that is asked about the unlabeled rows, and the price of its charges.
 
     Attributes
     ----------
     ask : callable
-        From the seconds it should keep to, and the deadline after which nobody waits for it, to the probability of
-        each class for each unlabeled row; None if it did not answer until the deadline.
+        Takes the seconds that the guide should use and the deadline after which the fit goes on without it. Returns the
+        probability of each class for each unlabeled row, or None if there is no answer by the deadline.
     price : float or None
-        See `Guide`; None leaves it to the fit.
+        See `Guide`; with None the fit chooses it.
     """
 
     ask: Callable[[float, Deadline], FloatArray | None]
@@ -72,12 +72,11 @@ def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prep
 def make_room(
     prepared: Prepared, instance: Instance, context: FitContext, *, may_raise_s: bool, auto_price: bool
 ) -> tuple[Prepared, ObliqueTree]:
-    """Raise s, by a power of 2, where the rows are too dense for the hyperplanes that the guide would have.
+    """Raise s, by a power of 2, if the rows are too dense for the guide's hyperplanes.
 
-    Branch errors grow with s; a price that is left to the fit grows with it, so that the guide keeps its say. An
-    unlabeled row of which the guide is sure should count as much as a labeled one that the tree gets wrong.
-    Returns the tree for which there is room now, if s could be raised: on many rows the search may not find a
-    better one in time.
+    Branch errors grow with s. A price that the fit chooses grows with them, so that the guide keeps its influence: an
+    unlabeled row of which the guide is sure should cost as much as a labeled row that the tree gets wrong. Also
+    returns the tree of these hyperplanes: on many rows the search may not find a better one in time.
     """
     s, rng = prepared.bounds.s, np.random.default_rng(context.budget.seed)
     deadline = context.clock.deadline(ROOM_SHARE * context.clock.seconds_left)
@@ -94,7 +93,7 @@ def make_room(
 
 
 def _price_of_a_wrong_row(problem: Problem, tree: ObliqueTree) -> float:
-    """What a labeled row that a tree puts into another class costs on average; 0 if there is none."""
+    """The mean cost of the labeled rows that a tree puts into another class; 0 without such rows."""
     errors = Assignment.of(problem, tree).label_errors
     # A row on its own side of all hyperplanes, but too close to one, costs less than 1.
     wrong = np.where(errors > 1, problem.labeled_multiplicity, 0.0)

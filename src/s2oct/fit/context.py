@@ -11,12 +11,12 @@ from s2oct.stopping import Clock
 
 @dataclass(frozen=True)
 class Budget:
-    """What a fit may use, whatever the model.
+    """What a fit may use, for any model.
 
     Attributes
     ----------
     solver : str or None
-        Name of the solver; None lets the search run alone.
+        Name of the solver; with None the search runs alone.
     time_limit : float
         Seconds of wall clock for the whole fit.
     n_jobs : int
@@ -42,11 +42,11 @@ class FitContext:
     solver : Solver or None
         The solver that the budget names, loaded.
     clock : Clock
-        When it began, how long it may take, and whether somebody asked it to stop.
+        When the fit began, how long it may take, and whether it was asked to stop.
     listener : Listener
-        Hears how it goes.
+        Is informed about the progress of the fit.
     notices : list of str
-        Sentences for the user that came up on the way. Whoever called the fit decides how to show them.
+        Sentences for the user from any part of the fit. The caller of the fit decides how to show them.
     """
 
     budget: Budget

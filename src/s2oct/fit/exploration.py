@@ -1,4 +1,4 @@
-"""Rounds of search against the clock, with refits of every tree that leads."""
+"""Rounds of search until a deadline. Every tree that becomes the best is refitted."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from s2oct.search import Instance, Neighbourhoods, run_round
 from s2oct.stopping import Deadline
 
 IMPROVEMENT_SHARE = 0.05
-"""Share of the time limit (but a second at least) that refitting one leading tree may take."""
+"""Share of the time limit (and at least a second) that refitting one leading tree may take."""
 
 LATE_SHARE, NEIGHBOURHOOD_LIMIT = 0.1, 0.02
-"""Share of the time limit at its end in which neighbourhoods are searched, and the share (or a second) of one.
+"""The last share of the time limit, in which neighbourhoods are searched; and the share (or a second) for each of them.
 
-Only then, so that rounds go on from trees of their own. Searched earlier, neighbourhoods took time from the rounds and
-did not repay it.
+They are not searched earlier, because then they took time from the rounds and gained less than the rounds did.
 """
 
 WORTH_SHARE = 0.01
-"""A search that ends by itself goes on for a tree that is cheaper by this share, but not for less."""
+"""A search that ends by itself goes on only if a tree is cheaper by at least this share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +40,13 @@ class Exploration:
     seed : int
         Seed of all rounds.
     n_jobs : int
-        Rounds to run at a time through joblib, on whatever backend is configured.
+        Rounds to run at a time through joblib, on the configured backend.
     neighbourhoods : Neighbourhoods, optional
         Searched between rounds shortly before the time limit.
     patience : int, optional
         Rounds without a better tree after which to stop.
     worth : float
-        By how much a tree must be cheaper to count as better there; by `WORTH_SHARE` of its cost at least.
+        By how much a tree must be cheaper to count as better for `patience`; at least by `WORTH_SHARE` of its cost.
     """
 
     instance: Instance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from s2oct.fit.listening import Listener, Nobody
+from s2oct.fit.listening import Listener, NoListener
 from s2oct.model.proof import (
     CONVERGED,
     DECIDED_TOLERANCE,
@@ -27,7 +27,7 @@ Assess = Callable[[ObliqueTree], tuple[ObliqueTree, float] | None]
 
 
 class Incumbent:
-    """Best tree and lower bound so far, against the clock. Safe to use from several threads.
+    """Best tree and lower bound so far, with the clock of the fit. Safe to use from several threads.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Incumbent:
     opening : Bound
         The lower bound to begin with.
     listener : Listener, optional
-        Hears of every improvement.
+        Is informed about every improvement.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Incumbent:
         self.best_cost = float("inf")
         self.history: list[Moment] = []
         self._assess = assess
-        self._listener = listener or Nobody()
+        self._listener = listener or NoListener()
         self._refuted: set[str] = set()
         self._lock = threading.Lock()
 
@@ -64,8 +64,8 @@ class Incumbent:
             if cost >= self.best_cost:
                 return False
             if cost < self.bound.value - DECIDED_TOLERANCE:
-                # A checked tree refutes the bound, and with it whoever reported it. The bound goes before the cost
-                # falls: other threads read both without the lock, and must not take them for a proof.
+                # A checked tree refutes the bound, so its source is no longer trusted. The bound changes before the
+                # cost: other threads read both without the lock, and must not take them for a proof.
                 self._refuted.add(self.bound.source)
                 self.bound = self._opening
             self.best, self.best_cost = kept, cost
@@ -73,7 +73,7 @@ class Incumbent:
             return True
 
     def raise_bound(self, value: float, source: str) -> None:
-        """Report a lower bound. One above the cost of a tree that was checked is false, and ignored."""
+        """Report a lower bound. A bound above the cost of a checked tree is false, and is ignored."""
         with self._lock:
             if source in self._refuted:
                 return
@@ -83,7 +83,7 @@ class Incumbent:
 
     @property
     def winner(self) -> ObliqueTree:
-        """The best tree. A constant tree is always feasible, so there is one once a constant tree was offered."""
+        """The best tree. It exists once a constant tree was offered, which is always feasible."""
         if self.best is None:
             raise RuntimeError("No feasible tree was offered.")
         return self.best
@@ -100,7 +100,7 @@ class Incumbent:
 
     @property
     def ending(self) -> str:
-        """Why a fit ends that ends now."""
+        """Why the fit ends, if it ends now."""
         if self.is_decided:
             return PROVED
         if self.clock.stopped():

@@ -1,4 +1,4 @@
-"""Who watches a fit: an object that hears of stages, costs and bounds."""
+"""Listeners: objects that a fit informs about its stages, costs and bounds."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ PREPARING, ASKING_GUIDE, SEARCHING, BREAKING_TIES, SOLVING, COMPARING = STAGES =
 
 
 class Listener(Protocol):
-    """Hears how a fit goes. Methods are called from any thread of the fit and must be quick."""
+    """Is informed about the progress of a fit. Methods are called from any thread of the fit and must be quick."""
 
     def stage(self, name: str) -> None:
-        """The fit began another part of its work, one of `STAGES`."""
+        """The fit has begun another part of its work, one of `STAGES`."""
 
     def progress(self, moment: Moment) -> None:
         """The best cost fell, or the lower bound rose."""
 
 
-class Nobody:
-    """Hears nothing."""
+class NoListener:
+    """Ignores everything."""
 
     def stage(self, name: str) -> None:
         """Ignore."""
@@ -38,7 +38,7 @@ class Nobody:
         """Ignore."""
 
 
-class Several:
+class SeveralListeners:
     """Passes everything on to several listeners."""
 
     def __init__(self, listeners: Iterable[Listener]) -> None:

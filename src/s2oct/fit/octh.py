@@ -24,12 +24,12 @@ from s2oct.search import run_octh_round
 from s2oct.stopping import Stop, never
 
 PRICED_ROUNDS = 30
-"""Rounds of search where coefficients have a price: the annealing does not know it, and only supplies starts."""
+"""Rounds of search where coefficients have a price: the annealing ignores this price, and only provides starts."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedOcth:
-    """An OCT-H tree in the user's units and what is proved of it."""
+    """An OCT-H tree in the user's units and what is proved about it."""
 
     tree: ObliqueTree
     certificate: OCTHCertificate
@@ -46,7 +46,7 @@ def train_octh(
     stop: Stop = never,
     listener: Listener | None = None,
 ) -> TrainedOcth:
-    """Fit a tree to OCT-H over the labeled rows; scaling sees all rows. See `s2oct.fit.training.train`."""
+    """Fit a tree to OCT-H over the labeled rows; all rows are used for scaling. See `s2oct.fit.training.train`."""
     context = open_context(budget, stop, listener)
     scaling = Scaling.unit(problem.X)
     scaled = scaling.scale_problem(problem)

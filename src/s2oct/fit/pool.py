@@ -1,4 +1,4 @@
-"""Other trees that cost no more than the one that was found, and what they agree on."""
+"""Other trees that cost no more than the fitted tree, and how far they agree with it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, run_round
 
 POOL, POOL_ROUNDS, LEAST_POOL = 20, 100, 5
-"""Trees of equal cost to look for, in at most how many rounds, and how few say nothing."""
+"""Most trees of equal cost to look for, most rounds for that, and fewest trees from which an agreement is computed."""
 
 POOL_SECONDS = 0.05, 2.0
-"""Time for the pool where the fit took less, without and with a guide; else as long as the fit."""
+"""Least seconds for the pool, without and with a guide; if the fit took longer, as long as the fit."""
 
 
 def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> list[ObliqueTree]:
-    """Trees that cost no more than this one in P2, each from a start of its own and without the guide."""
+    """Trees that cost no more than this one in P2, each from its own start and without the guide."""
     context.listener.stage(COMPARING)
     clock, seed = context.clock, context.budget.seed + 1
     cost = score(Assignment.of(prepared.problem, tree), prepared.spec.C).objective + DECIDED_TOLERANCE

@@ -18,20 +18,20 @@ from s2oct.solvers import Limits, Unwatched, load_solver, solve_in_worker
 from s2oct.stopping import Deadline
 
 HEAD_START, LONGEST_HEAD_START = 0.15, 30.0
-"""Share of the time limit that the search has to itself, and at most how many seconds: most problems end there."""
+"""Share of the time limit in which the search runs alone, and most seconds of it: most problems are solved by then."""
 
 LONGEST_EPILOGUE = 3.0
-"""Most seconds of a solver after a search that has converged: beyond, it hardly ever gains, and somebody waits."""
+"""Most seconds of a solver after a search that has converged: with more it hardly ever gains, and the user waits."""
 
 ENTRIES_PER_SECOND = 10_000
-"""A model with more matrix entries than this per second left is not worth a core: its root relaxation alone would
-take the time in which the search tries millions of moves."""
+"""A model with more matrix entries than this per remaining second is not worth a core: its root relaxation alone
+would take the time in which the search tries millions of moves."""
 
 FINISH_SECONDS = 0.05
-"""Kept back from the solver for the way from its last tree to the certificate."""
+"""Seconds that the solver does not get, for the steps from its last tree to the certificate."""
 
 Explore = Callable[[int, float], int]
-"""Runs search rounds from a number on, for so many seconds; returns the next number."""
+"""Runs search rounds from a given number on, for given seconds; returns the next number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +43,15 @@ class Formulation:
     encode: Callable[[Milp, ObliqueTree], FloatArray]
     decode: Callable[[Milp, FloatArray], ObliqueTree]
     attainable: Callable[[float], float] = float
-    """The least cost a tree can have if the model's objective is at least so much."""
+    """The least cost that a tree can have if the model's objective is at least the given value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Portfolio:
     """A search and, if the context has one, a solver that both improve one incumbent.
 
-    ``converging`` says that the search stops by itself once it finds nothing better, because no bound will end it. The
-    solver then has as long as the search took (or `LONGEST_EPILOGUE`), to improve or to prove.
+    ``converging`` means that the search stops by itself once it finds nothing better, because no bound will end it. The
+    solver then gets as long as the search took, but at most `LONGEST_EPILOGUE`, to improve or to prove.
     """
 
     context: FitContext
@@ -87,7 +87,7 @@ class Portfolio:
             self.explore(number, self.context.clock.seconds_left)
 
     def solve(self, start: ObliqueTree | None, seconds: float, meanwhile: Callable[[], object] = lambda: None) -> None:
-        """Let the solver work for so many seconds, beside what happens ``meanwhile`` in this thread."""
+        """Let the solver work for some seconds, while ``meanwhile`` runs in this thread."""
         solver, budget, formulation = self.context.solver, self.context.budget, self.formulation
         assert solver is not None
         require_memory(formulation.size.n_bytes, f"The model for {solver.name}")
@@ -105,7 +105,7 @@ class Portfolio:
 
 
 def solve_small(incumbent: Incumbent, milp: Milp, start: FloatArray, deadline: Deadline) -> FloatArray | None:
-    """The best solution of a small model that HiGHS finds until a deadline, from a complete start, in one thread."""
+    """The best solution of a small model that HiGHS finds by a deadline, from a complete start, in one thread."""
     limits = Limits(max(deadline.seconds_left, 0.01))
     try:
         result = solve_in_worker(load_solver("highs"), milp, limits=limits, watcher=_UntilOver(incumbent), start=start)
@@ -115,7 +115,7 @@ def solve_small(incumbent: Incumbent, milp: Milp, start: FloatArray, deadline: D
 
 
 class _UntilOver(Unwatched):
-    """Lets a solver run until the incumbent needs nothing more."""
+    """Lets a solver run until the incumbent is decided or the time is over."""
 
     def __init__(self, incumbent: Incumbent) -> None:
         self._incumbent = incumbent

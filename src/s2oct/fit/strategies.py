@@ -1,4 +1,4 @@
-"""Ways to fit P2: as the paper has it, with a guide that breaks ties, or guided. One small class each."""
+"""Ways to fit P2: as in the paper, with a guide that breaks ties, or guided. One small class each."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, Neighbourhoods, polish
 
 PATIENCE, WORTH = 6, 0.25
-"""Rounds of guided search without a better tree after which it ends; and by how much of what the guide charges for a
-row of which it is sure a tree must be better to count."""
+"""Rounds without a better tree after which a guided search ends; and by how much a tree must be better to count, where
+1 is what the guide charges for a row of which it is sure."""
 
 LAST_SHARE = 0.05
-"""Share of the time limit at its end in which a guide that only breaks ties is not asked any more."""
+"""The last share of the time limit, in which a guide that only breaks ties is no longer asked."""
 
 TIE_PRICE = 0.05
-"""What the guide's charges count while it chooses: little against a labeled row's error or a row off the total."""
+"""Price of the guide's charges while it breaks ties: small beside a labeled row's error or a row off the total."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a strategy found: the tree in model units, for which problem, what is proved of it, and why it ended."""
+    """What a strategy found: the tree in model units, its problem, what is proved about it, and why the fit ended."""
 
     prepared: Prepared
     tree: ObliqueTree
@@ -49,7 +49,7 @@ class Strategy(Protocol):
     """A way from a prepared problem to a tree."""
 
     def run(self, prepared: Prepared, context: FitContext) -> Outcome:
-        """Work until the tree is proved, nothing better turns up, or the context's clock is over."""
+        """Work until the tree is proved optimal, nothing better is found, or the context's clock is over."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class Paper:
 class TieBreak:
     """P2 as without a guide. The guide then chooses between trees that cost no more than the best.
 
-    It is asked where P2 was decided before the time limit. Elsewhere the search for cheaper trees goes on to the
-    end: an undecided P2 has no ties yet.
+    It is asked only if P2 was decided before the time limit. Otherwise the search for cheaper trees goes on to the end:
+    an undecided P2 has no ties yet.
     """
 
     guidance: Guidance
@@ -93,7 +93,7 @@ class TieBreak:
             ended = INTERRUPTED if clock.stopped() else solved.ended
             return Outcome(prepared, solved.tree, solved.bound, ended, solved.incumbent)
         context.listener.stage(BREAKING_TIES)
-        # The cost of this incumbent is the guide's charge: nothing that a listener of the fit should hear.
+        # The cost of this incumbent is the guide's charge, so the listener of the fit is not informed.
         ties = Incumbent(clock, partial(_charge, guided, solved.incumbent.best_cost))
         ties.offer(solved.tree)
         instance = Instance.of(guided, solved.bound.value).charged(TIE_PRICE * guided.problem.guide.charges)
@@ -104,12 +104,12 @@ class TieBreak:
 
 @dataclass(frozen=True, eq=False)
 class Guided:
-    """P2 plus the guide's charges. Nothing proves that optimal as a rule, so the search itself says when it is done."""
+    """P2 plus the guide's charges. Usually nothing proves this optimal, so the search itself decides when to end."""
 
     guidance: Guidance
 
     def run(self, prepared: Prepared, context: FitContext) -> Outcome:
-        """Ask the guide, make room for its hyperplanes, and search until nothing better turns up."""
+        """Ask the guide, make room for its hyperplanes, and search until nothing better is found."""
         guided = advised(prepared, self.guidance, context)
         if guided is None:
             return Paper().run(prepared, context)
@@ -131,7 +131,7 @@ class Guided:
 
 
 def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
-    """An incumbent with the bound that needs no solver and the two trees that need no search."""
+    """An incumbent with the bound that needs no solver and the two constant trees, which need no search."""
     opening = Bound(lower_bound(prepared.problem, prepared.spec.C), "a bound that needs no solver")
     incumbent = Incumbent(context.clock, partial(assess, prepared), opening, context.listener)
     for right in (False, True):
@@ -158,7 +158,7 @@ def _charge(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[Oblique
 def _guided_exploration(
     prepared: Prepared, instance: Instance, incumbent: Incumbent, context: FitContext, worth: float
 ) -> Exploration:
-    """A search that ends by itself, so that it gives the same tree every time: nothing in it ends by the clock."""
+    """A search that ends by itself and not by the clock, so that it gives the same tree every time."""
     return Exploration(
         instance,
         incumbent,

@@ -10,7 +10,7 @@ from s2oct.certificate import Certificate, certify
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget, FitContext
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.listening import PREPARING, Listener, Nobody
+from s2oct.fit.listening import PREPARING, Listener, NoListener
 from s2oct.fit.pool import agreement, equally_good
 from s2oct.fit.portfolio import Formulation, Portfolio
 from s2oct.fit.strategies import Guided, Outcome, Paper, Strategy, TieBreak, assess
@@ -31,21 +31,21 @@ from s2oct.stopping import Clock, Stop, never
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A tree in the user's units and what is proved of it.
+    """A tree in the user's units and what is proved about it.
 
     Attributes
     ----------
     tree : ObliqueTree
         The tree.
     certificate : Certificate
-        What it is worth and what is proved.
+        What it costs and what is proved.
     stability : ndarray of shape (m,)
         For every unlabeled row the share of trees of no higher cost that agree with this one on the row's class; NaN
         where too few such trees were found.
     scaling : Scaling
-        The way from the user's units to those of the model.
+        The map from the user's units to those of the model.
     notices : tuple of str
-        What the user should know of how the fit went.
+        What the user should know about the fit.
     """
 
     tree: ObliqueTree
@@ -75,11 +75,11 @@ def train(
     budget : Budget
         What the fit may use.
     guidance : Guidance, optional
-        Whom to ask about the unlabeled rows; the paper's P2 and nothing else if None.
+        The guide to ask about the unlabeled rows; the paper's P2 and nothing else if None.
     stop : callable
         Asked often, from any thread of the fit. Once it returns True the fit ends and keeps its best tree.
     listener : Listener, optional
-        Hears of stages, costs and bounds.
+        Is informed about stages, costs and bounds.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def open_context(budget: Budget, stop: Stop, listener: Listener | None) -> FitCo
     """Load what the fit needs, then start its clock: compiling is not part of the time limit."""
     solver = load_solver(budget.solver) if budget.solver is not None else None
     compile_kernels()
-    context = FitContext(budget, solver, Clock(budget.time_limit, stop), listener or Nobody())
+    context = FitContext(budget, solver, Clock(budget.time_limit, stop), listener or NoListener())
     context.listener.stage(PREPARING)
     return context
 
@@ -127,8 +127,8 @@ def _trained(outcome: Outcome, seconds: float, others: list[ObliqueTree], contex
 def recertify(problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: ModelSpec) -> tuple[Certificate, float]:
     """The certificate of a tree in the user's units for P2, recomputed, and the lower bound that needs no solver.
 
-    Taken from what is claimed are s, which says what P2 was solved, the lower bound and who said so, and how the fit
-    went. The guide is no part of P2.
+    From the claimed certificate come s, which is a part of P2, the lower bound and its source, and how the fit went.
+    The guide is no part of P2.
     """
     prepared = prepare(problem, replace(spec, depth=tree.topology.depth, coefficient_bound=None))
     prepared = prepared.with_coefficient_bound(min(claimed.weight_bound, LARGEST_M))
@@ -151,7 +151,7 @@ def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
     )
     portfolio = Portfolio(context, incumbent, lambda number, seconds: number, formulation)
     portfolio.solve(None, context.clock.seconds_left)
-    # A solver may end without any tree; the constant one is there without it.
+    # A solver may end without any tree; a constant tree is always feasible.
     for right in (False, True):
         incumbent.offer(ObliqueTree.constant(topology, problem.n_features, right=right))
     outcome = Outcome(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)

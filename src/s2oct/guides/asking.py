@@ -1,7 +1,7 @@
-"""What a guide thinks of the unlabeled rows, asked so that a fit can end before it answers.
+"""Ask a guide about the unlabeled rows, so that a fit can end before the guide answers.
 
-Our own forests look at the deadline themselves. Any other classifier knows neither deadlines nor requests to stop. So
-it works in a thread of its own, and a fit that must end goes on without it.
+Our own forests check the deadline themselves. Any other classifier knows neither deadlines nor requests to stop. So it
+works in its own thread, and a fit that must end goes on without it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _ask(guide: Any, X: Any, labels: Labels, counts: IntArray) -> FloatArray:
 
 
 def _answer_in_thread(ask: Callable[[], FloatArray], deadline: Deadline) -> FloatArray | None:
-    """What ``ask`` returns, or None if the deadline passes first; the thread is then left to itself."""
+    """What ``ask`` returns, or None if the deadline passes first; then nothing waits for the thread."""
     answers: list[FloatArray] = []
     errors: list[BaseException] = []
     done = threading.Event()
@@ -87,9 +87,9 @@ def _answer_in_thread(ask: Callable[[], FloatArray], deadline: Deadline) -> Floa
 
 
 def _thread_settings() -> list[Callable[[], AbstractContextManager[Any]]]:
-    """What scikit-learn and joblib keep per thread: users set it around a fit, and it holds for the guide, too."""
+    """Settings that scikit-learn and joblib keep per thread; those of the thread that fits also apply to the guide."""
     scikit_learn = sklearn.get_config()
-    # joblib has no public way to read it.
+    # joblib has no public way to read its settings.
     parallel = dict(getattr(getattr(joblib.parallel, "_backend", None), "config", {}))
     return [
         lambda: sklearn.config_context(**scikit_learn),

@@ -1,4 +1,4 @@
-"""What all classifiers here share: a score that does not count unlabeled rows."""
+"""What all classifiers of this package share: a score that does not count unlabeled rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from s2oct.inputs import labeled_accuracy
 
 
 class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Base of all classifiers here: unlabeled rows do not count in their score."""
+    """Base of all classifiers of this package: unlabeled rows do not count in their score."""
 
     classes_: ObjectArray
 
@@ -35,6 +35,6 @@ class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         float
-            Share of the labeled rows that are predicted as labeled.
+            Share of the labeled rows whose prediction equals their label.
         """
         return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)

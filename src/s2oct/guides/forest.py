@@ -1,4 +1,4 @@
-"""The default guide: forests that learn from the unlabeled rows and the known totals, too."""
+"""The default guide: forests that also learn from the unlabeled rows and the known totals."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from s2oct.model.totals import Totals
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 TREES_TIMES_ROWS = 2e6
-"""Fewer trees than asked for where they would have more rows than this between them, but 30 at least."""
+"""Most trees times rows of a forest: with more rows it has fewer trees than asked for, but at least 30."""
 
 
 class SelfTrainedForest(PartlyLabeledClassifier):
     """Forests that learn from the unlabeled rows and the known totals as well as from the labeled rows.
 
-    Three forests (random, extremely randomised, and the latter on principal components of all rows too) rank the
-    unlabeled rows; as many as the total says get the class. Extremely randomised trees are then fitted to the labeled
-    rows and, with little weight, to these labels, and rank the unlabeled rows anew, each by the trees that have not
-    seen it; and so on. Probabilities are shifted so that the known total is met at 1/2.
+    Three forests rank the unlabeled rows: a random forest, extremely randomised trees, and extremely randomised trees
+    that also use principal components of all rows. The top rows get the class, as many as its total. Then extremely
+    randomised trees are fitted to the labeled rows and, with little weight, to these labels. They rank the unlabeled
+    rows again, each row by the trees that were not fitted to it; and so on. Probabilities are shifted so that the known
+    total is met at 1/2.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
     n_rounds : int
         Rounds of self-training; 0 for none.
     max_seconds : float or None
-        No further round or forest is begun after so many seconds.
+        No further round or forest begins after this many seconds.
     n_jobs : int or None
         Trees to fit at a time.
     random_state : int, RandomState or None
@@ -131,7 +132,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities; at 1/2 lies the threshold at which the unlabeled rows of the fit met their total.
+        """Class probabilities; with a threshold of 1/2 the unlabeled rows of the fit meet their total.
 
         Parameters
         ----------

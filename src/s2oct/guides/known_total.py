@@ -1,4 +1,4 @@
-"""What the wrappers share that give known totals to any scikit-learn classifier: the plain rivals of the tree."""
+"""Base of the wrappers that give known totals to any scikit-learn classifier: simple rivals of the tree."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from s2oct.model.totals import Totals
 class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
     """Base of the wrappers: reads labels and totals as `S2OCTClassifier` does, and fits the wrapped classifier.
 
-    Where all labeled rows are of one class, the wrapped classifier learns to tell them from the unlabeled rows
-    instead, which ranks the rows by how much they resemble that class.
+    If all labeled rows are of one class, the wrapped classifier learns to separate them from the unlabeled rows
+    instead. This ranks the rows by how much they resemble that class.
     """
 
     estimator_: Any
@@ -66,9 +66,9 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         """Fit, given the labels and how many unlabeled rows each class has."""
 
     def _fit_estimator(self, X: Any, labels: Labels, weights: FloatArray | None = None) -> None:
-        """Fit to the labeled rows, or to labeled against unlabeled where only one class is labeled.
+        """Fit to the labeled rows, or to labeled against unlabeled rows if only one class is labeled.
 
-        ``weights`` are those of the rows that are fitted.
+        ``weights`` are the sample weights of the fitted rows.
         """
         rows = self._fitted_rows(labels)
         targets = labels.classes[self._fitted_codes(labels)[rows]]
@@ -81,7 +81,7 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
 
     @staticmethod
     def _fitted_codes(labels: Labels) -> IntArray:
-        """The labels' codes; where one class has no labeled rows, the unlabeled rows stand for it."""
+        """The labels' codes; if a class has no labeled rows, the unlabeled rows get its code."""
         counts = labels.counts()
         return labels.codes if counts.all() else np.where(labels.is_labeled, labels.codes, int(counts.argmin()))
 

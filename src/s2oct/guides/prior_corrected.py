@@ -20,10 +20,10 @@ def _has_probabilities(self: Any) -> bool:
 
 
 class PriorCorrectedClassifier(KnownTotalClassifier):
-    """Any classifier, with the labeled rows weighed so that the classes have the shares of the known totals.
+    """Any classifier, with the labeled rows weighted so that the classes have the shares of the known totals.
 
-    A classifier that takes no ``sample_weight`` has its probabilities corrected instead, by the ratio of the known
-    shares to those it was fitted with.
+    If a classifier takes no ``sample_weight``, its probabilities are corrected instead, by the ratio of the known
+    shares to those of the fitted rows.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
         codes = self._fitted_codes(labels)[rows]
         fitted = np.bincount(codes, minlength=2) / len(codes)
         m = int(counts.sum())
-        # Half a row for a class whose total is 0: a class without any weight is one some classifiers cannot fit.
+        # Half a row for a class whose total is 0: some classifiers cannot fit a class with sample weights of 0.
         known = np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum() if m else fitted
         self.class_weights_ = known / fitted
         self._reweighted = has_fit_parameter(self.estimator, "sample_weight")

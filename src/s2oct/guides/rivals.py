@@ -51,6 +51,6 @@ def _assigned(rival: Any, X: FloatArray, codes: IntArray, totals: IntArray) -> I
     unlabeled = codes == UNLABELED
     y = np.where(unlabeled, np.nan, codes)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # readers of a comparison cannot act on what a rival warns of
+        warnings.simplefilter("ignore")  # readers of a comparison cannot act on a rival's warnings
         fitted = TopTotalClassifier(rival).fit(X, y, totals={c: int(n) for c, n in enumerate(totals)})
     return np.asarray(fitted.transduction_[unlabeled], dtype=np.int64)

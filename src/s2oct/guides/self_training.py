@@ -23,25 +23,25 @@ N_COMPONENTS = 10
 """Principal components that are added to the features: directions in which all rows, labeled or not, vary most."""
 
 LABELED_WEIGHT, UNLABELED_WEIGHT = 3.0, 0.3
-"""What a labeled row and an unlabeled row of which the forest is sure weigh in the rounds of self-training."""
+"""Sample weights in self-training: of a labeled row, and of an unlabeled row of which the forest is sure."""
 
 MOST_UNLABELED = 8000
-"""Unlabeled rows that a round of self-training learns from; a random choice of them where there are more."""
+"""Most unlabeled rows that a round of self-training learns from; if there are more, they are drawn at random."""
 
 ROWS_AT_A_TIME = 40_000
-"""Trees times rows that are fitted, and rows that are predicted, before the deadline is looked at again."""
+"""Trees times rows that are fitted, and rows that are predicted, between two checks of the deadline."""
 
 _LEAST_PROBABILITY = 1e-3
 
 
 class GuideStopped(S2OCTError):
-    """The forests had to end before they were done."""
+    """The forests were stopped before they were done."""
 
 
 class SelfTraining:
-    """The forests on their way: ``ranking`` is the present probability of the second class for each unlabeled row.
+    """Self-training in progress: ``ranking`` is the present probability of the second class for each unlabeled row.
 
-    After ``enough`` no further forest is begun. After ``deadline`` the work ends with `GuideStopped`.
+    After ``enough`` no further forest begins. After ``deadline`` the work ends with `GuideStopped`.
     """
 
     def __init__(
@@ -60,17 +60,17 @@ class SelfTraining:
         self.n_trees, self.rng, self.n_jobs = n_trees, rng, n_jobs
         self.enough, self.deadline = enough, deadline
         components = PCA(min(N_COMPONENTS, *rows.shape), random_state=rng)
-        # Features of any size, onto [0, 1] first: squares of huge ones would overflow.
+        # Features are scaled to [0, 1] first: squares of huge values would overflow.
         self.scaling = Scaling.unit(rows)
         self.widening = make_pipeline(StandardScaler(), FeatureUnion([("all", "passthrough"), ("main", components)]))
-        # Rows that are all equal have no variance to explain a share of.
+        # If all rows are equal, PCA divides by a variance of 0.
         with np.errstate(invalid="ignore"):
             self.wide = self.widening.fit_transform(self.scaling.transform(rows))
         self.members: list[_Member] = []
         self.ranking = np.empty(0)
 
     def run(self, n_rounds: int) -> None:
-        """Fit the first forests, then the rounds, until there is enough."""
+        """Fit the first forests, then the rounds, until ``enough`` has passed."""
         p = self.wide.shape[1] - self.widening[-1].transformer_list[1][1].n_components_
         rankings: list[FloatArray] = []
         for kind, n_columns in (
@@ -95,7 +95,7 @@ class SelfTraining:
     def _grown(
         self, kind: Any, X: FloatArray, codes: IntArray, weights: FloatArray | None = None, *, bootstrap: bool
     ) -> Any:
-        """A forest, grown a few trees at a time: the trees are those of one fit."""
+        """A forest, grown a few trees at a time; the trees are the same as in one fit."""
         seed = self.rng.randint(2**31 - 1)
         forest = kind(0, bootstrap=bootstrap, warm_start=True, n_jobs=self.n_jobs, random_state=seed)
         step = max(ROWS_AT_A_TIME // len(X), 1)
@@ -116,7 +116,7 @@ class SelfTraining:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _first(self, kind: Any, n_columns: int) -> FloatArray:
-        """A forest of the labeled rows; or, where they are all of one class, of labeled against unlabeled rows."""
+        """A forest of the labeled rows; or, if they are all of one class, of labeled against unlabeled rows."""
         X, unlabeled = self.wide[:, :n_columns], ~self.known
         one_class = len(np.unique(self.codes[self.known])) < 2
         if not one_class:
@@ -138,7 +138,7 @@ class SelfTraining:
         rows = np.concatenate([np.flatnonzero(self.known), unlabeled[learned]])
         codes = np.concatenate([self.codes[self.known], top_rows(self.ranking, self.n_second)[learned]])
         n = int(self.known.sum())
-        # The least weight keeps rows in play that no tree is sure of.
+        # The small constant keeps rows in the sample of which no tree is sure.
         weights = np.concatenate([np.full(n, LABELED_WEIGHT), UNLABELED_WEIGHT * sure[learned] + 1e-6])
         forest = self._grown(ExtraTreesClassifier, self.wide[rows], codes, weights, bootstrap=True)
         self.members.append(_Member(forest, self.wide.shape[1], 0.5))
@@ -168,8 +168,8 @@ def second_probability(forest: Any, rows: FloatArray) -> FloatArray:
 def _unseen_probability(forest: Any, rows: FloatArray) -> FloatArray:
     """Probability of the second class for each row the forest was fitted to, by the trees that have not seen it.
 
-    1/2 for a row that every tree has seen. scikit-learn's own out-of-bag scores warn of such rows, and warnings cannot
-    be silenced in one thread alone.
+    It is 1/2 for a row that every tree has seen. scikit-learn's own out-of-bag scores warn about such rows, and
+    warnings cannot be silenced in one thread only.
     """
     seen = list(forest.classes_)
     if 1 not in seen:

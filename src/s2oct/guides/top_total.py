@@ -21,8 +21,8 @@ _LEAST_PROBABILITY = 1e-12
 class TopTotalClassifier(KnownTotalClassifier):
     """Any classifier with its threshold moved until the known total is met.
 
-    The unlabeled rows with the highest scores become ``classes_[1]`` until its total is reached; new rows are judged
-    by the threshold between the last row in and the first row out.
+    The unlabeled rows with the highest scores become ``classes_[1]`` until its total is reached. New rows are
+    classified by the threshold between the last of these rows and the next one.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class TopTotalClassifier(KnownTotalClassifier):
 
 
 def top_threshold(scores: FloatArray, n_above: int) -> float:
-    """A score with so many of the given ones above it; 0, the usual one, if none are given."""
+    """A threshold with ``n_above`` of the scores above it; 0, the usual threshold, if there are no scores."""
     if not len(scores):
         return 0.0
     descending = np.sort(scores)[::-1]
@@ -131,7 +131,7 @@ def top_threshold(scores: FloatArray, n_above: int) -> float:
 
 
 def top_rows(scores: FloatArray, n_above: int) -> IntArray:
-    """1 for so many rows of the highest scores, 0 for the others; ties by row order."""
+    """1 for the ``n_above`` rows with the highest scores, 0 for the others; ties by row order."""
     codes = np.zeros(len(scores), dtype=np.int64)
     codes[np.argsort(-scores, kind="stable")[:n_above]] = 1
     return codes

@@ -58,7 +58,7 @@ class Rows:
 class Milp:
     """min c.x subject to row_lower <= A x <= row_upper, lower <= x <= upper, x integral where ``integrality`` is 1.
 
-    The arrays are those of ``scipy.optimize.milp``; ``blocks`` and ``equations`` say which columns and rows are what.
+    The arrays are those of ``scipy.optimize.milp``; ``blocks`` and ``equations`` name the columns and the rows.
     """
 
     c: FloatArray
@@ -141,7 +141,7 @@ class ModelBuilder:
         n_rows = sum(map(len, lowers))
         row, column, value = np.concatenate(parts[0]), np.concatenate(parts[1]), np.concatenate(parts[2])
         A: csr_array[np.float64] = csr_array((value, (row, column)), shape=(n_rows, self._n_columns))
-        # Solvers are handed every stored entry: the zeros of the data need not be among them.
+        # Solvers get every stored entry, so zeros of the data are dropped.
         A.eliminate_zeros()
         return Milp(
             c=c,

@@ -79,5 +79,5 @@ def _bound_lines(milp: Milp, columns: list[str]) -> Iterator[str]:
             yield f" MI bound {name}\n"
         elif low != 0.0:
             yield f" LO bound {name} {low!r}\n"
-        # A plain integer column would be read with upper bound 1 by some, infinity by others.
+        # Without a bound, some solvers read an integer column with upper bound 1, others with infinity.
         yield f" PL bound {name}\n" if high == np.inf else f" UP bound {name} {high!r}\n"

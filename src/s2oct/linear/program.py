@@ -1,4 +1,4 @@
-"""A linear program that grows: rows are added as they turn out to be needed, and a solve starts where the last ended.
+"""A linear program that grows: rows are added when they are needed, and each solve starts where the last one ended.
 
 HiGHS keeps the model and its basis, so a solve after some new rows takes a few dual simplex steps.
 """
@@ -18,7 +18,7 @@ _pools = threading.local()
 
 
 def use_threads(n_threads: int) -> None:
-    """HiGHS keeps one pool of threads per calling thread and fails to solve with another number of them."""
+    """HiGHS keeps one thread pool per calling thread, and cannot solve with a pool of another size: reset it then."""
     if getattr(_pools, "size", n_threads) != n_threads:
         highspy.Highs.resetGlobalScheduler(False)
     _pools.size = n_threads
@@ -60,8 +60,8 @@ class LinearProgram:
             event.interrupt()
 
     def add_rows(self, A: FloatArray, least: FloatArray) -> None:
-        """Ask for A x >= least, A of shape (rows, columns)."""
-        # Passing a row costs by its stored entries: zeros are left out.
+        """Add the rows A x >= least, A of shape (rows, columns)."""
+        # The time to pass a row grows with its stored entries, so zeros are left out.
         rows, columns = np.nonzero(A)
         starts = np.searchsorted(rows, np.arange(len(A))).astype(np.int32)
         self._highs.addRows(
@@ -69,7 +69,7 @@ class LinearProgram:
         )
 
     def solve(self, deadline: Deadline) -> FloatArray | None:
-        """An optimal x, or None if there is none or none was found in time."""
+        """An optimal x, or None if no optimal x exists or was found in time."""
         use_threads(1)
         # HiGHS counts its time over all solves of a model.
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(deadline.seconds_left, 0.01))

@@ -15,7 +15,7 @@ from s2oct.model.tree import ObliqueTree
 
 
 def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
-    """The complete solution vector of a tree, for the literal and the lean model alike."""
+    """The complete solution vector of a tree, for both the literal and the lean model."""
     topology, blocks = tree.topology, milp.blocks
     assignment = Assignment.of(problem, tree)
     left, right = branch_errors(assignment.values_labeled)
@@ -39,11 +39,11 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
         x[blocks[name].columns] = np.ravel(value)
     for name in ("y_left", "y_right"):
         columns = blocks[name].columns
-        # The lean model fixes the branch errors that nobody pays.
+        # The lean model fixes the branch errors that no row pays.
         x[columns] = np.minimum(x[columns], milp.upper[columns])
     return x
 
 
 def decode_tree(milp: Milp, x: FloatArray, topology: Topology) -> ObliqueTree:
-    """The tree in a solution vector: (omega, gamma), and nothing else the solver said."""
+    """The tree in a solution vector: (omega, gamma), and nothing else that the solver reported."""
     return ObliqueTree.of(topology, milp.blocks["omega"].read(x).copy(), milp.blocks["gamma"].read(x).copy())

@@ -1,10 +1,10 @@
-"""A leaner model with the optimum of (P2): merged rows, per-row constants, and no redundant parts.
+"""A smaller model with the same optimum as (P2): merged rows, per-row constants, and no redundant parts.
 
-What differs from the literal model, and why the optimum stays:
+What differs from the literal model, and why the optimum is the same:
 
-* equal rows are merged and counted; they share their sides and errors anyway;
+* equal rows are merged and counted: they have the same sides and errors;
 * (BIGM1) and (BIGM2) are one two-sided row per unlabeled row and node, with M_i <= M;
-* beta <= LE and beta <= B alpha go: minimisation presses beta down to them;
+* beta <= LE and beta <= B alpha are left out: minimisation lowers beta to them;
 * delta is continuous: (binarydelta1) to (binarysum2) fix it to 0 or 1 once z is;
 * a row pays for one side only at a last-level node, because only one of its children has the row's class.
 """
@@ -34,7 +34,7 @@ def build_lean(prepared: Prepared) -> Milp:
 
 
 def _paid_errors(prepared: Prepared) -> tuple[BoolArray, BoolArray]:
-    """Which y^L and y^R stand on a path to a leaf of the row's own class, each of shape (b, i)."""
+    """Which y^L and y^R are on a path to a leaf of the row's own class, each of shape (b, i)."""
     problem, topology = prepared.problem, prepared.topology
     leaves = labels.own_leaves(problem.labels, topology)
     nodes, sides = topology.path_nodes[leaves], topology.path_sides[leaves]

@@ -1,8 +1,8 @@
 """OCT-H of Bertsimas and Dunn (2017): the supervised optimal tree with hyperplane splits.
 
-Their conventions: features in [0, 1]; left iff a . x + mu <= b, right iff a . x >= b; |a|_1 <= 1; a node may go
-unsplit (d = 0), then every row passes to the right; leaves take their classes freely. Our trees put the
-offset into the middle of the gap, gamma = b - mu / 2, so that both sides are strict.
+Their conventions: features in [0, 1]; left iff a . x + mu <= b, right iff a . x >= b; |a|_1 <= 1; at a node that does
+not split (d = 0) every row goes right; a leaf may have any class. Our trees put the offset into the middle of the gap,
+gamma = b - mu / 2, so that both sides are strict.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from s2oct.model.tree import ObliqueTree
 
 @dataclass(frozen=True)
 class OcthSpec:
-    """The parameters of OCT-H: least rows of a leaf, price of a coefficient, width of the gap between the sides."""
+    """The parameters of OCT-H: fewest rows in a leaf, price of a coefficient, width of the gap between the sides."""
 
     min_leaf: int
     complexity: float = 0.0
@@ -54,13 +54,13 @@ def build_octh(problem: Problem, topology: Topology, spec: OcthSpec) -> Milp:
 
 
 def baseline_errors(problem: Problem) -> float:
-    """L-hat: the errors of always predicting the most frequent class (1 if there are none)."""
+    """L-hat: the errors of always predicting the most frequent class, and at least 1."""
     counts = np.bincount(problem.labels, weights=problem.labeled_multiplicity)
     return float(max(counts.sum() - counts.max(), 1.0))
 
 
 def attainable_cost(problem: Problem, spec: OcthSpec, bound: float) -> float:
-    """The least cost at or above a bound: without a price on coefficients, costs count errors."""
+    """The least possible cost at or above a bound; without a price on coefficients, only whole errors are possible."""
     if spec.complexity > 0 or not np.isfinite(bound):
         return bound
     baseline = baseline_errors(problem)
@@ -152,7 +152,7 @@ def split_rows(v: OcthVariables, topology: Topology) -> Iterator[Rows]:
 
 
 def with_majority_classes(problem: Problem, tree: ObliqueTree) -> ObliqueTree:
-    """The tree with every leaf's class set to its most frequent label; empty leaves ask their ancestors' rows."""
+    """The tree with the most frequent label of each leaf as its class; an empty leaf takes that of an ancestor."""
     leaf = tree.apply(problem.X_labeled)
     classes = np.empty(tree.topology.n_leaves, dtype=np.int64)
     for position, t in enumerate(tree.topology.leaves):

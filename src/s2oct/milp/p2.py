@@ -1,6 +1,6 @@
 """(P2) of the paper, literally: every variable, every equation, each under the paper's label.
 
-The equations of labels and totals stand with their cost terms, in `s2oct.model.terms`.
+The equations of labels and totals are beside their cost terms, in `s2oct.model.terms`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def add_variables(
     pays_right: BoolArray | bool = True,
     integral_delta: bool = True,
 ) -> P2Variables:
-    """The variables; ``pays_left`` and ``pays_right`` say which branch errors exist, the others are fixed at 0."""
+    """The variables; ``pays_left`` and ``pays_right`` say which branch errors exist; the others are fixed at 0."""
     problem, topology, s = prepared.problem, prepared.topology, prepared.bounds.s
     n, m, nb = problem.n_labeled, problem.n_unlabeled, topology.n_branches
     own_leaves = topology.n_leaves // 2

@@ -1,11 +1,11 @@
-"""How large a model will be, told before it is built."""
+"""How large a model will be, computed before it is built."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 BYTES_PER_ENTRY = 250
-"""Memory per matrix entry that building and solving took on large models, rounded up."""
+"""Bytes per matrix entry that large models took to build and solve, rounded up."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Bounds:
 
     @property
     def M(self) -> float:
-        """Eta s sqrt(p) + 1, but 2 at least: below, no hyperplane could keep distance 1 under (BIGM1) and (BIGM2)."""
+        """Eta s sqrt(p) + 1, and at least 2: with less, no hyperplane keeps distance 1 under (BIGM1) and (BIGM2)."""
         return float(max(self.eta * self.s * np.sqrt(self.n_features) + 1.0, 2.0))
 
     @property
@@ -34,10 +34,10 @@ class Bounds:
         return self.depth * self.M
 
     def M_of_rows(self, X: FloatArray) -> FloatArray:
-        """M_i <= M of every row, which keeps an optimal tree.
+        """M_i <= M of every row; some optimal tree stays feasible with these.
 
-        A hyperplane that separates rows is within s * max_k |x_i - x_k|_1 of each of them. One that separates nothing
-        can be moved that near.
+        A hyperplane that separates rows is within s * max_k |x_i - x_k|_1 of each of them. A hyperplane that separates
+        nothing can be moved that near.
         """
         return np.minimum(self.s * farthest_l1(X) + 2.0, self.M)
 

@@ -1,4 +1,4 @@
-"""Whether a tree is feasible for P2, what it costs then, and the small changes that make a nearly feasible one so."""
+"""Whether a tree is feasible for P2, what it costs, and small changes that make a nearly feasible tree feasible."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from s2oct.model.score import MARGIN_TOLERANCE, Score, score
 from s2oct.model.tree import ObliqueTree
 
 _WORTH_MENDING = 0.5
-"""A least margin below this is no rounding error; scaling it up would be a different tree."""
+"""A smallest margin below this is not a rounding error. Scaling it up would make a different tree."""
 
 
 def is_feasible(assignment: Assignment, bounds: Bounds, found: Score, scale: FloatArray | float = 1.0) -> bool:
     """Whether unlabeled rows keep distance 1 and (boundomega), the far sides of (BIGM1/2) and LE <= B(s) hold.
 
-    The assignment may be in other units than the bounds: ``scale`` is what the features were multiplied with.
+    The assignment may be in other units than the bounds: ``scale`` is what the features were multiplied by.
     """
     slack = 1 + MARGIN_TOLERANCE
     reach = np.abs(assignment.values_unlabeled).max(initial=0.0)
@@ -34,7 +34,7 @@ def is_feasible(assignment: Assignment, bounds: Bounds, found: Score, scale: Flo
 
 
 def feasible_score(prepared: Prepared, assignment: Assignment) -> Score | None:
-    """What a tree in model units is worth, or None if it is not feasible for P2."""
+    """The score of a tree in model units, or None if it is not feasible for P2."""
     found = score(assignment, prepared.spec.C)
     return found if is_feasible(assignment, prepared.bounds, found) else None
 
@@ -50,11 +50,11 @@ def feasible_cost(prepared: Prepared, assignment: Assignment) -> float | None:
 
 
 def mended(prepared: Prepared, tree: ObliqueTree) -> Assignment:
-    """Undo what solver tolerances do to a tree, and say where it puts the rows; every row keeps its side.
+    """Repair what solver tolerances did to a tree, and return where it puts the rows. Every row keeps its side.
 
     Coefficients are clipped to s, and those of constant features moved into the offset. A node with a margin a little
     below 1 is scaled up as far as s allows. A node that has all rows at distance 1 or more on one side becomes
-    constant, which no row pays for and M always admits.
+    constant: no row pays for that, and every M allows it.
     """
     problem, s = prepared.problem, prepared.bounds.s
     n, X = problem.n_labeled, problem.X
@@ -79,12 +79,12 @@ def mended(prepared: Prepared, tree: ObliqueTree) -> Assignment:
 
 
 def _lengthening(values: FloatArray, n_labeled: int, omega: FloatArray, s: float) -> float | None:
-    """By how much to lengthen a normal so that margins are 1; None where the node had better split nothing."""
+    """The factor that lengthens a normal so that margins are 1; None where the node should split nothing."""
     if abs(np.sign(values).sum()) == len(values) and np.abs(values).min() >= 1 - MARGIN_TOLERANCE:
         return None
     margin = np.abs(values[n_labeled:]).min(initial=np.inf)
     largest = np.abs(omega).max(initial=0.0)
     if _WORTH_MENDING < margin < 1 and largest > 0:
-        # A hair more than needed, so that rounding does not take it back.
+        # Slightly more than needed, so that rounding does not undo it.
         return float(min((1 + 1e-12) / margin, s / largest))
     return 1.0

@@ -37,7 +37,7 @@ def diameter(X: FloatArray) -> float:
 
 
 def _far_pair(rows: FloatArray) -> float:
-    """A large distance at once: the farthest row from the farthest row, from several rows on the way out."""
+    """A large distance, found quickly: from several rows, go to the farthest row until the distance stops growing."""
     best = 0.0
     outer = np.argsort(-np.linalg.norm(rows, axis=1), kind="stable")[:: max(1, len(rows) // 16)][:16]
     for here in outer.tolist():
@@ -71,7 +71,7 @@ def _largest_distance(first: FloatArray, second: FloatArray, best: float) -> flo
     """Largest distance between two groups of rows if it exceeds the best, recomputed from the differences."""
     squares = np.einsum("ij,ij->i", first, first)[:, None] + np.einsum("ij,ij->i", second, second)[None, :]
     squared = squares - 2 * (first @ second.T)
-    # The Gram form loses digits to cancellation: it nominates pairs, the differences decide.
+    # The Gram form loses digits to cancellation: it selects candidate pairs, and the differences decide.
     slack = 1e-9 * float(squares.max())
     largest = float(squared.max())
     if largest + slack <= best * best:
@@ -81,7 +81,7 @@ def _largest_distance(first: FloatArray, second: FloatArray, best: float) -> flo
 
 
 def farthest_l1(X: FloatArray) -> FloatArray:
-    """max_k |x_i - x_k|_1 for every row, or the distance to the farthest corner of the box where that is too much."""
+    """max_k |x_i - x_k|_1 for every row, or the distance to the farthest corner of the box where that is too slow."""
     n, p = X.shape
     corner = np.maximum(X - X.min(axis=0), X.max(axis=0) - X).sum(axis=1)
     if n * n * p > _EXACT_L1_WORK:

@@ -1,4 +1,4 @@
-"""Evidence from elsewhere on the classes of the unlabeled rows."""
+"""What another classifier says about the classes of the unlabeled rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from s2oct.errors import InvalidProblem
 
 @dataclass(frozen=True, eq=False)
 class Guide:
-    """What another classifier charges for the classes of the unlabeled rows: a linear term beside P2's cost.
+    """What another classifier charges for the classes of the unlabeled rows: a linear term added to P2's cost.
 
     The guide knows the totals. So it also charges 1 for each row by which a tree misses them.
 
@@ -21,7 +21,7 @@ class Guide:
     charges : ndarray of shape (m, n_classes)
         What it charges for putting a row into a class; at least 0.
     price : float
-        What a unit of these charges counts against P2's cost; with 0 the guide only decides between equal costs.
+        What one unit of these charges costs. With 0 the guide only decides between trees of equal cost.
     """
 
     charges: FloatArray
@@ -29,7 +29,7 @@ class Guide:
 
     @classmethod
     def from_probabilities(cls, probabilities: FloatArray, price: float) -> Guide:
-        """Charge for a class by how much less likely it is than the likeliest class of the row."""
+        """Charge for each class the difference between its probability and that of the row's likeliest class."""
         if not np.isfinite(probabilities).all():
             raise InvalidProblem("Expected the guide to give finite probabilities, got NaN or infinity.")
         return cls(probabilities.max(axis=1, keepdims=True) - probabilities, price)

@@ -1,4 +1,4 @@
-"""Which rows are labeled, and as what: the reading of ``y`` with its markers for unlabeled rows."""
+"""Read ``y``: the class of each labeled row, and the markers of unlabeled rows."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def read_labels(y: Any, *, n_rows: int | None = None, named: Collection[Any] = (
         Strings, integers or booleans; NaN, None, NA and NaT mark unlabeled rows, and so does the integer -1
         where it cannot be a class: beside two other values, or where `named` says so.
     n_rows : int, optional
-        How many rows there are; refused if there are not as many labels.
+        How many rows there are; another number of labels is an error.
     named : collection
-        Classes that the totals name. They may add a class that no labeled row has, and they settle what -1 means.
+        Classes that the totals name. They may add a class that no labeled row has, and they decide what -1 means.
     """
     values = _as_vector(y)
     if n_rows is not None and len(values) != n_rows:
@@ -70,7 +70,7 @@ def _as_vector(y: Any) -> ObjectArray:
     if isinstance(y, np.ndarray):
         values = y
     elif hasattr(y, "to_list") or hasattr(y, "tolist"):
-        # Series with nulls turn integers into floats on their way to numpy; Python objects survive.
+        # As numpy arrays, series with nulls turn integers into floats; as Python objects, they do not.
         values = _objects(y.to_list() if hasattr(y, "to_list") else y.tolist())
     elif hasattr(y, "__array__"):
         values = np.asarray(y)
@@ -144,8 +144,8 @@ def _apply_integer_marker(
         )
     if len(others | {float(label) for label in named if _is_number(label)}) < 2:
         raise InvalidProblem(
-            "Expected to know whether -1 in y is a class or marks unlabeled rows, got labels in "
-            f"{sorted({float(UNLABELED)} | others)} and totals that do not settle it. {_MARKING}, "
+            "Expected it to be clear whether -1 in y is a class or marks unlabeled rows, got labels in "
+            f"{sorted({float(UNLABELED)} | others)} and totals that do not decide it. {_MARKING}, "
             "or name both classes in the totals."
         )
     return values, missing | is_minus_one
@@ -156,15 +156,15 @@ def _is_number(value: Any) -> bool:
 
 
 def _few_distinct(values: ObjectArray) -> list[Any]:
-    """Distinct values; sets are linear where sorting objects is not."""
+    """Distinct values; a set needs linear time, sorting objects needs more."""
     return list(set(values.tolist())) if values.dtype == object else list(np.unique(values))
 
 
 def _sorted_classes(present: ObjectArray, named: Collection[Any]) -> ObjectArray:
-    """The classes of the labeled rows, with those only the totals name, in sorted order."""
+    """The classes of the labeled rows and those that only the totals name, in sorted order."""
     distinct = set(present.tolist()) if present.dtype == object else set(np.unique(present).tolist())
     if any(isinstance(label, float) and not label.is_integer() for label in distinct):
-        # The wording scikit-learn's users know for a regression target.
+        # scikit-learn uses these words for a regression target.
         raise InvalidProblem("Unknown label type: expected classes in y, got continuous values.")
     kinds = {_kind(label) for label in distinct}
     if len(kinds) > 1 or "other" in kinds:

@@ -11,23 +11,23 @@ from s2oct.model.merging import equal_rows
 from s2oct.model.problem import Problem
 
 _EXACT_MOVES_WORK = 2e8
-"""Counts times steps up to which contradictions and totals are weighed against each other: well under a second."""
+"""Counts times steps up to which contradictions and totals are traded off exactly: well under a second."""
 
 
 def lower_bound(problem: Problem, C: float) -> float:
-    """A cost that no tree of any depth can undercut: what contradictions and totals must cost together.
+    """The least that a tree of any depth must cost: for contradictions and totals together.
 
-    Unlabeled rows keep distance 1 from every hyperplane, so a labeled row equal to one that ends in another class parts
-    from it at a node where it pays 2 at least. A tree puts equal unlabeled rows into one class, so it costs at least
-    the least, over all ways to deal the distinct rows to the classes, of these errors and C times the miss of the
-    totals, on top of what `contradiction_bound` says of labeled rows that equal no unlabeled one.
+    Unlabeled rows keep distance 1 from every hyperplane. So a labeled row pays at least 2 if an unlabeled row with the
+    same features ends in another class: it pays at the node where the two paths part. A tree puts equal unlabeled rows
+    into one class. The bound is the minimum, over all ways to give the distinct rows to the classes, of these errors
+    plus C times the miss of the totals. Labeled rows that equal no unlabeled row add their `contradiction_bound`.
     """
     if problem.n_classes != 2 or not problem.n_labeled or not problem.n_unlabeled:
         return contradiction_bound(problem) + C * total_bound(problem)
     _, place = equal_rows(problem.X)
     n, n_places = problem.n_labeled, int(place.max()) + 1
     counts = np.bincount(2 * place[:n] + problem.labels, problem.labeled_multiplicity, 2 * n_places).astype(float)
-    # What the labeled rows of a place pay at least if its unlabeled rows end in A, and in B.
+    # The least that the labeled rows of a place pay if its unlabeled rows end in A, and in B.
     as_a, as_b = 2 * counts[1::2], 2 * counts[::2]
     size = np.bincount(place[n:], problem.unlabeled_multiplicity, n_places).astype(int)
     moved = _least_moves(as_a - as_b, size, int(problem.totals[0]), C)
@@ -37,9 +37,9 @@ def lower_bound(problem: Problem, C: float) -> float:
 
 
 def _least_moves(extra: FloatArray, size: IntArray, wanted: int, C: float) -> float | None:
-    """The least of what places pay for their other class and C times the miss of the total; None if it takes long.
+    """The least sum of what places pay for their other class and C times the miss of the total; None if it takes long.
 
-    A place of ``size`` unlabeled rows pays ``extra`` more in A than in B. Where that is 0 it may go either way.
+    A place of ``size`` unlabeled rows pays ``extra`` more in A than in B. Where that is 0, it may go into either class.
     """
     free, bound = (size > 0) & (extra == 0), (size > 0) & (extra != 0)
     in_a = int(size[extra < 0].sum())
@@ -67,8 +67,8 @@ def _least_moves(extra: FloatArray, size: IntArray, wanted: int, C: float) -> fl
 def contradiction_bound(problem: Problem) -> float:
     """What labeled rows with equal features and different classes must cost.
 
-    Leaves of different classes part at some node, where the two branch errors of one x add up to at least 2.
-    So either one class at x costs nothing and each row of the others 2, or every row costs 1.
+    The paths to leaves of different classes part at some node. There the two branch errors of one x add up to at least
+    2. So either one class at x costs nothing and each row of the others costs 2, or every row costs 1.
     """
     if not problem.n_labeled:
         return 0.0
@@ -97,7 +97,7 @@ def total_bound(problem: Problem) -> float:
 
 
 def _subset_sums(sizes: IntArray, groups: IntArray) -> int:
-    """An integer whose bit k says that some of the groups add up to k."""
+    """An integer whose bit k is 1 if some of the groups add up to k."""
     reachable = 1
     for size, count in zip(sizes.tolist(), groups.tolist(), strict=True):
         for take in _takes(count):
@@ -106,7 +106,7 @@ def _subset_sums(sizes: IntArray, groups: IntArray) -> int:
 
 
 def _takes(count: int) -> Iterator[int]:
-    """1, 2, 4, ... and a rest: some of these add up to every number up to ``count``, and none to more."""
+    """1, 2, 4, ... and a rest: sums of some of these give every number up to ``count`` and no other."""
     take = 1
     while count > 0:
         yield min(take, count)

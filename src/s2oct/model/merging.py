@@ -8,10 +8,10 @@ from s2oct.arrays import FloatArray, IntArray
 
 
 def equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
-    """Where each distinct row appears first, in that order, and which of them each row equals."""
+    """Where each distinct row appears first, in that order, and the number of the distinct row that each row equals."""
     if not len(rows):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    # -0.0 and 0.0 are one value; their bytes are not. Comparing bytes makes this linear in practice.
+    # Comparing bytes makes this linear in practice. Adding 0.0 turns -0.0 into 0.0, which has other bytes.
     keys = np.ascontiguousarray(rows + 0.0).view([("", rows.dtype)] * rows.shape[1]).ravel()
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)

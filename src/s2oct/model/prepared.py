@@ -20,15 +20,15 @@ from s2oct.model.terms import CostTerm, GuideCharges, LabelErrors, TotalMiss
 from s2oct.model.topology import Topology
 
 TINY = 1e-3
-"""Rows that differ by less than this in all are enlarged for the solvers' sake."""
+"""If the farthest rows are less than this apart, all rows are enlarged for the solvers."""
 
 LARGEST_M = 1e10
-"""Beyond this M a double cannot tell a distance of 1 from one of 1 - 1e-6."""
+"""Beyond this M, rounding hides the difference between a distance of 1 and one of 1 - 1e-6."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Everything that functions on trees need to know of a fit, and nothing that changes during it.
+    """Everything that functions on trees need to know about a fit, and nothing that changes during it.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Prepared:
     spec : ModelSpec
         What the user chose about the model.
     scaling : Scaling
-        The way from the user's units to those of the model.
+        The map from the user's units to those of the model.
     topology : Topology
         The shape of the tree.
     bounds : Bounds
@@ -77,7 +77,7 @@ class Prepared:
         return self.bounds.depth * self._M_rows[: self.problem.n_labeled]
 
     def guided_by(self, guide: Guide) -> Prepared:
-        """The same problem with a guide, whose charges are those of the rows as given."""
+        """The same problem with a guide, which has charges for the rows as given."""
         charges = group_means(self.groups, guide.charges, self.given.unlabeled_multiplicity)
         return replace(
             self,

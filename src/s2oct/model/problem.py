@@ -39,7 +39,7 @@ class DataSummary:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What P2 is about. Rows have a multiplicity, so that equal rows can be merged.
+    """The data of P2. Rows have a multiplicity, so that equal rows can be merged.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Problem:
     labeled_multiplicity, unlabeled_multiplicity : ndarray
         Multiplicity of each row.
     guide : Guide, optional
-        A preference between trees that P2 knows nothing of.
+        Charges for the classes of the unlabeled rows, which are no part of P2.
     """
 
     X_labeled: FloatArray
@@ -91,7 +91,7 @@ class Problem:
             Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
         totals : mapping of class to count, optional
             Number of unlabeled rows of a class. One class is enough; several must add up. Without any totals the
-            labeled shares are taken for them.
+            class shares of the labeled rows are used.
         population_totals : mapping of class to count, optional
             The same for all rows, the labeled ones included.
         feature_names : sequence of str, optional
@@ -225,7 +225,7 @@ class Problem:
         return np.vstack([self.X_labeled, self.X_unlabeled])
 
     def summary(self) -> DataSummary:
-        """Sum up what to remember of the data.
+        """Summarise the data, so that they can be recognised later.
 
         Returns
         -------

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 DECIDED_TOLERANCE = 1e-6
-"""A cost within this of the lower bound ends the race."""
+"""A tree whose cost is this close to the lower bound counts as proved optimal."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A cost that no tree can undercut, and who says so."""
+    """A lower bound on the cost of every tree, and where it comes from."""
 
     value: float
     source: str
@@ -30,14 +30,14 @@ class Moment:
 
 @dataclass(frozen=True)
 class FitRecord:
-    """How a fit went, beside its tree.
+    """How a fit went; its tree is kept elsewhere.
 
     Attributes
     ----------
     bound : Bound
-        What is known to be the least cost in P2.
+        The lower bound on the cost in P2.
     seconds : float
-        Wall-clock seconds until the tree was settled.
+        Wall-clock seconds until the tree was final.
     ended : str
         Why the fit ended, one of `ENDINGS`.
     history : tuple of Moment
@@ -54,4 +54,4 @@ class FitRecord:
 
 
 PROVED, CONVERGED, TIME_LIMIT, INTERRUPTED = ENDINGS = ("proved", "converged", "time limit", "interrupted")
-"""Why a fit ends: its tree is proved optimal, the search found nothing better, the time was up, somebody stopped it."""
+"""Why a fit ends: its tree is proved optimal, nothing better was found, the time was up, or it was asked to stop."""

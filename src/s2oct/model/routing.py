@@ -1,11 +1,11 @@
 """The sums behind every decision, compiled, and added up in one fixed order.
 
-omega . x is the products of the features in their order, added from the left, each product and each sum rounded once to
-a double; then gamma is taken off. Nothing else about a dot product is defined: BLAS adds in whatever order suits the
-machine and fuses products with sums, so that a row in the rounding of a hyperplane could change sides with the number
-of rows beside it. In this order plain Python, SQL and ONNX come to the same double as we do.
+The products of omega . x are added in the order of the features. Each product and each sum is rounded once to a double.
+Then gamma is subtracted. BLAS does not promise any order: it adds as suits the machine, and fuses products with sums.
+With BLAS, a row very close to a hyperplane could change sides with the number of rows beside it. In our order plain
+Python, SQL and ONNX get the same double as we do.
 
-One file on purpose: the cache on disk notices a change in a function's own file only.
+This is one file on purpose: the cache on disk only notices changes in a function's own file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def values(X: Any, omega: Any, gamma: Any) -> Any:
 
 @nb.njit(cache=True, nogil=True)
 def leaves(X: Any, omega: Any, gamma: Any, depth: int) -> Any:
-    """Id of the leaf of every row: the nodes on its way are evaluated as in `values`, the others not at all."""
+    """Id of the leaf of every row: only the nodes on its way are evaluated, as in `values`."""
     n_rows, n_features = X.shape
     found = np.empty(n_rows, dtype=np.int64)
     for i in range(n_rows):

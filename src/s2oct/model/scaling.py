@@ -63,7 +63,7 @@ class Scaling:
         )
 
     def to_user(self, tree: ObliqueTree) -> ObliqueTree:
-        """A tree over model units as a tree over the user's units; it decides every row alike."""
+        """A tree over model units as a tree over the user's units; every row keeps its sides."""
         omega = tree.omega * self.scale
         return replace(tree, omega=omega, gamma=tree.gamma + omega @ self.shift)
 

@@ -1,4 +1,4 @@
-"""What a tree is worth: (P1) evaluated directly, from where the tree puts the rows."""
+"""What a tree costs: (P1) evaluated directly, from where the tree puts the rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from s2oct.model.terms.guide import guide_cost
 from s2oct.model.terms.totals import rows_off
 
 MARGIN_TOLERANCE = 1e-6
-"""An unlabeled row counts as kept at distance 1 from a hyperplane down to 1 - 1e-6."""
+"""An unlabeled row counts as being at distance 1 from a hyperplane down to 1 - 1e-6."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The complete binary tree of the paper: who is whose ancestor, and on which side.
+"""The complete binary tree of the paper: the ancestors of each leaf, and on which side of them it lies.
 
 Node ids are the paper's and start at 1; node ``b`` has the children ``2 b`` (left) and ``2 b + 1`` (right).
 Everything is derived by integer arithmetic, for any depth and number of classes.
@@ -27,7 +27,7 @@ class Topology:
     depth : int
         D >= 1, the number of hyperplanes between the root and a leaf.
     n_classes : int
-        Classes are dealt to the leaves in turn from the left: A, B, A, B, ... for two.
+        The leaves get the classes in turn from the left: A, B, A, B, ... for two.
     """
 
     depth: int
@@ -68,7 +68,7 @@ class Topology:
         return range(self.n_leaves // 2, self.n_leaves)
 
     def path(self, leaf: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """List the branch nodes that are left to the left, and to the right, on the way to a leaf.
+        """List the branch nodes at which the path to a leaf goes left, and those at which it goes right.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Topology:
         return tuple(reversed(left)), tuple(reversed(right))
 
     def leaf_class(self, leaf: int) -> int:
-        """Tell the class index of a leaf.
+        """Give the class index of a leaf.
 
         Parameters
         ----------

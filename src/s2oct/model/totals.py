@@ -1,4 +1,4 @@
-"""Known totals: how many rows of each class there are, as their users have them."""
+"""Known totals: how many rows of each class there are, as users give them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _complete(labels: Labels, given: Totals, n_rows: int, name: str, which: str)
 
 
 def _refuse_near_misses(labels: Labels, given: Totals, name: str) -> None:
-    """A class that differs from a labeled one in case or blanks alone is a slip, not the other class."""
+    """A class that differs from a labeled one in case or blanks alone is a typing error, not the other class."""
     labeled = [known for known, count in zip(labels.classes.tolist(), labels.counts(), strict=True) if count]
     by_text = {str(known).strip().casefold(): known for known in labeled}
     for label in given:
@@ -102,7 +102,7 @@ def _whole_number(label: Any, count: Any, n_rows: int, which: str) -> int:
 
 
 def assumed_totals(labels: Labels) -> IntArray:
-    """The labeled shares, which a biased sample has wrong: what is left where no totals are known."""
+    """Totals from the class shares of the labeled rows, where no totals are known; wrong for a biased sample."""
     labeled, m = labels.counts(), int((~labels.is_labeled).sum())
     if len(labels.classes) < 2 and m > 0:
         only = labels.classes.tolist()[0]

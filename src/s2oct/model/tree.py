@@ -45,7 +45,7 @@ class ObliqueTree:
 
     @classmethod
     def of(cls, topology: Topology, omega: FloatArray, gamma: FloatArray) -> ObliqueTree:
-        """Make a tree whose leaves have the classes the topology deals them.
+        """Make a tree whose leaves have the classes that the topology gives them.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class ObliqueTree:
         return np.asarray(routing.values(*self._ready(X)))
 
     def goes_right(self, X: FloatArray) -> BoolArray:
-        """Tell whether each row lies on the right of each hyperplane.
+        """Decide whether each row lies on the right of each hyperplane.
 
         Parameters
         ----------
@@ -125,12 +125,12 @@ class ObliqueTree:
 
     @staticmethod
     def sides(values: FloatArray) -> BoolArray:
-        """Tell on which side of a hyperplane values lie.
+        """Decide on which side of a hyperplane values lie.
 
         Parameters
         ----------
         values : ndarray
-            What `values` gives.
+            The result of `values`.
 
         Returns
         -------
@@ -155,12 +155,12 @@ class ObliqueTree:
         return np.asarray(routing.leaves(*self._ready(X), self.topology.depth))
 
     def leaves_reached(self, values: FloatArray) -> IntArray:
-        """Find the leaf in which each row ends, from values that are known already.
+        """Find the leaf in which each row ends, from values that are already known.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows, n_branches)
-            What `values` gives.
+            The result of `values`.
 
         Returns
         -------
@@ -179,7 +179,7 @@ class ObliqueTree:
         if not rows.flags.f_contiguous:
             rows = np.ascontiguousarray(rows)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            # Compiled code does not look where it reads.
+            # Compiled code does not check its indices.
             raise InvalidProblem(f"Expected rows of {self.n_features} features, got an array of shape {rows.shape}.")
         omega, gamma = (np.ascontiguousarray(part, dtype=float) for part in (self.omega, self.gamma))
         return _read_only(rows), _read_only(omega), _read_only(gamma)
@@ -200,7 +200,7 @@ class ObliqueTree:
         return np.asarray(self.leaf_classes[self.apply(X) - self.topology.n_leaves])
 
     def path_margin(self, X: FloatArray) -> FloatArray:
-        """Find the least distance, in units of omega, from the hyperplanes on each row's own path that split at all.
+        """Find each row's least distance, in units of omega, from the hyperplanes on its path that split.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class ObliqueTree:
 
 
 def _read_only(array: FloatArray) -> FloatArray:
-    """A view that cannot be written to; frames and memory maps give no other, and kernels are compiled for one kind."""
+    """A read-only view; frames and memory maps give only such views, and kernels are compiled for one kind."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -173,7 +173,7 @@ def _read_tree(content: Mapping[str, Any]) -> ObliqueTree:
 def _topology(stored: Mapping[str, Any], n_classes: int) -> Topology:
     """The shape of the tree, whose splits and leaves are all there and in order."""
     depth, splits, leaves = stored["depth"], stored["splits"], stored["leaves"]
-    # Counted first: the nodes of a depth that somebody made up may fill the memory.
+    # Counted first: a false depth may have more nodes than fit into memory.
     if len(splits).bit_length() != depth:
         raise InvalidProblem(f"it has {len(splits)} splits and says that its depth is {depth}.")
     topology = Topology(depth, min(n_classes, 2**depth))

@@ -16,7 +16,7 @@ def with_sections_of(method: Callable[..., Any]) -> Callable[[Function], Functio
     """
 
     def decorate(function: Function) -> Function:
-        if function.__doc__ and method.__doc__:  # there are none under python -OO
+        if function.__doc__ and method.__doc__:  # python -OO removes docstrings
             summary, _, rest = inspect.cleandoc(function.__doc__).partition("\n\n")
             _, _, sections = inspect.cleandoc(method.__doc__).partition("\n\n")
             function.__doc__ = "\n\n".join(part for part in (summary, sections, rest) if part) + "\n"

@@ -19,8 +19,8 @@ LEGEND_NAME, LEGEND_MARK = 2.0, 0.38
 """Most for the name of a class in the legend, and what its square and the gaps around it take."""
 RULE_CAPTION = "Rows for which a rule holds go left, the others right."
 BARS_CAPTION = (
-    "Bars weigh the features of a split, per standard deviation: the larger a feature with a bar to the left, the more "
-    "it draws a row to the left."
+    "Bars show the coefficients of a split, per standard deviation: the larger a feature with a bar to the left, the "
+    "more it draws a row to the left."
 )
 
 

@@ -25,7 +25,7 @@ def give_verdict(certificate: Any, depth: int) -> Verdict:
     if certificate.proved:
         return Verdict(True, "optimal", f"at depth {depth}")
     cost, bound = minimised(certificate)
-    if _weighs_guide(certificate) and certificate.feasible and cost <= bound + DECIDED_TOLERANCE:
+    if _guide_has_price(certificate) and certificate.feasible and cost <= bound + DECIDED_TOLERANCE:
         return Verdict(True, "optimal", f"at depth {depth}, guide included")
     return Verdict(False, "open", f"gap {max(cost - bound, 0.0):.3g}")
 
@@ -43,8 +43,8 @@ def describe_certificate(certificate: Any, depth: int, C: float | None) -> tuple
     return tuple(paragraphs)
 
 
-def _weighs_guide(certificate: Any) -> bool:
-    """Whether the fit gave up some cost for agreement with a guide."""
+def _guide_has_price(certificate: Any) -> bool:
+    """Whether the fit also minimised the charges of a guide."""
     return bool(getattr(certificate, "guide_weight", None))
 
 
@@ -68,7 +68,7 @@ def _bound(certificate: Any, depth: int) -> str:
             f"{bound}. This tree meets the bound, so it is proved optimal: none of this depth fits labels and total "
             "better. Others may cost the same. Optimal is not the same as true."
         )
-    if _weighs_guide(certificate):
+    if _guide_has_price(certificate):
         return (
             f"{bound}. This tree costs {certificate.gap:.4g} more, and the fit did not look for the least cost alone."
         )

@@ -17,7 +17,7 @@ from s2oct.writers.rules import Leaf, Split, conditions, pruned
 from s2oct.writers.text import tree_to_text
 
 NOTEWORTHY = 0.3
-"""A leaf is described by a feature whose mean lies so many standard deviations from that of all rows."""
+"""A leaf is described by a feature if its mean is this many standard deviations from that of all rows."""
 NOTED_FEATURES = 3
 DECIMALS = 1
 """Decimals of a rule to begin with; a rule gets more where a row would change sides."""

@@ -1,10 +1,10 @@
-"""Alternating node fits: a tree that puts rows into the classes they are taken to belong to.
+"""Alternating node fits: a tree that puts each row into its presumed class.
 
-Every row has a price per class: a labeled row's for the classes that are not its own, an unlabeled row's from the
-guide, or where there is none, from a linear classifier of the labeled rows that is told the totals. With all other
-nodes fixed, the sides of a node matter to the rows that reach it and end in classes of different prices: fitting it
-is a weighted two-class problem. Nodes are refitted in turn from the bottom up while that pays (tree alternating
-optimization). Margins are left to the annealing that follows.
+Every row has a price for each class. A labeled row pays for every class but its own. The prices of an unlabeled row
+come from the guide or, without a guide, from a linear classifier of the labeled rows that meets the totals. With all
+other nodes fixed, the side at a node matters only to rows that reach it and that end in classes of different prices.
+So fitting a node is a weighted two-class problem. Nodes are refitted in turn from the bottom up while the cost falls
+(tree alternating optimization). The annealing that follows takes care of margins.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from scipy.special import expit
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.topology import Topology
 from s2oct.search.instance import Instance
-from s2oct.search.row_prices import FEATURES, class_prices, telling_features
+from s2oct.search.row_prices import FEATURES, class_prices, correlated_features
 from s2oct.stopping import Deadline
 
 FEWEST, MOST, SWEEPS = 2, 16, 8
-"""Trees that are tried on a sample of the rows, the first two from new splits, the others from the best with one
-node perturbed; and at most how often the nodes of one are refitted."""
+"""How many trees are tried on a sample of the rows, at least and at most; and how often the nodes of one tree are
+refitted, at most. The first two trees start from new splits, the others from the best tree with one node perturbed."""
 
 WORK = 8e6
-"""Rows times squared features of one Newton step each over all trees that are tried: large problems try fewer."""
+"""Rows times squared features of a Newton step, summed over the trees that are tried: large problems try fewer."""
 
 SAMPLE = 4000
 """Rows from which directions are fitted."""
@@ -38,13 +38,13 @@ _WORTH = 1e-9
 def alternating_start(
     instance: Instance, rng: np.random.Generator, deadline: Deadline
 ) -> tuple[FloatArray, FloatArray]:
-    """The best of some trees fitted by alternation to what the rows are taken to be, every normal of length s.
+    """The best of several trees fitted by alternation to the rows' prices, every normal of length s.
 
-    Several are fitted on a sample, the best once more on all rows. Cut short by the deadline it
-    is the best so far.
+    Several trees are fitted on a sample, and the best one once more on all rows. At the deadline the best tree so far
+    is returned.
     """
     center, spread = instance.XT.mean(axis=1), instance.XT.std(axis=1)
-    # A constant feature tells no rows apart.
+    # A constant feature does not distinguish rows.
     steep = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
     rows = (instance.XT.T - center) * steep
     prices = class_prices(instance, rows, rng)
@@ -69,7 +69,7 @@ def alternating_start(
 
 @dataclass(eq=False)
 class _NodeFits:
-    """A tree on the move over standardised rows, and what it costs them."""
+    """A tree over standardised rows that changes node by node, and its cost."""
 
     topology: Topology
     rows: FloatArray
@@ -84,7 +84,7 @@ class _NodeFits:
     def start(
         cls, topology: Topology, rows: FloatArray, prices: FloatArray, rng: np.random.Generator, *, greedy: bool
     ) -> _NodeFits:
-        """Splits of single features from the top down: the best ones if greedy, else random ones."""
+        """Splits on single features from the top down: the best splits if greedy, else random ones."""
         fit = cls(topology, rows, prices, np.zeros((topology.n_branches, rows.shape[1])), np.ones(topology.n_branches))
         favourite = prices.argmin(axis=1)
         gain = np.where(favourite == 0, -1.0, 1.0) * prices.max(axis=1)
@@ -116,11 +116,11 @@ class _NodeFits:
 
     @property
     def cost(self) -> float:
-        """What all rows pay for the classes they end in."""
+        """What all rows pay for the classes in which they end."""
         return float(np.take_along_axis(self.prices, self.ends(1)[:, None], axis=1).sum())
 
     def alternate(self, rng: np.random.Generator, deadline: Deadline) -> None:
-        """Refit the nodes from the bottom up, again while one of them gains."""
+        """Refit the nodes from the bottom up; repeat while a refit lowers the cost."""
         sample = len(self.rows) <= SAMPLE
         for _ in range(SWEEPS):
             gained = False
@@ -132,7 +132,7 @@ class _NodeFits:
                 return
 
     def refit(self, node: int, rng: np.random.Generator, *, singles: bool) -> bool:
-        """Give a node the best of the hyperplanes fitted to the rows it decides about, if it gains."""
+        """Give a node the best hyperplane fitted to the rows it decides about, if that lowers the cost."""
         rows, gain = self.decided(node)
         if not len(rows):
             return False
@@ -140,7 +140,7 @@ class _NodeFits:
         tried = [_best_offset((self.rows @ self.omega[node - 1])[rows], gain)]
         directions = [self.omega[node - 1]]
         chosen = rng.permutation(len(rows))[:SAMPLE]
-        features = telling_features(self.rows, rows[chosen], gain[chosen])
+        features = correlated_features(self.rows, rows[chosen], gain[chosen])
         X = self.rows[np.ix_(rows, features)]
         fitted = _logistic_path(X[chosen], gain[chosen])
         if singles:
@@ -156,7 +156,7 @@ class _NodeFits:
         return True
 
     def decided(self, node: int) -> tuple[IntArray, FloatArray]:
-        """Rows whose price depends on the side they take at a node, and what each saves on the right."""
+        """Rows whose price depends on their side at a node, and what each saves on the right."""
         rows = np.flatnonzero(self.reached(node))
         left, right = self.ends(2 * node, rows), self.ends(2 * node + 1, rows)
         gain = self.prices[rows, left] - self.prices[rows, right]
@@ -171,7 +171,7 @@ class _NodeFits:
         return there
 
     def ends(self, node: int, rows: IntArray | None = None) -> IntArray:
-        """The class in which rows would end from a node on."""
+        """The class in which rows would end if they started at a node."""
         right = self.right if rows is None else self.right[rows]
         at = np.full(len(right), node)
         index = np.arange(len(right))
@@ -189,13 +189,13 @@ class _NodeFits:
 def _best_offset(values: FloatArray, gain: FloatArray) -> tuple[float, float, float]:
     """The best offset along a direction or its reverse.
 
-    Returns what the rows on the left give away, the sign of the direction and the offset along it.
+    Returns what the rows on the left would have saved on the right, the sign of the direction and the offset along it.
     """
     order = np.argsort(values, kind="stable")
     values = values[order]
     forgone = np.cumsum(gain[order])
     everything = float(forgone[-1])
-    # One side for all; which one, the gains say.
+    # All rows on one side, the one with the larger gain.
     outside = (0.0, 1.0, float(values[0]) - 1.0) if everything > 0 else (everything, 1.0, float(values[-1]) + 1.0)
     cuts = np.flatnonzero(np.diff(values) > 1e-9)
     if not len(cuts):
@@ -206,7 +206,7 @@ def _best_offset(values: FloatArray, gain: FloatArray) -> tuple[float, float, fl
     if least >= outside[0]:
         return outside
     ties = cuts[left <= least + _WORTH]
-    # Where several offsets are as good, the one in the widest gap leaves most room for margins.
+    # Of equally good offsets, the one in the widest gap leaves most room for margins.
     cut = int(ties[np.argmax(values[ties + 1] - values[ties])])
     return least, sign, sign * 0.5 * float(values[cut] + values[cut + 1])
 
@@ -235,7 +235,7 @@ def _logistic_path(X: FloatArray, gain: FloatArray) -> FloatArray:
 
 
 def _lengthened(instance: Instance, omega: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Every normal scaled up to the bound s: rows keep their sides and gain distance. No normal, one side for all."""
+    """Every normal scaled up to the bound s: rows keep their sides and gain distance. Normals of 0 stay 0."""
     largest = np.abs(omega).max(axis=1)
     splits = largest > 0
     factor = instance.s / np.where(splits, largest, 1.0)

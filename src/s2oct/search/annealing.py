@@ -1,4 +1,4 @@
-"""Annealing a tree in short compiled stretches, so that the deadline is looked at in between."""
+"""Annealing a tree in short compiled stretches; the deadline is checked between them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ STRETCH_WORK = 4e7
 
 
 DIRECTIONS, DIRECTION_WORK = 30, 1e6
-"""Random directions tried at a node when its offset is cleared, and at most how many times the number of rows."""
+"""Random directions tried at a node when its offset is cleared; and the most directions times rows."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how hot to anneal, and what the search minds on the way.
+    """How long and how hot to anneal, and the prices during the annealing.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Schedule:
     cap : float
         Most that one labeled row can cost.
     on_grid : bool
-        Keep to grid steps.
+        Take grid steps only.
     """
 
     n_visits: int
@@ -53,7 +53,7 @@ class Schedule:
     on_grid: bool = False
 
     def course(self, visit_from: int, visit_to: int) -> kernels.Course:
-        """A stretch of it, for the kernels."""
+        """A stretch of the schedule, for the kernels."""
         return kernels.Course(
             visit_from, visit_to, self.n_visits, self.moves_per_visit, self.hot, self.cold, self.row_off,
             *self.margin_prices, self.cap, self.on_grid,
@@ -62,7 +62,7 @@ class Schedule:
 
 @dataclass(eq=False)
 class State:
-    """Hyperplanes on the move, and the best ones met on the way with their cost as the search counts it."""
+    """The present hyperplanes, and the best ones so far with their cost as the search counts it."""
 
     omega: FloatArray
     gamma: FloatArray
@@ -87,7 +87,7 @@ class State:
 def compile_kernels() -> None:
     """Compile the kernels, or load them from the cache on disk, once per process.
 
-    The first fit on a machine takes some seconds for this. The user's time limit does not pay for them: a fit that
+    The first fit on a machine takes some seconds for this. They do not count towards the user's time limit: a fit that
     spent its limit on compiling would return the constant tree.
     """
     rows = np.array([[0.0, 1.0, 2.0, 3.0]])

@@ -1,4 +1,4 @@
-"""What a tree costs the search, from the values of all rows at its nodes; margins aside."""
+"""What a tree costs in the search, from the values of all rows at its nodes; without margins."""
 
 from __future__ import annotations
 

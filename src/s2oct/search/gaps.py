@@ -8,14 +8,14 @@ from s2oct.arrays import FloatArray
 from s2oct.search.instance import Instance
 
 NEIGHBOURS, LEAST_NEIGHBOURS = 0.005, 3
-"""Share of the rows that a hyperplane may pass by on either side to find a gap, and how many at least."""
+"""Share of the rows on either side among which a hyperplane may look for a gap, and their least number."""
 
 
 def nearby_gaps(instance: Instance, omega: FloatArray, gamma: FloatArray) -> tuple[float, FloatArray]:
-    """How long normals must be for every hyperplane to fit into a gap among the unlabeled rows near it; offsets there.
+    """The length that normals need to fit every hyperplane into a gap among the unlabeled rows near it; and its offset.
 
-    Near are a share `NEIGHBOURS` of all rows on either side; a gap is 2 wide, so that its rows keep
-    distance 1. Length is that of the largest coefficient. The offsets are for the normals as they are.
+    The near rows are a share `NEIGHBOURS` of all rows on either side. A gap is 2 wide, so that its rows keep distance
+    1. The length of a normal is its largest coefficient. The offsets belong to the normals as they are.
     """
     X = instance.XT[:, instance.n_labeled :]
     reach = max(LEAST_NEIGHBOURS, int(NEIGHBOURS * X.shape[1]))
@@ -24,7 +24,7 @@ def nearby_gaps(instance: Instance, omega: FloatArray, gamma: FloatArray) -> tup
         largest = float(np.abs(normal).max())
         if largest == 0.0 or not X.shape[1]:
             continue
-        # Beyond the outermost row there is room without end.
+        # Beyond the outermost row there is always room.
         values = np.sort(normal @ X) / largest
         values = np.concatenate([[-np.inf], values, [np.inf]])
         at = int(np.searchsorted(values, offset / largest))

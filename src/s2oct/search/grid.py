@@ -1,8 +1,8 @@
-"""Features that lie on a grid, where margins can be had for nothing.
+"""Features that lie on a grid, where margins hold by construction.
 
 If the values of feature j are whole multiples of g_j apart, a coefficient that is a multiple of 2 / g_j changes h by
-even numbers from row to row. A hyperplane with such coefficients and one row at an odd distance has every row
-at an odd distance: no row is nearer than 1, whatever the coefficients.
+even numbers from row to row. If a hyperplane has only such coefficients and one row is at an odd distance, then every
+row is at an odd distance. So no row is nearer than 1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _quantum(values: FloatArray, s: float) -> float:
         spacing = _common_divisor(step, spacing, tolerance)
         if spacing * s < 2 * (1 - _RELATIVE_TOLERANCE):
             return 0.0
-    # Averaging over the whole range takes the rounding of single steps out.
+    # Averaging over the whole range removes the rounding of single steps.
     n_steps = np.round((values[-1] - values[0]) / spacing)
     return float(2 * n_steps / (values[-1] - values[0]))
 

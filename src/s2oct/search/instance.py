@@ -16,7 +16,7 @@ from s2oct.search.kernels import Data
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """Arrays of a prepared problem as the search wants them; cheap to send to another process.
+    """Arrays of a prepared problem as the search needs them; cheap to send to another process.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Instance:
     quanta : ndarray of shape (p,)
         Steps that keep margins on gridded features; 0 elsewhere.
     floor : float
-        A cost no tree can undercut: the search may stop there.
+        A lower bound on the cost: the search may stop there.
     """
 
     topology: Topology
@@ -56,7 +56,7 @@ class Instance:
         """Lay out a problem in model units.
 
         Costs are divided by the guide's price where that is above 1: the temperatures and prices of the annealing
-        suit costs of about 1 a row.
+        suit costs of about 1 per row.
         """
         problem = prepared.problem
         unit = 1.0 if problem.guide is None else max(problem.guide.price, 1.0)
@@ -97,7 +97,7 @@ class Instance:
 
     @cached_property
     def data(self) -> Data:
-        """The same as the kernels take it."""
+        """The same in the form that the kernels take."""
         spans = np.array([self.XT.min(axis=1), self.XT.max(axis=1)])
         return Data(
             self.XT, spans, self.labels, self.sizes, self.totals, self.charges, self.row_off, self.s, self.quanta,
@@ -105,11 +105,11 @@ class Instance:
         )  # fmt: skip
 
     def charged(self, charges: FloatArray) -> Instance:
-        """The same with other charges of the guide."""
+        """The same instance with other charges of the guide."""
         return replace(self, charges=charges)
 
     def labeled_only(self) -> Instance:
-        """The same without its unlabeled rows and totals."""
+        """The same instance without its unlabeled rows and totals."""
         n = self.n_labeled
         return replace(
             self,

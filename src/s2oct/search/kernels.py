@@ -4,15 +4,15 @@ While one node b changes and the others stay, a labeled row's cost depends on it
 
     min(left + [1 + h]+, right + [1 - h]+, other),
 
-where ``left`` and ``right`` are the best errors on the rest of the way below b on that side, and ``other`` that of
-avoiding b altogether; an unlabeled row that reaches b has one class on each side. `node_view` tabulates this, and
-a move is then evaluated in one pass over the rows, whatever the depth.
+where ``left`` and ``right`` are the best errors at all other nodes of a path through b on that side, and ``other`` is
+the best error of a path that avoids b. An unlabeled row that reaches b has one class on each side. `node_view`
+tabulates this. A move is then evaluated in one pass over the rows, for any depth.
 
 A move replaces h by scale * h + step * x_j - shift: a new coefficient, a new offset, both, or a longer normal.
 Rows are columns of ``XT`` (p, N), labeled ones first, so that a feature's values lie side by side.
 
-One long module on purpose: numba's cache on disk notices a change in a function's own file, not in the files of the
-functions it calls.
+This is one long module on purpose: numba's cache on disk notices a change in a function's own file, not in the files
+of the functions that it calls.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ import numba as nb
 import numpy as np
 
 FAR = 1e30
-"""Stands for "no such leaf" without the trouble of infinities."""
+"""Means "no such leaf", without infinities."""
 
 N_BUCKETS = 10
 
 NEAR_SHARE = 8
-"""A move is evaluated from the near rows alone where they are fewer than one in so many."""
+"""A move is evaluated from the near rows alone where fewer than one row in this many is near."""
 
 _BLOCK = 256
 
@@ -60,16 +60,16 @@ class Planes(NamedTuple):
 class View(NamedTuple):
     """What each side of one node means for each row; see the module's first paragraph."""
 
-    left: Any  # (n,) best error of a labeled row below the node on the left, the node itself aside
+    left: Any  # (n,) best error of a labeled row on paths through the node to the left, without the node's own error
     right: Any  # (n,) the same on the right
-    other: Any  # (n,) its best error where it avoids the node
+    other: Any  # (n,) its best error on paths that avoid the node
     gain: Any  # (K - 1, m) by how much class k grows if an unlabeled row goes right instead of left
-    charge: Any  # (m,) by how much the guide's charge grows then
+    charge: Any  # (m,) by how much the guide's charge grows if the row goes right instead of left
     base: Any  # (K + 1,) rows of each class, and the guide's charge, with all rows left of the node
 
 
 class Prices(NamedTuple):
-    """What a move is judged by."""
+    """The prices by which a move is judged."""
 
     row_off: float  # a row by which the totals are missed
     margin: float  # a unit of margin violation
@@ -102,7 +102,7 @@ class Nearest(NamedTuple):
 
 
 class Course(NamedTuple):
-    """A stretch of an annealing: which visits of how many, and what the search minds on the way."""
+    """A stretch of an annealing: which visits of how many, and the prices during them."""
 
     visit_from: int
     visit_to: int
@@ -136,7 +136,7 @@ def random_below(state, n):
 
 @nb.njit(cache=True)
 def copy(source, target):
-    """Plain loops compile several times faster than array expressions."""
+    """Copy a vector in a plain loop, which compiles several times faster than an array expression."""
     for i in range(source.size):
         target[i] = source[i]
 
@@ -152,7 +152,7 @@ def total(values):
 
 @nb.njit(cache=True)
 def node_values(XT, planes, b, H):
-    """Recompute h of every row at node b from its hyperplane, so that rounding does not pile up."""
+    """Recompute h of every row at node b from its hyperplane, so that rounding errors do not add up."""
     p, n_rows = XT.shape
     h = H[b]
     for i in range(n_rows):
@@ -273,13 +273,13 @@ def off_totals(base, moved, totals):
 
 @nb.njit(cache=True)
 def priced(parts, prices):
-    """What a tree costs by its parts."""
+    """What a tree costs: its parts times their prices."""
     return parts[0] + prices.row_off * parts[1] + prices.margin * parts[2] + parts[3]
 
 
 @nb.njit(cache=True, fastmath=True)
 def evaluate(h, move, data, view, prices, stop_above, tally):
-    """Cost of the tree after a move at the node in view, from all rows; gives up once it exceeds ``stop_above``."""
+    """Cost of the tree after a move at the node in view, from all rows; stops early once it exceeds ``stop_above``."""
     x, scale, step, shift = move
     sizes, totals, gain, charge, base = data.sizes, data.totals, view.gain, view.charge, view.base
     rho, cap = prices.margin, prices.cap
@@ -314,7 +314,7 @@ def evaluate(h, move, data, view, prices, stop_above, tally):
 
 @nb.njit(cache=True)
 def evaluate_near(h, move, data, view, prices, near, tally, new):
-    """The same from the rows near the hyperplane alone, where a small move leaves the others as they are.
+    """The same from the rows near the hyperplane alone; a small move does not change the others.
 
     ``near`` are numbers of labeled and unlabeled rows in the order of ``Nearest``, ``tally`` the parts before the move.
     """
@@ -374,7 +374,7 @@ def sort_by_distance(h, first, stop, order, ends):
 
 @nb.njit(cache=True)
 def pick_row(state, h, view, nearest):
-    """A row for a move to act on: one that pays, one too near the hyperplane, or any, the nearer the likelier."""
+    """A row for a move to act on: one that pays, one too near the hyperplane, or any row, near rows more often."""
     order_l, order_u, ends_u = nearest.labeled, nearest.unlabeled, nearest.unlabeled_ends
     n = view.left.size
     what = random_unit(state)
@@ -397,7 +397,7 @@ def pick_row(state, h, view, nearest):
 
 @nb.njit(cache=True)
 def propose(state, data, h, planes, b, on_grid, row, move):
-    """Draw a move at node b that brings ``row`` to distance 1; move is (j, scale, step, shift). False if there is none.
+    """Draw a move at node b that brings ``row`` to distance 1; move is (j, scale, step, shift). False if it fails.
 
     ``on_grid`` keeps every h an odd number: steps are whole multiples of ``quanta`` and turn about a row.
     """
@@ -451,8 +451,8 @@ def propose(state, data, h, planes, b, on_grid, row, move):
 
 
 @nb.njit(cache=True)
-def lunge(state, data, h, planes, b, on_grid, row, change):
-    """Draw a move of all coefficients at once, towards ``row`` and about another row, as a perceptron would.
+def propose_joint(state, data, h, planes, b, on_grid, row, change):
+    """Draw a move of all coefficients at once, towards ``row`` and about another row, as a perceptron does.
 
     Fills ``change``: the change of omega, and the change of every h. Returns the change of gamma.
     """
@@ -491,7 +491,7 @@ def lunge(state, data, h, planes, b, on_grid, row, change):
 
 @nb.njit(cache=True)
 def pick_node(state, violations, rho):
-    """A node to visit: any, or where margins count, half of the time one with violations, the more the likelier."""
+    """A node to visit. If margins have a price, half of the draws are in proportion to violations; else any node."""
     everywhere = total(violations)
     if rho > 0.0 and everywhere > 1e-7 and random_unit(state) < 0.5:
         at = random_unit(state) * everywhere
@@ -516,8 +516,9 @@ def total_violation(H, n):
 def best_gap(h, data, view, below, moved):
     """Cost of the best gap between the unlabeled rows, if less than ``below``, and the shift of the offset there.
 
-    A gap is at least 2 wide, so that its rows keep distance 1; beyond the outermost rows there always is one. Going
-    through the rows in order, one changes sides at a time; the labeled rows are only asked where the rest leaves hope.
+    A gap is at least 2 wide, so that its rows keep distance 1. There is always one beyond the outermost rows. Going
+    through the rows in order, one row at a time changes sides. The labeled rows are only evaluated while the cost is
+    below the best.
     """
     sizes, totals, gain, charge, base = data.sizes, data.totals, view.gain, view.charge, view.base
     n, n_classes = view.left.size, totals.size
@@ -555,7 +556,7 @@ def best_gap(h, data, view, below, moved):
 def clear_node(data, planes, b, n_directions, state):
     """Give node b its best offset clear of all unlabeled rows, in place.
 
-    Besides its present direction it may take the best of ``n_directions`` random ones.
+    The node may also take the best of ``n_directions`` random directions.
     """
     p, n_rows = data.XT.shape
     H = np.empty((planes.gamma.size, n_rows))
@@ -599,7 +600,7 @@ def new_tally(n_classes):
 
 @nb.njit(cache=True)
 def new_order(n, m):
-    """Rows in no order yet."""
+    """Room for the rows in the order of their distance."""
     return Nearest(
         np.empty(n, dtype=np.int64),
         np.empty(N_BUCKETS, dtype=np.int64),
@@ -626,8 +627,8 @@ def anneal(data, planes, best_planes, best, good_enough, state, course):
     tally, new = new_tally(data.totals.size), new_tally(data.totals.size)
     nearest = new_order(n, n_rows - n)
     move, direction, slope = np.zeros(4), np.zeros(p), np.zeros(n_rows)
-    # A lunge costs about p ordinary moves.
-    lunges = min(0.1, 0.5 / p) if p > 1 else 0.0
+    # A joint move takes as long as about p ordinary moves.
+    joint_share = min(0.1, 0.5 / p) if p > 1 else 0.0
     # Beyond this distance a labeled row's capped cost is flat, and an unlabeled row keeps its margin and side.
     flat = max(1.0, course.cap - 1.0)
     for visit in range(course.visit_from, course.visit_to):
@@ -648,25 +649,25 @@ def anneal(data, planes, best_planes, best, good_enough, state, course):
         drift = FAR
         for attempt in range(course.moves_per_visit + 1):
             if attempt > 0:
-                # Sorting costs several evaluations; it pays only where few rows are near.
+                # Sorting takes as long as several evaluations; it is worth that only where few rows are near.
                 if drift == FAR or (drift > 8.0 and NEAR_SHARE * nearest.unlabeled_ends[1] < n_rows - n):
                     sort_by_distance(h, 0, n, nearest.labeled, nearest.labeled_ends)
                     sort_by_distance(h, n, n_rows, nearest.unlabeled, nearest.unlabeled_ends)
                     drift = 0.0
                 row = pick_row(state, h, view, nearest)
-                all_at_once = random_unit(state) < lunges
+                all_at_once = random_unit(state) < joint_share
                 if all_at_once:
-                    shift, there_is = lunge(state, data, h, planes, b, course.on_grid, row, (direction, slope))
+                    shift, drawn = propose_joint(state, data, h, planes, b, course.on_grid, row, (direction, slope))
                     j, scale, step, x = 0, 1.0, 1.0, slope
                     reach = 0.0
                     for i in range(n_rows):
                         reach = max(reach, abs(slope[i] - shift))
                 else:
-                    there_is = propose(state, data, h, planes, b, course.on_grid, row, move)
+                    drawn = propose(state, data, h, planes, b, course.on_grid, row, move)
                     j, scale, step, shift = int(move[0]), move[1], move[2], move[3]
                     x = XT[j]
                     reach = max(abs(step * data.spans[0, j] - shift), abs(step * data.spans[1, j] - shift))
-                if not there_is:
+                if not drawn:
                     continue
                 stop_above = current - temperature * math.log(random_unit(state) + 1e-300)
                 near_unlabeled = nearest.unlabeled_ends[bucket_of(1.0 + reach + drift)]

@@ -1,9 +1,9 @@
-"""Sub-MIPs: the best hyperplane of one node while the rows near it may change sides and all others may not.
+"""Sub-MIPs: the best hyperplane of one node, where only the rows near it may change sides.
 
 With the other nodes fixed, a labeled row costs min(left + [1 + h]+, right + [1 - h]+, other) for its value h at the
 node, and an unlabeled row has one class on each side (see `kernels`). The model frees (omega, gamma), the sides of the
 unlabeled rows nearest to the hyperplane and the choice of the labeled rows nearest to it; far rows keep theirs. It
-never underestimates: far labeled rows may find something better than what they keep.
+never underestimates the cost: in the tree, far labeled rows may have a cheaper choice than the one they keep here.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ FREE_ROWS = (10, 20, 40, 80)
 """Unlabeled rows, and as many labeled ones, that may change sides: few first."""
 
 REACH = 4.0
-"""How many times as far as the farthest free row is from the hyperplane they may go: small constants, tight models."""
+"""How far free rows may move from the hyperplane, in distances of the farthest one: small constants, tight models."""
 
 _FIXED_ROWS = 200
-"""Fixed unlabeled rows to start with, the nearest; others enter the model when it turns out to violate them."""
+"""The model starts with this many fixed unlabeled rows, the nearest; others enter when a solution violates them."""
 
 ENTRIES_PER_SECOND = 10_000
 """A model with more matrix entries than this per second allowed is not worth its root relaxation."""
@@ -41,7 +41,7 @@ _PASSES = 4
 
 
 class Neighbourhoods:
-    """A walk over the nodes of the leading tree, with few free rows first; it begins anew with every new leader."""
+    """A walk over the nodes of the leading tree, with few free rows first; it starts again with every new leader."""
 
     def __init__(self, instance: Instance, minimise: Minimise) -> None:
         self._instance, self._minimise = instance, minimise
@@ -59,7 +59,7 @@ class Neighbourhoods:
         return bool(leader.omega[b].any()) and _NodeView.of(self._instance, leader, b).at_stake(self._instance) > 1e-6
 
     def step(self, leader: ObliqueTree, deadline: Deadline) -> ObliqueTree | None:
-        """The tree of the next neighbourhood, or None if it has no better one or all were visited."""
+        """The best tree of the next neighbourhood, or None if none was found or all were visited."""
         if self.visited(leader):
             return None
         n_free, b = self._steps.pop()
@@ -107,9 +107,9 @@ def _replaced(tree: ObliqueTree, b: int, omega: FloatArray, gamma: float) -> Obl
 class _NodeView:
     """What each side of a node means for each row; ``h`` has the values of all rows there, the labeled ones first.
 
-    ``options`` (3, n) is what a labeled row pays elsewhere if it goes left, right, or avoids the node; infinite where
-    it cannot or need not. ``gain`` (n_classes, m) and ``charge`` (m,) are what changes when an unlabeled row goes right
-    instead of left, ``counts`` the rows of each class with all of them left.
+    ``options`` (3, n) is what a labeled row pays at other nodes if it goes left, right, or avoids the node; infinite
+    where it cannot or need not. ``gain`` (n_classes, m) and ``charge`` (m,) are the changes if an unlabeled row goes
+    right instead of left, and ``counts`` the rows of each class if all go left.
     """
 
     h: FloatArray
@@ -126,13 +126,13 @@ class _NodeView:
         node_view(instance.data, H, b, view)
         left, right, other, gain, charge, counts = view
         options = np.array([left, right, other])
-        # A way that costs as much as avoiding the node is never taken for the better.
+        # A way that costs as much as avoiding the node is never better.
         options[:2][(options[:2] >= other) | (options[:2] >= FAR)] = np.inf
         options[2][other >= FAR] = np.inf
         return cls(H[b], options, np.vstack([gain, -gain.sum(axis=0)])[:n_classes], charge, counts[:-1])
 
     def at_stake(self, instance: Instance) -> float:
-        """What a hyperplane at this node could save at most."""
+        """The most that another hyperplane at this node could save."""
         n = instance.n_labeled
         right = self.h[n:] > 0
         present = float(instance.sizes[:n] @ (self.costs().min(axis=0) - self.options.min(axis=0)))
@@ -161,7 +161,7 @@ class _NodeModel:
         n = instance.n_labeled
         self._choice = view.choice()
         self._chooses = self._choosers(n_free)
-        # Rows that avoid the node and have no other choice take no part.
+        # Rows that avoid the node and have no other choice are not in the model.
         self._pays = np.flatnonzero(self._chooses | (self._choice < 2))
         self._reach = REACH * max(1.0, np.abs(view.h[n + free]).max(initial=0.0))
         builder = ModelBuilder()

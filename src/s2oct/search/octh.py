@@ -1,4 +1,4 @@
-"""The search for OCT-H: the same annealing on the labeled rows alone, and trees in the form OCT-H asks for."""
+"""The search for OCT-H: the same annealing on the labeled rows alone, and trees in the form that OCT-H needs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def run_octh_round(
 ) -> ObliqueTree:
     """Anneal once from random splits.
 
-    A margin of 1 with |omega|_1 <= 2 / mu is OCT-H's gap once omega is divided by its 1-norm. Labeled rows cost
-    at most a little more than 2 each, which counts errors rather than measuring them.
+    A margin of 1 with |omega|_1 <= 2 / mu is OCT-H's gap once omega is divided by its 1-norm. A labeled row costs at
+    most the cap, so that errors are counted rather than measured.
     """
     rng = np.random.default_rng([seed, number])
     # The box that fits into the 1-norm ball is safe; larger boxes are tried as well, and checked afterwards.
@@ -52,11 +52,11 @@ def _labeled_instance(problem: Problem, topology: Topology, s: float) -> Instanc
 def standard_form(
     problem: Problem, topology: Topology, spec: OcthSpec, omega: FloatArray, gamma: FloatArray
 ) -> ObliqueTree:
-    """A tree as OCT-H has them: |a|_1 = 1 where a node splits, and below a node that does not, none does.
+    """A tree in OCT-H's form: |a|_1 = 1 where a node splits, and no node splits below a node that does not.
 
-    From the top down, every offset slides into the nearest gap of width mu between the labeled rows that reach it and
-    leave enough of them on both sides. A node without such a gap is taken out; all its rows go on to the child on the
-    side of most, which moves up.
+    From the top down, every offset moves into the nearest gap of width mu between the labeled rows that reach the node,
+    with enough of them on both sides. A node without such a gap is removed. Its child on the side of most rows takes
+    its place and gets all its rows.
     """
     new_omega = np.zeros_like(omega)
     new_gamma = np.full_like(gamma, -spec.mu / 2)
@@ -82,11 +82,11 @@ def standard_form(
 
 
 def _nearest_gap(values: FloatArray, sizes: FloatArray, offset: float, spec: OcthSpec) -> float | None:
-    """The middle of the gap nearest to an offset that is mu wide and has enough rows on both sides, if there is one."""
+    """The nearest offset in a gap that is mu wide and has enough rows on both sides; None without such a gap."""
     order = np.argsort(values, kind="stable")
     ordered, below = values[order], np.cumsum(sizes[order])[:-1]
     enough = max(spec.min_leaf, 1)
-    # A hair more than mu, so that rounding does not take it back.
+    # Slightly more than mu, so that rounding does not undo it.
     wide = np.diff(ordered) >= spec.mu * (1 + 1e-9)
     usable = np.flatnonzero(wide & (below >= enough) & (float(sizes.sum()) - below >= enough))
     if not len(usable):

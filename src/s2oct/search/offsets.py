@@ -1,10 +1,11 @@
 """Offsets of all last-level nodes at once: a knapsack.
 
-With the directions and the nodes above fixed, a last-level node may put its offset into any gap of the unlabeled rows,
-all of them, at least 2 wide. Each gap is an offer: so many rows to class 0, at such a price. Costs add up over the
-nodes once every labeled row has chosen the node below which it ends; rows choose what is cheapest at present, so the
-sum is what the tree costs now and at least what it costs then. The cheapest offers for every number of rows
-are combined node by node (a min-plus convolution), the labeled rows choose anew, and so on while the cost falls.
+The directions and the nodes above stay fixed. A last-level node may put its offset into any gap between all unlabeled
+rows that is at least 2 wide. Each gap is an offer: a number of rows in class 0, at a price. Every labeled row chooses
+the node below which it ends, the cheapest one at present. Then costs add up over the nodes. For the present offsets
+the sum is the cost of the tree; for other offsets the tree costs no more than the sum, as rows may choose again. The
+cheapest offers for every number of rows are combined node by node (a min-plus convolution). Then the labeled rows
+choose again, and so on while the cost falls.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from s2oct.search.instance import Instance
 from s2oct.stopping import Deadline
 
 MOST_OFFERS, COMBINATION_WORK = 2000, 5e7
-"""Offers of a node that are combined, the cheapest ones, and at most how many times the number of rows: each takes one
-pass over the possible counts."""
+"""Most offers of a node that are combined, the cheapest ones; and most offers times rows, as each offer takes one pass
+over the possible counts."""
 
 REPEATS = 5
 _WORTH = 1e-9
@@ -30,10 +31,10 @@ _WORTH = 1e-9
 def combine_offsets(
     instance: Instance, omega: FloatArray, gamma: FloatArray, deadline: Deadline
 ) -> tuple[FloatArray, FloatArray]:
-    """Hyperplanes with the best combination of last-level offsets, each node turned about where that is cheaper.
+    """Hyperplanes with the best combination of last-level offsets; a node is reversed where that is cheaper.
 
     The cost of a tree whose last level keeps its margins never rises. With more than two classes there is no single
-    number of rows to add up, and the tree is returned as it is, and so it is after the deadline.
+    number of rows to add up; then, and after the deadline, the tree is returned as it is.
     """
     if len(instance.totals) != 2 or instance.n_labeled == instance.n_rows:
         return omega, gamma
@@ -80,7 +81,7 @@ class _LastLevel:
         n, topology = instance.n_labeled, instance.topology
         H = node_values(instance, omega, gamma)
         nodes = np.asarray(topology.last_level) - 1
-        # Not h + gamma: rounding there and back would close gaps that are exactly 2 wide.
+        # Not h + gamma: its rounding would close gaps that are exactly 2 wide.
         along = omega[nodes] @ instance.XT
         above = np.zeros((len(nodes), n))
         reached = np.ones((len(nodes), instance.n_rows - n), dtype=bool)
@@ -111,12 +112,12 @@ class _LastLevel:
         return bool((np.abs(self.h[:, self.instance.n_labeled :]) >= 1 - _WORTH).all())
 
     def best_combination(self) -> list[tuple[float, float]] | None:
-        """Sign of the direction and offset for every node; None if no combination is worth looking at."""
+        """Sign of the direction and offset for every node; None if no combination can be better."""
         chosen = self.errors.argmin(axis=0) if self.instance.n_labeled else np.empty(0, dtype=int)
         menus = [self.menu(k, chosen == k) for k in range(len(self.nodes))]
         least = sum(float(menu.prices.min()) for menu in menus)
         if self.keeps_margins:
-            # A better tree has no offer that costs more than the tree now, with the cheapest offers elsewhere.
+            # If an offer and the cheapest offers elsewhere cost more than the present tree, no better tree has it.
             menus = [menu.up_to(self.cost - least + float(menu.prices.min())) for menu in menus]
         if not all(len(menu.prices) for menu in menus):
             return None
@@ -154,13 +155,13 @@ class _Menu:
     signs: FloatArray
 
     def pruned(self, most: int) -> _Menu:
-        """The cheapest offer of every count, and of these so many cheapest ones."""
+        """The cheapest offer of every count, and of these at most the ``most`` cheapest."""
         order = np.lexsort((self.prices, self.counts))
         first = order[np.append(True, np.diff(self.counts[order]) > 0)]
         return self.take(first[np.argsort(self.prices[first], kind="stable")[:most]])
 
     def up_to(self, price: float) -> _Menu:
-        """The offers that cost no more."""
+        """The offers that cost no more than a price."""
         return self.take(np.flatnonzero(self.prices <= price + _WORTH))
 
     def take(self, rows: IntArray) -> _Menu:
@@ -191,8 +192,8 @@ def _best_in_gaps(
 ) -> tuple[FloatArray, FloatArray]:
     """The best offset in each interval and what the labeled rows pay there.
 
-    The error is convex in the offset: class 0 pays below its value + 1, class 1 above its value - 1. Its least point
-    nearest to the present offset, moved into an interval, is the best there.
+    The error is convex in the offset: class 0 pays below its value + 1, class 1 above its value - 1. So the best offset
+    in an interval is the minimum nearest to the present offset, moved into the interval.
     """
     zero = labels == 0
     bends = np.concatenate([values[zero] + 1, values[~zero] - 1])

@@ -1,9 +1,9 @@
-"""Node LPs: once every row's side is fixed, P2 falls apart into one linear program per branch node.
+"""Node LPs: with every row's side fixed, P2 splits into one linear program per branch node.
 
-Given each labeled row's cheapest leaf and each unlabeled row's side at every node, the best hyperplane of a node
-minimises the branch errors of the labeled rows on their way, keeps the unlabeled rows at distance 1 on their
-sides, and its coefficients within s. Of the unlabeled rows only those near the hyperplane bind; the others are
-added when they turn out to be violated, to a linear program that is solved on from its last basis.
+Each labeled row has its cheapest leaf, and each unlabeled row its side at every node. The best hyperplane of a node
+minimises the branch errors of the labeled rows whose path passes it. It keeps the unlabeled rows at distance 1 on
+their sides, and its coefficients within s. Only the unlabeled rows near the hyperplane bind. The others are added when
+a solution violates them, and the linear program continues from its last basis.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.stopping import Deadline
 
 _SAFE = 1 + 1e-8
-"""Distance asked of the unlabeled rows: a little more than 1, for the LP's own tolerance."""
+"""Distance required of the unlabeled rows: a little more than 1, because of the LP's own tolerance."""
 
 _NEW_ROWS = 200
 """Unlabeled rows that enter the linear program at a time: first the nearest, then the most violated."""
 
 
 def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
-    """The tree with every hyperplane that costs anything refitted, all rows keeping their sides."""
+    """The tree with every hyperplane that has errors refitted; all rows keep their sides."""
     assignment = Assignment.of(prepared.problem, tree)
     leaf = assignment.cheapest_leaf
     nodes, sides = tree.topology.path_nodes[leaf], tree.topology.path_sides[leaf]
@@ -45,7 +45,7 @@ def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> Oblique
 def _fit_node(
     prepared: Prepared, omega: FloatArray, gamma: float, rows: IntArray, sign: FloatArray, deadline: Deadline
 ) -> FloatArray | None:
-    """(omega, gamma) of least labeled error with the unlabeled rows on their sides; None if the LP does not say."""
+    """(omega, gamma) of least labeled error with the unlabeled rows on their sides; None if the LP finds none."""
     problem, s = prepared.problem, prepared.bounds.s
     p, n = problem.n_features, len(rows)
     h = problem.X_unlabeled @ omega - gamma

@@ -22,10 +22,10 @@ Start = Callable[[Instance, np.random.Generator], tuple[FloatArray, FloatArray]]
 """Draws hyperplanes to start from."""
 
 PEELINGS = 3
-"""How often every node is cut anew before the annealing: later nodes change what is best for earlier ones."""
+"""How often every node is cut again before the annealing: later nodes change what is best for earlier ones."""
 
 LABELED_TRIES = 4
-"""How often the labeled rows are fitted anew while they do not come out right."""
+"""How often the labeled rows are fitted, at most, until a fit reaches the floor."""
 
 SHORTEST, LONGEST = 150, 20_000
 """Visits of the first round of a small problem, and of the longest rounds."""
@@ -34,7 +34,7 @@ WORK = 2e7
 """Most visits times rows of a first round: seconds, not minutes, for a million rows."""
 
 MANY_ROWS = 1000
-"""From here on rounds are few and node fits come early; below, random starts are tried in less time."""
+"""From this number on rounds are few, so node fits come early. With fewer rows random starts take less time."""
 
 _CLOSE = 1e-9
 
@@ -42,7 +42,7 @@ _CLOSE = 1e-9
 def run_round(
     instance: Instance, seed: int, number: int, deadline: Deadline, best: ObliqueTree | None = None
 ) -> list[ObliqueTree]:
-    """One round from a new start, or every fourth time from the best tree so far; returns the trees met on the way."""
+    """One round from a new start, or every fourth time from the best tree so far; returns the trees it found."""
     rng = np.random.default_rng([seed, number])
     n_visits = round_length(instance, number)
     run = _Round(instance, rng, deadline, [])
@@ -65,7 +65,7 @@ def run_round(
 
 @dataclass(eq=False)
 class _Round:
-    """The ways from a start to trees; each ends early once a tree reaches the floor."""
+    """One method for each way from a start to trees; each ends early once a tree reaches the floor."""
 
     instance: Instance
     rng: np.random.Generator
@@ -73,7 +73,7 @@ class _Round:
     found: list[ObliqueTree]
 
     def from_grid(self, n_visits: int, *, separate: bool) -> None:
-        """Grid steps only, so that margins take care of themselves: the labeled rows first, then all.
+        """Grid steps only, which keep margins by construction: the labeled rows first, then all rows.
 
         ``separate`` fits the labeled rows by a linear program and keeps what it found, instead of annealing.
         """
@@ -86,7 +86,7 @@ class _Round:
         self.on_grid(state, schedule)
 
     def on_grid(self, state: State, schedule: Schedule) -> None:
-        """Anneal by grid steps, then mind the true cost."""
+        """Anneal by grid steps, then by the true cost."""
         if not self.anneal(state, schedule):
             self.anneal(state, self.true_cost(schedule.n_visits, on_grid=True))
 
@@ -97,9 +97,9 @@ class _Round:
             self.settle(state, n_visits)
 
     def by_peeling(self, n_visits: int) -> None:
-        """Cuts clear of all rows from the start, where the rows are sparse; then their true cost.
+        """Cuts clear of all rows from the start, where the rows are sparse; then annealing by the true cost.
 
-        Among many rows on a continuum there is no other way to a feasible tree that is short.
+        With many rows and continuous features, no other way reaches a feasible tree as quickly.
         """
         state = State.at(*constant_start(self.instance, self.rng))
         for _ in range(PEELINGS):
@@ -116,9 +116,9 @@ class _Round:
             self.settle(state, n_visits)
 
     def by_alternation(self, n_visits: int) -> None:
-        """Node fits to what the unlabeled rows are taken to be, then margins: by grid steps, or with a growing price.
+        """Node fits to the presumed classes of the rows, then margins: by grid steps, or with a growing price.
 
-        A guide is minded first as it is: rounding to the grid would turn rows that it is sure of.
+        With a guide there is no rounding to the grid, which would change the class of rows that the guide is sure of.
         """
         omega, gamma = alternating_start(self.instance, self.rng, self.deadline)
         if (self.instance.quanta > 0).all() and not self.instance.is_guided:
@@ -135,14 +135,14 @@ class _Round:
             self.settle(state, n_visits)
 
     def settle(self, state: State, n_visits: int) -> None:
-        """Mind the true cost; then slide the offsets clear of all rows and try again from there."""
+        """Anneal by the true cost; then move the offsets clear of all rows and anneal again from there."""
         if not self.anneal(state, self.true_cost(n_visits)):
             clear_offsets(self.instance, state, self.seed(), self.deadline)
             state.omega, state.gamma = combine_offsets(self.instance, state.omega, state.gamma, self.deadline)
             self.anneal(state, replace(self.true_cost(n_visits), hot=0.1))
 
     def true_cost(self, n_visits: int, *, on_grid: bool = False) -> Schedule:
-        """A cool schedule that counts what P2 counts."""
+        """A cool schedule with the prices of P2."""
         return Schedule(
             n_visits // 2 + 1,
             hot=0.3,
@@ -154,7 +154,7 @@ class _Round:
         )
 
     def fit_labeled(self, start: Start, schedule: Schedule) -> State:
-        """Anneal on the labeled rows alone, a few times if need be: they are few, and all rows cost more."""
+        """Anneal on the labeled rows alone, several times if needed: they are few, so this takes less time."""
         labeled = self.instance.labeled_only()
         tries: list[State] = []
         while len(tries) < LABELED_TRIES and (not tries or tries[-1].best_cost > self.instance.floor + _CLOSE):
@@ -164,7 +164,7 @@ class _Round:
         return State.at(best.best_omega, best.best_gamma)
 
     def anneal(self, state: State, schedule: Schedule) -> bool:
-        """Anneal, keep the best tree, with its offsets combined anew, and say whether it reached the floor."""
+        """Anneal, keep the best tree with its offsets combined again, and return whether it reached the floor."""
         anneal(self.instance, state, schedule, self.seed(), self.deadline)
         if state.best_cost == FAR:
             return False
@@ -175,7 +175,7 @@ class _Round:
         return tree_cost(self.instance, node_values(self.instance, omega, gamma)) <= self.instance.floor + _CLOSE
 
     def hot(self) -> float:
-        """A temperature to start at: hot forgets the start, warm keeps what is good about it."""
+        """A first temperature: a hot one forgets the start, a warm one keeps what is good about it."""
         return float(self.rng.choice([1.0, 0.4]))
 
     def seed(self) -> int:
@@ -183,9 +183,9 @@ class _Round:
 
 
 def round_length(instance: Instance, number: int) -> int:
-    """Visits of a round: short ones often and long ones now and then, all growing slowly.
+    """Visits of a round: short rounds often and long ones sometimes, all growing slowly.
 
-    Longer for many rows, where short rounds settle nothing.
+    Rounds are longer for many rows, where short ones find nothing.
     """
     shortest = min(max(SHORTEST, instance.n_rows // 5), int(WORK / instance.n_rows) + 1)
     return int(min(shortest * luby(number + 1) * 2 ** min(number / 8, 10), LONGEST))
@@ -200,7 +200,7 @@ def luby(k: int) -> int:
 
 
 def _on_grid(instance: Instance, number: int) -> bool:
-    """Whether to keep to the grid: always if all features are on one, mostly if half of them are, else sometimes."""
+    """Whether to take grid steps only: always if all features are on a grid, mostly if half are, else sometimes."""
     share = float((instance.quanta > 0).mean())
     if share == 1.0:
         return True
@@ -208,7 +208,7 @@ def _on_grid(instance: Instance, number: int) -> bool:
 
 
 def _by_alternation(instance: Instance, number: int) -> bool:
-    """Whether to fit nodes by alternation: often for a guide, and early where rounds are few and off the grid."""
+    """Whether to fit nodes by alternation: often with a guide, and early where rounds are few and not on the grid."""
     if instance.is_guided and number % 2 == 0:
         return True
     return number % 8 == (1 if instance.n_rows >= MANY_ROWS and not _on_grid(instance, 1) else 5)

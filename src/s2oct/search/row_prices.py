@@ -11,7 +11,7 @@ LABELED_PRICE = 3.0
 """What a labeled row in a wrong class costs; the mean unlabeled row costs 1."""
 
 FEATURES = 60
-"""Features a direction is fitted on: those that tell the sides apart best. Newton steps on more would be slow."""
+"""Most features of a fitted direction: those that separate the sides best. Newton steps on more would be slow."""
 
 
 def class_prices(instance: Instance, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -26,15 +26,15 @@ def class_prices(instance: Instance, rows: FloatArray, rng: np.random.Generator)
         wanted = instance.charges if instance.charges.any() else -_linear_scores(instance, rows, rng)
         shifted = _shifted_to_totals(wanted, instance.sizes[n:], instance.totals)
         mean = float(np.average(shifted.max(axis=1), weights=instance.sizes[n:]))
-        # Half by how clear a case a row is, half by the head: doubtful rows count too.
+        # Half of the price grows with how clear a row is; the other half does not, so that doubtful rows count too.
         prices[n:] = 0.5 * shifted / mean + 0.5 * (shifted > 0) if mean > 0 else shifted
     return np.asarray(prices * instance.sizes[:, None])
 
 
 def _linear_scores(instance: Instance, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Ridge regression scores of every class for the unlabeled rows, from reweighted labeled ones.
+    """Ridge regression scores of every class for the unlabeled rows, from randomly reweighted labeled rows.
 
-    Where all labeled rows are of one class, some unlabeled ones stand for the others.
+    If all labeled rows are of one class, some unlabeled rows are used as examples of the other class.
     """
     n, n_classes = instance.n_labeled, len(instance.totals)
     train = np.arange(n)
@@ -45,7 +45,7 @@ def _linear_scores(instance: Instance, rows: FloatArray, rng: np.random.Generato
         train, codes = np.concatenate([train, extra]), np.concatenate([codes, np.full(len(extra), other)])
     targets = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
     importance = instance.sizes[train] * rng.exponential(size=len(train))
-    features = telling_features(rows, train, importance * targets[:, 0])
+    features = correlated_features(rows, train, importance * targets[:, 0])
     X = np.column_stack([rows[np.ix_(train, features)], np.ones(len(train))])
     gram = X.T @ (importance[:, None] * X)
     strength = float(rng.choice([0.01, 0.1, 1.0])) * float(np.trace(gram)) / len(gram)
@@ -65,13 +65,13 @@ def _shifted_to_totals(costs: FloatArray, sizes: FloatArray, totals: FloatArray)
         low = relative[order[max(filled - 1, 0)], k]
         high = relative[order[min(filled, len(order) - 1)], k]
         beyond = float(np.ptp(relative[:, k])) + 1.0
-        # All rows, or none, are cheapest in a class that has them all, or none.
+        # A class with a total of 0 is cheapest for no row; a class that has all rows is cheapest for every row.
         threshold = low - beyond if filled == 0 else high + beyond if filled >= len(order) else 0.5 * (low + high)
         relative[:, k] -= threshold
     return np.asarray(relative - relative.min(axis=1, keepdims=True))
 
 
-def telling_features(rows: FloatArray, chosen: IntArray, gain: FloatArray) -> IntArray:
+def correlated_features(rows: FloatArray, chosen: IntArray, gain: FloatArray) -> IntArray:
     """The features that correlate most with what the chosen rows gain, in their order."""
     if rows.shape[1] <= FEATURES:
         return np.arange(rows.shape[1])

@@ -10,7 +10,7 @@ from s2oct.search.instance import Instance
 from s2oct.stopping import Deadline
 
 _NORM_PRICE = 1e-3
-"""What the longest normal costs the separating hyperplane: little against any labeled row's error."""
+"""What the longest normal costs in the separating linear program: little compared with a labeled row's error."""
 
 
 def constant_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -20,7 +20,7 @@ def constant_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatA
 
 
 def axis_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """A random feature at every node, split in the middle of a random gap and steep enough for it if s allows."""
+    """A random feature at every node, split in the middle of a random gap, which it fits if s allows."""
     omega, gamma = constant_start(instance, rng)
     for b in range(len(gamma)):
         j = int(rng.integers(instance.n_features))
@@ -35,11 +35,11 @@ def axis_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray
 
 
 def separating_start(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> tuple[FloatArray, FloatArray]:
-    """The hyperplane that separates the labeled classes best at the root, on the grid; the other nodes only pass on.
+    """The hyperplane that best separates the labeled classes at the root, on the grid; the other nodes do not split.
 
     A linear program, solved by HiGHS: least hinge errors, then a short normal, so that there is room for rounding once
-    it is lengthened. Random prices of the features draw another hyperplane each time. Without one by the deadline
-    it is the constant start.
+    it is lengthened. Random prices of the features give another hyperplane each time. If none is found by the deadline,
+    the constant start is returned.
     """
     omega, gamma = constant_start(instance, rng)
     hyperplane = _least_hinge_errors(instance, rng, deadline)
@@ -60,7 +60,7 @@ def _least_hinge_errors(instance: Instance, rng: np.random.Generator, deadline: 
     sign = np.where(instance.labels == 1, 1.0, -1.0)
     X = sign[:, None] * instance.XT[:, :n].T
     usable = np.where(instance.quanta > 0, instance.s, 0.0)
-    # omega is the difference of two nonnegative parts, whose price is its 1-norm.
+    # omega is the difference of two nonnegative parts, so that their sum is its 1-norm.
     price = _NORM_PRICE / (p * instance.s) * rng.uniform(0.5, 1.5, p)
     program = LinearProgram(
         cost=np.concatenate([price, price, [0.0], instance.sizes[:n]]),
@@ -73,7 +73,7 @@ def _least_hinge_errors(instance: Instance, rng: np.random.Generator, deadline: 
 
 
 def to_grid(instance: Instance, omega: FloatArray, gamma: float) -> tuple[FloatArray, float]:
-    """The nearest hyperplane with every row at an odd distance, lengthened first so that rounding matters little."""
+    """The nearest hyperplane with every row at an odd distance, lengthened first so that rounding changes little."""
     quanta = instance.quanta
     largest = float(np.abs(omega).max())
     if largest == 0.0:

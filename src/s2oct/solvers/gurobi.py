@@ -1,4 +1,4 @@
-"""Gurobi through gurobipy; its free licence admits 2000 rows and 2000 columns."""
+"""Gurobi through gurobipy; its free licence allows 2000 rows and 2000 columns."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _parameters(limits: Limits) -> dict[str, Any]:
         "Seed": limits.seed % 2_000_000_000,
         "MIPGap": 0.0,
         "MIPFocus": 1,
-        # Without these, binaries off by the tolerance times a large M pass as optimal trees that are none.
+        # With looser tolerances, a binary's error times a large M gives "optimal" trees that are not feasible.
         "IntegralityFocus": 1,
         "IntFeasTol": 1e-9,
         "FeasibilityTol": 1e-9,
@@ -67,7 +67,7 @@ def _load(model: Any, milp: Milp) -> Any:
     types = np.where(milp.integrality == 1, GRB.BINARY, GRB.CONTINUOUS)
     variables = model.addMVar(milp.n_columns, lb=milp.lower, ub=milp.upper, obj=milp.c, vtype=types)
     equal = milp.row_lower == milp.row_upper
-    # Ranged rows would cost a column each, and the free licence counts columns.
+    # Each ranged row would need a column, and the free licence counts columns.
     for sense, side, chosen in (
         (GRB.EQUAL, milp.row_lower, equal),
         (GRB.GREATER_EQUAL, milp.row_lower, ~equal & np.isfinite(milp.row_lower)),
@@ -80,7 +80,7 @@ def _load(model: Any, milp: Milp) -> Any:
 
 
 class _Relay:
-    """Gurobi's callback. Gurobi swallows exceptions raised in it, so they are kept and raised afterwards."""
+    """Gurobi's callback. Gurobi ignores exceptions raised in it, so they are kept and raised afterwards."""
 
     def __init__(self, variables: Any, watcher: Watcher) -> None:
         self._variables, self._watcher = variables, watcher
@@ -133,7 +133,7 @@ def _result(model: Any, variables: Any, seconds: float) -> SolveResult:
 def _translate(error: Any, milp: Milp) -> Exception:
     if error.errno == _SIZE_LIMIT:
         return SolverLicenceError(
-            f"Gurobi's size-limited licence admits 2000 rows and 2000 columns; this model has {milp.n_rows} rows "
+            f"Gurobi's size-limited licence allows 2000 rows and 2000 columns; this model has {milp.n_rows} rows "
             f"and {milp.n_columns} columns. Use solver='highs', or install a full Gurobi licence."
         )
     if error.errno == _NO_LICENCE:

@@ -56,7 +56,7 @@ def _options(limits: Limits) -> dict[str, Any]:
         "random_seed": limits.seed,
         "mip_rel_gap": 0.0,
         "mip_abs_gap": 1e-7,
-        # M times the default 1e-6 is slack enough for rows to sit on a hyperplane; this is the least HiGHS takes.
+        # M times the default 1e-6 would allow rows on a hyperplane. This is the smallest value that HiGHS accepts.
         "mip_feasibility_tolerance": 1e-9,
         "primal_feasibility_tolerance": 1e-8,
     }
@@ -89,7 +89,7 @@ def _pass_model(highs: Any, milp: Milp) -> None:
 
 
 class _Callbacks:
-    """Translates HiGHS callbacks for the watcher. HiGHS dies of an exception in a callback, so none leaves here."""
+    """Translates HiGHS callbacks for the watcher. An exception in a callback would crash HiGHS, so it is kept here."""
 
     def __init__(self, highs: Any, watcher: Watcher) -> None:
         self._watcher = watcher
@@ -113,7 +113,7 @@ class _Callbacks:
         self._watcher.incumbent(np.array(event.data_out.mip_solution, dtype=float))
 
     def _mip_interrupt(self, event: Any) -> None:
-        # The logging callback is silent when output is off; this one carries the bound as well.
+        # The logging callback is not called when output is off. This one gets the bound as well.
         bound = float(event.data_out.mip_dual_bound)
         if math.isfinite(bound) and bound > self._bound:
             self._bound = bound

@@ -31,7 +31,7 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class SolveResult:
-    """The outcome of a solve in the solver's own words; nothing in it is believed unchecked."""
+    """The outcome of a solve as the solver reports it; nothing in it is used without a check."""
 
     termination: Termination
     x: FloatArray | None = field(repr=False)
@@ -51,7 +51,7 @@ class Watcher(Protocol):
         """The solver claims that no solution costs less."""
 
     def should_stop(self) -> bool:
-        """Whether the solve has become pointless or unwanted."""
+        """Whether the solve is no longer needed."""
 
     def interrupted(self) -> None:
         """The solver was interrupted, and not because of `should_stop`: it caught Ctrl-C itself."""

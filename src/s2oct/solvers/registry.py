@@ -1,4 +1,4 @@
-"""Solvers by name, imported only when asked for."""
+"""Solvers by name, imported only when needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOLVERS = {
 
 
 def load_solver(name: str) -> Solver:
-    """The backend of that name, or an error that says how to get it."""
+    """The backend of that name, or an error that says how to install it."""
     if name not in SOLVERS:
         raise InvalidProblem(f"Expected a solver among {sorted(SOLVERS)} or None, got {name!r}.")
     module, class_name, remedy = SOLVERS[name]

@@ -57,13 +57,13 @@ def _parameters(limits: Limits) -> dict[str, Any]:
         "randomization/randomseedshift": limits.seed % 2**31,
         "limits/gap": 0.0,
         "numerics/feastol": 1e-9,
-        # CPU time would let a solve on a busy machine overrun its wall clock.
+        # With CPU time, a solve on a busy machine would exceed its wall-clock limit.
         "timing/clocktype": 2,
     }
 
 
 def _read_model(milp: Milp) -> tuple[Any, list[Any]]:
-    """Through a file: a Python call per entry would take longer than many solves."""
+    """Pass the model through a file: a Python call per entry would take longer than many solves."""
     model = Model()
     model.hideOutput()
     with tempfile.TemporaryDirectory() as folder:
@@ -78,13 +78,13 @@ def _add_start(model: Any, variables: list[Any], start: FloatArray) -> None:
     solution = model.createSol()
     for variable, value in zip(variables, start.tolist(), strict=True):
         model.setSolVal(solution, variable, value)
-    # addSol says yes to infeasible solutions as well.
+    # addSol accepts infeasible solutions as well.
     if model.checkSol(solution):
         model.addSol(solution)
 
 
 class _Relay:
-    """Carries incumbents and bounds to the watcher, and its wish to stop to SCIP."""
+    """Passes incumbents and bounds to the watcher, and the watcher's request to stop to SCIP."""
 
     def __init__(self, model: Any, variables: list[Any], watcher: Watcher) -> None:
         self._model, self._variables, self._watcher = model, variables, watcher
@@ -105,7 +105,7 @@ class _Relay:
         self._poller.join()
 
     def _poll(self) -> None:
-        """Events are too rare for a prompt stop: SCIP can work for seconds between two of them."""
+        """Ask the watcher often: SCIP can work for seconds between two events, too long for a prompt stop."""
         while not self._over.wait(_POLL_SECONDS):
             try:
                 stop = self._watcher.should_stop()

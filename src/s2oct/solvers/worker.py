@@ -1,8 +1,8 @@
-"""A solve in a thread of its own, so that the deadline and requests to stop always work.
+"""A solve in its own thread, so that the deadline and requests to stop always work.
 
-A solver in the calling thread would keep Python from handling Ctrl-C, and some solvers overrun their time limit in
+A solver in the calling thread would keep Python from handling Ctrl-C, and some solvers exceed their time limit in
 presolve. The calling thread waits here instead. It asks the solver to stop at the deadline or on request, and goes on
-without the solver if that does not stop within a grace period.
+without the solver if the solver does not stop within a grace period.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def solve_in_worker(
     start: FloatArray | None = None,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> SolveResult:
-    """Solve; where the watcher wants to stop, the incumbent so far is returned, marked as interrupted.
+    """Solve; if the watcher asks to stop, return the incumbent so far, marked as interrupted.
 
     ``meanwhile`` is called once in this thread while the solver works in its own.
     """
@@ -41,7 +41,7 @@ def solve_in_worker(
         meanwhile()
         job.wait()
     except BaseException:
-        # Nobody waits for the solver any more, and nobody may hear from it.
+        # The caller no longer waits for the solver, so later reports are ignored.
         job.abandon()
         raise
     return job.result()
@@ -71,7 +71,7 @@ class _Job:
                 relay.incumbent(outcome.x)
             relay.bound(outcome.dual_bound)
             if outcome.termination is Termination.INTERRUPTED and not relay.should_stop():
-                # Nobody here asked for it, so the solver itself caught the user's Ctrl-C.
+                # No stop was requested here, so the solver itself caught the user's Ctrl-C.
                 self.watcher.interrupted()
             self._outcome = outcome
         except BaseException as error:  # handed to the waiting thread, which raises it
@@ -94,7 +94,7 @@ class _Job:
                 return
 
     def abandon(self) -> None:
-        """Go on without the solver: it is asked to stop, and what it still reports is not heard."""
+        """Go on without the solver: it is asked to stop, and what it still reports is ignored."""
         self.abandoned = True
         self.stop.set()
 
@@ -106,14 +106,14 @@ class _Job:
         termination = Termination.INTERRUPTED if self.requested else Termination.TIME_LIMIT
         if self.abandoned or outcome is None:
             return SolveResult(termination, self.incumbent_x, float("inf"), self.best_bound, 0, seconds)
-        # A solver that was stopped at the deadline calls that an interrupt, too; here the two differ.
+        # A solver that was stopped at the deadline also reports an interrupt; here the two differ.
         if self.stop.is_set() and outcome.termination is Termination.INTERRUPTED:
             return SolveResult(termination, outcome.x, outcome.primal_bound, outcome.dual_bound, outcome.nodes, seconds)
         return outcome  # type: ignore[no-any-return]
 
 
 class _Relay:
-    """Passes the solver's reports on, remembers the last ones, and carries an error out of the callbacks."""
+    """Passes the solver's reports on, and remembers the last incumbent and the best bound."""
 
     def __init__(self, job: _Job) -> None:
         self._job = job

@@ -1,4 +1,4 @@
-"""What the report says of each sampling design."""
+"""What the report says about each sampling design."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Chapter:
-    """Everything that is said of one design."""
+    """Everything that the report says about one design."""
 
     design: str
     n_draws: int
@@ -96,7 +96,7 @@ def _differences(results: Results) -> list[Difference]:
 
 
 def _printed(design: str, first: str, measure: str, rows: str, both: bool) -> paper.Printed | None:
-    """The paper's figure, where it prints one for the same model."""
+    """The paper's number, if it prints one for the same model."""
     if design != "biased" or first not in ("s2oct", "s2oct-plain"):
         return None
     return paper.DIFFERENCES.get((measure, rows, both))

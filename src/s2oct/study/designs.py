@@ -14,7 +14,7 @@ from s2oct.study.instances import StudyData
 
 LABELED_SHARE = 0.1
 ODDS_A, ODDS_B = 0.85, 0.15
-"""How readily rows of each class are labeled in the biased design: a row of class A 0.85 : 0.15 times as readily."""
+"""Odds of being labeled in the biased design, of a row of class A and of a row of class B."""
 
 
 @dataclass(frozen=True, eq=False)

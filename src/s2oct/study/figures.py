@@ -23,7 +23,7 @@ COLOURS = ("#2f7fc1", "#d9741a", "#2a9d6f", "#9a67c4", "#d1495b", "#7f8c8d")
 DASHES = ("-", "--", "-.", ":")
 FONT_SIZE = 9.0
 FASTEST = 1e-3
-"""Left end of the time axis; what is quicker is drawn there."""
+"""Left end of the time axis; quicker proofs are drawn there."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Place:
 
 
 def draw_ecdf(found: Sequence[Solved], time_limit: float, place: Place) -> Picture:
-    """Share of draws proved within so many seconds, a line per method."""
+    """Share of draws proved over time, one line per method."""
     with page_style(FONT_SIZE):
         figure, axes = _new_figure(5.2, 3.4)
         for number, method in enumerate(found):

@@ -1,4 +1,4 @@
-"""The study on this machine: worker processes that run one task at a time; a worker that dies costs one record."""
+"""The study on this machine: worker processes that run one task at a time; if a worker dies, only its task fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GRACE_FACTOR, GRACE_SECONDS = 3.0, 300.0
 """A task is stuck, and is ended, if it takes longer than this factor times its limit plus these seconds."""
 
 MOST_STARTS, PAUSE_SECONDS = 3, 1.0
-"""How often a worker is started that is killed while it starts, and how long to wait before the next attempt."""
+"""How often to start a worker that is killed during its start, and how long to wait before the next attempt."""
 
 
 def run_local(jobs: Iterable[Job], *, n_workers: int, memory: int) -> Generator[TaskRecord, None, None]:
@@ -124,7 +124,7 @@ class _Supervisor(threading.Thread):
         except (EOFError, OSError):
             overdue = not watch.is_alive()
             late = f"The task was ended because it took longer than {patience:g} s."
-            return failed(job, late if overdue else _obituary(process))
+            return failed(job, late if overdue else _how_it_ended(process))
         finally:
             watch.cancel()
 
@@ -140,7 +140,7 @@ class _Supervisor(threading.Thread):
             was_killed = process.wait() < 0
             if not was_killed or attempt == MOST_STARTS or self._dismissed.wait(PAUSE_SECONDS):
                 break
-        raise StudyError(f"A worker process could not start (attempts: {attempt}). {_obituary(process)}")
+        raise StudyError(f"A worker process could not start (attempts: {attempt}). {_how_it_ended(process)}")
 
     def _start(self) -> subprocess.Popen[bytes]:
         with self._lock:
@@ -173,7 +173,7 @@ def _is_ready(process: subprocess.Popen[bytes]) -> bool:
     return True
 
 
-def _obituary(process: subprocess.Popen[bytes]) -> str:
+def _how_it_ended(process: subprocess.Popen[bytes]) -> str:
     """How a process ended."""
     code = process.wait()
     if code >= 0:

@@ -40,7 +40,7 @@ N_TREES = 200
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """What every method gets beside the draw."""
+    """What every method gets in addition to the draw."""
 
     time_limit: float
     random_state: int = 0
@@ -78,9 +78,9 @@ class Method:
     description : str
         One line for reports.
     predict : callable
-        From a draw and options to a boolean per row, and a certificate or None.
+        Takes a draw and options; returns a boolean per row, and a certificate or None.
     is_tree : bool
-        Whether it ends in one readable tree of hyperplanes with a certificate.
+        Whether it fits one readable tree of hyperplanes with a certificate.
     """
 
     name: str
@@ -233,7 +233,7 @@ _RIVALS: dict[str, tuple[str, Maker]] = {
 _USES_OF_TOTALS: dict[str, tuple[str, Wrapper | None]] = {
     "": ("", None),
     "-top": (", threshold moved until the total is met", TopTotalClassifier),
-    "-prior": (", classes weighed by the total", PriorCorrectedClassifier),
+    "-prior": (", classes weighted by the total", PriorCorrectedClassifier),
 }
 
 METHODS: dict[str, Method] = {
@@ -250,7 +250,7 @@ METHODS: dict[str, Method] = {
         Method("s2oct-guided", "S²OCT as this package fits it by default", _s2oct(), is_tree=True),
         Method(
             "s2oct-tiebreak",
-            "S²OCT, the guide choosing among trees of least cost only",
+            "S²OCT, the guide only chooses among trees of least cost",
             _s2oct(guide_weight=0.0),
             is_tree=True,
         ),
@@ -262,7 +262,7 @@ METHODS: dict[str, Method] = {
         ),
         Method("s2oct-light", "S²OCT, the guide with weight 0.1", _s2oct(guide_weight=0.1), is_tree=True),
         Method("s2oct-heavy", "S²OCT, the guide with weight 10", _s2oct(guide_weight=10.0), is_tree=True),
-        Method("s2oct-plain", "literal P2 handed to the solver alone", _s2oct_plain, is_tree=True),
+        Method("s2oct-plain", "literal P2, handed to the solver alone", _s2oct_plain, is_tree=True),
         *(
             Method(name + suffix, text + use, _rival(make, wrapper))
             for name, (text, make) in _RIVALS.items()
@@ -273,4 +273,4 @@ METHODS: dict[str, Method] = {
 
 SPECIAL = ("s2oct-tiebreak", "s2oct-forest", "s2oct-light", "s2oct-heavy", "s2oct-plain")
 DEFAULT_METHODS = tuple(name for name in METHODS if name not in SPECIAL)
-"""All except some that answer special questions and take as long as the others."""
+"""All except some for special questions that take as long as the others."""

@@ -1,4 +1,4 @@
-"""What a study has, what is missing and why, and who made it."""
+"""What a study has, what is missing and why, and the software and machines that made it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from s2oct.study.tasks import tasks_of
 
 @dataclass(frozen=True)
 class Overview:
-    """What there is, what is missing, and who made it."""
+    """What a study has, what is missing, and what made it."""
 
     n_planned: int
     n_finished: int
@@ -34,7 +34,7 @@ class Overview:
 
 
 def overview(contents: Contents) -> Overview:
-    """Gather it from a store with at least one record."""
+    """Make the overview of a store with at least one record."""
     records = list(contents.records.values())
     planned = tasks_of(contents.plans)
     n_without = sum(task.instance in contents.missing and task not in contents.records for task in planned)

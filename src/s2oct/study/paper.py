@@ -1,4 +1,4 @@
-"""The numbers that the paper prints of its own study, to compare ours with."""
+"""The numbers that the paper prints about its own study, for comparison with ours."""
 
 from __future__ import annotations
 

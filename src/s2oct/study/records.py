@@ -81,18 +81,18 @@ class DrawFacts:
 
 @dataclass(frozen=True)
 class CertificateFacts:
-    """What is stored of a certificate.
+    """The part of a certificate that is stored.
 
     Attributes
     ----------
     proved : bool
         Whether the tree's cost in the paper's model, P2 or OCT-H, is proved least.
     settled : bool
-        The same for what the fit minimised: P2's cost, or its sum with the guide's charges where a guide counted.
+        The same for what the fit minimised: P2's cost, or with a guide P2's cost plus the guide's charges.
     leaf_error, xi, n_errors : float, float and int, or None
         The parts of the cost, in the model of the tree.
     guide_weight, guide_cost : float or None
-        How much a guide counted and what it charged; None without a guide.
+        The price of the guide's charges, and what it charged; None without a guide.
     """
 
     objective: float | None
@@ -136,7 +136,7 @@ def _guided_gap_is_closed(claim: Certificate) -> bool:
 
 
 def _finite(value: float) -> float | None:
-    """None for a bound that is not known: that is what an infinite number means here."""
+    """The value, or None for infinity, which means an unknown bound."""
     return float(value) if math.isfinite(value) else None
 
 

@@ -84,7 +84,7 @@ class DataSource:
         except OSError as error:
             reason = f"{url} could not be fetched ({type(error).__name__})."
             if getattr(error, "response", None) is None:
-                # No answer at all: every other file would wait as long for nothing.
+                # No answer at all: every other file would wait as long and fail as well.
                 self._offline = reason
             raise MissingData(reason) from error
 

@@ -25,7 +25,7 @@ BASELINES = ("octh", "octh-separate")
 """The methods with which the paper compares trees."""
 
 DrawKey = tuple[str, int]
-"""What names a draw of a design: an instance and a sample."""
+"""The name of a draw of a design: an instance and a sample."""
 
 
 class Results:
@@ -45,7 +45,7 @@ class Results:
 
     @property
     def trees(self) -> list[str]:
-        """Those of them that end in a tree with a certificate."""
+        """Those of them that fit a tree with a certificate."""
         return [name for name in self.methods if METHODS[name].is_tree]
 
     def values(self, method: str, measure: str, rows: str) -> list[float]:
@@ -88,7 +88,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """The spread of any number of values, also of no value."""
+        """The spread of any number of values, even of no values."""
         return cls(
             len(values),
             statistics.fmean(values) if values else None,

@@ -60,8 +60,8 @@ def unpack(name: str, rows: bytes) -> StudyData:
 def tasks_of(plans: Iterable[Plan]) -> list[Task]:
     """Every task of some plans once, sample by sample.
 
-    Instances come in an arbitrary but fixed order: finished fits are then a fair sample of the fits ahead, and the time
-    left can be estimated. The methods of one draw stand together, so that a study stopped early can compare them.
+    Instances come in an arbitrary but fixed order: finished fits are then a fair sample of the remaining fits, and the
+    time left can be estimated. The methods of one draw are together, so that a study stopped early can compare them.
     """
     tasks = {
         Task(instance, sample, design, method): None

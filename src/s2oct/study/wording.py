@@ -1,4 +1,4 @@
-"""Numbers as the report of the study writes them; a dash where there is none."""
+"""Numbers as the report of the study writes them; a dash for a missing number."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def seconds(value: float | None) -> str:
 
 
 def whole(value: int) -> str:
-    """A whole number, its thousands separated by a space, which reads alike in every language."""
+    """A whole number, its thousands separated by a space, which reads the same in every language."""
     return f"{value:,}".replace(",", NARROW_SPACE)
 
 

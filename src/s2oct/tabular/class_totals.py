@@ -41,7 +41,7 @@ class ClassTotal:
         return Decimal(self.amount.removesuffix("%").strip()) if self.amount.endswith("%") else None
 
     def count(self, n_rows: int) -> int:
-        """Number of rows among so many; shares are rounded."""
+        """Number of rows of the class among ``n_rows``; shares are rounded."""
         if self.percent is None:
             return int(self.amount)
         return int((self.percent * n_rows / 100).quantize(Decimal(1), ROUND_HALF_UP))

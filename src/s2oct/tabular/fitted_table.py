@@ -41,7 +41,7 @@ class FitRequest:
     treatment : Treatment
         How columns become features.
     totals : ClassTotals
-        Known totals; without any, the labeled shares are taken for them.
+        Known totals; without any, the class shares of the labeled rows are used.
     parameters : mapping of str to object
         Parameters of the `S2OCTClassifier`.
     """
@@ -125,7 +125,7 @@ def fit_table(request: FitRequest, *, stop: Stop | None = None, listener: Listen
     stop : callable, optional
         Asked often; once it returns True the fit ends and keeps its best tree.
     listener : Listener, optional
-        Hears of stages, costs and bounds of the fit.
+        Is informed about stages, costs and bounds of the fit.
 
     Returns
     -------

@@ -52,7 +52,7 @@ class CostTerm(Protocol):
         """What the term's variables cost in the mixed-integer model."""
 
     def milp_constant(self, problem: Problem) -> float:
-        """What the model's objective leaves out because no variable changes it."""
+        """The part of the cost that no variable changes; the model's objective leaves it out."""
 
     def search_prices(self, problem: Problem, unit: float) -> SearchPrices:
         """What the search pays for this term; ``unit`` is the cost that counts as 1 there."""

@@ -16,7 +16,7 @@ from s2oct.model.terms.totals import rows_off
 
 @dataclass(frozen=True, eq=False)
 class GuideCharges:
-    """The charges of a guide, times its price. In the kernels: ``View.charge``, what changes if a row goes right."""
+    """The charges of a guide, times its price. In the kernels: ``View.charge``."""
 
     guide: Guide
 
@@ -25,7 +25,7 @@ class GuideCharges:
         return self.guide.price * guide_cost(self.guide, assignment)
 
     def milp_costs(self, v: P2Variables, problem: Problem) -> Costs:
-        """Theta_i delta_ti and xi, up to `milp_constant`: theta is what class A costs more than class B."""
+        """Theta_i delta_ti and xi, up to `milp_constant`: theta is how much more class A costs than class B."""
         guide = self.guide
         if guide.price == 0:
             return []
@@ -33,7 +33,7 @@ class GuideCharges:
         return [(v.xi, guide.price), (v.delta, theta[None, :])]
 
     def milp_constant(self, problem: Problem) -> float:
-        """What the guide charges with every row in class B."""
+        """What the guide charges if every row is in class B."""
         return self.guide.price * float(problem.unlabeled_multiplicity @ self.guide.charges[:, 1])
 
     def search_prices(self, problem: Problem, unit: float) -> SearchPrices:

@@ -37,7 +37,7 @@ class LabelErrors:
 
 
 def label_equations(v: P2Variables, problem: Problem, topology: Topology, B: float) -> Iterator[Rows]:
-    """The equations of P2 that press beta to the least leaf error, in the order of the paper."""
+    """The equations of P2 that make beta the least leaf error, in the order of the paper."""
     yield right_error_rows(v, problem.X_labeled)
     yield left_error_rows(v, problem.X_labeled)
     yield one_leaf_rows(v)
