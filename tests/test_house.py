@@ -70,3 +70,19 @@ def test_words_that_read_as_translated_are_not_used(path):
     """The house has plain words for these things; the glossary lists them."""
     text = path.read_text().lower()
     assert [word for word in ("dearer", "whoever", "is to hear", "bytes that are none") if word in text] == []
+
+
+def public_names() -> dict[str, list[str]]:
+    """Public classes and functions of all modules, with the modules that define them."""
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(name_of(path))
+    return found
+
+
+def test_no_two_things_have_one_name():
+    """`main` and `run` are what programs and commands are called."""
+    twice = {name: places for name, places in public_names().items() if len(places) > 1}
+    assert set(twice) <= {"main", "run"}, twice

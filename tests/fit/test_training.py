@@ -1,12 +1,14 @@
 """A fit from end to end: what is returned is the best tree, and what is said of it is true in the user's units."""
 
 import os
+import pickle
 import re
 import subprocess
 import sys
 import time
 import warnings
 
+import numba
 import numpy as np
 import pytest
 
@@ -246,6 +248,19 @@ def test_the_very_first_fit_on_a_machine_compiles_in_less_than_30_s_outside_its_
         compiling, fitting = map(float, done.stdout.split())
         assert compiling < compiling_at_most
         assert fitting <= 2.0 * 1.05 + 1.0
+
+
+def test_a_cache_of_another_version_is_compiled_anew(tmp_path):
+    """numba unpickles the whole index of a cache before it compares versions; a type that was renamed is not there."""
+    code = "from s2oct.search import compile_kernels; compile_kernels()"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    indexes = list(tmp_path.rglob("kernels.anneal_stretch-*.nbi"))
+    assert len(indexes) == 1
+    version = pickle.dumps(numba.__version__, protocol=2)
+    indexes[0].write_bytes(version + b"cs2oct.search.kernels\nARenamedType\n.")
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert b"ARenamedType" not in next(tmp_path.rglob("kernels.anneal_stretch-*.nbi")).read_bytes()
 
 
 @pytest.mark.parametrize("solver", ["highs", "scip"])

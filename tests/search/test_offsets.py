@@ -14,7 +14,7 @@ from s2oct.model.problem import Problem
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance
 from s2oct.search.annealing import State, clear_offsets
-from s2oct.search.evaluation import node_values, tree_cost
+from s2oct.search.evaluation import tree_cost, values_at_nodes
 from s2oct.search.offsets import _LastLevel, combine_offsets
 from s2oct.stopping import NO_DEADLINE
 from tests.preparing import prepared_as_is, score_of
@@ -49,7 +49,7 @@ def cost_of(problem: Problem, instance: Instance, omega: np.ndarray, gamma: np.n
 def test_a_combination_keeps_margins_and_never_costs_more(seed, depth):
     problem, instance, omega, gamma = feasible_case(seed, depth)
     before = cost_of(problem, instance, omega, gamma)
-    assert tree_cost(instance, node_values(instance, omega, gamma)) == pytest.approx(before, abs=1e-7)
+    assert tree_cost(instance, values_at_nodes(instance, omega, gamma)) == pytest.approx(before, abs=1e-7)
     new_omega, new_gamma = combine_offsets(instance, omega, gamma, NO_DEADLINE)
     after = cost_of(problem, instance, new_omega, new_gamma)
     assert after <= before + 1e-9
@@ -102,7 +102,7 @@ def test_the_cost_of_a_tree_of_three_classes_is_that_of_its_score():
     instance = Instance.of(prepared_as_is(problem, 2, C=C), 0.0)
     for _ in range(20):
         omega, gamma = rng.normal(size=(3, 2)), rng.normal(size=3)
-        found = tree_cost(instance, node_values(instance, omega, gamma))
+        found = tree_cost(instance, values_at_nodes(instance, omega, gamma))
         assert found == pytest.approx(cost_of(problem, instance, omega, gamma))
 
 

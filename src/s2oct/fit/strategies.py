@@ -35,7 +35,7 @@ TIE_PRICE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class StrategyResult:
     """What a strategy found: the tree in model units, its problem, what is proved about it, and why the fit ended."""
 
     prepared: Prepared
@@ -48,7 +48,7 @@ class Outcome:
 class Strategy(Protocol):
     """A way from a prepared problem to a tree."""
 
-    def run(self, prepared: Prepared, context: FitContext) -> Outcome:
+    def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
         """Work until the tree is proved optimal, nothing better is found, or the context's clock is over."""
 
 
@@ -56,7 +56,7 @@ class Strategy(Protocol):
 class Paper:
     """The paper's P2 and nothing else."""
 
-    def run(self, prepared: Prepared, context: FitContext) -> Outcome:
+    def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
         """Search and solve until P2 is proved or the time is over."""
         incumbent = open_incumbent(prepared, context)
         instance = Instance.of(prepared, incumbent.bound.value)
@@ -69,7 +69,7 @@ class Paper:
             Neighbourhoods(instance, partial(solve_small, incumbent)),
         )
         Portfolio(context, incumbent, exploration.run, lean_formulation(prepared)).run()
-        return Outcome(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
+        return StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class TieBreak:
 
     guidance: Guidance
 
-    def run(self, prepared: Prepared, context: FitContext) -> Outcome:
+    def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
         """Solve P2, then choose."""
         solved = Paper().run(prepared, context)
         clock = context.clock
@@ -91,7 +91,7 @@ class TieBreak:
         guided = advised(prepared, self.guidance, context)
         if guided is None or guided.problem.guide is None:
             ended = INTERRUPTED if clock.stopped() else solved.ended
-            return Outcome(prepared, solved.tree, solved.bound, ended, solved.incumbent)
+            return StrategyResult(prepared, solved.tree, solved.bound, ended, solved.incumbent)
         context.listener.stage(BREAKING_TIES)
         # The cost of this incumbent is the guide's charge, so the listener of the fit is not informed.
         ties = Incumbent(clock, partial(_charge, guided, solved.incumbent.best_cost))
@@ -99,7 +99,7 @@ class TieBreak:
         instance = Instance.of(guided, solved.bound.value).charged(TIE_PRICE * guided.problem.guide.charges)
         _guided_exploration(guided, instance, ties, context, WORTH).run()
         ended = INTERRUPTED if clock.stopped() else solved.ended
-        return Outcome(guided, ties.winner, solved.bound, ended, solved.incumbent)
+        return StrategyResult(guided, ties.winner, solved.bound, ended, solved.incumbent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class Guided:
 
     guidance: Guidance
 
-    def run(self, prepared: Prepared, context: FitContext) -> Outcome:
+    def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
         """Ask the guide, make room for its hyperplanes, and search until nothing better is found."""
         guided = advised(prepared, self.guidance, context)
         if guided is None:
@@ -127,7 +127,7 @@ class Guided:
         price = 0.0 if guided.problem.guide is None else guided.problem.guide.price
         exploration = _guided_exploration(guided, instance, incumbent, context, WORTH * price)
         Portfolio(context, incumbent, exploration.run, lean_formulation(guided), converging=True).run()
-        return Outcome(guided, incumbent.winner, opening, incumbent.ending, incumbent)
+        return StrategyResult(guided, incumbent.winner, opening, incumbent.ending, incumbent)
 
 
 def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:

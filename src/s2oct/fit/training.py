@@ -13,7 +13,7 @@ from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import PREPARING, Listener, NoListener
 from s2oct.fit.pool import agreement, equally_good
 from s2oct.fit.portfolio import Formulation, Portfolio
-from s2oct.fit.strategies import Guided, Outcome, Paper, Strategy, TieBreak, assess
+from s2oct.fit.strategies import Guided, Paper, Strategy, StrategyResult, TieBreak, assess
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.p2 import build_p2
 from s2oct.milp.size import p2_size
@@ -109,7 +109,7 @@ def _strategy(problem: Problem, guidance: Guidance | None) -> Strategy:
     return TieBreak(guidance) if guidance.price == 0 else Guided(guidance)
 
 
-def _trained(outcome: Outcome, seconds: float, others: list[ObliqueTree], context: FitContext) -> Trained:
+def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree], context: FitContext) -> Trained:
     """The tree in the user's units, certified on the user's rows."""
     prepared, guide = outcome.prepared, outcome.prepared.given.guide
     tree = prepared.scaling.to_user(outcome.tree)
@@ -154,5 +154,5 @@ def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
     # A solver may end without any tree; a constant tree is always feasible.
     for right in (False, True):
         incumbent.offer(ObliqueTree.constant(topology, problem.n_features, right=right))
-    outcome = Outcome(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
+    outcome = StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
     return _trained(outcome, context.clock.elapsed, [], context)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,9 +89,27 @@ class State:
 def compile_kernels() -> None:
     """Compile the kernels, or load them from the cache on disk, once per process.
 
-    The first fit on a machine takes some seconds for this. They do not count towards the user's time limit: a fit that
+    The first fit on a machine takes some seconds for this. The user's time limit does not pay for them: a fit that
     spent its limit on compiling would return the constant tree.
     """
+    try:
+        _run_kernels_once()
+    except Exception:
+        # The cache stores names of the kernels' types. numba cannot read what another version of this package has
+        # written, and does not look at the version before it tries.
+        _forget_compiled_kernels()
+        _run_kernels_once()
+
+
+def _forget_compiled_kernels() -> None:
+    """Delete the indexes of the cache on disk, so that everything is compiled anew."""
+    folder = Path(kernels.anneal_stretch.stats.cache_path)
+    for index in folder.glob("kernels.*.nbi"):
+        with suppress(OSError):
+            index.unlink()
+
+
+def _run_kernels_once() -> None:
     rows = np.array([[0.0, 1.0, 2.0, 3.0]])
     tiny = Instance(
         topology=Topology(1),
@@ -130,7 +150,7 @@ def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, dead
     best_planes = kernels.Planes(state.best_omega, state.best_gamma)
     for begin in range(0, schedule.n_visits, stretch):
         course = schedule.course(begin, min(begin + stretch, schedule.n_visits))
-        state.best_cost = kernels.anneal(
+        state.best_cost = kernels.anneal_stretch(
             instance.data, planes, best_planes, state.best_cost, instance.floor, random_state, course
         )
         if state.best_cost <= instance.floor + 1e-9 or deadline.passed:

@@ -9,7 +9,7 @@ from s2oct.model.assignment import leaf_errors
 from s2oct.search.instance import Instance
 
 
-def node_values(instance: Instance, omega: FloatArray, gamma: FloatArray) -> FloatArray:
+def values_at_nodes(instance: Instance, omega: FloatArray, gamma: FloatArray) -> FloatArray:
     """omega_b . x - gamma_b of all rows at all nodes, shape (n_branches, n + m)."""
     return np.asarray(omega @ instance.XT - gamma[:, None])
 

@@ -57,7 +57,7 @@ class Planes(NamedTuple):
     gamma: Any  # (n_branches,)
 
 
-class View(NamedTuple):
+class NodeView(NamedTuple):
     """What each side of one node means for each row; see the module's first paragraph."""
 
     left: Any  # (n,) best error of a labeled row on paths through the node to the left, without the node's own error
@@ -169,7 +169,7 @@ def node_values(XT, planes, b, H):
 def new_view(data):
     """An empty view."""
     n, n_rows, n_classes = data.labels.size, data.XT.shape[1], data.totals.size
-    return View(
+    return NodeView(
         np.empty(n),
         np.empty(n),
         np.empty(n),
@@ -610,7 +610,7 @@ def new_order(n, m):
 
 
 @nb.njit(cache=True, nogil=True)
-def anneal(data, planes, best_planes, best, good_enough, state, course):
+def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
     """Anneal a tree in place over a stretch of a course.
 
     Moves are accepted by the course's prices. The best tree without margin violations, by labeled errors (capped), the

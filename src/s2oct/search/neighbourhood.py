@@ -56,7 +56,9 @@ class Neighbourhoods:
         return not self._steps
 
     def _is_worth(self, leader: ObliqueTree, b: int) -> bool:
-        return bool(leader.omega[b].any()) and _NodeView.of(self._instance, leader, b).at_stake(self._instance) > 1e-6
+        return (
+            bool(leader.omega[b].any()) and _NodeChoices.of(self._instance, leader, b).at_stake(self._instance) > 1e-6
+        )
 
     def step(self, leader: ObliqueTree, deadline: Deadline) -> ObliqueTree | None:
         """The best tree of the next neighbourhood, or None if none was found or all were visited."""
@@ -73,7 +75,7 @@ def refit_node(
     instance: Instance, tree: ObliqueTree, b: int, n_free: int, minimise: Minimise, deadline: Deadline
 ) -> ObliqueTree | None:
     """The tree with the model's best hyperplane at node b (counted from 0), or None if none was found in time."""
-    view = _NodeView.of(instance, tree, b)
+    view = _NodeChoices.of(instance, tree, b)
     h = view.h[instance.n_labeled :]
     by_distance = np.argsort(np.abs(h), kind="stable")
     free, fixed = by_distance[:n_free], by_distance[n_free:]
@@ -104,7 +106,7 @@ def _replaced(tree: ObliqueTree, b: int, omega: FloatArray, gamma: float) -> Obl
 
 
 @dataclass(frozen=True, eq=False)
-class _NodeView:
+class _NodeChoices:
     """What each side of a node means for each row; ``h`` has the values of all rows there, the labeled ones first.
 
     ``options`` (3, n) is what a labeled row pays at other nodes if it goes left, right, or avoids the node; infinite
@@ -119,7 +121,7 @@ class _NodeView:
     counts: FloatArray
 
     @classmethod
-    def of(cls, instance: Instance, tree: ObliqueTree, b: int) -> _NodeView:
+    def of(cls, instance: Instance, tree: ObliqueTree, b: int) -> _NodeChoices:
         n_classes = len(instance.totals)
         H = tree.omega @ instance.XT - tree.gamma[:, None]
         view = new_view(instance.data)
@@ -156,7 +158,7 @@ class _NodeView:
 class _NodeModel:
     """The model of a node, its variables, and its present hyperplane as a solution."""
 
-    def __init__(self, instance: Instance, view: _NodeView, free: IntArray, kept: IntArray, n_free: int) -> None:
+    def __init__(self, instance: Instance, view: _NodeChoices, free: IntArray, kept: IntArray, n_free: int) -> None:
         self._instance, self._view, self._free = instance, view, free
         n = instance.n_labeled
         self._choice = view.choice()

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.search.evaluation import node_values, tree_cost
+from s2oct.search.evaluation import tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.stopping import Deadline
 
@@ -55,7 +55,7 @@ def combine_offsets(
 
 
 def _cost(instance: Instance, omega: FloatArray, gamma: FloatArray) -> float:
-    return tree_cost(instance, node_values(instance, omega, gamma))
+    return tree_cost(instance, values_at_nodes(instance, omega, gamma))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class _LastLevel:
     @classmethod
     def of(cls, instance: Instance, omega: FloatArray, gamma: FloatArray) -> _LastLevel:
         n, topology = instance.n_labeled, instance.topology
-        H = node_values(instance, omega, gamma)
+        H = values_at_nodes(instance, omega, gamma)
         nodes = np.asarray(topology.last_level) - 1
         # Not h + gamma: its rounding would close gaps that are exactly 2 wide.
         along = omega[nodes] @ instance.XT

@@ -11,7 +11,7 @@ from s2oct.arrays import FloatArray
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
-from s2oct.search.evaluation import node_values, tree_cost
+from s2oct.search.evaluation import tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
 from s2oct.search.offsets import combine_offsets
@@ -172,7 +172,7 @@ class _Round:
         if state.best_cost > self.instance.floor + _CLOSE:
             omega, gamma = combine_offsets(self.instance, omega, gamma, self.deadline)
         self.found.append(ObliqueTree.of(self.instance.topology, omega, gamma))
-        return tree_cost(self.instance, node_values(self.instance, omega, gamma)) <= self.instance.floor + _CLOSE
+        return tree_cost(self.instance, values_at_nodes(self.instance, omega, gamma)) <= self.instance.floor + _CLOSE
 
     def hot(self) -> float:
         """A first temperature: a hot one forgets the start, a warm one keeps what is good about it."""

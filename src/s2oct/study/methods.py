@@ -156,7 +156,7 @@ def _s2oct_plain(draw: Draw, options: MethodOptions) -> tuple[BoolArray, Claim |
     return trained.tree.predict(draw.data.X) == 0, trained.certificate
 
 
-class SelfTraining(ClassifierMixin, BaseEstimator):
+class LogisticSelfTraining(ClassifierMixin, BaseEstimator):
     """scikit-learn's self-training around logistic regression, with its unlabeled rows as a parameter.
 
     Wrappers that pass only labeled rows to ``fit`` can use it.
@@ -167,7 +167,7 @@ class SelfTraining(ClassifierMixin, BaseEstimator):
     def __init__(self, unlabeled: Any = None) -> None:
         self.unlabeled = unlabeled
 
-    def fit(self, X: FloatArray, y: ObjectArray) -> SelfTraining:
+    def fit(self, X: FloatArray, y: ObjectArray) -> LogisticSelfTraining:
         """Fit to the labeled rows, then also to the unlabeled rows with a sure prediction."""
         self.classes_, codes = np.unique(np.asarray(y, dtype=str), return_inverse=True)
         rows = np.vstack([X, self.unlabeled])
@@ -226,7 +226,7 @@ _RIVALS: dict[str, tuple[str, Maker]] = {
     ),
     "self-training": (
         "self-training around logistic regression",
-        lambda draw, X, _: SelfTraining(X[~draw.is_labeled]),
+        lambda draw, X, _: LogisticSelfTraining(X[~draw.is_labeled]),
     ),
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 MINUS, NOTHING, NARROW_SPACE = "\N{MINUS SIGN}", "\N{EN DASH}", "\N{NARROW NO-BREAK SPACE}"
 
 
-def signed(value: float | None) -> str:
+def difference(value: float | None) -> str:
     """A difference with its sign."""
     return NOTHING if value is None else f"{value:+.3f}".replace("-", MINUS)
 
@@ -17,7 +17,7 @@ def fixed(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.3f}".replace("-", MINUS)
 
 
-def percent(value: float | None) -> str:
+def share(value: float | None) -> str:
     """A share in whole percent."""
     return NOTHING if value is None else f"{value:.0%}"
 
@@ -29,16 +29,16 @@ def seconds(value: float | None) -> str:
     return f"{value:.3f}" if value < 1 else f"{value:.1f}"
 
 
-def whole(value: int) -> str:
+def thousands(value: int) -> str:
     """A whole number, its thousands separated by a space, which reads the same in every language."""
     return f"{value:,}".replace(",", NARROW_SPACE)
 
 
 FILTERS: Mapping[str, Callable[..., str]] = {
-    "signed": signed,
+    "signed": difference,
     "fixed": fixed,
-    "percent": percent,
+    "percent": share,
     "seconds": seconds,
-    "whole": whole,
+    "whole": thousands,
 }
 """What the template calls them."""

@@ -41,7 +41,7 @@ def read_cells(column: Any, name: str, kind: str, dialect: Dialect) -> FloatArra
 
 def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
     """Read a column as floats with NaN for gaps; None if it holds anything but numbers."""
-    column = plain(column)
+    column = as_values(column)
     kind = column.type
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())
@@ -62,7 +62,7 @@ def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
 
 def read_texts(column: Any, dialect: Dialect) -> ObjectArray | None:
     """Read a column as text with None for gaps; None if it holds neither text nor whole numbers nor booleans."""
-    column = plain(column)
+    column = as_values(column)
     kind = column.type
     if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         return None
@@ -71,14 +71,14 @@ def read_texts(column: Any, dialect: Dialect) -> ObjectArray | None:
 
 def read_label_cells(column: Any, dialect: Dialect) -> list[Any]:
     """Read a column of labels with None for gaps; whole numbers become integers, also those written as 1.0."""
-    column = plain(column)
+    column = as_values(column)
     if not is_text(column.type):
         return [_label(value) for value in column.to_pylist()]
     texts = read_texts(column, dialect)
     return _whole_numbers([] if texts is None else texts.tolist())
 
 
-def plain(column: Any) -> Any:
+def as_values(column: Any) -> Any:
     """Replace the codes of a dictionary column by the values they stand for."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 

@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from s2oct.errors import InvalidProblem
-from s2oct.tabular.cells import plain
+from s2oct.tabular.cells import as_values
 from s2oct.tabular.parquet_file import PARQUET_SUFFIXES
 
 _TAB_SUFFIXES = {".tsv", ".tab"}
@@ -70,7 +70,7 @@ class _CsvWriter:
         self._file.write(header.getvalue().encode())
 
     def write_table(self, batch: Any) -> None:
-        columns = [plain(column) for column in batch.columns]
+        columns = [as_values(column) for column in batch.columns]
         spelled = pa.table(dict(zip(batch.column_names, columns, strict=True)))
         try:
             self._file.write(self._text(spelled, "none"))

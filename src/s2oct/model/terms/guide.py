@@ -16,7 +16,7 @@ from s2oct.model.terms.totals import rows_off
 
 @dataclass(frozen=True, eq=False)
 class GuideCharges:
-    """The charges of a guide, times its price. In the kernels: ``View.charge``."""
+    """The charges of a guide, times its price. In the kernels: ``NodeView.charge``."""
 
     guide: Guide
 
