@@ -16,10 +16,10 @@ from scipy.sparse import csr_array
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DialectOptions, EstimatorOptions
 from s2oct.errors import InvalidProblem, S2OCTError, SolverLicenceError, SolverUnavailable
-from s2oct.fit.portfolio import ENTRIES_PER_SECOND, HEAD_START, LONGEST_EPILOGUE, LONGEST_HEAD_START
+from s2oct.fit.portfolio import HEAD_START, LONGEST_EPILOGUE, LONGEST_HEAD_START
 from s2oct.linear.model import Milp
 from s2oct.memory import available_memory
-from s2oct.milp.size import ModelSize, p2_size
+from s2oct.milp.size import ENTRIES_PER_SECOND, ModelSize, p2_size
 from s2oct.model.bounds import paper_depth
 from s2oct.solvers import SOLVERS, Limits, Unwatched, load_solver
 from s2oct.tabular.partly_labeled import PartlyLabeledTable, read_partly_labeled

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
@@ -17,6 +17,7 @@ from s2oct.fit.context import Budget
 from s2oct.fit.listening import Listener
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest, guide_probabilities
+from s2oct.guides.base import TwoClasses
 from s2oct.inputs import at_least_zero, positive, positive_or_auto, read_answers, read_features, whole_or_auto
 from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
@@ -28,7 +29,7 @@ _STEEPEST = 64.0
 """With this slope, rows at distance 1 have a probability of 0 or 1 to the last digit."""
 
 
-class S2OCTClassifier(TreeClassifier):
+class S2OCTClassifier(TwoClasses, TreeClassifier):
     """A shallow oblique tree from few labeled rows, many unlabeled ones and a known total.
 
     The tree minimises the paper's P2: the errors of the labeled rows plus C for every row by which the number of
@@ -175,7 +176,7 @@ class S2OCTClassifier(TreeClassifier):
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
-        self.transduction_ = self._transduce(rows, labels)
+        self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
         self._slope = _slope(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
         warn_of(trained.notices, trained.certificate)
         return self
@@ -221,10 +222,6 @@ class S2OCTClassifier(TreeClassifier):
         """Whether the fit chooses the guide's price."""
         return isinstance(self.guide_weight, str) and self.guide_weight == "auto"
 
-    def _transduce(self, rows: FloatArray, labels: Labels) -> ObjectArray:
-        codes = np.where(labels.is_labeled, labels.codes, self.tree_.predict(rows))
-        return np.asarray(labels.classes[codes])
-
     def decision_function(self, X: Any) -> FloatArray:
         """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
 
@@ -268,11 +265,6 @@ class S2OCTClassifier(TreeClassifier):
         """
         second = expit(self.decision_function(X) * self._slope)
         return np.column_stack([1 - second, second])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 def _slope(margin: FloatArray, total: float, xi: float) -> float:

@@ -12,7 +12,7 @@ from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import SEARCHING, SOLVING
 from s2oct.linear.model import Milp
 from s2oct.memory import require_memory
-from s2oct.milp.size import ModelSize
+from s2oct.milp.size import ENTRIES_PER_SECOND, ModelSize
 from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Limits, Unwatched, load_solver, solve_in_worker
 from s2oct.stopping import Deadline
@@ -22,10 +22,6 @@ HEAD_START, LONGEST_HEAD_START = 0.15, 30.0
 
 LONGEST_EPILOGUE = 3.0
 """Most seconds of a solver after a search that has converged: with more it hardly ever gains, and the user waits."""
-
-ENTRIES_PER_SECOND = 10_000
-"""A model with more matrix entries than this per remaining second is not worth a core: its root relaxation alone
-would take the time in which the search tries millions of moves."""
 
 FINISH_SECONDS = 0.05
 """Seconds that the solver does not get, for the steps from its last tree to the certificate."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -12,6 +13,7 @@ from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import BREAKING_TIES
 from s2oct.fit.portfolio import Formulation, Portfolio, solve_small
+from s2oct.linear.model import Milp
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import objective_constant
@@ -68,7 +70,7 @@ class Paper:
             context.budget.n_jobs,
             Neighbourhoods(instance, partial(solve_small, incumbent)),
         )
-        Portfolio(context, incumbent, exploration.run, lean_formulation(prepared)).run()
+        Portfolio(context, incumbent, exploration.run, p2_formulation(prepared)).run()
         return StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
 
 
@@ -126,7 +128,7 @@ class Guided:
         incumbent.offer(first)
         price = 0.0 if guided.problem.guide is None else guided.problem.guide.price
         exploration = _guided_exploration(guided, instance, incumbent, context, WORTH * price)
-        Portfolio(context, incumbent, exploration.run, lean_formulation(guided), converging=True).run()
+        Portfolio(context, incumbent, exploration.run, p2_formulation(guided), converging=True).run()
         return StrategyResult(guided, incumbent.winner, opening, incumbent.ending, incumbent)
 
 
@@ -134,9 +136,14 @@ def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
     """An incumbent with the bound that needs no solver and the two constant trees, which need no search."""
     opening = Bound(lower_bound(prepared.problem, prepared.spec.C), "a bound that needs no solver")
     incumbent = Incumbent(context.clock, partial(assess, prepared), opening, context.listener)
+    offer_constant_trees(prepared, incumbent)
+    return incumbent
+
+
+def offer_constant_trees(prepared: Prepared, incumbent: Incumbent) -> None:
+    """Offer the two trees that split nothing: they are always feasible."""
     for right in (False, True):
         incumbent.offer(ObliqueTree.constant(prepared.topology, prepared.problem.n_features, right=right))
-    return incumbent
 
 
 def assess(prepared: Prepared, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
@@ -170,12 +177,12 @@ def _guided_exploration(
     )
 
 
-def lean_formulation(prepared: Prepared) -> Formulation:
-    """The lean model of P2, for a solver."""
+def p2_formulation(prepared: Prepared, build: Callable[[Prepared], Milp] = build_lean) -> Formulation:
+    """P2 for a solver: the lean model, or the literal one."""
     problem, topology = prepared.problem, prepared.topology
     return Formulation(
         size=p2_size(problem.n_labeled, problem.n_unlabeled, problem.n_features, topology.depth),
-        build=lambda: build_lean(prepared),
+        build=lambda: build(prepared),
         encode=lambda milp, tree: encode_tree(milp, problem, tree),
         decode=lambda milp, x: decode_tree(milp, x, topology),
         attainable=lambda bound: bound + objective_constant(prepared),

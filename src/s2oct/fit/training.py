@@ -12,11 +12,18 @@ from s2oct.fit.context import Budget, FitContext
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import PREPARING, Listener, NoListener
 from s2oct.fit.pool import agreement, equally_good
-from s2oct.fit.portfolio import Formulation, Portfolio
-from s2oct.fit.strategies import Guided, Paper, Strategy, StrategyResult, TieBreak, assess
-from s2oct.milp.encode import decode_tree, encode_tree
+from s2oct.fit.portfolio import Portfolio
+from s2oct.fit.strategies import (
+    Guided,
+    Paper,
+    Strategy,
+    StrategyResult,
+    TieBreak,
+    assess,
+    offer_constant_trees,
+    p2_formulation,
+)
 from s2oct.milp.p2 import build_p2
-from s2oct.milp.size import p2_size
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.prepared import LARGEST_M, prepare
 from s2oct.model.problem import Problem
@@ -142,17 +149,9 @@ def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
     context = open_context(replace(budget, solver=budget.solver or "highs"), never, None)
     prepared = prepare(problem, spec, merge=False)
     incumbent = Incumbent(context.clock, partial(assess, prepared))
-    scaled, topology = prepared.problem, prepared.topology
-    formulation = Formulation(
-        size=p2_size(scaled.n_labeled, scaled.n_unlabeled, scaled.n_features, topology.depth),
-        build=lambda: build_p2(prepared),
-        encode=lambda milp, tree: encode_tree(milp, scaled, tree),
-        decode=lambda milp, x: decode_tree(milp, x, topology),
-    )
-    portfolio = Portfolio(context, incumbent, lambda number, seconds: number, formulation)
+    portfolio = Portfolio(context, incumbent, lambda number, seconds: number, p2_formulation(prepared, build_p2))
     portfolio.solve(None, context.clock.seconds_left)
-    # A solver may end without any tree; a constant tree is always feasible.
-    for right in (False, True):
-        incumbent.offer(ObliqueTree.constant(topology, problem.n_features, right=right))
+    # A solver may end without any tree.
+    offer_constant_trees(prepared, incumbent)
     outcome = StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
     return _trained(outcome, context.clock.elapsed, [], context)

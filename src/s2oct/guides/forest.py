@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
-from s2oct.guides.base import PartlyLabeledClassifier
+from s2oct.guides.base import PartlyLabeledClassifier, TwoClasses
 from s2oct.guides.self_training import SelfTraining, at_threshold, second_probability
 from s2oct.guides.top_total import top_rows, top_threshold
 from s2oct.inputs import positive, read_answers, read_features, whole
@@ -21,7 +21,7 @@ TREES_TIMES_ROWS = 2e6
 """Most trees times rows of a forest: with more rows it has fewer trees than asked for, but at least 30."""
 
 
-class SelfTrainedForest(PartlyLabeledClassifier):
+class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
     """Forests that learn from the unlabeled rows and the known totals as well as from the labeled rows.
 
     Three forests rank the unlabeled rows: a random forest, extremely randomised trees, and extremely randomised trees
@@ -126,9 +126,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         self.threshold_ = top_threshold(fitting.ranking, int(counts[1]))
         second = at_threshold(fitting.ranking, self.threshold_)
         self.probabilities_ = np.column_stack([1 - second, second])
-        codes = labels.codes.copy()
-        codes[~labels.is_labeled] = top_rows(fitting.ranking, int(counts[1]))
-        self.transduction_ = np.asarray(labels.classes[codes])
+        self.transduction_ = labels.completed(top_rows(fitting.ranking, int(counts[1])))
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -166,8 +164,3 @@ class SelfTrainedForest(PartlyLabeledClassifier):
             A class label for each row.
         """
         return np.asarray(self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags

@@ -10,14 +10,14 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
-from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.guides.base import PartlyLabeledClassifier
+from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.guides.base import PartlyLabeledClassifier, TwoClasses
 from s2oct.inputs import read_answers
 from s2oct.model.labels import Labels
 from s2oct.model.totals import Totals
 
 
-class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
+class KnownTotalClassifier(MetaEstimatorMixin, TwoClasses, PartlyLabeledClassifier):
     """Base of the wrappers: reads labels and totals as `S2OCTClassifier` does, and fits the wrapped classifier.
 
     If all labeled rows are of one class, the wrapped classifier learns to separate them from the unlabeled rows
@@ -85,14 +85,8 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         counts = labels.counts()
         return labels.codes if counts.all() else np.where(labels.is_labeled, labels.codes, int(counts.argmin()))
 
-    def _transduce(self, labels: Labels, unlabeled_codes: IntArray) -> ObjectArray:
-        codes = labels.codes.copy()
-        codes[~labels.is_labeled] = unlabeled_codes
-        return np.asarray(labels.classes[codes])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = getattr(self.estimator, "__sklearn_tags__", lambda: tags)()
         tags.input_tags = inner.input_tags
-        tags.classifier_tags.multi_class = False
         return tags

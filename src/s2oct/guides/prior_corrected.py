@@ -69,7 +69,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
         self._fit_estimator(X, labels, self.class_weights_[codes] if self._reweighted else None)
         unlabeled = np.flatnonzero(~labels.is_labeled)
         predicted = self.predict(_safe_indexing(X, unlabeled)) if m else labels.classes[:0]
-        self.transduction_ = self._transduce(labels, np.searchsorted(labels.classes, predicted))
+        self.transduction_ = labels.completed(np.searchsorted(labels.classes, predicted))
 
     def predict(self, X: Any) -> ObjectArray:
         """Class label of each row.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import S2OCTError
+from s2oct.guides.log_odds import log_odds
 from s2oct.guides.top_total import top_rows, top_threshold
 from s2oct.model.labels import Labels
 from s2oct.model.scaling import Scaling
@@ -187,8 +188,4 @@ def _unseen_probability(forest: Any, rows: FloatArray) -> FloatArray:
 
 def at_threshold(second: FloatArray, threshold: float) -> FloatArray:
     """Probabilities with their log odds shifted so that the threshold is at 1/2."""
-    return np.asarray(expit(_log_odds(second) - _log_odds(threshold)))
-
-
-def _log_odds(second: FloatArray | float) -> FloatArray:
-    return np.asarray(logit(np.clip(second, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)))
+    return np.asarray(expit(log_odds(second, _LEAST_PROBABILITY) - log_odds(threshold, _LEAST_PROBABILITY)))

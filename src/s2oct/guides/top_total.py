@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.known_total import KnownTotalClassifier
+from s2oct.guides.log_odds import log_odds
 from s2oct.model.labels import Labels
 
 _LEAST_PROBABILITY = 1e-12
@@ -56,13 +57,13 @@ class TopTotalClassifier(KnownTotalClassifier):
         unlabeled = np.flatnonzero(~labels.is_labeled)
         scores = self._scores(_safe_indexing(X, unlabeled)) if len(unlabeled) else np.empty(0)
         self.threshold_ = top_threshold(scores, int(counts[1]))
-        self.transduction_ = self._transduce(labels, top_rows(scores, int(counts[1])))
+        self.transduction_ = labels.completed(top_rows(scores, int(counts[1])))
 
     def _scores(self, X: Any) -> FloatArray:
         """Log odds of ``classes_[1]``, or the wrapped classifier's own decision function."""
         if hasattr(self.estimator_, "predict_proba"):
             second = np.asarray(self.estimator_.predict_proba(X))[:, 1]
-            return np.asarray(logit(np.clip(second, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)))
+            return log_odds(second, _LEAST_PROBABILITY)
         if hasattr(self.estimator_, "decision_function"):
             return np.asarray(self.estimator_.decision_function(X), dtype=float)
         raise InvalidProblem(

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 BYTES_PER_ENTRY = 250
 """Bytes per matrix entry that large models took to build and solve, rounded up."""
 
+ENTRIES_PER_SECOND = 10_000
+"""A model with more matrix entries than this per remaining second is not worth a core: its root relaxation alone
+would take the time in which the search tries millions of moves."""
+
 
 @dataclass(frozen=True)
 class ModelSize:

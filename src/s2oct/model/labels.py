@@ -30,6 +30,12 @@ class Labels:
         """Whether each row is labeled."""
         return np.asarray(self.codes != UNLABELED)
 
+    def completed(self, codes: IntArray) -> ObjectArray:
+        """A label for every row: the given one, or the class of these codes, one for each unlabeled row."""
+        all_codes = self.codes.copy()
+        all_codes[~self.is_labeled] = codes
+        return np.asarray(self.classes[all_codes])
+
     def counts(self) -> IntArray:
         """Number of labeled rows of each class."""
         return np.bincount(self.codes[self.is_labeled], minlength=len(self.classes)).astype(np.int64)

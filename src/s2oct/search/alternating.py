@@ -16,6 +16,7 @@ from scipy.special import expit
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.topology import Topology
+from s2oct.search.gaps import length_factors
 from s2oct.search.instance import Instance
 from s2oct.search.row_prices import FEATURES, class_prices, correlated_features
 from s2oct.stopping import Deadline
@@ -236,7 +237,5 @@ def _logistic_path(X: FloatArray, gain: FloatArray) -> FloatArray:
 
 def _lengthened(instance: Instance, omega: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Every normal scaled up to the bound s: rows keep their sides and gain distance. Normals of 0 stay 0."""
-    largest = np.abs(omega).max(axis=1)
-    splits = largest > 0
-    factor = instance.s / np.where(splits, largest, 1.0)
-    return omega * np.where(splits, factor, 0.0)[:, None], np.where(splits, gamma * factor, np.sign(gamma))
+    factor = length_factors(omega, instance.s)
+    return omega * factor[:, None], np.where(omega.any(axis=1), gamma * factor, np.sign(gamma))

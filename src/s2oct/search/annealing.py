@@ -14,6 +14,7 @@ from s2oct.arrays import FloatArray
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import kernels
+from s2oct.search.gaps import length_factors
 from s2oct.search.instance import Instance
 from s2oct.stopping import NO_DEADLINE, Deadline
 
@@ -74,8 +75,7 @@ class State:
 
     def lengthen(self, s: float) -> None:
         """Scale every hyperplane up to the bound on its coefficients: rows keep their sides and gain distance."""
-        largest = np.abs(self.omega).max(axis=1)
-        factor = np.where(largest > 0, s / np.where(largest > 0, largest, 1.0), 1.0)
+        factor = length_factors(self.omega, s)
         self.omega *= factor[:, None]
         self.gamma *= factor
 

@@ -37,3 +37,10 @@ def nearby_gaps(instance: Instance, omega: FloatArray, gamma: FloatArray) -> tup
         needed = max(needed, 2.0 / max(high - low, 1e-12))
         offsets[b] = 0.5 * (low + high) * largest
     return needed, offsets
+
+
+def length_factors(omega: FloatArray, s: float) -> FloatArray:
+    """By how much to multiply each normal so that its largest coefficient is s; 1 for a normal of 0."""
+    largest = np.abs(omega).max(axis=1)
+    splits = largest > 0
+    return np.where(splits, s / np.where(splits, largest, 1.0), 1.0)

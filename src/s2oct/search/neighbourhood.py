@@ -16,6 +16,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.linear.model import Block, Milp, ModelBuilder, Rows, Terms, linear_rows
+from s2oct.milp.size import ENTRIES_PER_SECOND
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR, new_view, node_view
@@ -32,9 +33,6 @@ REACH = 4.0
 
 _FIXED_ROWS = 200
 """The model starts with this many fixed unlabeled rows, the nearest; others enter when a solution violates them."""
-
-ENTRIES_PER_SECOND = 10_000
-"""A model with more matrix entries than this per second allowed is not worth its root relaxation."""
 
 _PASSES = 4
 """How often rows may enter."""
@@ -66,7 +64,7 @@ class Neighbourhoods:
             return None
         n_free, b = self._steps.pop()
         n_entries = self._instance.n_features * (self._instance.n_labeled + _FIXED_ROWS)
-        if n_entries > ENTRIES_PER_SECOND * (deadline.seconds_left):
+        if n_entries > ENTRIES_PER_SECOND * deadline.seconds_left:
             return None
         return refit_node(self._instance, leader, b, n_free, self._minimise, deadline)
 

@@ -12,7 +12,7 @@ from gurobipy import GRB
 from s2oct.arrays import FloatArray
 from s2oct.errors import ModelTooLarge, SolverFailed, SolverLicenceError
 from s2oct.linear.model import Milp
-from s2oct.solvers.protocol import Limits, SolveResult, Termination, Watcher
+from s2oct.solvers.protocol import KeptError, Limits, SolveResult, Termination, Watcher
 
 _STATUS = {
     GRB.OPTIMAL: Termination.OPTIMAL,
@@ -44,7 +44,7 @@ class Gurobi:
                 model.setParam("TimeLimit", max(limits.seconds - (time.monotonic() - began), 0.01))
                 relay = _Relay(variables, watcher)
                 model.optimize(relay)
-                relay.raise_error()
+                relay.error.raise_if_any()
                 return _result(model, variables, time.monotonic() - began)
         except gp.GurobiError as error:
             raise _translate(error, milp) from error
@@ -84,15 +84,15 @@ class _Relay:
 
     def __init__(self, variables: Any, watcher: Watcher) -> None:
         self._variables, self._watcher = variables, watcher
-        self._error: BaseException | None = None
+        self.error = KeptError()
 
     def __call__(self, model: Any, where: int) -> None:
         try:
             self._handle(model, where)
             stop = self._watcher.should_stop()
         except BaseException as error:  # kept until Gurobi has returned
-            self._error = self._error or error
-        if self._error is not None or stop:
+            self.error.keep(error)
+        if self.error or stop:
             model.terminate()
 
     def _handle(self, model: Any, where: int) -> None:
@@ -110,10 +110,6 @@ class _Relay:
     def _report(self, bound: float) -> None:
         if abs(bound) < GRB.INFINITY:
             self._watcher.bound(float(bound))
-
-    def raise_error(self) -> None:
-        if self._error is not None:
-            raise self._error
 
 
 def _result(model: Any, variables: Any, seconds: float) -> SolveResult:

@@ -13,7 +13,7 @@ from s2oct.arrays import FloatArray
 from s2oct.errors import ModelTooLarge, SolverFailed
 from s2oct.linear.model import Milp
 from s2oct.linear.program import use_threads
-from s2oct.solvers.protocol import Limits, SolveResult, Termination, Watcher
+from s2oct.solvers.protocol import KeptError, Limits, SolveResult, Termination, Watcher
 
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Termination.OPTIMAL,
@@ -45,7 +45,7 @@ class Highs:
         left = limits.seconds - (time.monotonic() - began)
         highs.setOptionValue("time_limit", max(left, 0.01))
         highs.run()
-        callbacks.raise_error()
+        callbacks.error.raise_if_any()
         return _result(highs, time.monotonic() - began)
 
 
@@ -93,7 +93,7 @@ class _Callbacks:
 
     def __init__(self, highs: Any, watcher: Watcher) -> None:
         self._watcher = watcher
-        self._error: BaseException | None = None
+        self.error = KeptError()
         self._bound = -math.inf
         highs.cbMipImprovingSolution += self._guard(self._improving)
         highs.cbMipInterrupt += self._guard(self._mip_interrupt)
@@ -105,7 +105,7 @@ class _Callbacks:
             try:
                 handler(event)
             except BaseException as error:  # kept until the solver has returned
-                self._error = self._error or error
+                self.error.keep(error)
 
         return guarded
 
@@ -121,17 +121,13 @@ class _Callbacks:
         self._interrupt(event)
 
     def _interrupt(self, event: Any) -> None:
-        if self._error is not None or self._watcher.should_stop():
+        if self.error or self._watcher.should_stop():
             event.interrupt()
 
     def _user_solution(self, event: Any) -> None:
         suggested = self._watcher.suggestion()
         if suggested is not None:
             event.data_in.setSolution(suggested)
-
-    def raise_error(self) -> None:
-        if self._error is not None:
-            raise self._error
 
 
 def _result(highs: Any, seconds: float) -> SolveResult:

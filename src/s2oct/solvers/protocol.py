@@ -81,6 +81,25 @@ class Unwatched:
         return None
 
 
+class KeptError:
+    """The first error of a callback, kept until the solver has returned: solvers die of one, or swallow it."""
+
+    def __init__(self) -> None:
+        self._error: BaseException | None = None
+
+    def __bool__(self) -> bool:
+        return self._error is not None
+
+    def keep(self, error: BaseException) -> None:
+        """Keep an error, if it is the first."""
+        self._error = self._error or error
+
+    def raise_if_any(self) -> None:
+        """Raise the error that was kept."""
+        if self._error is not None:
+            raise self._error
+
+
 class Solver(Protocol):
     """A backend: solves a model within limits, from a complete start vector."""
 

@@ -16,7 +16,7 @@ from s2oct.arrays import FloatArray
 from s2oct.errors import SolverFailed
 from s2oct.linear.model import Milp
 from s2oct.linear.mps import write_mps
-from s2oct.solvers.protocol import Limits, SolveResult, Termination, Watcher
+from s2oct.solvers.protocol import KeptError, Limits, SolveResult, Termination, Watcher
 
 _STATUS = {
     "optimal": Termination.OPTIMAL,
@@ -45,7 +45,7 @@ class Scip:
         model.setParam("limits/time", min(max(limits.seconds - (time.monotonic() - began), 0.01), 1e20))
         with relay:
             model.optimizeNogil()
-        relay.raise_error()
+        relay.error.raise_if_any()
         return _result(model, variables, time.monotonic() - began)
 
 
@@ -88,7 +88,7 @@ class _Relay:
 
     def __init__(self, model: Any, variables: list[Any], watcher: Watcher) -> None:
         self._model, self._variables, self._watcher = model, variables, watcher
-        self._error: BaseException | None = None
+        self.error = KeptError()
         self._over = threading.Event()
         self._poller = threading.Thread(target=self._poll, daemon=True)
         model.includeEventhdlr(_Events(self), "s2oct", "reports to s2oct")
@@ -110,8 +110,8 @@ class _Relay:
             try:
                 stop = self._watcher.should_stop()
             except BaseException as error:  # kept until SCIP has returned
-                self._error = self._error or error
-            if self._error is not None or stop:
+                self.error.keep(error)
+            if self.error or stop:
                 self._model.interruptSolve()
 
     def improved(self) -> None:
@@ -120,7 +120,7 @@ class _Relay:
             self._watcher.incumbent(_values(self._model, best, self._variables))
             self.progressed()
         except BaseException as error:  # kept until SCIP has returned
-            self._error = self._error or error
+            self.error.keep(error)
 
     def progressed(self) -> None:
         try:
@@ -128,7 +128,7 @@ class _Relay:
             if abs(bound) < self._model.infinity():
                 self._watcher.bound(bound)
         except BaseException as error:  # kept until SCIP has returned
-            self._error = self._error or error
+            self.error.keep(error)
 
     def suggest(self, heuristic: Any) -> bool:
         try:
@@ -140,12 +140,8 @@ class _Relay:
                 self._model.setSolVal(solution, self._model.getTransformedVar(variable), value)
             return bool(self._model.trySol(solution, printreason=False))
         except BaseException as error:  # kept until SCIP has returned
-            self._error = self._error or error
+            self.error.keep(error)
             return False
-
-    def raise_error(self) -> None:
-        if self._error is not None:
-            raise self._error
 
 
 class _Events(Eventhdlr):  # type: ignore[misc]
