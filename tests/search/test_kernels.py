@@ -48,7 +48,7 @@ class NodeInView:
 
     def evaluate(self, x, scale=1.0, step=0.0, shift=0.0, cap=1e9, stop=kernels.FAR):
         move, prices = kernels.Move(x, scale, step, shift), kernels.Prices(C, 2.0, cap)
-        return kernels.evaluate(self.h, move, self.data, self.view, prices, stop, self.tally)
+        return kernels.evaluate(self.h, move, self.data.counts, self.view, prices, stop, self.tally)
 
 
 @given(seed=st.integers(0, 10**6), depth=st.integers(1, 5))
@@ -89,10 +89,10 @@ def test_the_rows_near_the_hyperplane_suffice_for_a_small_move(seed, depth):
     near = kernels.evaluate_near(
         view.h,
         kernels.Move(view.instance.XT[j], 1.0, step, shift),
-        view.data,
+        view.data.counts,
         view.view,
         kernels.Prices(C, 2.0, cap),
-        (order, near_labeled, near_unlabeled),
+        kernels.Near(order.labeled, near_labeled, order.unlabeled, near_unlabeled),
         view.tally,
         kernels.new_tally(2),
     )

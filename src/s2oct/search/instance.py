@@ -11,7 +11,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.prepared import Prepared
 from s2oct.model.topology import Topology
 from s2oct.search.grid import grid_quanta
-from s2oct.search.kernels import Data
+from s2oct.search.kernels import Counts, Data, Space
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +100,15 @@ class Instance:
         """The same in the form that the kernels take."""
         spans = np.array([self.XT.min(axis=1), self.XT.max(axis=1)])
         return Data(
-            self.XT, spans, self.labels, self.sizes, self.totals, self.charges, self.row_off, self.s, self.quanta,
-            self.topology.leaf_classes, self.topology.depth,
-        )  # fmt: skip
+            Space(self.XT, self.quanta, self.s),
+            Counts(self.sizes, self.totals),
+            spans,
+            self.labels,
+            self.charges,
+            self.row_off,
+            self.topology.leaf_classes,
+            self.topology.depth,
+        )
 
     def charged(self, charges: FloatArray) -> Instance:
         """The same instance with other charges of the guide."""

@@ -33,19 +33,39 @@ NEAR_SHARE = 8
 
 _BLOCK = 256
 
+per_move = nb.njit(cache=True, _nrt=False)
+"""Compiles what runs for every move. It allocates nothing, so numba need not count references to arrays. Counting
+would take about a twentieth of the time of a search on few rows."""
 
-class Data(NamedTuple):
-    """What does not change during a search. Arrays over rows have the n labeled rows first, then the m others."""
+
+class Space(NamedTuple):
+    """Where hyperplanes live: the features of all rows, the n labeled ones first, and what coefficients may be."""
 
     XT: Any  # (p, n + m) features by rows
-    spans: Any  # (2, p) least and largest value of every feature
-    labels: Any  # (n,) class of each labeled row
+    quanta: Any  # (p,) steps that keep margins on gridded features; 0 elsewhere
+    s: float  # bound on every coefficient
+
+
+class Counts(NamedTuple):
+    """How rows are counted."""
+
     sizes: Any  # (n + m,) how many rows each row stands for; labeled ones in units of the search's cost
     totals: Any  # (K,) known total of each class
+
+
+class Data(NamedTuple):
+    """What does not change during a search.
+
+    In parts, because compiled functions receive every field of every array by itself: a function that is called for
+    every move takes only the part it needs.
+    """
+
+    space: Space
+    counts: Counts
+    spans: Any  # (2, p) least and largest value of every feature
+    labels: Any  # (n,) class of each labeled row
     charges: Any  # (m, K) what the guide charges for the class of an unlabeled row
     row_off: float  # price of a row by which the totals are missed
-    s: float  # bound on every coefficient
-    quanta: Any  # (p,) steps that keep margins on gridded features; 0 elsewhere
     leaf_classes: Any  # (n_leaves,) class of each leaf from the left
     depth: int
 
@@ -57,14 +77,20 @@ class Planes(NamedTuple):
     gamma: Any  # (n_branches,)
 
 
-class NodeView(NamedTuple):
-    """What each side of one node means for each row; see the module's first paragraph."""
+class Ways(NamedTuple):
+    """What a labeled row pays elsewhere for each way it can take; see the module's first paragraph."""
 
-    left: Any  # (n,) best error of a labeled row on paths through the node to the left, without the node's own error
+    left: Any  # (n,) best error below the node on the left, the node itself aside
     right: Any  # (n,) the same on the right
-    other: Any  # (n,) its best error on paths that avoid the node
+    other: Any  # (n,) best error where it avoids the node
+
+
+class NodeView(NamedTuple):
+    """What each side of one node means for each row."""
+
+    ways: Ways
     gain: Any  # (K - 1, m) by how much class k grows if an unlabeled row goes right instead of left
-    charge: Any  # (m,) by how much the guide's charge grows if the row goes right instead of left
+    charge: Any  # (m,) by how much the guide's charge grows then
     base: Any  # (K + 1,) rows of each class, and the guide's charge, with all rows left of the node
 
 
@@ -90,6 +116,15 @@ class Tally(NamedTuple):
 
     parts: Any  # (4,)
     moved: Any  # (K,) by how much the rows on the right make each class grow
+
+
+class Near(NamedTuple):
+    """The rows that a small move can affect: the first so many of each kind."""
+
+    labeled: Any  # (n,) rows
+    n_labeled: int
+    unlabeled: Any  # (m,)
+    n_unlabeled: int
 
 
 class Nearest(NamedTuple):
@@ -168,11 +203,9 @@ def node_values(XT, planes, b, H):
 @nb.njit(cache=True)
 def new_view(data):
     """An empty view."""
-    n, n_rows, n_classes = data.labels.size, data.XT.shape[1], data.totals.size
+    n, n_rows, n_classes = data.labels.size, data.space.XT.shape[1], data.counts.totals.size
     return NodeView(
-        np.empty(n),
-        np.empty(n),
-        np.empty(n),
+        Ways(np.empty(n), np.empty(n), np.empty(n)),
         np.empty((max(n_classes - 1, 1), n_rows - n)),
         np.empty(n_rows - n),
         np.empty(n_classes + 1),
@@ -182,8 +215,9 @@ def new_view(data):
 @nb.njit(cache=True)
 def node_view(data, H, b, view):
     """Tabulate what each side of node b means for each row, into ``view``."""
-    labels, leaf_classes, charges, sizes, depth = data.labels, data.leaf_classes, data.charges, data.sizes, data.depth
-    left, right, other, gain, charge, base = view
+    labels, leaf_classes, charges, depth = data.labels, data.leaf_classes, data.charges, data.depth
+    sizes = data.counts.sizes
+    (left, right, other), gain, charge, base = view
     n, n_rows = labels.size, H.shape[1]
     n_leaves = leaf_classes.size
     node = b + 1
@@ -252,14 +286,14 @@ def node_view(data, H, b, view):
             charge[u] = sizes[i] * (charges[u, c_right] - charges[u, c_left])
 
 
-@nb.njit(cache=True)
-def labeled_cost(v, view, i, cap):
+@per_move
+def labeled_cost(v, ways, i, cap):
     """Cost of labeled row i with value v at the node in view."""
-    cost = min(view.left[i] + max(1.0 + v, 0.0), view.right[i] + max(1.0 - v, 0.0))
-    return min(min(cost, view.other[i]), cap)
+    cost = min(ways.left[i] + max(1.0 + v, 0.0), ways.right[i] + max(1.0 - v, 0.0))
+    return min(min(cost, ways.other[i]), cap)
 
 
-@nb.njit(cache=True)
+@per_move
 def off_totals(base, moved, totals):
     """xi: half the sum of the differences between class counts and totals."""
     n_classes = totals.size
@@ -271,24 +305,25 @@ def off_totals(base, moved, totals):
     return 0.5 * (xi + abs(last - totals[n_classes - 1]))
 
 
-@nb.njit(cache=True)
+@per_move
 def priced(parts, prices):
     """What a tree costs: its parts times their prices."""
     return parts[0] + prices.row_off * parts[1] + prices.margin * parts[2] + parts[3]
 
 
-@nb.njit(cache=True, fastmath=True)
-def evaluate(h, move, data, view, prices, stop_above, tally):
+@nb.njit(cache=True, fastmath=True, _nrt=False)
+def evaluate(h, move, counts, view, prices, stop_above, tally):
     """Cost of the tree after a move at the node in view, from all rows; stops early once it exceeds ``stop_above``."""
     x, scale, step, shift = move
-    sizes, totals, gain, charge, base = data.sizes, data.totals, view.gain, view.charge, view.base
+    sizes, totals = counts
+    ways, gain, charge, base = view
     rho, cap = prices.margin, prices.cap
     parts, moved = tally
-    n, n_rows = view.left.size, h.size
+    n, n_rows = ways.left.size, h.size
     labeled = 0.0
     for i in range(n):
         v = scale * h[i] + step * x[i] - shift
-        labeled += sizes[i] * labeled_cost(v, view, i, cap)
+        labeled += sizes[i] * labeled_cost(v, ways, i, cap)
     violation = 0.0
     guide = base[totals.size]
     for k in range(totals.size):
@@ -312,34 +347,35 @@ def evaluate(h, move, data, view, prices, stop_above, tally):
     return priced(parts, prices)
 
 
-@nb.njit(cache=True)
-def evaluate_near(h, move, data, view, prices, near, tally, new):
+@per_move
+def evaluate_near(h, move, counts, view, prices, near, tally, new):
     """The same from the rows near the hyperplane alone; a small move does not change the others.
 
-    ``near`` are numbers of labeled and unlabeled rows in the order of ``Nearest``, ``tally`` the parts before the move.
+    ``tally`` has the parts before the move, ``new`` receives those after it.
     """
     x, step, shift = move.x, move.step, move.shift
-    nearest, near_labeled, near_unlabeled = near
-    n, n_classes = view.left.size, data.totals.size
+    ways, gain, charge, base = view
+    sizes, totals = counts
+    n, n_classes = ways.left.size, totals.size
     labeled, violation, guide = tally.parts[0], tally.parts[2], tally.parts[3]
-    for k in range(near_labeled):
-        i = nearest.labeled[k]
+    for k in range(near.n_labeled):
+        i = near.labeled[k]
         v = h[i] + step * x[i] - shift
-        after = labeled_cost(v, view, i, prices.cap)
-        labeled += data.sizes[i] * (after - labeled_cost(h[i], view, i, prices.cap))
+        after = labeled_cost(v, ways, i, prices.cap)
+        labeled += sizes[i] * (after - labeled_cost(h[i], ways, i, prices.cap))
     for k in range(n_classes):
         new.moved[k] = tally.moved[k]
-    for row in range(near_unlabeled):
-        i = nearest.unlabeled[row]
+    for row in range(near.n_unlabeled):
+        i = near.unlabeled[row]
         before = h[i]
         v = before + step * x[i] - shift
         violation += max(1.0 - abs(v), 0.0) - max(1.0 - abs(before), 0.0)
         if (v > 0.0) != (before > 0.0):
             sign = 1.0 if v > 0.0 else -1.0
-            guide += sign * view.charge[i - n]
+            guide += sign * charge[i - n]
             for k in range(n_classes - 1):
-                new.moved[k] += sign * view.gain[k, i - n]
-    xi = off_totals(view.base, new.moved, data.totals)
+                new.moved[k] += sign * gain[k, i - n]
+    xi = off_totals(base, new.moved, totals)
     new.parts[0], new.parts[1], new.parts[2], new.parts[3] = labeled, xi, max(violation, 0.0), guide
     return priced(new.parts, prices)
 
@@ -372,16 +408,16 @@ def sort_by_distance(h, first, stop, order, ends):
         ends[k] += 1
 
 
-@nb.njit(cache=True)
-def pick_row(state, h, view, nearest):
+@per_move
+def pick_row(state, h, ways, nearest):
     """A row for a move to act on: one that pays, one too near the hyperplane, or any row, near rows more often."""
     order_l, order_u, ends_u = nearest.labeled, nearest.unlabeled, nearest.unlabeled_ends
-    n = view.left.size
+    n = ways.left.size
     what = random_unit(state)
     if what < 0.35:
         for _ in range(8):
             i = random_below(state, n)
-            if labeled_cost(h[i], view, i, FAR) > 1e-9:
+            if labeled_cost(h[i], ways, i, FAR) > 1e-9:
                 return i
     elif what < 0.6 and ends_u[0] > 0:
         for _ in range(8):
@@ -395,13 +431,13 @@ def pick_row(state, h, view, nearest):
     return order_u[int(order_u.size * u * u * u)]
 
 
-@nb.njit(cache=True)
-def propose(state, data, h, planes, b, on_grid, row, move):
+@per_move
+def propose(state, space, h, omega, b, on_grid, row, move):
     """Draw a move at node b that brings ``row`` to distance 1; move is (j, scale, step, shift). False if it fails.
 
     ``on_grid`` keeps every h an odd number: steps are whole multiples of ``quanta`` and turn about a row.
     """
-    XT, s, quanta, omega = data.XT, data.s, data.quanta, planes.omega
+    XT, s, quanta = space.XT, space.s, space.quanta
     p = XT.shape[0]
     kind = random_unit(state)
     target = 1.0 if random_unit(state) < 0.5 else -1.0
@@ -450,13 +486,13 @@ def propose(state, data, h, planes, b, on_grid, row, move):
     return True
 
 
-@nb.njit(cache=True)
-def propose_joint(state, data, h, planes, b, on_grid, row, change):
+@per_move
+def propose_joint(state, space, h, omega, b, on_grid, row, change):
     """Draw a move of all coefficients at once, towards ``row`` and about another row, as a perceptron does.
 
     Fills ``change``: the change of omega, and the change of every h. Returns the change of gamma.
     """
-    XT, s, quanta, omega = data.XT, data.s, data.quanta, planes.omega
+    XT, s, quanta = space.XT, space.s, space.quanta
     direction, slope = change
     p, n_rows = XT.shape
     pivot = random_below(state, n_rows)
@@ -520,8 +556,9 @@ def best_gap(h, data, view, below, moved):
     through the rows in order, one row at a time changes sides. The labeled rows are only evaluated while the cost is
     below the best.
     """
-    sizes, totals, gain, charge, base = data.sizes, data.totals, view.gain, view.charge, view.base
-    n, n_classes = view.left.size, totals.size
+    sizes, totals = data.counts
+    ways, gain, charge, base = view
+    n, n_classes = ways.left.size, totals.size
     order = np.argsort(h[n:])
     guide = base[n_classes]
     for k in range(n_classes - 1):
@@ -539,7 +576,7 @@ def best_gap(h, data, view, below, moved):
             cost = guide + data.row_off * off_totals(base, moved, totals)
             i = 0
             while i < n and cost < best:
-                cost += sizes[i] * labeled_cost(h[i] - shift, view, i, FAR)
+                cost += sizes[i] * labeled_cost(h[i] - shift, ways, i, FAR)
                 i += 1
             if cost < best:
                 best, best_shift = cost, shift
@@ -558,18 +595,18 @@ def clear_node(data, planes, b, n_directions, state):
 
     The node may also take the best of ``n_directions`` random directions.
     """
-    p, n_rows = data.XT.shape
+    p, n_rows = data.space.XT.shape
     H = np.empty((planes.gamma.size, n_rows))
     for k in range(planes.gamma.size):
-        node_values(data.XT, planes, k, H)
-    view, moved = new_view(data), np.zeros(data.totals.size)
+        node_values(data.space.XT, planes, k, H)
+    view, moved = new_view(data), np.zeros(data.counts.totals.size)
     node_view(data, H, b, view)
     best, shift = best_gap(H[b], data, view, FAR, moved)
     planes.gamma[b] += shift
     trial, values = Planes(np.zeros((1, p)), np.zeros(1)), np.zeros((1, n_rows))
     for _ in range(n_directions):
-        random_direction(state, data.s, trial.omega[0])
-        node_values(data.XT, trial, 0, values)
+        random_direction(state, data.space.s, trial.omega[0])
+        node_values(data.space.XT, trial, 0, values)
         cost, shift = best_gap(values[0], data, view, best, moved)
         if cost < best:
             best = cost
@@ -616,7 +653,8 @@ def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
     Moves are accepted by the course's prices. The best tree without margin violations, by labeled errors (capped), the
     price of rows off the totals and the guide, is copied to ``best_planes``. Returns its cost.
     """
-    XT, omega, gamma = data.XT, planes.omega, planes.gamma
+    space, counts = data.space, data.counts
+    XT, omega, gamma = space.XT, planes.omega, planes.gamma
     p, n_rows = XT.shape
     n, n_nodes = data.labels.size, gamma.size
     H = np.empty((n_nodes, n_rows))
@@ -624,8 +662,11 @@ def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
         node_values(XT, planes, b, H)
     violations = total_violation(H, n)
     view = new_view(data)
-    tally, new = new_tally(data.totals.size), new_tally(data.totals.size)
+    tally, new = new_tally(counts.totals.size), new_tally(counts.totals.size)
     nearest = new_order(n, n_rows - n)
+    # Taken out of their tuples once: doing so costs as much as part of a move.
+    ways, spans, parts, new_parts = view.ways, data.spans, tally.parts, new.parts
+    ends_labeled, ends_unlabeled = nearest.labeled_ends, nearest.unlabeled_ends
     move, direction, slope = np.zeros(4), np.zeros(p), np.zeros(n_rows)
     # A joint move takes as long as about p ordinary moves.
     joint_share = min(0.1, 0.5 / p) if p > 1 else 0.0
@@ -645,41 +686,42 @@ def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
         node_view(data, H, b, view)
         h = H[b]
         elsewhere = total(violations) - violations[b]
-        current = evaluate(h, Move(h, 1.0, 0.0, 0.0), data, view, prices, FAR, tally)
+        current = evaluate(h, Move(h, 1.0, 0.0, 0.0), counts, view, prices, FAR, tally)
         drift = FAR
         for attempt in range(course.moves_per_visit + 1):
             if attempt > 0:
                 # Sorting takes as long as several evaluations; it is worth that only where few rows are near.
-                if drift == FAR or (drift > 8.0 and NEAR_SHARE * nearest.unlabeled_ends[1] < n_rows - n):
-                    sort_by_distance(h, 0, n, nearest.labeled, nearest.labeled_ends)
-                    sort_by_distance(h, n, n_rows, nearest.unlabeled, nearest.unlabeled_ends)
+                if drift == FAR or (drift > 8.0 and NEAR_SHARE * ends_unlabeled[1] < n_rows - n):
+                    sort_by_distance(h, 0, n, nearest.labeled, ends_labeled)
+                    sort_by_distance(h, n, n_rows, nearest.unlabeled, ends_unlabeled)
                     drift = 0.0
-                row = pick_row(state, h, view, nearest)
+                row = pick_row(state, h, ways, nearest)
                 all_at_once = random_unit(state) < joint_share
                 if all_at_once:
-                    shift, drawn = propose_joint(state, data, h, planes, b, course.on_grid, row, (direction, slope))
+                    shift, drawn = propose_joint(state, space, h, omega, b, course.on_grid, row, (direction, slope))
                     j, scale, step, x = 0, 1.0, 1.0, slope
                     reach = 0.0
                     for i in range(n_rows):
                         reach = max(reach, abs(slope[i] - shift))
                 else:
-                    drawn = propose(state, data, h, planes, b, course.on_grid, row, move)
+                    drawn = propose(state, space, h, omega, b, course.on_grid, row, move)
                     j, scale, step, shift = int(move[0]), move[1], move[2], move[3]
                     x = XT[j]
-                    reach = max(abs(step * data.spans[0, j] - shift), abs(step * data.spans[1, j] - shift))
+                    reach = max(abs(step * spans[0, j] - shift), abs(step * spans[1, j] - shift))
                 if not drawn:
                     continue
                 stop_above = current - temperature * math.log(random_unit(state) + 1e-300)
-                near_unlabeled = nearest.unlabeled_ends[bucket_of(1.0 + reach + drift)]
+                near_unlabeled = ends_unlabeled[bucket_of(1.0 + reach + drift)]
                 if scale == 1.0 and NEAR_SHARE * near_unlabeled < n_rows - n:
-                    near = nearest, nearest.labeled_ends[bucket_of(flat + reach + drift)], near_unlabeled
-                    cost = evaluate_near(h, Move(x, scale, step, shift), data, view, prices, near, tally, new)
+                    near_labeled = ends_labeled[bucket_of(flat + reach + drift)]
+                    near = Near(nearest.labeled, near_labeled, nearest.unlabeled, near_unlabeled)
+                    cost = evaluate_near(h, Move(x, scale, step, shift), counts, view, prices, near, tally, new)
                 else:
-                    cost = evaluate(h, Move(x, scale, step, shift), data, view, prices, stop_above, new)
+                    cost = evaluate(h, Move(x, scale, step, shift), counts, view, prices, stop_above, new)
                 if cost > stop_above:
                     continue
                 current = cost
-                copy(new.parts, tally.parts)
+                copy(new_parts, parts)
                 copy(new.moved, tally.moved)
                 drift += reach if scale == 1.0 else 1e9
                 for i in range(n_rows):
@@ -692,9 +734,9 @@ def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
                         omega[b, k] *= scale
                     omega[b, j] += step
                 gamma[b] = scale * gamma[b] + shift
-            violations[b] = tally.parts[2]
-            if tally.parts[2] + elsewhere < 1e-7:
-                value = tally.parts[0] + data.row_off * tally.parts[1] + tally.parts[3]
+            violations[b] = parts[2]
+            if parts[2] + elsewhere < 1e-7:
+                value = parts[0] + data.row_off * parts[1] + parts[3]
                 if value < best - 1e-9:
                     best = value
                     copy(gamma, best_planes.gamma)

@@ -124,8 +124,8 @@ class _NodeChoices:
         H = tree.omega @ instance.XT - tree.gamma[:, None]
         view = new_view(instance.data)
         node_view(instance.data, H, b, view)
-        left, right, other, gain, charge, counts = view
-        options = np.array([left, right, other])
+        gain, charge, counts, other = view.gain, view.charge, view.base, view.ways.other
+        options = np.array(view.ways)
         # A way that costs as much as avoiding the node is never better.
         options[:2][(options[:2] >= other) | (options[:2] >= FAR)] = np.inf
         options[2][other >= FAR] = np.inf
