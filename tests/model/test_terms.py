@@ -127,8 +127,8 @@ def tallies(prepared: Prepared, tree: ObliqueTree, shift: float) -> list[tuple[f
         H[b] += shift
         view, tally = new_view(data), new_tally(prepared.problem.n_classes)
         node_view(data, H, b, view)
-        move = Move(data.XT[0], 1.0, 0.0, shift)
-        cost = evaluate(H[b], move, data, view, Prices(data.row_off, 0.0, FAR), FAR, tally)
+        move = Move(data.space.XT[0], 1.0, 0.0, shift)
+        cost = evaluate(H[b], move, data.counts, view, Prices(data.row_off, 0.0, FAR), FAR, tally)
         found.append((float(cost), tally.parts, unit))
     return found
 
