@@ -83,22 +83,23 @@ def read_answers(
     labels = read_labels(y, n_rows=n_rows, named=named_classes(totals, population_totals))
     _refuse_other_than_two_classes(labels.classes.tolist())
     counts = read_totals(labels, totals, population_totals)
+    for doubt in doubts_about(labels, counts, has_totals=totals is not None or population_totals is not None):
+        warnings.warn(doubt, S2OCTWarning, stacklevel=3)
+    return labels, counts
+
+
+def doubts_about(labels: Labels, counts: IntArray, *, has_totals: bool) -> tuple[str, ...]:
+    """What is doubtful about labels and totals, in sentences."""
     m = int((~labels.is_labeled).sum())
     if m == 0:
-        warnings.warn(
-            "Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree.",
-            S2OCTWarning,
-            stacklevel=3,
-        )
-    elif totals is None and population_totals is None:
-        shares = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
-        warnings.warn(
-            f"No totals were given: the class shares of the labeled rows are used, {shares} of {m} unlabeled rows. "
-            "A biased sample has wrong shares; pass totals or population_totals.",
-            S2OCTWarning,
-            stacklevel=3,
-        )
-    return labels, counts
+        return ("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree.",)
+    if has_totals:
+        return ()
+    shares = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
+    return (
+        f"No totals were given: the class shares of the labeled rows are used, {shares} of {m} unlabeled rows. "
+        "A biased sample has wrong shares; pass totals or population_totals.",
+    )
 
 
 def warn_of_column(y: Any) -> None:

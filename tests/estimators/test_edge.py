@@ -52,6 +52,22 @@ def test_a_program_with_a_handler_of_its_own_keeps_it_during_a_fit(noise):
     assert clf.certificate_.ended == "time limit"
 
 
+def test_a_handler_that_raises_keyboard_interrupt_stops_the_fit_instead(noise):
+    def raises(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, raises)
+    try:
+        threading.Timer(0.2, lambda: signal.raise_signal(signal.SIGINT)).start()
+        with pytest.warns(S2OCTWarning, match="interrupted"):
+            clf = fit(noise, time_limit=10.0)
+        assert signal.getsignal(signal.SIGINT) is raises
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert clf.certificate_.ended == "interrupted"
+    assert clf.notices_[0].startswith("The fit was interrupted")
+
+
 def test_the_warning_of_an_interrupted_fit_points_to_the_call_of_fit(noise):
     X, y, totals = noise
     with pytest.warns(S2OCTWarning, match="interrupted") as caught:

@@ -21,7 +21,7 @@ EXEMPT = {
 
 @parametrize_with_checks(
     [
-        S2OCTClassifier(depth=1, time_limit=1.0, random_state=0),
+        S2OCTClassifier(depth=1, time_limit=2.0, random_state=0),
         OCTHClassifier(depth=2, time_limit=1.0, random_state=0),
     ],
     expected_failed_checks=lambda estimator: EXEMPT,

@@ -139,3 +139,21 @@ def test_the_certificate_says_why_the_fit_ended(survey, noise, parameters, ended
         X, y, totals = X[:n_rows], y[:n_rows], {"A": 40}
     clf = S2OCTClassifier(**{"depth": 1, "solver": None, "random_state": 0, **parameters}).fit(X, y, totals=totals)
     assert clf.certificate_.ended == ended
+
+
+def test_a_stop_while_other_trees_are_looked_for_is_not_silent(survey):
+    X, y, totals = survey
+    heard = Notebook()
+    with pytest.warns(S2OCTWarning, match="stopped while it looked for other trees"):
+        clf = S2OCTClassifier(depth=1, guide=None, solver=None, random_state=0).fit(
+            X, y, totals=totals, stop=lambda: COMPARING in heard.stages, listener=heard
+        )
+    assert clf.certificate_.ended == "proved"
+
+
+def test_a_limit_that_is_over_before_the_guide_is_asked_leaves_a_tree(noise):
+    X, y, totals = noise
+    with pytest.warns(S2OCTWarning, match="The guide gave no answer"):
+        clf = S2OCTClassifier(solver=None, time_limit=1e-4).fit(X, y, totals=totals)
+    assert clf.certificate_.ended == "time limit"
+    assert clf.predict(X).shape == (1500,)

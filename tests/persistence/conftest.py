@@ -19,7 +19,7 @@ def fitted(rows, kind=S2OCTClassifier, classes=("no", "yes"), **parameters):
     """A classifier on 20 labeled and 40 unlabeled rows."""
     truth = rows[:, 0] + rows[:, 1] / 1e4 > 0.1
     y = [classes[int(t)] for t in truth[:20]] + [None] * 40
-    clf = kind(depth=2, random_state=3, solver=None, time_limit=1.0, **parameters)
+    clf = kind(depth=2, random_state=3, solver=None, time_limit=3.0, **parameters)
     return clf.fit(rows, y, totals={classes[1]: int(truth[20:].sum())}) if kind is S2OCTClassifier else clf.fit(rows, y)
 
 

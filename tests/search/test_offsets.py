@@ -77,7 +77,7 @@ def test_no_other_offsets_are_cheaper_for_the_labeled_rows_as_they_chose(seed, d
         return moved.cost + labeled - float(problem.labeled_multiplicity @ moved.errors.min(axis=0))
 
     expected = min(price(pair) for pair in itertools.product(*[candidates(problem, omega[b]) for b in level.nodes]))
-    found = level.best_combination()
+    found = level.best_combination(NO_DEADLINE)
     assert found is not None
     assert price(found) == pytest.approx(expected, abs=1e-7)
 

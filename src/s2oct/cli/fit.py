@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from contextlib import closing
 from pathlib import Path
 
@@ -37,7 +38,9 @@ def fit(
     request = FitRequest(
         source, columns.roles(source, label), columns.treatment(), totals.totals(), estimator.parameters()
     )
-    with live_progress(estimator.time_limit) as listener:
+    with warnings.catch_warnings(), live_progress(estimator.time_limit) as listener:
+        # They are printed below, as sentences and once.
+        warnings.simplefilter("ignore")
         fitted = fit_table(request, listener=listener)
     for note in fitted.notes:
         print_warning(note)

@@ -147,8 +147,14 @@ class EstimatorOptions:
     c: Annotated[float, typer.Option("--C", help="Price of one row off the total.")] = 1.0
     time_limit: Annotated[float, typer.Option(help="Seconds for the fit.")] = 60.0
     solver: Annotated[str, typer.Option(help="highs, scip, gurobi, or none to search only.")] = "highs"
-    guide: Annotated[str, typer.Option(help="Which optimal tree to prefer: auto, or none.")] = "auto"
-    guide_weight: Annotated[str, typer.Option(help="Weight of the guide, or auto.")] = "auto"
+    guide: Annotated[
+        str,
+        typer.Option(help="Whom the tree should agree with: auto (forests), or none."),
+    ] = "auto"
+    guide_weight: Annotated[
+        str,
+        typer.Option(help="Price of disagreeing with the guide; 0 only breaks ties."),
+    ] = "auto"
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.")] = 0
     jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = 1
 

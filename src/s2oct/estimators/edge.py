@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 import sys
 import threading
@@ -15,6 +16,7 @@ from s2oct.certificate import Claim
 from s2oct.errors import S2OCTWarning
 from s2oct.fit.listening import Listener, SeveralListeners
 from s2oct.model.proof import INTERRUPTED, Moment
+from s2oct.search import compile_kernels
 from s2oct.stopping import Stop
 
 try:
@@ -25,11 +27,16 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
         """Replaces scikit-learn's mixin in versions without it."""
 
     def with_callbacks(method: Any) -> Any:
-        """Leave the method as it is."""
-        return method
+        """Call the method, one frame below as scikit-learn's own decorator does."""
+
+        @functools.wraps(method)
+        def call(*args: Any, **keywords: Any) -> Any:
+            return method(*args, **keywords)
+
+        return call
 
 
-__all__ = ["CallbackSupportMixin", "Edge", "edge_of", "warn_of", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Edge", "edge_of", "notices_of", "warn_of", "with_callbacks"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,8 @@ def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Ite
     listener : Listener, optional
         The listener that the caller passed to ``fit``.
     """
+    # Some seconds on a new machine, in which Ctrl-C ends everything as usual.
+    compile_kernels()
     callbacks = _Callbacks(estimator)
     listeners = [callbacks, *([] if listener is None else [listener]), *([_Printer()] if estimator.verbose else [])]
     with _ctrl_c() as pressed, callbacks:
@@ -60,43 +69,49 @@ def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Ite
         yield Edge(lambda: any(ask() for ask in asked), SeveralListeners(listeners))
 
 
-def warn_of(notices: tuple[str, ...], certificate: Claim) -> None:
-    """Warn the user about the notices of a fit, and if the fit was interrupted. Call it from ``fit`` itself."""
-    if certificate.ended == INTERRUPTED:
-        notices = (
-            *notices,
-            f"The fit was interrupted after {certificate.seconds:.1f} s: the tree is the best found so far, of cost "
-            f"{certificate.objective:.6g}; the lower bound is {certificate.lower_bound:.6g}.",
-        )
+def notices_of(notices: tuple[str, ...], certificate: Claim) -> tuple[str, ...]:
+    """What the user should know of how a fit went, in sentences."""
+    if certificate.ended != INTERRUPTED:
+        return notices
+    return (
+        *notices,
+        f"The fit was interrupted after {certificate.seconds:.1f} s: the tree is the best found so far, of cost "
+        f"{certificate.objective:.6g}; the lower bound is {certificate.lower_bound:.6g}.",
+    )
+
+
+def warn_of(notices: tuple[str, ...]) -> None:
+    """Warn the user. Call it from ``fit`` itself."""
     for notice in notices:
         warnings.warn(notice, S2OCTWarning, stacklevel=4)
 
 
 @contextmanager
 def _ctrl_c() -> Iterator[Stop]:
-    """A request to stop by Ctrl-C; a second Ctrl-C raises KeyboardInterrupt as usual.
+    """A request to stop that Ctrl-C makes; a second Ctrl-C raises KeyboardInterrupt as usual.
 
-    Python handles signals in the main thread only. A program with its own handler keeps it.
+    Python handles signals in the main thread only. A program with a handler of its own keeps it: only where that raises
+    KeyboardInterrupt does the fit stop instead.
     """
     pressed = threading.Event()
+    previous = signal.getsignal(signal.SIGINT)
 
     def note(number: int, frame: Any) -> None:
-        if pressed.is_set():
-            signal.default_int_handler(number, frame)
-        pressed.set()
+        try:
+            previous(number, frame)  # type: ignore[operator, misc]
+        except KeyboardInterrupt:
+            if pressed.is_set():
+                raise
+            pressed.set()
 
-    ours = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if not ours:
+    if threading.current_thread() is not threading.main_thread() or not callable(previous):
         yield pressed.is_set
         return
     signal.signal(signal.SIGINT, note)
     try:
         yield pressed.is_set
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, previous)
 
 
 class _Printer:

@@ -11,7 +11,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import OCTHCertificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
-from s2oct.estimators.edge import edge_of, warn_of, with_callbacks
+from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.fit.listening import Listener
 from s2oct.fit.octh import train_octh
 from s2oct.inputs import at_least_zero, positive, read_features, warn_of_column, whole_or_auto
@@ -56,6 +56,8 @@ class OCTHClassifier(TreeClassifier):
         The tree, in the units of the features as they were passed.
     certificate_ : OCTHCertificate
         Cost, bound and what is proved, recomputed from the tree.
+    notices_ : tuple of str
+        What the user should know of how the fit went; the same sentences are issued as warnings.
     scaling_ : Scaling
         The map from the user's units to those of the model.
     data_summary_ : DataSummary
@@ -132,7 +134,8 @@ class OCTHClassifier(TreeClassifier):
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
-        warn_of(trained.notices, trained.certificate)
+        self.notices_ = notices_of(trained.notices, trained.certificate)
+        warn_of(self.notices_)
         return self
 
     def _octh_spec(self, n_labeled: int) -> OcthSpec:

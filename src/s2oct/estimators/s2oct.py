@@ -11,14 +11,22 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
-from s2oct.estimators.edge import edge_of, warn_of, with_callbacks
+from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
 from s2oct.fit.listening import Listener
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest, guide_probabilities
 from s2oct.guides.base import TwoClasses
-from s2oct.inputs import at_least_zero, positive, positive_or_auto, read_answers, read_features, whole_or_auto
+from s2oct.inputs import (
+    at_least_zero,
+    doubts_about,
+    positive,
+    positive_or_auto,
+    read_answers,
+    read_features,
+    whole_or_auto,
+)
 from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
@@ -81,6 +89,8 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         For each unlabeled row, in their order, the share of the independently found trees of no higher cost in P2 that
         put the row into the same class. Near 1 the labeled rows and the totals determine its class; near 1/2 they leave
         it open and the guide decided. NaN if fewer than five such trees were found in time.
+    notices_ : tuple of str
+        What the user should know of how the fit went; the same sentences are issued as warnings.
     scaling_ : Scaling
         The map from the user's units to those of the model.
     data_summary_ : DataSummary
@@ -178,7 +188,10 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         self.classes_ = labels.classes
         self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
         self._slope = _slope(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
-        warn_of(trained.notices, trained.certificate)
+        fit_notices = notices_of(trained.notices, trained.certificate)
+        has_totals = totals is not None or population_totals is not None
+        self.notices_ = (*doubts_about(labels, counts, has_totals=has_totals), *fit_notices)
+        warn_of(fit_notices)
         return self
 
     def _spec(self) -> ModelSpec:

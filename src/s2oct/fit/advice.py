@@ -55,9 +55,10 @@ def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prep
     """Ask the guide and put its answer into the problem; None if the fit has to end before it answers."""
     context.listener.stage(ASKING_GUIDE)
     clock = context.clock
-    seconds = min(GUIDE_SHARE * clock.limit, clock.seconds_left)
     patience = GUIDE_PATIENCE * clock.seconds_left
-    probabilities = guidance.ask(seconds, clock.deadline(patience))
+    probabilities = None
+    if not clock.is_over:
+        probabilities = guidance.ask(min(GUIDE_SHARE * clock.limit, patience), clock.deadline(patience))
     if probabilities is None:
         if not clock.stopped():
             context.notices.append(

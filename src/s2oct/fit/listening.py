@@ -15,7 +15,7 @@ PREPARING, ASKING_GUIDE, SEARCHING, BREAKING_TIES, SOLVING, COMPARING = STAGES =
     "searching and solving",
     "looking for other trees of this cost",
 )
-"""The parts of a fit, in their order; most fits have only some of them."""
+"""The parts of a fit. Most fits have only some of them, and the strategy decides on their order."""
 
 
 class Listener(Protocol):

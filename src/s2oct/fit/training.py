@@ -98,6 +98,10 @@ def train(
     outcome = _strategy(problem, guidance).run(prepared, context)
     seconds = context.clock.elapsed
     others = [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
+    if context.clock.stopped() and outcome.ended != INTERRUPTED:
+        context.notices.append(
+            f"The fit was stopped while it looked for other trees of the same cost: it had found {len(others)}."
+        )
     return _trained(outcome, seconds, others, context)
 
 

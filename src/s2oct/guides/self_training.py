@@ -127,7 +127,7 @@ class SelfTraining:
         else:
             codes = np.where(self.known, self.codes, 1 - self.codes[self.known][0])
             forest = self._grown(kind, X, codes, bootstrap=True)
-            ranking = _unseen_probability(forest, X)[unlabeled]
+            ranking = self._unseen_probability(forest, X)[unlabeled]
         self.members.append(_Member(forest, n_columns, 1.0))
         return ranking
 
@@ -144,11 +144,32 @@ class SelfTraining:
         forest = self._grown(ExtraTreesClassifier, self.wide[rows], codes, weights, bootstrap=True)
         self.members.append(_Member(forest, self.wide.shape[1], 0.5))
         ranking = np.empty(len(unlabeled))
-        ranking[learned] = _unseen_probability(forest, self.wide[rows])[n:]
+        ranking[learned] = self._unseen_probability(forest, self.wide[rows])[n:]
         others = np.setdiff1d(np.arange(len(unlabeled)), learned, assume_unique=True)
         if len(others):
             ranking[others] = self._second_probability(forest, self.wide[unlabeled[others]])
         return ranking
+
+    def _unseen_probability(self, forest: Any, rows: FloatArray) -> FloatArray:
+        """Probability of the second class for each row the forest was fitted to, by the trees that have not seen it.
+
+        It is 1/2 for a row that every tree has seen. scikit-learn's own out-of-bag scores warn about such rows, and
+        warnings cannot be silenced in one thread only.
+        """
+        seen = list(forest.classes_)
+        if 1 not in seen:
+            return np.zeros(len(rows))
+        votes, n_trees = np.zeros((len(rows), len(seen))), np.zeros(len(rows))
+        for tree, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+            if self.deadline.passed:
+                raise GuideStopped("The guide was stopped.")
+            unseen = np.ones(len(rows), dtype=bool)
+            unseen[sample] = False
+            if not unseen.any():
+                continue
+            votes[unseen] += tree.predict_proba(rows[unseen])
+            n_trees[unseen] += 1
+        return np.where(n_trees > 0, votes[:, seen.index(1)] / np.maximum(n_trees, 1), 0.5)
 
 
 @dataclass(frozen=True)
@@ -164,26 +185,6 @@ def second_probability(forest: Any, rows: FloatArray) -> FloatArray:
     """Probability of the second class for each row; 0 where the forest has never seen that class."""
     seen = list(forest.classes_)
     return np.asarray(forest.predict_proba(rows)[:, seen.index(1)]) if 1 in seen else np.zeros(len(rows))
-
-
-def _unseen_probability(forest: Any, rows: FloatArray) -> FloatArray:
-    """Probability of the second class for each row the forest was fitted to, by the trees that have not seen it.
-
-    It is 1/2 for a row that every tree has seen. scikit-learn's own out-of-bag scores warn about such rows, and
-    warnings cannot be silenced in one thread only.
-    """
-    seen = list(forest.classes_)
-    if 1 not in seen:
-        return np.zeros(len(rows))
-    votes, n_trees = np.zeros((len(rows), len(seen))), np.zeros(len(rows))
-    for tree, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
-        unseen = np.ones(len(rows), dtype=bool)
-        unseen[sample] = False
-        if not unseen.any():
-            continue
-        votes[unseen] += tree.predict_proba(rows[unseen])
-        n_trees[unseen] += 1
-    return np.where(n_trees > 0, votes[:, seen.index(1)] / np.maximum(n_trees, 1), 0.5)
 
 
 def at_threshold(second: FloatArray, threshold: float) -> FloatArray:

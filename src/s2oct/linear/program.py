@@ -53,9 +53,9 @@ class LinearProgram:
         self._highs.changeColsCost(n_columns, np.arange(n_columns, dtype=np.int32), cost)
         self.iterations = 0
         self._deadline = NO_DEADLINE
-        self._highs.cbSimplexInterrupt += self._look_at_the_clock
+        self._highs.cbSimplexInterrupt += self._end_on_request
 
-    def _look_at_the_clock(self, event: Any) -> None:
+    def _end_on_request(self, event: Any) -> None:
         if self._deadline.stop():
             event.interrupt()
 

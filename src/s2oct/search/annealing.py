@@ -18,7 +18,7 @@ from s2oct.search.gaps import length_factors
 from s2oct.search.instance import Instance
 from s2oct.stopping import NO_DEADLINE, Deadline
 
-STRETCH_WORK = 4e7
+STRETCH_WORK = 2e6
 """Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed."""
 
 
@@ -144,7 +144,7 @@ def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, dead
     """Anneal ``state`` in place until the schedule, the deadline or the floor is reached."""
     random_state = _random_state(seed)
     work = instance.n_rows * schedule.moves_per_visit
-    stretch = max(1, int(STRETCH_WORK / work / 20))
+    stretch = max(1, int(STRETCH_WORK / work))
     state.best_cost = kernels.FAR
     planes = kernels.Planes(state.omega, state.gamma)
     best_planes = kernels.Planes(state.best_omega, state.best_gamma)

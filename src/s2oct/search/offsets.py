@@ -42,7 +42,7 @@ def combine_offsets(
         if deadline.passed:
             break
         level = _LastLevel.of(instance, omega, gamma)
-        found = level.best_combination()
+        found = level.best_combination(deadline)
         if found is None:
             return omega, gamma
         new_omega, new_gamma = omega.copy(), gamma.copy()
@@ -111,8 +111,8 @@ class _LastLevel:
         """Whether all unlabeled rows are at distance 1 from the last-level hyperplanes."""
         return bool((np.abs(self.h[:, self.instance.n_labeled :]) >= 1 - _WORTH).all())
 
-    def best_combination(self) -> list[tuple[float, float]] | None:
-        """Sign of the direction and offset for every node; None if no combination can be better."""
+    def best_combination(self, deadline: Deadline) -> list[tuple[float, float]] | None:
+        """Sign of the direction and offset for every node; None if none can be better, or after the deadline."""
         chosen = self.errors.argmin(axis=0) if self.instance.n_labeled else np.empty(0, dtype=int)
         menus = [self.menu(k, chosen == k) for k in range(len(self.nodes))]
         least = sum(float(menu.prices.min()) for menu in menus)
@@ -121,7 +121,9 @@ class _LastLevel:
             menus = [menu.up_to(self.cost - least + float(menu.prices.min())) for menu in menus]
         if not all(len(menu.prices) for menu in menus):
             return None
-        picks = _cheapest_combination(menus, float(self.instance.totals[0]), self.instance.row_off)
+        picks = _cheapest_combination(menus, float(self.instance.totals[0]), self.instance.row_off, deadline)
+        if picks is None:
+            return None
         return [(menu.signs[pick], menu.offsets[pick]) for menu, pick in zip(menus, picks, strict=True)]
 
     def menu(self, k: int, choosers: BoolArray) -> _Menu:
@@ -215,14 +217,19 @@ def _best_in_gaps(
     return offsets, np.maximum(errors, 0.0)
 
 
-def _cheapest_combination(menus: list[_Menu], total: float, C: float) -> list[int]:
-    """One offer per node such that prices and C times the distance of the counts from the total are least."""
+def _cheapest_combination(menus: list[_Menu], total: float, C: float, deadline: Deadline) -> list[int] | None:
+    """One offer per node such that prices and C times the distance of the counts from the total are least.
+
+    None after the deadline.
+    """
     size = sum(int(menu.counts.max()) for menu in menus) + 1
     cheapest = np.full(size, np.inf)
     cheapest[0] = 0.0
     reach = 0
     picked = []
     for menu in menus:
+        if deadline.passed:
+            return None
         grown, pick = np.full(size, np.inf), np.full(size, -1, dtype=np.int64)
         for offer, (count, price) in enumerate(zip(menu.counts.tolist(), menu.prices.tolist(), strict=True)):
             shifted = cheapest[: reach + 1] + price

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from s2oct.arrays import FloatArray
-from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
 from s2oct.fit.listening import Listener
 from s2oct.model.labels import read_labels
@@ -139,16 +137,5 @@ def fit_table(request: FitRequest, *, stop: Stop | None = None, listener: Listen
     features = pd.DataFrame(rows, columns=list(encoding.features))
     classifier = S2OCTClassifier(**request.parameters)
     totals = request.totals.counts(table.labels)
-    with _recorded_warnings() as notes:
-        classifier.fit(features, table.labels, **totals, stop=stop, listener=listener)
-    return FittedTable(table, encoding, features, classifier, tuple(notes))
-
-
-@contextmanager
-def _recorded_warnings() -> Iterator[list[str]]:
-    """Collect the warnings of the package as sentences; other warnings are dropped."""
-    notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", S2OCTWarning)
-        yield notes
-    notes += [str(warning.message) for warning in caught if issubclass(warning.category, S2OCTWarning)]
+    classifier.fit(features, table.labels, **totals, stop=stop, listener=listener)
+    return FittedTable(table, encoding, features, classifier, classifier.notices_)
