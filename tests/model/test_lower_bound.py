@@ -53,6 +53,7 @@ def test_no_feasible_tree_costs_less_than_the_bound_that_needs_no_solver(drawn):
     assert score_of(problem, tree, C).objective >= lower_bound(problem, C) - 1e-9
 
 
+@pytest.mark.slow
 @given(crowded(), row_prices, st.integers(1, 2), st.sampled_from([None, 1.0, 4.0]))
 @settings(max_examples=40)
 def test_the_optimum_is_not_below_the_bound_that_needs_no_solver(problem, C, depth, coefficient_bound):

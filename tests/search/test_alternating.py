@@ -127,6 +127,7 @@ def test_labels_of_one_class_constant_features_and_three_classes_are_no_obstacle
         assert (omega[:, 2] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_rows", "p"), [(50_000, 14), (1000, 1000)])
 def test_many_rows_or_features_take_seconds_and_a_deadline_less(n_rows, p):
     instance, _ = instance_of(2, n_rows, p, 3, labeled=n_rows // 10)

@@ -56,6 +56,7 @@ def test_three_classes_are_separated_too():
     assert clf.score(X, y) == 1.0
 
 
+@pytest.mark.slow
 def test_splits_that_would_leave_too_few_rows_are_taken_out():
     """Three classes along a line: most annealed trees cut off a handful of rows, which no leaf may have."""
     rng = np.random.default_rng(3)

@@ -59,6 +59,7 @@ def test_a_combination_keeps_margins_and_never_costs_more(seed, depth):
     np.testing.assert_array_equal(new_gamma[upper], gamma[upper])
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), depth=st.integers(1, 2))
 def test_no_other_offsets_are_cheaper_for_the_labeled_rows_as_they_chose(seed, depth):
     """All pairs of points that can be best in a gap: its ends, and the bends of the labeled rows' errors in it."""

@@ -169,6 +169,7 @@ def test_restarts_follow_the_luby_sequence():
     assert [luby(k) for k in range(1, 16)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 1000))
 def test_polishing_never_makes_a_feasible_tree_cost_more(seed):
     """The node LPs keep every row's side and minimise what the labeled rows pay on their way."""
