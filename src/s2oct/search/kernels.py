@@ -34,8 +34,8 @@ NEAR_SHARE = 8
 _BLOCK = 256
 
 per_move = nb.njit(cache=True, _nrt=False)
-"""Compiles what runs for every move. It allocates nothing, so numba need not count references to arrays. Counting
-would take about a twentieth of the time of a search on few rows."""
+"""Compiles what runs for every move. It allocates nothing, so numba need not count references to arrays, which
+slows searches on few rows."""
 
 
 class Space(NamedTuple):
