@@ -85,7 +85,8 @@ class _Sides:
         order = np.argsort(right, kind="stable")
         self.rows, self.right = rows[order], right[order]
         self.n_left = int(len(right) - right.sum())
-        self.lowest, self.highest = rows.min(axis=0), rows.max(axis=0)
+        self.lowest: FloatArray = rows.min(axis=0)
+        self.highest: FloatArray = rows.max(axis=0)
 
     def gap(self, values: FloatArray) -> tuple[float, float] | None:
         """The largest value of the left side and the smallest of the right, if these are finite and in this order."""
@@ -127,7 +128,7 @@ class _Sides:
         return np.abs(omega) * (self.highest / 2 - self.lowest / 2)
 
     def _values(self, omega: FloatArray) -> FloatArray:
-        return _alone((omega, 0.0)).values(self.rows)[:, 0]
+        return np.asarray(_alone((omega, 0.0)).values(self.rows)[:, 0])
 
     def _agree(self, plane: Hyperplane) -> bool:
         """Whether every row goes to its side, as predictions decide it."""
