@@ -27,9 +27,9 @@ tree.fit(survey.X, survey.y, totals=survey.totals)
 plot_tree(tree, survey.X, survey.y, feature_names=survey.feature_names)
 
 # %%
-# This is the same tree as text, with the fewest decimals that keep all four hundred people in their leaves.
+# This is the same tree as text, with exactly the numbers that decide.
 
-print(tree_to_text(tree.tree_, survey.feature_names, tree.classes_, decimals="fewest", keep=survey.X))
+print(tree_to_text(tree.tree_, survey.feature_names, tree.classes_))
 
 # %%
 # In which leaf does one person end, and how close was the decision? ``decision_function`` is the least distance from

@@ -14,8 +14,9 @@ import s2oct
 from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import TreeDisplay, plot_tree
 from s2oct.model.labels import read_labels
+from s2oct.model.rounding import as_rules
 from s2oct.plots.style import CLASS_COLOURS, fit_text, text_on, text_width
-from s2oct.writers.rules import Leaf, conditions, pruned
+from s2oct.writers.rules import Leaf, conditions, pruned, rule_text
 
 pytestmark = pytest.mark.usefixtures("_quiet_pictures")
 matplotlib.use("Agg")
@@ -77,12 +78,11 @@ def test_smaller_bars_are_left_out_and_counted(tree_of):
 
 def test_split_over_one_feature_is_written_as_its_threshold(tree_of):
     fit = tree_of(1, 1, feature_names=["age"], sparse=1.0)
-    threshold = fit.clf.tree_.gamma[0] / fit.clf.tree_.omega[0, 0]
+    fit.clf.tree_ = as_rules(fit.clf.tree_, fit.rows)
+    rule = rule_text(fit.clf.tree_, 1, ["age"])
     display = plot_tree(fit.clf, fit.X, fit.y)
-    name, relation, number = texts_in(display, 1)[-1].split(" ")
-    assert name == "age"
-    assert relation == ("≤" if fit.clf.tree_.omega[0, 0] > 0 else "≥")
-    assert float(number.replace("\N{MINUS SIGN}", "-")) == pytest.approx(threshold, rel=1e-4)
+    assert re.fullmatch(r"age [<>]= \S+", rule)
+    assert texts_in(display, 1)[-1] == rule.replace("<=", "≤").replace(">=", "≥").replace("-", "\N{MINUS SIGN}")
     assert display.bars_ == {}
 
 

@@ -46,7 +46,7 @@ def fit(
         print_warning(note)
     model = fitted_model(fitted)
     _write(fitted, model, outputs, shlex.join(["s2oct", *(context.obj or ())]))
-    _print_summary(fitted, model, outputs.paths)
+    _print_summary(fitted, outputs.paths)
 
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:
@@ -83,12 +83,12 @@ def _write_predictions(fitted: FittedTable, draft: Path, path: Path) -> None:
         target.write(fitted.completed())
 
 
-def _print_summary(fitted: FittedTable, model: Model, written: list[Path]) -> None:
+def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
     rows = fitted.classifier.data_summary_
     totals = ", ".join(f"{label}: {count}" for label, count in fitted.totals.items())
     print(f"{rows.n_labeled} labeled and {rows.n_unlabeled} unlabeled rows; totals of the unlabeled ones: {totals}")
     print()
-    print("\n".join(model.rules or ()))
+    print(fitted.classifier.rules_)
     print()
     print(fitted.classifier.certificate_)
     for path in written:

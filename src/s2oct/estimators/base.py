@@ -16,6 +16,7 @@ from s2oct.fit.context import Budget
 from s2oct.guides.base import PartlyLabeledClassifier
 from s2oct.inputs import at_least_zero, positive, read_features
 from s2oct.model.problem import DataSummary
+from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
 
@@ -49,6 +50,17 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
 
     def _feature_names(self) -> list[str] | None:
         return list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+
+    @property
+    def rules_(self) -> str:
+        """The tree as text, with exactly the numbers that predict."""
+        check_is_fitted(self)
+        return "\n".join(rule_lines(self.tree_, self._shown_names(), self.classes_.tolist()))
+
+    def _shown_names(self) -> tuple[str, ...]:
+        """Names of the features; x0, x1, ... where the fit had no names."""
+        names = self._feature_names() or [f"x{j}" for j in range(self.tree_.n_features)]
+        return tuple(str(name) for name in names)
 
     def _rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)

@@ -54,6 +54,8 @@ class OCTHClassifier(TreeClassifier):
     ----------
     tree_ : ObliqueTree
         The tree, in the units of the features as they were passed.
+    rules_ : str
+        The tree as text, with exactly the numbers that predict. Features without names are called x0, x1, ...
     certificate_ : OCTHCertificate
         Cost, bound and what is proved, recomputed from the tree.
     notices_ : tuple of str

@@ -81,6 +81,8 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
     ----------
     tree_ : ObliqueTree
         The tree, in the units of the features as they were passed.
+    rules_ : str
+        The tree as text, with exactly the numbers that predict. Features without names are called x0, x1, ...
     certificate_ : Certificate
         Cost, bound and what is proved, recomputed from the tree.
     transduction_ : ndarray of shape (n_rows,)

@@ -41,7 +41,7 @@ def content_of(model: Model) -> dict[str, Any]:
         "features": list(model.feature_names),
         "features_are_named": hasattr(clf, "feature_names_in_"),
         "columns": None if model.encoding is None else [_column(column) for column in model.encoding.columns],
-        "rules": None if model.rules is None else list(model.rules),
+        "rules": clf.rules_.split("\n"),
         "tree": _tree(model),
         "scaling": {"shift": clf.scaling_.shift.tolist(), "scale": clf.scaling_.scale.tolist()},
         "probability": _probability(clf),
@@ -110,13 +110,11 @@ def _parameter(value: Any) -> Any:
 
 def model_of(content: Mapping[str, Any]) -> Model:
     """The model that a file holds; ``content`` follows the schema."""
-    rules = content["rules"]
     return Model(
         estimator=_fitted(content),
         encoding=_encoding(content),
         label=content["label"],
         ids=tuple(content["ids"]),
-        rules=None if rules is None else tuple(rules),
         provenance=content["provenance"],
     )
 

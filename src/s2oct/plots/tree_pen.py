@@ -23,7 +23,7 @@ from s2oct.plots.tree_layout import (
     legend_indent,
     square_width,
 )
-from s2oct.writers.rules import Leaf, Split
+from s2oct.writers.rules import Leaf, Split, rule_parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,7 +116,7 @@ class TreePen:
         self._text(left + PAD, y, f"split {split.node}", colour=self.ink.muted, points=POINTS - 1)
         self._text(left + width - PAD, y, f"{n_rows:,} rows", colour=self.ink.muted, points=POINTS - 1, align="right")
         if len(used) == 1:
-            self._threshold(split, used[0], left, y - LINE)
+            self._threshold(split, left, y - LINE)
             return
         n_bars = min(len(used), self.shown.max_features)
         self._bars(split, used[:n_bars], length[:n_bars], left, y - LINE)
@@ -125,14 +125,12 @@ class TreePen:
             text = f"and {rest} smaller one{'s' if rest > 1 else ''}"
             self._text(left + PAD, y - LINE * (n_bars + 1), text, colour=self.ink.muted, points=POINTS - 1)
 
-    def _threshold(self, split: Split, feature: int, left: float, y: float) -> None:
+    def _threshold(self, split: Split, left: float, y: float) -> None:
         """A split over one feature reads as a threshold."""
-        tree = self.shown.tree
-        omega = float(tree.omega[split.node - 1, feature])
-        threshold = float(tree.gamma[split.node - 1]) / omega
-        relation = f" {'≤' if omega > 0 else '≥'} {threshold:.5g}".replace("-", "\N{MINUS SIGN}")
+        feature, threshold = rule_parts(self.shown.tree, split.node, self.shown.feature_names)
+        relation = " " + threshold.replace("<=", "≤").replace(">=", "≥").replace("-", "\N{MINUS SIGN}")
         room = self.layout.split_width - 2 * PAD - text_width(relation, POINTS, bold=True)
-        name = fit_text(self.shown.feature_names[feature], room, POINTS, bold=True)
+        name = fit_text(feature, room, POINTS, bold=True)
         self._text(left + self.layout.split_width / 2, y, name + relation, align="center", bold=True)
 
     def _bars(self, split: Split, used: list[int], lengths: FloatArray, left: float, y: float) -> None:
