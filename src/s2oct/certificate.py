@@ -105,6 +105,10 @@ class Certificate(Claim):
         No feasible tree has a lower `guided_objective`; None if the fit did not minimise that.
     weight_bound : float
         The paper's s in the P2 that was solved: the bound on the coefficients in model units.
+    max_features_per_split : int or None
+        Most features in a split of the P2 that was solved; None if there is no such constraint, as in the paper.
+    features : tuple of int or None
+        The columns that splits may use; None for all. Cost, bound and proof are about P2 with these columns alone.
     ended : str
         Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
         not record it.
@@ -117,6 +121,8 @@ class Certificate(Claim):
     guide_weight: float | None = None
     guided_lower_bound: float | None = None
     weight_bound: float = float("inf")
+    max_features_per_split: int | None = None
+    features: tuple[int, ...] | None = None
 
     @property
     def guided_objective(self) -> float | None:
@@ -200,6 +206,8 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord) -> Certifi
         guide_weight=None if guide is None else guide.price,
         guided_lower_bound=record.guided_bound,
         weight_bound=prepared.bounds.s,
+        max_features_per_split=prepared.spec.max_features_per_split,
+        features=prepared.spec.features,
         ended=record.ended,
     )
 
