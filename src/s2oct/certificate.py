@@ -9,6 +9,7 @@ import numpy as np
 from s2oct.milp.octh import OcthSpec, baseline_errors
 from s2oct.model.assignment import Assignment
 from s2oct.model.feasibility import is_feasible
+from s2oct.model.lower_bound import lower_bound
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
 from s2oct.model.proof import DECIDED_TOLERANCE, FitRecord, Moment
@@ -105,6 +106,12 @@ class Certificate(Claim):
         No feasible tree has a lower `guided_objective`; None if the fit did not minimise that.
     weight_bound : float
         The paper's s in the P2 that was solved: the bound on the coefficients in model units.
+    max_features_per_split : int or None
+        Most features in a split of the P2 that was solved; None if there is no such constraint, as in the paper.
+    uncapped_lower_bound : float or None
+        With such a constraint: no tree costs less, however many features its splits use.
+    features : tuple of int or None
+        The columns that splits may use; None for all. Cost, bound and proof are about P2 with these columns alone.
     ended : str
         Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
         not record it.
@@ -117,6 +124,9 @@ class Certificate(Claim):
     guide_weight: float | None = None
     guided_lower_bound: float | None = None
     weight_bound: float = float("inf")
+    max_features_per_split: int | None = None
+    uncapped_lower_bound: float | None = None
+    features: tuple[int, ...] | None = None
 
     @property
     def guided_objective(self) -> float | None:
@@ -125,8 +135,19 @@ class Certificate(Claim):
             return None
         return self.objective + self.guide_weight * self.guide_cost
 
+    @property
+    def proved_for_any_features(self) -> bool:
+        """Whether no tree costs less, even one whose splits use more features than the P2 that was solved allows."""
+        if self.max_features_per_split is None:
+            return self.proved
+        bound = self.uncapped_lower_bound
+        return self.feasible and bound is not None and abs(self.objective - bound) <= DECIDED_TOLERANCE
+
     def __str__(self) -> str:
         verdict = f"proved optimal by {self.proved_by}" if self.proved else f"not proved, gap {self.gap:.4g}"
+        if self.max_features_per_split is not None and self.proved:
+            most = "any number of" if self.proved_for_any_features else f"at most {self.max_features_per_split}"
+            verdict += f" among trees with {most} features per split"
         if not self.feasible:
             verdict = f"not feasible for P2 ({self.n_margin_violations} rows too near a hyperplane)"
         return (
@@ -182,13 +203,13 @@ class OCTHCertificate(Claim):
 
 def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord) -> Certificate:
     """Certify a tree for P2 from its hyperplanes, on the rows as the user gave them and in the user's units."""
-    guide = prepared.given.guide
+    guide, most = prepared.given.guide, prepared.most_features
     assignment = Assignment.of(prepared.given, tree)
     found = score(assignment, prepared.spec.C)
     return Certificate(
         objective=found.objective,
         lower_bound=record.bound.value,
-        feasible=is_feasible(assignment, prepared.bounds, found, prepared.scaling.scale),
+        feasible=is_feasible(assignment, prepared.bounds, found, prepared.scaling.scale, most),
         bound_source=record.bound.source,
         min_margin=found.min_margin,
         seconds=record.seconds,
@@ -200,6 +221,9 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord) -> Certifi
         guide_weight=None if guide is None else guide.price,
         guided_lower_bound=record.guided_bound,
         weight_bound=prepared.bounds.s,
+        max_features_per_split=most,
+        uncapped_lower_bound=None if most is None else lower_bound(prepared.problem, prepared.spec.C),
+        features=prepared.spec.features,
         ended=record.ended,
     )
 

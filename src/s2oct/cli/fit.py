@@ -36,7 +36,12 @@ def fit(
     outputs.check([data.data])
     source = data.source()
     request = FitRequest(
-        source, columns.roles(source, label), columns.treatment(), totals.totals(), estimator.parameters()
+        source,
+        columns.roles(source, label),
+        columns.treatment(),
+        totals.totals(),
+        estimator.parameters(),
+        estimator.rule_columns(source),
     )
     with warnings.catch_warnings(), live_progress(estimator.time_limit) as listener:
         # They are printed below, as sentences and once.

@@ -19,12 +19,15 @@ from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest, guide_probabilities
 from s2oct.guides.base import TwoClasses
 from s2oct.inputs import (
-    at_least_zero,
+    at_least_zero_or_auto,
+    check_guide,
     doubts_about,
     positive,
     positive_or_auto,
     read_answers,
     read_features,
+    read_rule_features,
+    whole_auto_or_none,
     whole_or_auto,
 )
 from s2oct.model.labels import Labels
@@ -61,6 +64,14 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         ``guide=None``. "auto" is 1 with the paper's s and grows if s is raised. It is at least the mean cost of the
         labeled rows that the guide's own tree gets wrong. The price used is in ``certificate_.guide_weight``. Without
         a guide it has no effect.
+    max_features_per_split : int, "auto" or None
+        At most so many features have a coefficient in one split; with 1 all splits are ordinary ones, on single
+        features. None is no such limit, and so is "auto" with ``guide=None``.
+    term_price : float or "auto"
+        What a feature in a split must save, in rows.
+    features : list of str or of int, or None
+        Names or numbers of the columns that the rules may use; None for all. The guide still sees every column: drop a
+        column from X to keep it out altogether. P2, its constants and what is proved are about these columns alone.
     weight_bound : float or "auto"
         The paper's s, the bound on every coefficient in model units. "auto" is the paper's rule. If the guide has a
         price above 0 and the rows are too dense for this s, it is raised, see ``certificate_.weight_bound``.
@@ -124,6 +135,9 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         C: float = 1.0,
         guide: Any = "auto",
         guide_weight: float | str = "auto",
+        max_features_per_split: int | str | None = "auto",
+        term_price: float | str = "auto",
+        features: Any = None,
         weight_bound: float | str = "auto",
         scaling: str | None = "paper",
         solver: str | None = "highs",
@@ -136,6 +150,9 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         self.C = C
         self.guide = guide
         self.guide_weight = guide_weight
+        self.max_features_per_split = max_features_per_split
+        self.term_price = term_price
+        self.features = features
         self.weight_bound = weight_bound
         self.scaling = scaling
         self.solver = solver
@@ -178,8 +195,8 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
             The fitted classifier.
         """
         self._check_parameters()
-        budget, spec = self._budget(), self._spec()
         rows = read_features(self, X, reset=True)
+        budget, spec = self._budget(), self._spec(rows.shape[1])
         labels, counts = read_answers(y, len(rows), totals, population_totals)
         problem = Problem.from_labels(rows, labels, counts, feature_names=self._feature_names())
         guidance = None if self.guide is None else self._guidance(X, rows, labels, counts, budget)
@@ -196,13 +213,15 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         warn_of(fit_notices)
         return self
 
-    def _spec(self) -> ModelSpec:
+    def _spec(self, n_features: int) -> ModelSpec:
         """What the user chose about the model, checked."""
         return ModelSpec(
             depth=whole_or_auto("depth", self.depth, 1),
             C=positive("C", self.C),
             coefficient_bound=positive_or_auto("weight_bound", self.weight_bound),
             scaled=self.scaling == "paper",
+            max_features_per_split=whole_auto_or_none("max_features_per_split", self.max_features_per_split, 1),
+            features=read_rule_features(self.features, self._feature_names(), n_features),
         )
 
     def _guidance(self, X: Any, rows: FloatArray, labels: Labels, counts: IntArray, budget: Budget) -> Guidance:
@@ -216,26 +235,14 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
             given = rows if isinstance(guide, SelfTrainedForest) else X
             return guide_probabilities(guide, given, labels, counts, deadline)
 
-        return Guidance(ask, None if self._chooses_guide_price else at_least_zero("guide_weight", self.guide_weight))
+        return Guidance(ask, at_least_zero_or_auto("guide_weight", self.guide_weight))
 
     def _check_parameters(self) -> None:
-        if isinstance(self.guide, str) and self.guide != "auto":
-            raise InvalidProblem(f"Expected guide to be a classifier, 'auto' or None, got {self.guide!r}.")
-        if not isinstance(self.guide, str | None) and (
-            isinstance(self.guide, type) or not hasattr(self.guide, "fit") or not hasattr(self.guide, "predict_proba")
-        ):
-            raise InvalidProblem(
-                f"Expected guide to be a classifier with fit and predict_proba, 'auto' or None, got {self.guide!r}."
-            )
-        if not self._chooses_guide_price:
-            at_least_zero("guide_weight", self.guide_weight)
+        check_guide(self.guide)
+        at_least_zero_or_auto("guide_weight", self.guide_weight)
+        at_least_zero_or_auto("term_price", self.term_price)
         if self.scaling not in ("paper", None):
             raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {self.scaling!r}.")
-
-    @property
-    def _chooses_guide_price(self) -> bool:
-        """Whether the fit chooses the guide's price."""
-        return isinstance(self.guide_weight, str) and self.guide_weight == "auto"
 
     def decision_function(self, X: Any) -> FloatArray:
         """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.

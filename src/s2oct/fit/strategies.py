@@ -179,9 +179,11 @@ def _guided_exploration(
 
 def p2_formulation(prepared: Prepared, build: Callable[[Prepared], Milp] = build_lean) -> Formulation:
     """P2 for a solver: the lean model, or the literal one."""
-    problem, topology = prepared.problem, prepared.topology
+    problem, topology, most = prepared.problem, prepared.topology, prepared.most_features
     return Formulation(
-        size=p2_size(problem.n_labeled, problem.n_unlabeled, problem.n_features, topology.depth),
+        size=p2_size(
+            problem.n_labeled, problem.n_unlabeled, problem.n_features, topology.depth, few_features=most is not None
+        ),
         build=lambda: build(prepared),
         encode=lambda milp, tree: encode_tree(milp, problem, tree),
         decode=lambda milp, x: decode_tree(milp, x, topology),

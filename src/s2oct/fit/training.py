@@ -24,6 +24,7 @@ from s2oct.fit.strategies import (
     p2_formulation,
 )
 from s2oct.milp.p2 import build_p2
+from s2oct.model.columns import narrowed_tree, uses_others, widened_scaling, widened_tree
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.prepared import LARGEST_M, prepare
 from s2oct.model.problem import Problem
@@ -60,6 +61,15 @@ class Trained:
     stability: FloatArray
     scaling: Scaling
     notices: tuple[str, ...] = ()
+
+    def over(self, problem: Problem) -> Trained:
+        """The same over all columns of a problem, where the tree was fitted to some of them."""
+        columns, n_features = self.certificate.features, problem.n_features
+        return replace(
+            self,
+            tree=widened_tree(self.tree, columns, n_features),
+            scaling=widened_scaling(self.scaling, columns, n_features),
+        )
 
 
 def train(
@@ -102,7 +112,7 @@ def train(
         context.notices.append(
             f"The fit was stopped while it looked for other trees of the same cost: it had found {len(others)}."
         )
-    return _trained(outcome, seconds, others, context)
+    return _trained(outcome, seconds, others, context).over(problem)
 
 
 def open_context(budget: Budget, stop: Stop, listener: Listener | None) -> FitContext:
@@ -138,14 +148,24 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
 def recertify(problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: ModelSpec) -> tuple[Certificate, float]:
     """The certificate of a tree in the user's units for P2, recomputed, and the lower bound that needs no solver.
 
-    From the claimed certificate come s, which is a part of P2, the lower bound and its source, and how the fit went.
-    The guide is no part of P2.
+    From the claimed certificate come what belongs to P2 and is not in the data (s, the columns and the number of
+    features that splits may use), the lower bound and its source, and how the fit went. The guide is no part of P2.
     """
-    prepared = prepare(problem, replace(spec, depth=tree.topology.depth, coefficient_bound=None))
+    claimed_spec = replace(
+        spec,
+        depth=tree.topology.depth,
+        coefficient_bound=None,
+        max_features_per_split=claimed.max_features_per_split,
+        features=claimed.features,
+    )
+    prepared = prepare(problem, claimed_spec)
     prepared = prepared.with_coefficient_bound(min(claimed.weight_bound, LARGEST_M))
     bound = Bound(claimed.lower_bound, claimed.bound_source)
     record = FitRecord(bound, claimed.seconds, claimed.ended, claimed.history)
-    return certify(prepared, tree, record), lower_bound(prepared.problem, spec.C)
+    found = certify(prepared, narrowed_tree(tree, claimed.features), record)
+    if uses_others(tree, claimed.features):
+        found = replace(found, feasible=False)
+    return found, lower_bound(prepared.problem, spec.C)
 
 
 def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
@@ -158,4 +178,4 @@ def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
     # A solver may end without any tree.
     offer_constant_trees(prepared, incumbent)
     outcome = StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
-    return _trained(outcome, context.clock.elapsed, [], context)
+    return _trained(outcome, context.clock.elapsed, [], context).over(problem)

@@ -105,6 +105,8 @@ def _parameter(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
         return value
+    if isinstance(value, list) and all(isinstance(entry, (str, int)) for entry in value):
+        return value
     return {"not_kept": repr(value)}
 
 
