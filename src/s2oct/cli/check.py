@@ -37,11 +37,14 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to check against totals, got {type(clf).__name__}.")
     problem = _read_problem(read, data.source(), label, totals.totals())
     found, own_bound = recertify(
-        problem, clf.tree_, clf.certificate_, ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
+        problem, clf.witness_, clf.certificate_, ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
     )
     is_same = problem.summary() == clf.data_summary_
     print(f"The data are {'those' if is_same else 'not those'} of the fit.")
     differences = differing(clf.certificate_, found, own_bound)
+    n_elsewhere = int((clf.tree_.apply(problem.X) != clf.witness_.apply(problem.X)).sum())
+    if n_elsewhere:
+        differences.append(f"{n_elsewhere} rows end in another leaf of the tree than the certified hyperplanes say")
     for line in differences or _verdict(found, own_bound):
         print(line)
     if differences:

@@ -28,6 +28,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     __metadata_request__fit = {"stop": metadata_routing.UNUSED, "listener": metadata_routing.UNUSED}  # noqa: RUF012
 
     tree_: ObliqueTree
+    witness_: ObliqueTree
     scaling_: Scaling
     data_summary_: DataSummary
     feature_names_in_: ObjectArray

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
@@ -15,6 +16,7 @@ from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
 from s2oct.fit.listening import Listener
+from s2oct.fit.simplicity import Simplification, SimplicityPath
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest, guide_probabilities
 from s2oct.guides.base import TwoClasses
@@ -30,6 +32,7 @@ from s2oct.inputs import (
     whole_auto_or_none,
     whole_or_auto,
 )
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
 from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
@@ -203,6 +206,7 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         with edge_of(self, stop, listener) as edge:
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
+        self.witness_, self._simplification = trained.witness, trained.simplification
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
@@ -229,13 +233,19 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
 
-        def ask(seconds: float, deadline: Deadline) -> FloatArray | None:
-            if isinstance(self.guide, str):
-                guide.set_params(max_seconds=seconds)
+        def ask(deadline: Deadline) -> FloatArray | None:
             given = rows if isinstance(guide, SelfTrainedForest) else X
             return guide_probabilities(guide, given, labels, counts, deadline)
 
-        return Guidance(ask, at_least_zero_or_auto("guide_weight", self.guide_weight))
+        weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
+        return Guidance(ask, AUTO_GUIDE_WEIGHT if weight is None else weight, self._sparsity())
+
+    def _sparsity(self) -> Sparsity:
+        """How sparse the splits of the evidence model should be."""
+        is_auto = isinstance(self.max_features_per_split, str)
+        most = whole_auto_or_none("max_features_per_split", self.max_features_per_split, 1)
+        price = at_least_zero_or_auto("term_price", self.term_price)
+        return Sparsity(AUTO_MOST if is_auto else most, price, may_exceed=is_auto)
 
     def _check_parameters(self) -> None:
         check_guide(self.guide)
@@ -243,6 +253,33 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         at_least_zero_or_auto("term_price", self.term_price)
         if self.scaling not in ("paper", None):
             raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {self.scaling!r}.")
+
+    def simplicity_path(self) -> SimplicityPath:
+        """Fit trees from the simplest to the richest, and say what each loses.
+
+        The trees are fitted to the rows of the fit at several prices of a feature in a split. A tree is left out if a
+        simpler one has no more evidence against it. Only a classifier that was fitted with a guide in this session has
+        such a path: neither model files nor pickles keep the rows.
+
+        Returns
+        -------
+        SimplicityPath
+            Trees with their numbers of terms and splits, the rows they lose against the best tree of the path, and
+            the rows by which they miss the totals.
+        """
+        check_is_fitted(self)
+        simplification: Simplification | None = getattr(self, "_simplification", None)
+        if simplification is None:
+            raise InvalidProblem(
+                "Expected a classifier that was fitted with a guide in this session, got one without the rows of its "
+                "fit or without a guide."
+            )
+        return simplification.path()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the rows of the fit."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_simplification"}
 
     def decision_function(self, X: Any) -> FloatArray:
         """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
@@ -264,7 +301,7 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
 
     def _signed_margin(self, rows: FloatArray) -> FloatArray:
         # A row on a hyperplane has margin 0; the smallest number keeps it on the side of its class.
-        margin = np.maximum(self.tree_.path_margin(rows), np.finfo(float).tiny)
+        margin = np.maximum(self.witness_.path_margin(rows), np.finfo(float).tiny)
         return np.where(self.tree_.predict(rows) == 1, margin, -margin)
 
     def predict_proba(self, X: Any) -> FloatArray:

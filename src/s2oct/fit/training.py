@@ -13,12 +13,13 @@ from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import PREPARING, Listener, NoListener
 from s2oct.fit.pool import agreement, equally_good
 from s2oct.fit.portfolio import Portfolio
+from s2oct.fit.simplicity import Simplification
 from s2oct.fit.strategies import (
-    Guided,
     Paper,
     Strategy,
     StrategyResult,
     TieBreak,
+    WeighEvidence,
     assess,
     offer_constant_trees,
     p2_formulation,
@@ -29,6 +30,7 @@ from s2oct.model.lower_bound import lower_bound
 from s2oct.model.prepared import LARGEST_M, prepare
 from s2oct.model.problem import Problem
 from s2oct.model.proof import INTERRUPTED, Bound, FitRecord
+from s2oct.model.rounding import as_rules
 from s2oct.model.scaling import Scaling
 from s2oct.model.spec import ModelSpec
 from s2oct.model.tree import ObliqueTree
@@ -44,7 +46,9 @@ class Trained:
     Attributes
     ----------
     tree : ObliqueTree
-        The tree.
+        The tree: short decimals that read as rules.
+    witness : ObliqueTree
+        The hyperplanes that the certificate is about. They put every row of the fit into the same leaf as the tree.
     certificate : Certificate
         What it costs and what is proved.
     stability : ndarray of shape (m,)
@@ -54,13 +58,17 @@ class Trained:
         The map from the user's units to those of the model.
     notices : tuple of str
         What the user should know about the fit.
+    simplification : Simplification, optional
+        Makes simpler and richer trees, if the evidence model was fitted.
     """
 
     tree: ObliqueTree
+    witness: ObliqueTree
     certificate: Certificate
     stability: FloatArray
     scaling: Scaling
     notices: tuple[str, ...] = ()
+    simplification: Simplification | None = None
 
     def over(self, problem: Problem) -> Trained:
         """The same over all columns of a problem, where the tree was fitted to some of them."""
@@ -68,6 +76,7 @@ class Trained:
         return replace(
             self,
             tree=widened_tree(self.tree, columns, n_features),
+            witness=widened_tree(self.witness, columns, n_features),
             scaling=widened_scaling(self.scaling, columns, n_features),
         )
 
@@ -107,12 +116,30 @@ def train(
     prepared = prepare(problem, spec)
     outcome = _strategy(problem, guidance).run(prepared, context)
     seconds = context.clock.elapsed
-    others = [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
+    others = _others(outcome, context)
     if context.clock.stopped() and outcome.ended != INTERRUPTED:
         context.notices.append(
             f"The fit was stopped while it looked for other trees of the same cost: it had found {len(others)}."
         )
-    return _trained(outcome, seconds, others, context).over(problem)
+    trained = _trained(outcome, seconds, others, context).over(problem)
+    return replace(trained, simplification=_simplification(outcome, guidance, problem, budget))
+
+
+def _simplification(
+    outcome: StrategyResult, guidance: Guidance | None, problem: Problem, budget: Budget
+) -> Simplification | None:
+    if outcome.weighed is None or guidance is None:
+        return None
+    prepared = outcome.prepared
+    return Simplification(
+        outcome.weighed.evidence,
+        prepared.scaling,
+        prepared.given.X,
+        prepared.spec.features,
+        problem.n_features,
+        guidance.sparsity,
+        budget.seed,
+    )
 
 
 def open_context(budget: Budget, stop: Stop, listener: Listener | None) -> FitContext:
@@ -127,22 +154,30 @@ def open_context(budget: Budget, stop: Stop, listener: Listener | None) -> FitCo
 def _strategy(problem: Problem, guidance: Guidance | None) -> Strategy:
     if guidance is None or not problem.n_unlabeled:
         return Paper()
-    return TieBreak(guidance) if guidance.price == 0 else Guided(guidance)
+    return TieBreak(guidance) if guidance.weight == 0 else WeighEvidence(guidance)
 
 
 def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree], context: FitContext) -> Trained:
     """The tree in the user's units, certified on the user's rows."""
-    prepared, guide = outcome.prepared, outcome.prepared.given.guide
-    tree = prepared.scaling.to_user(outcome.tree)
+    prepared = outcome.prepared
+    witness = prepared.scaling.to_user(outcome.tree)
+    tree = as_rules(witness, prepared.given.X)
     record = FitRecord(
         bound=outcome.bound,
         seconds=seconds,
         ended=outcome.ended,
         history=tuple(outcome.incumbent.history),
-        guided_bound=outcome.incumbent.bound.value if guide is not None and guide.price > 0 else None,
     )
     stability = agreement(prepared, tree, others)
-    return Trained(tree, certify(prepared, tree, record), stability, prepared.scaling, tuple(context.notices))
+    certificate = certify(prepared, witness, record)
+    return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices))
+
+
+def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
+    """Other trees that are as good, or nearly as good in the evidence model."""
+    if outcome.weighed is not None:
+        return outcome.weighed.others
+    return [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
 
 
 def recertify(problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: ModelSpec) -> tuple[Certificate, float]:

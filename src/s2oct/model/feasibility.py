@@ -100,3 +100,16 @@ def _lengthening(values: FloatArray, n_labeled: int, omega: FloatArray, s: float
         # Slightly more than needed, so that rounding does not undo it.
         return float(min((1 + 1e-12) / margin, s / largest))
     return 1.0
+
+
+def lengthened(prepared: Prepared, tree: ObliqueTree) -> ObliqueTree:
+    """The same hyperplanes, so long that the unlabeled rows are at distance 1 from each, as far as s allows."""
+    distance = np.abs(tree.values(prepared.problem.X_unlabeled)).min(axis=0, initial=np.inf)
+    largest = np.abs(tree.omega).max(axis=1, initial=0.0)
+    splits = largest > 0
+    factor = np.ones(len(largest))
+    with np.errstate(divide="ignore"):
+        factor[splits] = np.minimum((1 + 1e-12) / distance, prepared.bounds.s / np.where(splits, largest, 1.0))[splits]
+    # Where no unlabeled row is, any length will do.
+    factor[splits & (factor == 0)] = 1.0
+    return replace(tree, omega=tree.omega * factor[:, None], gamma=np.where(splits, tree.gamma * factor, tree.gamma))

@@ -1,8 +1,8 @@
 """The engine: trees for a problem, found without a solver."""
 
 from s2oct.search.alternating import alternating_start
-from s2oct.search.annealing import compile_kernels
-from s2oct.search.gaps import nearby_gaps
+from s2oct.search.compiling import compile_kernels
+from s2oct.search.evidence import EvidenceSearch
 from s2oct.search.instance import Instance
 from s2oct.search.neighbourhood import Neighbourhoods
 from s2oct.search.octh import run_octh_round
@@ -10,11 +10,11 @@ from s2oct.search.polish import polish
 from s2oct.search.rounds import run_round
 
 __all__ = [
+    "EvidenceSearch",
     "Instance",
     "Neighbourhoods",
     "alternating_start",
     "compile_kernels",
-    "nearby_gaps",
     "polish",
     "run_octh_round",
     "run_round",

@@ -11,12 +11,10 @@ All of this is counted work: the clock is only looked at as a limit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.model.evidence import Evidence, EvidenceCost, reached_features
+from s2oct.model.evidence import ROW_OFF, Evidence, Sparsity
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.evidence_kernels import (
     Effort,
@@ -47,10 +45,7 @@ SWEEPS = 6
 RISING = (0.5, 1.0, 2.0)
 """Prices of a row off the totals while trees learn to meet them."""
 
-MUST = 1e3
-"""Price of a row off in the end: more than any evidence."""
-
-REPAIR_PRICES = (4.0, 16.0, MUST)
+REPAIR_PRICES = (4.0, 16.0, ROW_OFF)
 """Prices of a row off while the last rows are repaired: cheap repairs come first."""
 
 FINALISTS = 3
@@ -59,41 +54,42 @@ REPAIRS = 40
 REPAIR_TRIES = 30
 
 
-@dataclass(frozen=True)
-class SparseSpec:
-    """How sparse a tree must be: features of a split at most, and the price of each in rows."""
-
-    most: int
-    term_price: float
-    may_widen: bool = True
-
-
 class EvidenceSearch:
-    """A search in progress."""
+    """A search in progress.
 
-    def __init__(self, evidence: Evidence, spec: SparseSpec, seed: int, deadline: Deadline) -> None:
-        self.evidence, self.spec, self.deadline = evidence, spec, deadline
+    Parameters
+    ----------
+    evidence : Evidence
+        What classes cost rows.
+    sparsity : Sparsity
+        How sparse splits should be.
+    seed : int
+        Seed of everything random.
+    deadline : Deadline
+        When to end with the best tree so far.
+    """
+
+    def __init__(self, evidence: Evidence, sparsity: Sparsity, seed: int, deadline: Deadline) -> None:
+        self.evidence, self.sparsity, self.deadline = evidence, sparsity, deadline
         self.rng = np.random.default_rng(seed)
         self.state = self.rng.integers(1, 2**63, size=1, dtype=np.uint64)
         X = evidence.X
         self.center, spread = X.mean(axis=0), X.std(axis=0)
         self.steep = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
-        self.allowed = reached_features(evidence)
-        self.most = max(min(spec.most, len(self.allowed)), 1)
+        self.allowed = np.flatnonzero(spread > 0)
+        self.most = sparsity.most_of(len(self.allowed))
+        self.term_price = sparsity.price_of(evidence.n_given)
         self.XT = np.ascontiguousarray(((X - self.center) * self.steep).T)
         self.table = self._table(np.arange(evidence.n_rows), np.ones(evidence.n_rows))
 
-    def run(self) -> ObliqueTree:
-        """The best tree found."""
+    def run(self) -> list[ObliqueTree]:
+        """The best tree found, followed by others that alternation found on the way, the best ones first."""
         sample = self._sample()
-        finalists = [self.settled(sample, splits) for splits in self.starts(sample)]
-        finished = [self.finished(self.onto(self.table, splits)) for splits in finalists[: self._finishers]]
-        best = min(finished, key=self.full_cost)
-        return self.tree(best)
-
-    @property
-    def _finishers(self) -> int:
-        return FINALISTS if self.evidence.n_rows <= SAMPLE else 1
+        starts = self.starts(sample)
+        others = [self.tree(self._onto_all(splits)) for splits in starts]
+        n_finalists = FINALISTS if self.evidence.n_rows <= SAMPLE else 1
+        finished = [self.finished(self._onto_all(self.settled(sample, splits))) for splits in starts[:n_finalists]]
+        return [self.tree(min(finished, key=self.full_cost)), *others]
 
     def _table(self, rows: IntArray, weight: FloatArray) -> Table:
         evidence = self.evidence
@@ -128,12 +124,12 @@ class EvidenceSearch:
             if k < FRESH_STARTS:
                 splits = self._grown(table, at_random=k > 0)
             else:
-                splits = self._perturbed(table, min(found)[2])
+                splits = self._perturbed(table, min(found, key=lambda start: start[:2])[2])
             self._alternate_with_class_prices(table, splits)
             found.append((self.cost(table, splits, 1.0), k, splits))
             if self.deadline.passed:
                 break
-        return [splits for _, _, splits in sorted(found)[:FINALISTS]]
+        return [splits for _, _, splits in sorted(found, key=lambda start: start[:2])]
 
     def _grown(self, table: Table, *, at_random: bool) -> Splits:
         """A tree grown from the root: each node split as if its children were leaves; the root at random if asked."""
@@ -198,6 +194,7 @@ class EvidenceSearch:
 
     def settled(self, table: Table, splits: Splits) -> Splits:
         """The same tree, made to meet the totals in steps."""
+        splits = Splits(*(part.copy() for part in splits))
         for price in RISING:
             for _ in range(2):
                 if not self._sweep(table, splits, self._worth(price), Effort(True, 0)):
@@ -213,12 +210,12 @@ class EvidenceSearch:
             for price in REPAIR_PRICES:
                 for effort in (Effort(False, 0), Effort(False, REPAIR_TRIES)):
                     splits = self._repaired(table, splits, self._worth(price, most=wider), effort)
-        self._sweep(table, splits, self._worth(MUST), Effort(False, TRIES))
+        self._sweep(table, splits, self._worth(ROW_OFF), Effort(False, TRIES))
         return splits
 
     def _widths(self) -> list[int]:
         """How many features a split may have while the last rows are repaired."""
-        if not self.spec.may_widen:
+        if not self.sparsity.may_exceed:
             return [self.most]
         return sorted({min(self.most + extra, len(self.allowed)) for extra in (0, 1, 3, len(self.allowed))} - {0})
 
@@ -240,24 +237,25 @@ class EvidenceSearch:
 
     def _worth(self, row_off: float, class_prices: FloatArray | None = None, most: int | None = None) -> Worth:
         prices = np.zeros(len(self.evidence.totals)) if class_prices is None else class_prices
-        return Worth(self.most if most is None else most, self.spec.term_price, row_off, prices)
+        return Worth(self.most if most is None else most, self.term_price, row_off, prices)
 
     def cost(self, table: Table, splits: Splits, row_off: float) -> float:
         """What a tree costs, its terms included."""
         rows, off = evidence_of(table, splits)
-        return rows + row_off * off + self.spec.term_price * float(np.count_nonzero(splits.omega))
+        return float(rows + row_off * off + self.term_price * np.count_nonzero(splits.omega))
 
     def full_cost(self, splits: Splits) -> float:
         """What a tree costs on all rows, if the totals must be met."""
-        return self.cost(self.table, splits, MUST)
+        return self.cost(self.table, splits, ROW_OFF)
 
-    def onto(self, table: Table, splits: Splits) -> Splits:
-        """The same tree over other rows."""
-        if splits.right.shape[1] == table.XT.shape[1]:
-            return splits
-        moved = Splits(splits.omega, splits.gamma, np.zeros((len(splits.gamma), table.XT.shape[1]), dtype=bool))
+    def _onto_all(self, splits: Splits) -> Splits:
+        """A tree over a sample as a tree over all rows; a copy."""
+        if splits.right.shape[1] == self.XT.shape[1]:
+            return Splits(*(part.copy() for part in splits))
+        n_branches = len(splits.gamma)
+        moved = Splits(splits.omega.copy(), splits.gamma.copy(), np.zeros((n_branches, self.XT.shape[1]), dtype=bool))
         for node in self.evidence.topology.branches:
-            place(table, moved, node, splits.omega[node - 1].copy(), float(splits.gamma[node - 1]))
+            place(self.table, moved, node, splits.omega[node - 1].copy(), float(splits.gamma[node - 1]))
         return moved
 
     def tree(self, splits: Splits) -> ObliqueTree:

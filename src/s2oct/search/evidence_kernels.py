@@ -319,14 +319,12 @@ def score_statistics(table, choice, features, slopes, stride):
         first = 0.0
         second = 0.0
         weight = 0.0
-        u = 0
-        for t in range(0, n, stride):
+        for u, t in enumerate(range(0, n, stride)):
             x = table.XT[j, choice.rows[t]]
             slope += slopes[0, u] * x
             first += slopes[1, u] * x
             second += slopes[1, u] * x * x
             weight += slopes[1, u]
-            u += 1
         spread = second - first * first / max(weight, 1e-300)
         if spread > 1e-9 * max(weight, 1e-300):
             found[f] = slope * slope / spread
