@@ -16,7 +16,7 @@ from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
 from s2oct.fit.listening import Listener
-from s2oct.fit.simplicity import Simplification, SimplicityPath
+from s2oct.fit.simplicity import SimplicityPath, Simplification
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest, guide_probabilities
 from s2oct.guides.base import TwoClasses
