@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
+from s2oct.model.few_digits import few_digits
 from s2oct.model.tree import ObliqueTree
 from s2oct.writers.rules import Leaf, Split, pruned, rule_parts
 
@@ -85,7 +86,7 @@ class ShownTree:
     @cached_property
     def rounded(self) -> ObliqueTree:
         """The tree with the numbers that are shown, which are its own where these are short."""
-        omega, gamma = (np.vectorize(_rounded)(numbers) for numbers in (self.tree.omega, self.tree.gamma))
+        omega, gamma = (np.vectorize(few_digits)(numbers, DIGITS) for numbers in (self.tree.omega, self.tree.gamma))
         return replace(self.tree, omega=omega, gamma=gamma)
 
     @property
@@ -96,12 +97,6 @@ class ShownTree:
             (self.rounded.omega[nodes] != self.tree.omega[nodes]).any()
             or (self.rounded.gamma[nodes] != self.tree.gamma[nodes]).any()
         )
-
-
-def _rounded(value: float) -> float:
-    """A number with few significant digits, but all digits before its point."""
-    before_point = len(f"{abs(value):.0f}")
-    return float(f"{value:.{max(DIGITS, before_point) - 1}e}")
 
 
 def _parts(part: Leaf | Split, level: int) -> list[tuple[Leaf | Split, int]]:
