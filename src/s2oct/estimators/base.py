@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.edge import CallbackSupportMixin
+from s2oct.estimators.notebook import tree_html
 from s2oct.estimators.one_row import read_row
 from s2oct.fit.context import Budget
 from s2oct.guides.base import PartlyLabeledClassifier
@@ -52,10 +53,27 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     def _feature_names(self) -> list[str] | None:
         return list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
 
-    def _names(self) -> list[str]:
+    def _shown_names(self) -> tuple[str, ...]:
         """Names of the features; x0, x1, ... where the fit had no names."""
-        named = self._feature_names()
-        return [f"x{j}" for j in range(self.tree_.n_features)] if named is None else [str(name) for name in named]
+        names = self._feature_names() or [f"x{j}" for j in range(self.tree_.n_features)]
+        return tuple(str(name) for name in names)
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._tree_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Show the tree below the parameters in a notebook, where scikit-learn shows HTML at all."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._tree_html()
+        return bundle
+
+    def _tree_html(self) -> str:
+        try:
+            return tree_html(self.tree_, self._shown_names(), self.classes_.tolist())
+        except Exception:
+            # Not fitted, or made by hand and incomplete: a classifier must always be shown somehow.
+            return ""
 
     def _rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -116,5 +134,5 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         'yes'
         """
         check_is_fitted(self)
-        names = self._names()
+        names = self._shown_names()
         return explain_row(self.tree_, read_row(row, names), names, self.classes_.tolist())
