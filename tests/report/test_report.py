@@ -299,6 +299,39 @@ def test_deep_tree_scrolls_in_its_own_frame(browser, tmp_path, tree_of):
     assert frame[0] > frame[1]
 
 
+def box_of_root(page):
+    """Left and right edge of what is written in the root, in pixels of the window, and its frame that scrolls."""
+    script = """(() => {
+        const frame = document.querySelector('#tree .scroll');
+        const title = [...frame.querySelectorAll('text')].find(text => text.textContent.trim() === 'split 1');
+        const rows = [...frame.querySelectorAll('text')].find(text => text.textContent.trim() === '300 rows');
+        const around = frame.getBoundingClientRect();
+        return [title.getBoundingClientRect().left, rows.getBoundingClientRect().right, around.left, around.right];
+    })()"""
+    return page.evaluate(script)
+
+
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_root_is_in_view_and_depth_3_needs_no_scrolling_on_a_screen(browser, tmp_path, tree_of, depth):
+    fit = tree_of(depth, 3, 2, sparse=1.0)
+    fit.clf.certificate_ = OCTHClassifier(depth=1, solver=None, time_limit=1).fit([[0], [1]], [0, 1]).certificate_
+    path = write_report(fit.clf, fit.X, fit.y, tmp_path / "r.html")
+    scrolls = (
+        "document.querySelector('#tree .scroll').scrollWidth > document.querySelector('#tree .scroll').clientWidth"
+    )
+    for width in (1280, 390):
+        with browser.page(path, width=width) as page:
+            assert_in_order(page)
+            left, right, frame_left, frame_right = box_of_root(page)
+            assert 0 <= frame_left <= left < right <= frame_right <= width
+            assert page.evaluate(scrolls) == (depth == 5 or width == 390)
+            # It starts in the middle and is not held there.
+            page.wait_for("document.getAnimations().length === 0")
+            page.evaluate("document.querySelector('#tree .scroll').scrollLeft = 3")
+            page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            assert page.evaluate("document.querySelector('#tree .scroll').scrollLeft") <= 3
+
+
 def test_python_recipe_makes_the_fit_again(plane, tmp_path):
     page = report_html(plane.clf, plane.X, plane.y, rivals=False)
     code = re.search(r"How to reproduce this</h2>\s*<pre[^>]*>(.*?)</pre>", page, re.DOTALL).group(1)
