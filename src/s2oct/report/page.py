@@ -103,7 +103,8 @@ def report_html(
         Known totals as in ``fit``; by default those that the estimator was fitted with.
     rivals : bool or mapping of str to classifier
         Which classifiers to compare the tree with: logistic regression and a random forest, the ones given here by
-        name, or none. They are fitted to the same rows, and their thresholds are moved to meet the same totals.
+        name, or none. They are fitted to the same rows, with the labeled rows weighted by the known shares, and their
+        thresholds are moved to meet the same totals.
     feature_names, class_names : sequence of str, optional
         Names to show instead of the estimator's.
     label : str, optional
