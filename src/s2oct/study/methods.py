@@ -227,6 +227,19 @@ _USES_OF_TOTALS: dict[str, tuple[str, Wrapper | None]] = {
     "-strong": (", classes weighted by the total and threshold moved until it is met", strong),
 }
 
+_S2OCT_TREES: dict[str, tuple[str, dict[str, Any]]] = {
+    "s2oct": ("S²OCT: the paper's model P2 and nothing else", {"guide": None}),
+    "s2oct-guided": ("S²OCT as this package fits it by default", {}),
+    "s2oct-tiebreak": ("S²OCT, the guide only chooses among trees of least cost", {"guide_weight": 0.0}),
+    "s2oct-forest": (
+        "S²OCT guided by a random forest that knows the total",
+        {"guide": RandomForestClassifier(N_TREES, random_state=0)},
+    ),
+    "s2oct-light": ("S²OCT, the guide with weight 0.1", {"guide_weight": 0.1}),
+    "s2oct-heavy": ("S²OCT, the guide with weight 10", {"guide_weight": 10.0}),
+}
+"""The classifier of this package with some parameters; a line here is a method."""
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
@@ -237,22 +250,7 @@ METHODS: dict[str, Method] = {
             _octh_separate,
             is_tree=True,
         ),
-        Method("s2oct", "S²OCT: the paper's model P2 and nothing else", _s2oct(guide=None), is_tree=True),
-        Method("s2oct-guided", "S²OCT as this package fits it by default", _s2oct(), is_tree=True),
-        Method(
-            "s2oct-tiebreak",
-            "S²OCT, the guide only chooses among trees of least cost",
-            _s2oct(guide_weight=0.0),
-            is_tree=True,
-        ),
-        Method(
-            "s2oct-forest",
-            "S²OCT guided by a random forest that knows the total",
-            _s2oct(guide=RandomForestClassifier(N_TREES, random_state=0)),
-            is_tree=True,
-        ),
-        Method("s2oct-light", "S²OCT, the guide with weight 0.1", _s2oct(guide_weight=0.1), is_tree=True),
-        Method("s2oct-heavy", "S²OCT, the guide with weight 10", _s2oct(guide_weight=10.0), is_tree=True),
+        *(Method(name, text, _s2oct(**parameters), is_tree=True) for name, (text, parameters) in _S2OCT_TREES.items()),
         Method("s2oct-plain", "literal P2, handed to the solver alone", _s2oct_plain, is_tree=True),
         *(
             _rival_method(name, kind, use)
@@ -264,6 +262,8 @@ METHODS: dict[str, Method] = {
     )
 }
 
-SPECIAL = ("s2oct-tiebreak", "s2oct-forest", "s2oct-light", "s2oct-heavy", "s2oct-plain")
-DEFAULT_METHODS = tuple(name for name, method in METHODS.items() if name not in SPECIAL and method.needs is None)
-"""All whose packages are installed, except some for special questions that take as long as the others."""
+DEFAULT_TREES = ("octh", "octh-separate", "s2oct", "s2oct-guided")
+DEFAULT_METHODS = tuple(
+    name for name, method in METHODS.items() if name in DEFAULT_TREES or (not method.is_tree and method.needs is None)
+)
+"""Some trees, and all rivals whose packages are installed. The other trees answer special questions."""
