@@ -43,7 +43,7 @@ def test_classes_are_those_of_the_weighted_classifier_with_its_threshold_moved(r
 def test_light_rivals_hold_the_usual_ones_and_a_decision_tree_of_the_given_depth(rows):
     rivals = light_rivals(depth=3)
     assert list(rivals)[:2] == list(usual_rivals())
-    assert rivals["decision tree (CART) of depth 3"].max_depth == 3
+    assert rivals["decision tree of depth 3"].max_depth == 3
     assigned = assign_classes(rivals, *rows, np.array([25, 15]))
     assert all(codes.sum() == 15 for codes in assigned.values())
 

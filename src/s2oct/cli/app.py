@@ -17,6 +17,7 @@ from s2oct.version import __version__
 
 COMMANDS = {
     "fit": "Fit a tree to a table in which some rows are labeled and the total of a class is known.",
+    "compare": "Compare the tree with other classifiers that know the total, by cross-validation over labeled rows.",
     "predict": "Predict the rows of a table and write them with their classes and leaves.",
     "show": "Show a model in a form that people or other programs read.",
     "check": "Recompute a model's certificate from the model and the data alone; exit 1 if it does not hold.",

@@ -39,7 +39,7 @@ def light_rivals(depth: int, random_state: int = 0) -> dict[str, Any]:
     """Give the usual rivals and two more that need no other package; the decision tree has the given depth."""
     return usual_rivals(random_state) | {
         "extremely randomised trees": ExtraTreesClassifier(N_TREES, random_state=random_state),
-        f"decision tree (CART) of depth {depth}": DecisionTreeClassifier(max_depth=depth, random_state=random_state),
+        f"decision tree of depth {depth}": DecisionTreeClassifier(max_depth=depth, random_state=random_state),
     }
 
 

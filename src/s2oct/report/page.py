@@ -29,7 +29,7 @@ from s2oct.report.figures import (
 )
 from s2oct.report.leaves import describe_leaves, describe_splits, rules_text
 from s2oct.report.reproduce import parameters, python_code, seed_note, versions
-from s2oct.report.rivals import Comparison, compare
+from s2oct.report.rivals import Comparison, compare_rivals
 from s2oct.report.stability import DETERMINED, OPEN, Stability, describe_stability
 from s2oct.report.wording import FILTERS, clean
 
@@ -169,7 +169,7 @@ def _comparison(
     if row_ids is not None and len(row_ids) != len(rows.X):
         raise InvalidProblem(f"Expected one row id per row, got {len(row_ids)} for {len(rows.X)} rows.")
     assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, rows.codes, totals)
-    return compare(rows, assigned, stability=None if stability is None else stability.values, row_ids=row_ids)
+    return compare_rivals(rows, assigned, stability=None if stability is None else stability.values, row_ids=row_ids)
 
 
 def _contents(sample: Sample, stability: Stability | None, comparison: Comparison | None) -> list[tuple[str, str]]:
