@@ -92,7 +92,8 @@ class TableComparison:
             "the shares of the totals. This corrects the shares of a biased sample, but no bias within a class.",
             f"With {self.n_labeled} labels, {self.n_rarer} of them of the rarer class, the standard error (±) of an "
             f"accuracy by known shares is {min(errors):.3f} to {max(errors):.3f}. "
-            f"The accuracy of the best rival, {best.name}, is {apart} of the {tree.name}, with a standard error of {best.difference_error:.3f}: "
+            f"The accuracy of the best rival, {best.name}, is {apart} of the {tree.name}, "
+            f"with a standard error of {best.difference_error:.3f}: "
             + ("more than two standard errors." if clear else "these labels do not decide which of them is better."),
         )
 
