@@ -326,6 +326,6 @@ def test_doctor_names_the_remedy_for_a_solver_that_is_not_there(without_package,
 def test_help_and_version_are_shown(capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"s2oct {s2oct.__version__}\n"
-    for command in ("fit", "predict", "explain", "show", "check", "doctor"):
+    for command in ("fit", "compare", "predict", "explain", "show", "check", "doctor"):
         assert run([command, "--help"]) == 0
         assert "Usage" in capsys.readouterr().out

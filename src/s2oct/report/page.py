@@ -29,7 +29,7 @@ from s2oct.report.figures import (
 )
 from s2oct.report.leaves import describe_leaves, describe_splits, rules_text
 from s2oct.report.reproduce import parameters, python_code, seed_note, versions
-from s2oct.report.rivals import Comparison, compare
+from s2oct.report.rivals import Comparison, compare_rivals
 from s2oct.report.stability import DETERMINED, OPEN, Stability, describe_stability
 from s2oct.report.wording import FILTERS, clean
 
@@ -103,7 +103,8 @@ def report_html(
         Known totals as in ``fit``; by default those that the estimator was fitted with.
     rivals : bool or mapping of str to classifier
         Which classifiers to compare the tree with: logistic regression and a random forest, the ones given here by
-        name, or none. They are fitted to the same rows, and their thresholds are moved to meet the same totals.
+        name, or none. They are fitted to the same rows, with the labeled rows weighted by the known shares, and their
+        thresholds are moved to meet the same totals.
     feature_names, class_names : sequence of str, optional
         Names to show instead of the estimator's.
     label : str, optional
@@ -168,7 +169,7 @@ def _comparison(
     if row_ids is not None and len(row_ids) != len(rows.X):
         raise InvalidProblem(f"Expected one row id per row, got {len(row_ids)} for {len(rows.X)} rows.")
     assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, rows.codes, totals)
-    return compare(rows, assigned, stability=None if stability is None else stability.values, row_ids=row_ids)
+    return compare_rivals(rows, assigned, stability=None if stability is None else stability.values, row_ids=row_ids)
 
 
 def _contents(sample: Sample, stability: Stability | None, comparison: Comparison | None) -> list[tuple[str, str]]:

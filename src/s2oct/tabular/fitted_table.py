@@ -134,10 +134,7 @@ def fit_table(request: FitRequest, *, stop: Stop | None = None, listener: Listen
     FittedTable
         The table, its features, the fitted classifier and notes about the fit.
     """
-    table = read_partly_labeled(request.source, request.roles)
-    table.refuse_added_columns()
-    encoding = table.learn_encoding(request.treatment)
-    rows = encode_rows(table.cells, encoding, request.source.dialect)
+    table, encoding, rows = encode_table(request)
     features = pd.DataFrame(rows, columns=list(encoding.features))
     classifier = S2OCTClassifier(**request.parameters)
     if request.rule_columns:
@@ -145,3 +142,11 @@ def fit_table(request: FitRequest, *, stop: Stop | None = None, listener: Listen
     totals = request.totals.counts(table.labels)
     classifier.fit(features, table.labels, **totals, stop=stop, listener=listener)
     return FittedTable(table, encoding, features, classifier, classifier.notices_)
+
+
+def encode_table(request: FitRequest) -> tuple[PartlyLabeledTable, Encoding, FloatArray]:
+    """Read the table of a request; returns it, how its columns become features, and the features of all rows."""
+    table = read_partly_labeled(request.source, request.roles)
+    table.refuse_added_columns()
+    encoding = table.learn_encoding(request.treatment)
+    return table, encoding, encode_rows(table.cells, encoding, request.source.dialect)
