@@ -25,7 +25,6 @@ from s2oct.search.evidence_kernels import (
     evidence_of,
     place,
     refit,
-    sweep,
 )
 from s2oct.stopping import Deadline
 
@@ -183,8 +182,6 @@ class EvidenceSearch:
 
     def _sweep(self, table: Table, splits: Splits, worth: Worth, effort: Effort) -> float:
         """Refit all nodes from the bottom up; returns what that saves."""
-        if table.XT.shape[1] <= SAMPLE:
-            return 0.0 if self.deadline.passed else float(sweep(table, splits, worth, self.allowed, effort, self.state))
         saved = 0.0
         for node in reversed(self.evidence.topology.branches):
             if self.deadline.passed:

@@ -31,6 +31,9 @@ GAP = 1e-9
 _WORTH = 1e-9
 _FAR = 1e300
 
+compiled = nb.njit(cache=True, error_model="numpy")
+"""Compiles what this module does. No division here is by 0, so none need be checked."""
+
 
 class Table(NamedTuple):
     """The rows."""
@@ -67,6 +70,16 @@ class Effort(NamedTuple):
     tries: int  # random changes of a coefficient
 
 
+class Fit(NamedTuple):
+    """A direction on few features, as a logistic regression fits it."""
+
+    size: Any  # (2,) number of features; a feature that must not be added, or -1
+    support: Any  # (most + 1,) features
+    beta: Any  # (most + 2,) coefficients, then the intercept
+    slopes: Any  # (2, n) first and second derivatives of the loss at every row that was looked at
+    stride: Any  # (1,) every so many rows are looked at
+
+
 class Found(NamedTuple):
     """The best split of a node so far."""
 
@@ -86,16 +99,17 @@ class Choice(NamedTuple):
     counts: Any  # (K,) rows of each class if all these rows go right
 
 
-@nb.njit(cache=True)
-def end_class(table, splits, node, i):
+@compiled
+def end_class(table, splits, start, i):
     """Class in which a row ends that starts at a node."""
     n_leaves = len(table.leaf_classes)
+    node = np.int64(start)
     while node < n_leaves:
         node = 2 * node + (1 if splits.right[node - 1, i] else 0)
     return table.leaf_classes[node - n_leaves]
 
 
-@nb.njit(cache=True)
+@compiled
 def classes_of(table, splits):
     """Class of every row."""
     n = table.XT.shape[1]
@@ -105,7 +119,7 @@ def classes_of(table, splits):
     return found
 
 
-@nb.njit(cache=True)
+@compiled
 def evidence_of(table, splits):
     """What all rows pay for their classes, and by how many rows the totals are missed."""
     counts = np.zeros(len(table.totals))
@@ -117,7 +131,7 @@ def evidence_of(table, splits):
     return paid, rows_off(counts, table.totals)
 
 
-@nb.njit(cache=True)
+@compiled
 def rows_off(counts, totals):
     """Rows that would have to change class to meet the totals."""
     off = 0.0
@@ -126,7 +140,7 @@ def rows_off(counts, totals):
     return 0.5 * off
 
 
-@nb.njit(cache=True)
+@compiled
 def decided(table, splits, worth, node):
     """The rows whose class depends on their side at a node."""
     n = table.XT.shape[1]
@@ -171,7 +185,7 @@ def decided(table, splits, worth, node):
     return Choice(rows[:found].copy(), extra[:found].copy(), left[:found].copy(), right[:found].copy(), counts)
 
 
-@nb.njit(cache=True)
+@compiled
 def all_left(table, choice):
     """Rows of each class if all rows of a choice go left."""
     counts = choice.counts.copy()
@@ -182,7 +196,7 @@ def all_left(table, choice):
     return counts
 
 
-@nb.njit(cache=True)
+@compiled
 def best_cut(table, choice, values, order, row_off):
     """The best offset along a direction or its reverse, by one pass over the sorted values.
 
@@ -227,22 +241,49 @@ def best_cut(table, choice, values, order, row_off):
     return best, sign, offset
 
 
-@nb.njit(cache=True)
-def projected(table, choice, support, beta, size):
+@compiled
+def new_fit(choice, most):
+    """A direction on no features."""
+    n = len(choice.rows)
+    return Fit(
+        np.array([0, -1]),
+        np.zeros(most + 1, dtype=np.int64),
+        np.zeros(most + 2),
+        np.empty((2, n)),
+        np.array([max(n // LOGISTIC_ROWS, 1)]),
+    )
+
+
+@compiled
+def forget(fit):
+    """Set all coefficients to 0."""
+    for a in range(len(fit.beta)):
+        fit.beta[a] = 0.0
+
+
+@compiled
+def in_order(values):
+    """Positions of the values, the least first."""
+    return np.argsort(values)
+
+
+@compiled
+def projected(table, choice, fit):
     """Values of the chosen rows along a direction."""
     n = len(choice.rows)
     values = np.zeros(n)
-    for a in range(size):
-        j = support[a]
-        slope = beta[a]
+    for a in range(fit.size[0]):
+        j = fit.support[a]
+        slope = fit.beta[a]
         for t in range(n):
             values[t] += slope * table.XT[j, choice.rows[t]]
     return values
 
 
-@nb.njit(cache=True)
-def solve_small(H, g, size):
+@compiled
+def solve_small(H, g):
     """Solve H x = g by elimination, in place; H is positive definite."""
+    size = len(g)
     for a in range(size):
         pivot = H[a, a]
         for b in range(a + 1, size):
@@ -257,32 +298,35 @@ def solve_small(H, g, size):
         g[a] /= H[a, a]
 
 
-@nb.njit(cache=True)
-def newton(table, choice, support, beta, size, stride, steps, slopes):
-    """Newton steps of a weighted logistic regression on a support; the last entry of beta is the intercept.
+@compiled
+def newton(table, choice, fit):
+    """Newton steps of a weighted logistic regression on the support of a fit.
 
-    The derivatives of the loss after the last step are left in ``slopes``: first and second, for every row.
+    A row that should go right is a 1, and counts as much as the other side would cost it.
     """
-    n = len(choice.rows)
+    n, size, stride = len(choice.rows), fit.size[0], fit.stride[0]
+    beta, slopes = fit.beta, fit.slopes
     H = np.empty((size + 1, size + 1))
     g = np.empty(size + 1)
-    x = np.empty(size + 1)
+    x = np.ones(size + 1)
     total = 0.0
     for t in range(0, n, stride):
         total += abs(choice.extra[t])
-    for step in range(steps + 1):
-        H[:] = 0.0
-        g[:] = 0.0
+    for step in range(NEWTON_STEPS + 1):
         for a in range(size):
+            for b in range(size + 1):
+                H[a, b] = 0.0
+                H[b, a] = 0.0
             H[a, a] = RIDGE * total
             g[a] = RIDGE * total * beta[a]
+        g[size] = 0.0
         H[size, size] = 1e-9 * total + 1e-300
         u = 0
         for t in range(0, n, stride):
             i = choice.rows[t]
             value = beta[size]
             for a in range(size):
-                x[a] = table.XT[support[a], i]
+                x[a] = table.XT[fit.support[a], i]
                 value += beta[a] * x[a]
             probability = 1.0 / (1.0 + math.exp(-value)) if value > -30 else 0.0
             importance = abs(choice.extra[t])
@@ -291,27 +335,24 @@ def newton(table, choice, support, beta, size, stride, steps, slopes):
             slopes[0, u] = slope
             slopes[1, u] = bend
             u += 1
-            if step == steps:
-                continue
-            x[size] = 1.0
             for a in range(size + 1):
                 g[a] += slope * x[a]
                 for b in range(a + 1):
                     H[a, b] += bend * x[a] * x[b]
-        if step == steps:
-            break
+        if step == NEWTON_STEPS:
+            return
         for a in range(size + 1):
             for b in range(a):
                 H[b, a] = H[a, b]
-        solve_small(H, g, size + 1)
+        solve_small(H, g)
         for a in range(size + 1):
             beta[a] -= g[a]
 
 
-@nb.njit(cache=True)
-def score_statistics(table, choice, features, slopes, stride):
+@compiled
+def score_statistics(table, choice, features, fit):
     """How much each feature would lower the loss of a logistic regression, to second order."""
-    n = len(choice.rows)
+    n, stride, slopes = len(choice.rows), fit.stride[0], fit.slopes
     found = np.zeros(len(features))
     for f in range(len(features)):
         j = features[f]
@@ -331,41 +372,41 @@ def score_statistics(table, choice, features, slopes, stride):
     return found
 
 
-@nb.njit(cache=True)
-def extended(table, choice, features, support, beta, size, banned, stride, slopes):
-    """Add the feature with the largest score statistic to a fitted support and refit; returns whether there was one.
-
-    ``beta`` has the intercept behind the coefficients; ``slopes`` are those of the fit, and then of the new one.
-    """
-    statistics = score_statistics(table, choice, features, slopes, stride)
+@compiled
+def extended(table, choice, features, fit):
+    """Add the feature with the largest score statistic to a fit and refit; returns whether there was one."""
+    size = fit.size[0]
+    statistics = score_statistics(table, choice, features, fit)
     best = -1
     for f in range(len(features)):
-        used = features[f] == banned
+        used = features[f] == fit.size[1]
         for a in range(size):
-            used = used or support[a] == features[f]
+            used = used or fit.support[a] == features[f]
         if not used and statistics[f] > 0 and (best < 0 or statistics[f] > statistics[best]):
             best = f
     if best < 0:
         return False
-    support[size] = features[best]
-    beta[size + 1] = beta[size]
-    beta[size] = 0.0
-    newton(table, choice, support, beta, size + 1, stride, NEWTON_STEPS, slopes)
+    fit.support[size] = features[best]
+    fit.beta[size + 1] = fit.beta[size]
+    fit.beta[size] = 0.0
+    fit.size[0] = size + 1
+    newton(table, choice, fit)
     return True
 
 
-@nb.njit(cache=True)
-def screened(table, choice, stride, allowed, slopes):
+@compiled
+def screened(table, choice, allowed):
     """The features with the largest score statistics, best first."""
-    beta = np.zeros(1)
-    support = np.zeros(1, dtype=np.int64)
-    newton(table, choice, support, beta, 0, stride, NEWTON_STEPS, slopes)
-    statistics = score_statistics(table, choice, allowed, slopes, stride)
-    order = np.argsort(-statistics)
-    return allowed[order[: min(SCREENED, len(allowed))]]
+    fit = new_fit(choice, 1)
+    newton(table, choice, fit)
+    order = in_order(-score_statistics(table, choice, allowed, fit))
+    best = np.empty(min(SCREENED, len(allowed)), dtype=np.int64)
+    for f in range(len(best)):
+        best[f] = allowed[order[f]]
+    return best
 
 
-@nb.njit(cache=True)
+@compiled
 def random_unit(state):
     """A number in [0, 1) from a xorshift state of one 64-bit word."""
     word = state[0]
@@ -376,15 +417,15 @@ def random_unit(state):
     return (word >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@nb.njit(cache=True)
+@compiled
 def place(table, splits, node, direction, offset):
     """Give a node a hyperplane."""
     b = node - 1
     n = table.XT.shape[1]
-    splits.omega[b, :] = direction
     splits.gamma[b] = offset
     values = np.zeros(n)
     for j in range(len(direction)):
+        splits.omega[b, j] = direction[j]
         if direction[j] != 0.0:
             for i in range(n):
                 values[i] += direction[j] * table.XT[j, i]
@@ -392,36 +433,49 @@ def place(table, splits, node, direction, offset):
         splits.right[b, i] = values[i] > offset
 
 
-@nb.njit(cache=True)
-def consider(table, choice, worth, support, beta, size, found):
+@compiled
+def consider(table, choice, worth, fit, found):
     """Compare a direction at its best offset with the best split so far."""
-    values = projected(table, choice, support, beta, size)
-    cost, sign, offset = best_cut(table, choice, values, np.argsort(values), worth.row_off)
-    keep(found, cost + worth.term * size, sign, offset, support, beta, size)
+    values = projected(table, choice, fit)
+    cost, sign, offset = best_cut(table, choice, values, in_order(values), worth.row_off)
+    keep(found, cost + worth.term * fit.size[0], sign, offset, fit)
 
 
-@nb.njit(cache=True)
-def keep(found, cost, sign, offset, support, beta, size):
+@compiled
+def keep(found, cost, sign, offset, fit):
     """Keep a split if it is the best so far."""
     if cost < found.numbers[0] - _WORTH:
         found.numbers[0], found.numbers[1], found.numbers[2] = cost, sign, offset
-        found.size[0] = size
-        found.support[:size] = support[:size]
-        found.beta[:size] = beta[:size]
+        found.size[0] = fit.size[0]
+        # Loops, because numba takes seconds to compile an assignment to a slice.
+        for a in range(fit.size[0]):
+            found.support[a] = fit.support[a]
+            found.beta[a] = fit.beta[a]
 
 
-@nb.njit(cache=True)
-def consider_no_split(table, choice, worth, found):
+@compiled
+def restart(fit, found):
+    """Let a fit continue from the best split so far."""
+    fit.size[0] = found.size[0]
+    for a in range(found.size[0]):
+        fit.support[a] = found.support[a]
+        fit.beta[a] = found.beta[a]
+
+
+@compiled
+def consider_no_split(table, choice, worth, fit, found):
     """All rows go right, or all go left."""
-    empty = np.zeros(0, dtype=np.int64)
+    fit.size[0] = 0
     to_right = worth.row_off * rows_off(choice.counts, table.totals)
-    to_left = choice.extra.sum() + worth.row_off * rows_off(all_left(table, choice), table.totals)
-    keep(found, to_right, 1.0, -1.0, empty, np.zeros(0), 0)
-    keep(found, to_left, 1.0, 1.0, empty, np.zeros(0), 0)
+    to_left = worth.row_off * rows_off(all_left(table, choice), table.totals)
+    for t in range(len(choice.rows)):
+        to_left += choice.extra[t]
+    keep(found, to_right, 1.0, -1.0, fit)
+    keep(found, to_left, 1.0, 1.0, fit)
 
 
-@nb.njit(cache=True)
-def consider_singles(table, choice, worth, features, found):
+@compiled
+def consider_singles(table, choice, worth, features, fit, found):
     """Single features at their exact best offsets; returns the best one, or -1."""
     n = len(choice.rows)
     position = np.full(table.XT.shape[1], -1, dtype=np.int64)
@@ -429,8 +483,9 @@ def consider_singles(table, choice, worth, features, found):
         position[choice.rows[t]] = t
     order = np.empty(n, dtype=np.int64)
     values = np.empty(n)
-    single = np.zeros(1, dtype=np.int64)
     best, least = -1, _FAR
+    fit.size[0] = 1
+    fit.beta[0] = 1.0
     for j in features:
         u = 0
         for t in range(table.order.shape[1]):
@@ -441,41 +496,33 @@ def consider_singles(table, choice, worth, features, found):
         for t in range(n):
             values[t] = table.XT[j, choice.rows[t]]
         cost, sign, offset = best_cut(table, choice, values, order, worth.row_off)
-        single[0] = j
-        keep(found, cost + worth.term, sign, offset, single, np.ones(1), 1)
+        fit.support[0] = j
+        keep(found, cost + worth.term, sign, offset, fit)
         if cost < least:
             best, least = j, cost
     return best
 
 
-@nb.njit(cache=True)
-def consider_selections(table, choice, worth, features, single, stride, found):
+@compiled
+def consider_selections(table, choice, worth, features, single, fit, found):
     """Forward selections from nothing, and from the best single feature."""
-    support = np.zeros(worth.most + 1, dtype=np.int64)
-    beta = np.zeros(worth.most + 2)
-    slopes = np.empty((2, len(choice.rows)))
     for start in range(2):
-        if start == 1 and (single < 0 or single == support[0]):
+        if start == 1 and (single < 0 or single == fit.support[0]):
             break
-        size = start
-        beta[:] = 0.0
+        fit.size[0] = start
+        fit.size[1] = -1
+        forget(fit)
         if start == 1:
-            support[0] = single
-        newton(table, choice, support, beta, size, stride, NEWTON_STEPS, slopes)
-        while size < worth.most:
-            if not extended(table, choice, features, support, beta, size, -1, stride, slopes):
-                break
-            size += 1
-            if size > 1 or single < 0:
-                consider(table, choice, worth, support, beta, size, found)
+            fit.support[0] = single
+        newton(table, choice, fit)
+        while fit.size[0] < worth.most and extended(table, choice, features, fit):
+            if fit.size[0] > 1 or single < 0:
+                consider(table, choice, worth, fit, found)
 
 
-@nb.njit(cache=True)
-def consider_exchanges(table, choice, worth, features, stride, found):
+@compiled
+def consider_exchanges(table, choice, worth, features, fit, found):
     """The best split without one of its features, and with another one instead."""
-    support = np.zeros(worth.most + 1, dtype=np.int64)
-    beta = np.zeros(worth.most + 2)
-    slopes = np.empty((2, len(choice.rows)))
     present, n_present = found.support.copy(), found.size[0]
     if n_present < 2:
         return
@@ -483,43 +530,45 @@ def consider_exchanges(table, choice, worth, features, stride, found):
         size = 0
         for c in range(n_present):
             if c != a:
-                support[size] = present[c]
+                fit.support[size] = present[c]
                 size += 1
-        beta[:] = 0.0
-        newton(table, choice, support, beta, size, stride, NEWTON_STEPS, slopes)
-        consider(table, choice, worth, support, beta, size, found)
-        if extended(table, choice, features, support, beta, size, present[a], stride, slopes):
-            consider(table, choice, worth, support, beta, size + 1, found)
+        fit.size[0] = size
+        fit.size[1] = present[a]
+        forget(fit)
+        newton(table, choice, fit)
+        consider(table, choice, worth, fit, found)
+        if extended(table, choice, features, fit):
+            consider(table, choice, worth, fit, found)
 
 
-@nb.njit(cache=True)
-def consider_changes(table, choice, worth, allowed, tries, state, found):
+@compiled
+def consider_changes(table, choice, worth, allowed, tries, fit, found, state):
     """Random changes of one coefficient of the best split, large and small; where there is room, of another feature."""
-    support = np.zeros(worth.most + 1, dtype=np.int64)
-    beta = np.zeros(worth.most + 2)
     for _ in range(tries):
-        size = found.size[0]
+        restart(fit, found)
+        size = fit.size[0]
         if size == 0:
             return
-        support[:] = found.support
-        beta[:] = found.beta
         largest = 0.0
         for a in range(size):
-            largest = max(largest, abs(beta[a]))
+            largest = max(largest, abs(fit.beta[a]))
         a = min(int(random_unit(state) * size), size - 1)
         if size < worth.most and random_unit(state) < 0.5:
             j = allowed[min(int(random_unit(state) * len(allowed)), len(allowed) - 1)]
-            if not (support[:size] == j).any():
-                support[size], beta[size] = j, 0.0
+            known = False
+            for c in range(size):
+                known = known or fit.support[c] == j
+            if not known:
                 a = size
-                size += 1
-        beta[a] += largest * (2.0 * random_unit(state) - 1.0) * 10.0 ** (-2.0 * random_unit(state))
-        consider(table, choice, worth, support, beta, size, found)
+                fit.support[a], fit.beta[a] = j, 0.0
+                fit.size[0] = size + 1
+        fit.beta[a] += largest * (2.0 * random_unit(state) - 1.0) * 10.0 ** (-2.0 * random_unit(state))
+        consider(table, choice, worth, fit, found)
 
 
-@nb.njit(cache=True)
+@compiled
 def present_split(table, splits, worth, choice, node):
-    """What a node costs as it is, and its features."""
+    """What a node costs as it is, and how many features it has."""
     counts = choice.counts.copy()
     cost = 0.0
     for t in range(len(choice.rows)):
@@ -528,36 +577,38 @@ def present_split(table, splits, worth, choice, node):
             cost += choice.extra[t]
             counts[choice.left[t]] += table.size[i]
             counts[choice.right[t]] -= table.size[i]
-    used = np.flatnonzero(splits.omega[node - 1])
-    return cost + worth.row_off * rows_off(counts, table.totals) + worth.term * len(used), used
+    size = 0
+    for j in range(table.XT.shape[0]):
+        size += splits.omega[node - 1, j] != 0.0
+    return cost + worth.row_off * rows_off(counts, table.totals) + worth.term * size, size
 
 
-@nb.njit(cache=True)
+@compiled
 def refit(table, splits, worth, node, allowed, effort, state):
     """Give a node the best split found for the rows it decides about, if that is better; returns what it saves."""
     choice = decided(table, splits, worth, node)
-    cost, used = present_split(table, splits, worth, choice, node)
-    found = Found(
-        np.array([_FAR, 1.0, 1.0]),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(worth.most + 1, dtype=np.int64),
-        np.zeros(worth.most + 2),
-    )
-    consider_no_split(table, choice, worth, found)
-    n = len(choice.rows)
-    if n > 1:
-        if 0 < len(used) <= worth.most:
-            consider(table, choice, worth, used, splits.omega[node - 1][used], len(used), found)
+    cost, size = present_split(table, splits, worth, choice, node)
+    fit = new_fit(choice, worth.most)
+    found = Found(np.array([_FAR, 1.0, 1.0]), np.zeros(1, dtype=np.int64), fit.support.copy(), fit.beta.copy())
+    consider_no_split(table, choice, worth, fit, found)
+    if len(choice.rows) > 1:
+        if 0 < size <= worth.most:
+            fit.size[0] = 0
+            for j in range(table.XT.shape[0]):
+                if splits.omega[node - 1, j] != 0.0:
+                    fit.support[fit.size[0]] = j
+                    fit.beta[fit.size[0]] = splits.omega[node - 1, j]
+                    fit.size[0] += 1
+            consider(table, choice, worth, fit, found)
         if effort.fresh:
-            stride = max(n // LOGISTIC_ROWS, 1)
-            features = screened(table, choice, stride, allowed, np.empty((2, n)))
+            features = screened(table, choice, allowed)
             single = -1
             if table.order.shape[1] > 0:
-                single = consider_singles(table, choice, worth, features, found)
-            consider_selections(table, choice, worth, features, single, stride, found)
+                single = consider_singles(table, choice, worth, features, fit, found)
+            consider_selections(table, choice, worth, features, single, fit, found)
             if effort.tries > 0:
-                consider_exchanges(table, choice, worth, features, stride, found)
-        consider_changes(table, choice, worth, allowed, effort.tries, state, found)
+                consider_exchanges(table, choice, worth, features, fit, found)
+        consider_changes(table, choice, worth, allowed, effort.tries, fit, found, state)
     if found.numbers[0] >= cost - _WORTH:
         return 0.0
     direction = np.zeros(table.XT.shape[0])
@@ -565,12 +616,3 @@ def refit(table, splits, worth, node, allowed, effort, state):
         direction[found.support[a]] = found.numbers[1] * found.beta[a]
     place(table, splits, node, direction, found.numbers[2])
     return cost - found.numbers[0]
-
-
-@nb.njit(cache=True)
-def sweep(table, splits, worth, allowed, effort, state):
-    """Refit all nodes from the bottom up; returns what that saves."""
-    saved = 0.0
-    for node in range(len(splits.gamma), 0, -1):
-        saved += refit(table, splits, worth, node, allowed, effort, state)
-    return saved
