@@ -45,15 +45,19 @@ def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> Oblique
 def _fit_node(
     prepared: Prepared, omega: FloatArray, gamma: float, rows: IntArray, sign: FloatArray, deadline: Deadline
 ) -> FloatArray | None:
-    """(omega, gamma) of least labeled error with the unlabeled rows on their sides; None if the LP finds none."""
+    """(omega, gamma) of least labeled error with the unlabeled rows on their sides; None if the LP finds none.
+
+    Where splits may use few features, the node keeps to those that it uses.
+    """
     problem, s = prepared.problem, prepared.bounds.s
+    largest = np.full(problem.n_features, s) if prepared.most_features is None else np.where(omega != 0, s, 0.0)
     p, n = problem.n_features, len(rows)
     h = problem.X_unlabeled @ omega - gamma
     side = np.where(h > 0, 1.0, -1.0)
     program = LinearProgram(
         cost=np.concatenate([np.zeros(p + 1), problem.labeled_multiplicity[rows]]),
-        lower=np.concatenate([np.full(p, -s), [-np.inf], np.zeros(n)]),
-        upper=np.concatenate([np.full(p, s), np.full(1 + n, np.inf)]),
+        lower=np.concatenate([-largest, [-np.inf], np.zeros(n)]),
+        upper=np.concatenate([largest, np.full(1 + n, np.inf)]),
     )
     signed = sign[:, None] * np.column_stack([problem.X_labeled[rows], -np.ones(n)])
     program.add_rows(np.hstack([signed, np.eye(n)]), np.ones(n))

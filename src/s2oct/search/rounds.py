@@ -53,7 +53,8 @@ def run_round(
     elif _by_alternation(instance, number):
         run.by_alternation(n_visits)
     elif _on_grid(instance, number):
-        run.from_grid(n_visits, separate=number % 2 == 1)
+        # A separating hyperplane uses all features.
+        run.from_grid(n_visits, separate=number % 2 == 1 and instance.most_features is None)
     elif number % 4 == 0:
         run.by_peeling(n_visits)
     elif number % 4 == 1:
