@@ -192,6 +192,11 @@ def round_length(instance: Instance, number: int) -> int:
     return int(min(shortest * luby(number + 1) * 2 ** min(number / 8, 10), LONGEST))
 
 
+def round_work(instance: Instance, number: int) -> float:
+    """Rows times moves of a round, roughly: it has several annealings, and most of them are as long as the round."""
+    return 3.0 * round_length(instance, number) * Schedule(1).moves_per_visit * instance.n_rows
+
+
 def luby(k: int) -> int:
     """The k-th of 1, 1, 2, 1, 1, 2, 4, 1, 1, 2, ...: restarts that are never far from the best fixed length."""
     size = 1
