@@ -21,7 +21,7 @@ from s2oct.stopping import Deadline
 RESERVE_SHARE, LONGEST_RESERVE = 0.03, 0.5
 """Share of the time limit that P2 leaves for dropping features, and most seconds of it."""
 
-ROUNDS, ROUND_WORK = 6, 3e7
+ROUNDS, ROUND_WORK = 6, 2e7
 """Most rounds of search for each number of features, and most work of them, in rows times moves."""
 
 

@@ -26,6 +26,9 @@ REWEIGHTINGS = 4
 WORK = 2e7
 """Simplex steps times columns and rows of the programs of one tree: some tenths of a second."""
 
+MOST_ENTRIES = 4e6
+"""Labeled rows times columns of a program that is worth building: a larger one takes longer than it may."""
+
 _NEW_ROWS = 200
 """Unlabeled rows that enter a program at a time: first the nearest, then the most violated."""
 
@@ -41,6 +44,8 @@ def fewer_features(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) ->
         if np.count_nonzero(omega[b]) < 2 or deadline.passed:
             continue
         rows, sign = path_rows(assignment, b)
+        if len(rows) * (len(rows) + 2 * tree.n_features) > MOST_ENTRIES:
+            continue
         node = _NodeProgram(prepared, omega[b], gamma[b], rows, sign)
         found = node.fewest(deadline, work)
         work -= node.work
