@@ -59,12 +59,12 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
     guide : classifier, "auto" or None
         The tree should agree with this classifier on the unlabeled rows. Any scikit-learn classifier with
         ``predict_proba`` is made to meet the totals by `TopTotalClassifier`; "auto" is a `SelfTrainedForest`; None is
-        the paper's P2 and nothing else.
+        the paper's P2 and nothing else; of its trees of least cost that were found, one with few features.
     guide_weight : float or "auto"
         The price of disagreeing with the guide: what an unlabeled row of which the guide is sure adds to P2's cost in
         the other class, and what a row off the total costs in addition to C. With 0 the guide is asked once P2 is
-        solved, and only chooses among trees of least cost; if P2 is not solved in time, the tree is that of
-        ``guide=None``. "auto" is 1 with the paper's s and grows if s is raised. It is at least the mean cost of the
+        solved, and only chooses among trees of least cost; if P2 is not solved in time, the tree is the best one found
+        for it. "auto" is 1 with the paper's s and grows if s is raised. It is at least the mean cost of the
         labeled rows that the guide's own tree gets wrong. The price used is in ``certificate_.guide_weight``. Without
         a guide it has no effect.
     max_features_per_split : int, "auto" or None

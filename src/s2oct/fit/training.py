@@ -14,8 +14,8 @@ from s2oct.fit.listening import PREPARING, Listener, NoListener
 from s2oct.fit.pool import agreement, equally_good
 from s2oct.fit.portfolio import Portfolio
 from s2oct.fit.simplicity import Simplification
+from s2oct.fit.sparsest import Sparsest
 from s2oct.fit.strategies import (
-    Paper,
     Strategy,
     StrategyResult,
     TieBreak,
@@ -153,7 +153,7 @@ def open_context(budget: Budget, stop: Stop, listener: Listener | None) -> FitCo
 
 def _strategy(problem: Problem, guidance: Guidance | None) -> Strategy:
     if guidance is None or not problem.n_unlabeled:
-        return Paper()
+        return Sparsest()
     return TieBreak(guidance) if guidance.weight == 0 else WeighEvidence(guidance)
 
 
