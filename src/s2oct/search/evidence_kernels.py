@@ -321,8 +321,7 @@ def newton(table, choice, fit):
             g[a] = RIDGE * total * beta[a]
         g[size] = 0.0
         H[size, size] = 1e-9 * total + 1e-300
-        u = 0
-        for t in range(0, n, stride):
+        for u, t in enumerate(range(0, n, stride)):
             i = choice.rows[t]
             value = beta[size]
             for a in range(size):
@@ -334,7 +333,6 @@ def newton(table, choice, fit):
             bend = importance * max(probability * (1.0 - probability), 1e-3)
             slopes[0, u] = slope
             slopes[1, u] = bend
-            u += 1
             for a in range(size + 1):
                 g[a] += slope * x[a]
                 for b in range(a + 1):
