@@ -27,7 +27,7 @@ AUTO_GUIDE_WEIGHT = 1 / 3
 ROW_OFF = 1000.0
 """Price of a row off the totals: meeting them is the rule, whatever it costs in evidence."""
 
-AUTO_MOST, AUTO_TERM_SHARE = 3, 0.002
+AUTO_MOST, AUTO_TERM_SHARE = 4, 0.002
 """Features of a split, and the share of all rows that a feature in a split must save, if the user does not say."""
 
 
