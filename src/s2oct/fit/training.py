@@ -138,13 +138,21 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
 def recertify(problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: ModelSpec) -> tuple[Certificate, float]:
     """The certificate of a tree in the user's units for P2, recomputed, and the lower bound that needs no solver.
 
-    From the claimed certificate come s, which is a part of P2, the lower bound and its source, and how the fit went.
-    The guide is no part of P2.
+    From the claimed certificate come s, which is a part of P2, the lower bound and its source, and how the fit went:
+    its model, its end and its cost there. The guide is no part of P2, and nobody keeps what it said.
     """
     prepared = prepare(problem, replace(spec, depth=tree.topology.depth, coefficient_bound=None))
     prepared = prepared.with_coefficient_bound(min(claimed.weight_bound, LARGEST_M))
     bound = Bound(claimed.lower_bound, claimed.bound_source)
-    record = FitRecord(bound, claimed.seconds, claimed.ended, claimed.history)
+    record = FitRecord(
+        bound,
+        claimed.seconds,
+        claimed.ended,
+        claimed.history,
+        model=claimed.model,
+        evidence_cost=claimed.evidence_cost,
+        evidence_bound=claimed.evidence_bound,
+    )
     return certify(prepared, tree, record), lower_bound(prepared.problem, spec.C)
 
 
