@@ -23,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from s2oct.arrays import BoolArray, FloatArray, ObjectArray
 from s2oct.certificate import Claim
+from s2oct.errors import S2OCTWarning
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
 from s2oct.fit.context import Budget
 from s2oct.fit.training import train_plain
@@ -143,7 +144,10 @@ def _s2oct(**parameters: Any) -> Callable[[Draw, MethodOptions], tuple[BoolArray
             random_state=options.random_state,
             **parameters,
         )
-        clf.fit(draw.data.X, draw.y, totals=draw.totals)
+        with warnings.catch_warnings():
+            # The record of a fit holds the numbers that these are about.
+            warnings.simplefilter("ignore", S2OCTWarning)
+            clf.fit(draw.data.X, draw.y, totals=draw.totals)
         return clf.predict(draw.data.X) == CLASS_A, clf.certificate_
 
     return predict
