@@ -42,8 +42,9 @@ leaf, label, margin = tree.apply(first)[0], tree.predict(first)[0], tree.decisio
 print(f"leaf {leaf} says {label}, at a distance of {abs(margin):.2f}")
 
 # %%
-# The cost of the tree is recomputed from its hyperplanes. If the cost is 0, the tree contradicts no label and meets the
-# total. No tree can cost less, so such a tree is optimal.
+# The certificate says in rows what the tree does, and then what it costs in the paper's model. Everything is recomputed
+# from the hyperplanes. A tree of cost 0 contradicts no label and meets the total. No tree can cost less, so such a tree
+# is optimal.
 
 print(tree.certificate_)
 plot_progress(tree)
