@@ -1,9 +1,15 @@
-"""Which tree is the right one: accuracy and MCC of every method on the same draws, compared draw by draw.
+"""How good the tree is: accuracy, MCC, size and seconds of every method on the same draws, compared draw by draw.
 
-Runs the study's tasks for the methods that are asked for (what is finished already is not run again), and prints, per
-design: means over the draws, the default against each method with a confidence interval and wins, ties and losses,
-draws with a single labeled class apart, the certificates of the tie-break against those of plain P2, and what the
-choice of defaults is worth on sets that had no part in it. CSV and box plots go beside the records.
+Runs the study's tasks for the methods that are asked for (what is finished already is not run again), and prints per
+design, for all draws, for the draws on which the defaults were settled and for the later ones:
+
+- means over the draws, what there is to read in a tree, seconds and their ratio to a random forest's on the same draw;
+- the default against each method with a confidence interval and wins, ties and losses.
+
+Draws with a single labeled class are also shown apart. Then follow the sets where the default loses most against the
+strongest rivals, MCC against terms, the certificates of the tie-break against those of plain P2, and what the choice of
+defaults is worth on sets that had no part in it. CSV and box plots go beside the records. The rivals of the extra bench
+take part where they are installed.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ import argparse
 import csv
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +33,20 @@ from s2oct.study.sources import DataSource
 from s2oct.study.store import read_store
 
 DEFAULT = "s2oct-guided"
-CANDIDATES = ("s2oct", "s2oct-tiebreak", "s2oct-forest", "s2oct-light", "s2oct-heavy", "s2oct-guided")
-"""Settings of the tree between which the defaults were chosen."""
+LEFT_OUT = ("octh-separate", "s2oct-plain")
+CANDIDATES = tuple(name for name in METHODS if name.startswith("s2oct") and name not in LEFT_OUT)
+"""Settings of the tree between which the defaults are chosen; those without records are left out."""
 
-RESAMPLES, FOLDS = 4000, 10
+STRONGEST = ("rf-strong", "et-strong", "catboost-strong")
+"""Rivals against which the worst sets of the default are listed."""
+
+CLOCK = "rf"
+"""The method whose seconds are the unit: a forest of 200 trees. It fits nothing if one class is labeled."""
+
+SETTLED_DRAWS = (0, 1)
+"""Draws on which the defaults were settled; only the later ones are evidence."""
+
+RESAMPLES, FOLDS, WORST_SETS = 4000, 10, 12
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,8 @@ class Row:
     seconds: float
     objective: float | None
     proved: bool
+    n_splits: int | None
+    n_terms: int | None
     values: dict[tuple[str, str], float]  # by measure and rows
 
 
@@ -54,12 +72,19 @@ def main() -> None:
     write_csv(rows, options.out / "quality.csv")
     for design in sorted({row.design for row in rows}):
         of_design = [row for row in rows if row.design == design]
-        for one_class in (False, True):
-            part = [row for row in of_design if row.one_class == one_class]
+        parts = {
+            "two labeled classes": [row for row in of_design if not row.one_class],
+            "one labeled class": [row for row in of_design if row.one_class],
+            "draws that were settled on": [row for row in of_design if row.sample in SETTLED_DRAWS],
+            "later draws": [row for row in of_design if row.sample not in SETTLED_DRAWS],
+            "all draws": of_design,
+        }
+        for title, part in parts.items():
             if part:
-                report(part, f"{design}, {'one labeled class' if one_class else 'two labeled classes'}")
-        report(of_design, f"{design}, all draws")
-        compare_draws(of_design)
+                report(part, f"{design}, {title}")
+        for rival in STRONGEST:
+            show_worst_sets(of_design, rival)
+        show_sizes(of_design)
         compare_certificates(of_design)
         choose_defaults(of_design)
         draw_boxes(of_design, options.out / f"quality-{design}.png")
@@ -72,9 +97,8 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--sets", nargs="*", default=None, help="instances (default: those in the folder)")
     parser.add_argument("--draws", type=int, default=5, help="draws of each set")
     parser.add_argument("--designs", nargs="*", default=["biased", "simple"])
-    parser.add_argument(
-        "--methods", nargs="*", default=[m for m in METHODS if m not in ("octh-separate", "s2oct-plain")]
-    )
+    runnable = [name for name, method in METHODS.items() if name not in LEFT_OUT and method.needs is None]
+    parser.add_argument("--methods", nargs="*", default=runnable)
     parser.add_argument("--limit", type=float, default=20.0, help="seconds per fit of a tree")
     parser.add_argument("--jobs", type=int, default=1)
     return parser.parse_args()
@@ -83,7 +107,11 @@ def read_options() -> argparse.Namespace:
 def fit_all(options: argparse.Namespace) -> None:
     sets = options.sets or [name for name in manifest() if (options.data / f"{name}.tsv.gz").exists()]
     settings = StudySettings(labeled_share=0.1, time_limit=options.limit, solver="highs", seed=0)
-    plan = Plan(tuple(sets), options.draws, tuple(options.designs), tuple(options.methods))
+    for name in options.methods:
+        if METHODS[name].needs is not None:
+            print(f"left out: {METHODS[name].needs}")
+    methods = [name for name in dict.fromkeys([CLOCK, *options.methods]) if METHODS[name].needs is None]
+    plan = Plan(tuple(sets), options.draws, tuple(options.designs), tuple(methods))
     with Run(options.out, settings, plan, DataSource(options.data, download=False)) as run:
         n_tasks = len(run.agenda.tasks)
         for number, record in enumerate(run.go(lambda jobs: run_local(jobs, n_workers=options.jobs, memory=0)), 1):
@@ -111,32 +139,20 @@ def read_row(record: TaskRecord) -> Row | None:
         record.fit.seconds,
         None if claim is None else claim.objective,
         claim is not None and claim.proved,
+        record.fit.n_splits,
+        record.fit.n_terms,
         {(measure, part): getattr(counts, measure) for part, counts in parts for measure in MEASURES},
     )
 
 
 def write_csv(rows: Iterable[Row], path: Path) -> None:
     keys = [(measure, part) for part in ("unlabeled", "all") for measure in MEASURES]
+    facts = [field.name for field in fields(Row) if field.name != "values"]
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(
-            ["instance", "sample", "design", "method", "one_class", "seconds", "objective", "proved"]
-            + [f"{measure}_{part}" for measure, part in keys]
-        )
+        writer.writerow(facts + [f"{measure}_{part}" for measure, part in keys])
         for row in sorted(rows, key=lambda row: (row.design, row.instance, row.sample, row.method)):
-            writer.writerow(
-                [
-                    row.instance,
-                    row.sample,
-                    row.design,
-                    row.method,
-                    row.one_class,
-                    row.seconds,
-                    row.objective,
-                    row.proved,
-                ]
-                + [row.values[key] for key in keys]
-            )
+            writer.writerow([getattr(row, name) for name in facts] + [row.values[key] for key in keys])
 
 
 def by_method(rows: Iterable[Row]) -> dict[str, dict[tuple[str, int], Row]]:
@@ -151,28 +167,36 @@ def report(rows: Sequence[Row], title: str) -> None:
     methods = by_method(rows)
     n_draws, n_sets = len({(row.instance, row.sample) for row in rows}), len({row.instance for row in rows})
     print(f"\n{title}: {n_draws} draws of {n_sets} sets")
-    heads = " ".join(f"{head:>6s}" for head in ("acc", "MCC", "prec", "rec"))
     print(
-        f"{'method':22s} {'draws':>5s}  {heads}  {'acc all':>7s} {'MCC all':>7s} {'acc labeled':>11s}  "
-        f"{'median s':>8s}   "
-        f"{DEFAULT} minus it: accuracy, MCC (95 %), won/tied/lost"
+        f"{'method':22s} {'draws':>5s}  {'acc':>6s} {'MCC':>6s} {'acc labeled':>11s}  {'f/split':>7s} {'terms':>6s}  "
+        f"{'median s':>8s} {'mean s':>7s} {'x ' + CLOCK:>7s}   {DEFAULT} minus it: accuracy, MCC (95 %), won/tied/lost"
     )
+    clock = methods.get(CLOCK, {})
     for name, found in methods.items():
-        means = [
-            np.mean([row.values[measure, part] for row in found.values()])
-            for measure, part in [
-                *((measure, "unlabeled") for measure in MEASURES),
-                ("accuracy", "all"),
-                ("mcc", "all"),
-                ("accuracy", "labeled"),
-            ]
+        accuracy, mcc, labeled = (
+            np.mean([row.values[key] for row in found.values()])
+            for key in (("accuracy", "unlabeled"), ("mcc", "unlabeled"), ("accuracy", "labeled"))
+        )
+        seconds = [row.seconds for row in found.values()]
+        ratios = [
+            row.seconds / clock[draw].seconds for draw, row in found.items() if draw in clock and not row.one_class
         ]
-        line = f"{name:22s} {len(found):5d}  " + " ".join(f"{m:6.3f}" for m in means[:4])
-        line += f"  {means[4]:7.3f} {means[5]:7.3f} {means[6]:11.3f}"
-        line += f"  {np.median([row.seconds for row in found.values()]):8.2f}"
+        line = f"{name:22s} {len(found):5d}  {accuracy:6.3f} {mcc:6.3f} {labeled:11.3f}  {size_of(found):>14s}"
+        line += (
+            f"  {np.median(seconds):8.2f} {np.mean(seconds):7.2f} {f'{np.median(ratios):.1f}' if ratios else '-':>7s}"
+        )
         if name != DEFAULT and DEFAULT in methods:
             line += "   " + compared(methods[DEFAULT], found)
         print(line)
+
+
+def size_of(found: dict[tuple[str, int], Row]) -> str:
+    """Mean features in a split, over the trees that have one, and mean terms of a tree."""
+    trees = [row for row in found.values() if row.n_terms is not None]
+    if not trees:
+        return f"{'-':>7s} {'-':>6s}"
+    widths = [row.n_terms / row.n_splits for row in trees if row.n_splits]
+    return f"{np.mean(widths) if widths else 0:7.1f} {np.mean([row.n_terms for row in trees]):6.1f}"
 
 
 def compared(first: dict[tuple[str, int], Row], second: dict[tuple[str, int], Row]) -> str:
@@ -199,14 +223,45 @@ def interval(difference: np.ndarray, sets: Sequence[str]) -> tuple[float, float]
     return float(low), float(high)
 
 
-def compare_draws(rows: Sequence[Row]) -> None:
-    """The default against the forest told the total, draw by draw: some had a part in the choice of defaults."""
+def show_worst_sets(rows: Sequence[Row], rival: str) -> None:
+    """The sets on which the default loses most MCC against a rival."""
     methods = by_method(rows)
-    ours, forest = methods.get(DEFAULT, {}), methods.get("rf-top", {})
-    print(f"\n{DEFAULT} minus rf-top by draw:")
-    for sample in sorted({sample for _, sample in set(ours) & set(forest)}):
-        found = {draw: row for draw, row in ours.items() if draw[1] == sample}
-        print(f"  draw {sample}: {compared(found, forest)}")
+    ours, other = methods.get(DEFAULT, {}), methods.get(rival, {})
+    by_set = defaultdict(list)
+    for draw in sorted(set(ours) & set(other)):
+        by_set[draw[0]].append((ours[draw], other[draw]))
+    if not by_set:
+        return
+    lines = []
+    for name, pairs in by_set.items():
+        means = np.mean([[row.values["mcc", "unlabeled"] for row in pair] for pair in pairs], axis=0)
+        terms = [first.n_terms for first, _ in pairs if first.n_terms is not None]
+        lines.append((means[0] - means[1], f"{name:40s} {len(pairs):5d} {means[0]:7.3f} {means[1]:7.3f}", terms))
+    lines.sort(key=lambda line: line[0])
+    print(f"\nWhere {DEFAULT} loses most against {rival}, by mean MCC on the unlabeled rows:")
+    print(f"  {'set':40s} {'draws':>5s} {'ours':>7s} {'rival':>7s} {'difference':>10s} {'our terms':>9s}")
+    for difference, text, terms in lines[:WORST_SETS]:
+        if difference < -0.0005:
+            print(f"  {text} {difference:+10.3f} {f'{np.mean(terms):.1f}' if terms else '-':>9s}")
+
+
+def show_sizes(rows: Sequence[Row]) -> None:
+    """MCC against terms, over the draws in which every such method has a tree."""
+    found_trees = {
+        name: {draw: row for draw, row in found.items() if row.n_terms is not None}
+        for name, found in by_method(rows).items()
+    }
+    trees = {name: found for name, found in found_trees.items() if found}
+    draws = sorted(set.intersection(*(set(found) for found in trees.values()))) if trees else []
+    if not draws:
+        return
+    means = {
+        name: np.mean([[found[d].n_terms, found[d].values["mcc", "unlabeled"]] for d in draws], axis=0)
+        for name, found in trees.items()
+    }
+    print(f"\nTerms of a tree and MCC on the unlabeled rows, {len(draws)} draws:")
+    for name, (terms, mcc) in sorted(means.items(), key=lambda item: item[1][0]):
+        print(f"  {name:22s} {terms:7.1f} {mcc:7.3f}")
 
 
 def compare_certificates(rows: Sequence[Row]) -> None:
@@ -216,16 +271,18 @@ def compare_certificates(rows: Sequence[Row]) -> None:
         return
     plain, tied = methods["s2oct"], methods["s2oct-tiebreak"]
     draws = sorted(set(plain) & set(tied))
-    dearer = [d for d in draws if (tied[d].objective or 0) > (plain[d].objective or 0) + 1e-6]
-    cheaper = [d for d in draws if (tied[d].objective or 0) < (plain[d].objective or 0) - 1e-6]
+    worse = [d for d in draws if (tied[d].objective or 0) > (plain[d].objective or 0) + 1e-6]
+    better = [d for d in draws if (tied[d].objective or 0) < (plain[d].objective or 0) - 1e-6]
     unproved = [d for d in draws if plain[d].proved and not tied[d].proved]
     gained = [d for d in draws if tied[d].proved and not plain[d].proved]
     print(
         f"\nP2 under guide_weight=0 against guide=None, {len(draws)} draws: proved there alone {len(unproved)}, "
-        f"proved here alone {len(gained)}, dearer {len(dearer)}, cheaper {len(cheaper)}"
+        f"proved here alone {len(gained)}, cost higher {len(worse)}, cost lower {len(better)}"
     )
-    for draw in dearer:
-        print(f"  dearer: {draw[0]} draw {draw[1]}: {tied[draw].objective:.6g} against {plain[draw].objective:.6g}")
+    for draw in worse:
+        print(
+            f"  cost higher: {draw[0]} draw {draw[1]}: {tied[draw].objective:.6g} against {plain[draw].objective:.6g}"
+        )
 
 
 def choose_defaults(rows: Sequence[Row]) -> None:

@@ -32,7 +32,7 @@ print(people.head(4).to_string())
 X, y = people.drop(columns="employed"), people["employed"]
 tree = s2oct.S2OCTClassifier(guide=None, time_limit=30, random_state=0)
 tree.fit(X, y, totals=survey.totals)
-s2oct.save(tree, folder / "model.json", X)
+s2oct.save(tree, folder / "model.json")
 print((folder / "model.json").read_text()[:600], "...")
 
 # %%

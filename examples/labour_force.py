@@ -86,7 +86,6 @@ def show_the_tree(survey: Survey, tree: S2OCTClassifier) -> None:
         tree.tree_,
         survey.feature_names,
         tree.classes_.tolist(),
-        decimals=2,
         labeled=survey.X[answered],
         unlabeled=survey.X[~answered],
     )

@@ -9,37 +9,41 @@ makes a tree from this. You can read the tree as a picture, as text, and for a s
 # %%
 # A fit needs three things: rows, labels with gaps, and a total for the gaps.
 
+import pandas as pd
+
 from s2oct import S2OCTClassifier, plot_progress, plot_tree
 from s2oct.datasets import make_labour_force
 from s2oct.export import tree_to_text
 
 survey = make_labour_force(seed=0)
-answered = survey.is_labeled
+rows, answered = pd.DataFrame(survey.X, columns=survey.feature_names), survey.is_labeled
 print(f"{answered.sum()} of {len(survey.y)} answered; of the others {survey.totals['yes']} are employed")
 
 tree = S2OCTClassifier(guide=None, time_limit=30, random_state=0)
-tree.fit(survey.X, survey.y, totals=survey.totals)
+tree.fit(rows, survey.y, totals=survey.totals)
 
 # %%
-# A split uses several features at once. Its bars show how much each feature counts, per standard deviation, and in
-# which direction. The leaves show how many labeled and unlabeled rows end there.
+# A row goes to "yes" where the rule of a split holds for it, to "no" otherwise. The leaves show how many labeled and
+# unlabeled rows end there.
 
-plot_tree(tree, survey.X, survey.y, feature_names=survey.feature_names)
-
-# %%
-# This is the same tree as text, with the fewest decimals that keep all four hundred people in their leaves.
-
-print(tree_to_text(tree.tree_, survey.feature_names, tree.classes_, decimals="fewest", keep=survey.X))
+plot_tree(tree, rows, survey.y)
 
 # %%
-# In which leaf does one person end, and how close was the decision? ``decision_function`` is the least distance from
-# the splits on the person's path, negative for the first class. Unlabeled rows of the fit keep a distance of 1 or more.
+# This is the same tree as text, with exactly the numbers that decide.
 
-first = survey.X[~answered][:1]
-for name, value in zip(survey.feature_names, first[0], strict=True):
-    print(f"{name:<16}{value:g}")
-leaf, label, margin = tree.apply(first)[0], tree.predict(first)[0], tree.decision_function(first)[0]
-print(f"leaf {leaf} says {label}, at a distance of {abs(margin):.2f}")
+print(tree_to_text(tree.tree_, survey.feature_names, tree.classes_))
+
+# %%
+# Why does one person have this class? ``explain`` goes through the rules with the person's values.
+
+first = rows[~answered][:1]
+print(tree.explain(first))
+
+# %%
+# How close was the decision? ``decision_function`` is the least distance from the splits on the person's path, negative
+# for the first class. Unlabeled rows of the fit keep a distance of 1 or more.
+
+print(f"{abs(tree.decision_function(first)[0]):.2f}")
 
 # %%
 # The certificate says in rows what the tree does, and then what it costs in the paper's model. Everything is recomputed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 from scipy.optimize import linprog
@@ -61,7 +61,19 @@ def naive_cost(problem: Problem, tree: ObliqueTree) -> tuple[float, float, int]:
 
 
 def brute_force_p2(prepared: Prepared) -> float:
-    """Optimum of P2: every side of every distinct unlabeled row, every leaf of every labeled row, one LP each."""
+    """Optimum of P2: every side of every distinct unlabeled row, every leaf of every labeled row, one LP each.
+
+    If the number of features in a split is limited: also every choice of that many features at every node.
+    """
+    most = prepared.spec.max_features_per_split
+    p, n_nodes = prepared.problem.n_features, 2**prepared.topology.depth - 1
+    if most is None or most >= p:
+        return _brute_force(prepared, np.ones((n_nodes, p), dtype=bool))
+    choices = [[j in chosen for j in range(p)] for chosen in combinations(range(p), most)]
+    return min(_brute_force(prepared, np.array(used)) for used in product(choices, repeat=n_nodes))
+
+
+def _brute_force(prepared: Prepared, used: np.ndarray) -> float:
     problem, depth, C, bounds = prepared.problem.merged(), prepared.topology.depth, prepared.spec.C, prepared.bounds
     leaves = paths(depth)
     own = [[t for t in leaves if t % 2 == label] for label in problem.labels]
@@ -73,7 +85,7 @@ def brute_force_p2(prepared: Prepared) -> float:
         for chosen in product(*own):
             if C * off >= best - 1e-9:
                 break
-            found = _least_error(problem, depth, bounds, z, chosen)
+            found = _least_error(problem, bounds, used, z, chosen)
             best = min(best, found + C * off)
     return float(best)
 
@@ -88,9 +100,9 @@ def _rows_in_a(z: np.ndarray, problem: Problem, depth: int) -> float:
     return total
 
 
-def _least_error(problem: Problem, depth: int, bounds: Bounds, z: np.ndarray, chosen: tuple[int, ...]) -> float:
-    """The LP that is left once all sides and leaves are fixed: columns omega, gamma, y^L, y^R."""
-    n_nodes, n, p = 2**depth - 1, problem.n_labeled, problem.n_features
+def _least_error(problem: Problem, bounds: Bounds, used: np.ndarray, z: np.ndarray, chosen: tuple[int, ...]) -> float:
+    """The LP that is left once all sides, leaves and features are fixed: columns omega, gamma, y^L, y^R."""
+    n_nodes, n, p, depth = len(z), problem.n_labeled, problem.n_features, bounds.depth
     omega = np.arange(n_nodes * p).reshape(n_nodes, p)
     gamma = omega.size + np.arange(n_nodes)
     left = omega.size + n_nodes + np.arange(n_nodes * n).reshape(n_nodes, n)
@@ -126,7 +138,8 @@ def _least_error(problem: Problem, depth: int, bounds: Bounds, z: np.ndarray, ch
             limits.append(bounds.B)
             if chosen[i] == leaf:
                 cost += problem.labeled_multiplicity[i] * error
-    box = [(-bounds.s, bounds.s)] * omega.size + [(None, None)] * n_nodes + [(0, None)] * (2 * n_nodes * n)
+    largest = np.where(used, bounds.s, 0.0).ravel()
+    box = [*zip(-largest, largest, strict=True)] + [(None, None)] * n_nodes + [(0, None)] * (2 * n_nodes * n)
     answer = linprog(cost, A_ub=np.array(rows), b_ub=np.array(limits), bounds=box, method="highs")
     return float(answer.fun) if answer.status == 0 else np.inf
 

@@ -16,9 +16,11 @@ from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 
 
-def prepared_as_is(problem: Problem, depth: int, s: float | None = None, C: float = 1.0) -> Prepared:
+def prepared_as_is(
+    problem: Problem, depth: int, s: float | None = None, C: float = 1.0, most_features: int | None = None
+) -> Prepared:
     """The problem with its constants, in its own units and with the rows it has."""
-    spec = ModelSpec(depth=depth, C=C, coefficient_bound=s, scaled=False)
+    spec = ModelSpec(depth=depth, C=C, coefficient_bound=s, scaled=False, max_features_per_split=most_features)
     return Prepared(
         given=problem,
         problem=problem,
@@ -32,7 +34,13 @@ def prepared_as_is(problem: Problem, depth: int, s: float | None = None, C: floa
 
 def merged(prepared: Prepared) -> Prepared:
     """The same with its equal rows merged."""
-    return prepared_as_is(prepared.problem.merged(), prepared.topology.depth, prepared.bounds.s, prepared.spec.C)
+    return prepared_as_is(
+        prepared.problem.merged(),
+        prepared.topology.depth,
+        prepared.bounds.s,
+        prepared.spec.C,
+        prepared.spec.max_features_per_split,
+    )
 
 
 def cost_of(prepared: Prepared, tree: ObliqueTree) -> float | None:

@@ -296,6 +296,56 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
         "guide_weight to be .* at least 0, got -1",
     ),
     "a boolean guide weight": (lambda: fit(guide_weight=True), InvalidProblem, "guide_weight to be .*, got True"),
+    "no feature per split": (
+        lambda: fit(max_features_per_split=0),
+        InvalidProblem,
+        "max_features_per_split to be 'auto', None or a whole number of at least 1, got 0",
+    ),
+    "half a feature per split": (
+        lambda: fit(max_features_per_split=1.5),
+        InvalidProblem,
+        r"max_features_per_split to be .*, got 1\.5",
+    ),
+    "features per split in words": (
+        lambda: fit(max_features_per_split="few"),
+        InvalidProblem,
+        "max_features_per_split to be .*, got 'few'",
+    ),
+    "a negative term price": (
+        lambda: fit(term_price=-0.5),
+        InvalidProblem,
+        r"term_price to be a finite number of at least 0, got -0\.5",
+    ),
+    "a term price in words": (
+        lambda: fit(term_price="low"),
+        InvalidProblem,
+        "term_price to be 'auto' or a finite number of at least 0, got 'low'",
+    ),
+    "a name for a list of features": (
+        lambda: fit(X=FRAME, features="age"),
+        InvalidProblem,
+        "features to be a list of column names or numbers, or None, got 'age'",
+    ),
+    "a number for a list of features": (lambda: fit(features=0), InvalidProblem, "features to be a list .*, got 0"),
+    "no features for rules": (lambda: fit(features=[]), InvalidProblem, "at least one column that rules may use"),
+    "a feature with a typing error": (
+        lambda: fit(X=FRAME, features=["hieght"]),
+        InvalidProblem,
+        r"features to be columns of X, got 'hieght'; close names are \['height'\]",
+    ),
+    "a feature that resembles none": (
+        lambda: fit(X=FRAME, features=["age", "colour"]),
+        InvalidProblem,
+        r"got 'colour'; its columns are \['age', 'height'\]",
+    ),
+    "a name where columns have none": (
+        lambda: fit(features=["age"]),
+        InvalidProblem,
+        "Expected column numbers in features, because X has no column names, got 'age'",
+    ),
+    "a column number beyond the last": (lambda: fit(features=[1]), InvalidProblem, "numbers from 0 to 0, got 1"),
+    "a negative column number": (lambda: fit(features=[-1]), InvalidProblem, "numbers from 0 to 0, got -1"),
+    "a boolean for a column": (lambda: fit(features=[True]), InvalidProblem, "names or numbers, got True among them"),
     "a weight bound of 0": (lambda: fit(weight_bound=0), InvalidProblem, "weight_bound to be .*positive number, got 0"),
     "a weight bound in words": (
         lambda: fit(weight_bound="x"),
@@ -421,6 +471,8 @@ UNUSUAL: dict[str, Call] = {
     "one labeled row of each class": lambda: fit(y=["no", None, None, "yes", *[None] * 4]),
     "a float that is a whole total": lambda: fit(totals={"yes": 2.0}),
     "a column of labels": lambda: fit(y=np.array(Y, dtype=object)),
+    "features from numpy": lambda: fit(features=np.array([0])),
+    "a feature twice": lambda: fit(X=FRAME, features=["age", "age", 0]),
     "a depth from numpy": lambda: fit(depth=np.int64(1)),
 }
 

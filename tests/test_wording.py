@@ -6,25 +6,25 @@ import math
 
 import pytest
 
-from s2oct.wording import count, duration, listed, plain_number, plural
+from s2oct.wording import amount, count, duration, listed, plural
 
 
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
         (count(12345), "12,345"),
-        (plain_number(21870.0), "21,870"),
-        (plain_number(21873.46), "21,873"),
-        (plain_number(-0.123456), "-0.1235"),
-        (plain_number(0.0000123), "0.0000123"),
-        (plain_number(6115.62, 6), "6,115.62"),
-        (plain_number(9.99996), "10"),
-        (plain_number(4.26e-14), "0"),
-        (plain_number(-4.26e-14), "0"),
-        (plain_number(0.03464, 1), "0.03"),
-        (plain_number(math.inf), "inf"),
-        (plain_number(-math.inf), "-inf"),
-        (plain_number(1e300), "1e+300"),
+        (amount(21870.0), "21,870"),
+        (amount(21873.46), "21,873"),
+        (amount(-0.123456), "-0.1235"),
+        (amount(0.0000123), "0.0000123"),
+        (amount(6115.62, 6), "6,115.62"),
+        (amount(9.99996), "10"),
+        (amount(4.26e-14), "0"),
+        (amount(-4.26e-14), "0"),
+        (amount(0.03464, 1), "0.03"),
+        (amount(math.inf), "inf"),
+        (amount(-math.inf), "-inf"),
+        (amount(1e300), "1e+300"),
         (plural(0, "row"), "0 rows"),
         (plural(1, "row"), "1 row"),
         (plural(1.0, "row"), "1 row"),

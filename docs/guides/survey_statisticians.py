@@ -50,7 +50,7 @@ print(f"estimated by a random forest       {np.mean(filled == 'yes'):>6.1%}")
 #
 # - ``TopTotalClassifier`` lets any classifier rank the people and moves its threshold until the total is met.
 # - ``PriorCorrectedClassifier`` reweights the answers so that the classes have their known shares, and then uses the
-#   classifier as it is. The total is met only roughly.
+#   classifier as it is. The total is met only roughly, unless it is put inside ``TopTotalClassifier``.
 # - ``S2OCTClassifier`` fits a tree to answers and total at the same time.
 #
 # One population proves little, so here are three.
@@ -60,7 +60,7 @@ METHODS = {
     "random forest, answers only": RandomForestClassifier(random_state=0),
     "decision tree, prior corrected": PriorCorrectedClassifier(DecisionTreeClassifier(max_depth=2, random_state=0)),
     "logistic regression, top total": TopTotalClassifier(LogisticRegression(max_iter=1000)),
-    "random forest, top total": TopTotalClassifier(RandomForestClassifier(random_state=0)),
+    "random forest, top total": TopTotalClassifier(RandomForestClassifier(random_state=0), random_state=0),
     "s2oct tree of depth 2": S2OCTClassifier(time_limit=20, random_state=0),
 }
 

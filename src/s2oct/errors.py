@@ -25,6 +25,7 @@ class Remedy(Enum):
     MORE_TIME = "give the fit more time"
     HIGHER_PRICE = "raise the price of a row off the total"
     DEEPER_TREE = "allow a deeper tree"
+    MORE_FEATURES = "allow more features in a split"
     LABEL_SOME = "label some rows of this class"
 
 

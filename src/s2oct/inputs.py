@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import numbers
 import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,6 +77,36 @@ def _cell_problem(X: Any) -> str | None:
     return None
 
 
+def read_rule_features(given: Any, names: Sequence[str] | None, n_features: int) -> tuple[int, ...] | None:
+    """The columns that rules may use, from names or column numbers, in ascending order; None for all."""
+    if given is None:
+        return None
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidProblem(f"Expected features to be a list of column names or numbers, or None, got {given!r}.")
+    columns = {_column_number(entry, names, n_features) for entry in given}
+    if not columns:
+        raise InvalidProblem("Expected features to name at least one column that rules may use, got none.")
+    return tuple(sorted(columns))
+
+
+def _column_number(entry: Any, names: Sequence[str] | None, n_features: int) -> int:
+    if isinstance(entry, numbers.Integral) and not isinstance(entry, bool):
+        if 0 <= int(entry) < n_features:
+            return int(entry)
+        raise InvalidProblem(f"Expected features to have column numbers from 0 to {n_features - 1}, got {entry}.")
+    if not isinstance(entry, str):
+        raise InvalidProblem(f"Expected features to be column names or numbers, got {entry!r} among them.")
+    if names is None:
+        raise InvalidProblem(f"Expected column numbers in features, because X has no column names, got {entry!r}.")
+    if entry not in names:
+        lower = {name.lower(): name for name in names}
+        close = [lower[text] for text in difflib.get_close_matches(entry.lower(), list(lower))]
+        known = close or [*names[:10], *(["..."] if len(names) > 10 else [])]
+        kind = "close names are" if close else "its columns are"
+        raise InvalidProblem(f"Expected features to be columns of X, got {entry!r}; {kind} {known}.")
+    return list(names).index(entry)
+
+
 def read_answers(
     y: Any, n_rows: int, totals: Totals | None, population_totals: Totals | None
 ) -> tuple[Labels, IntArray]:
@@ -133,6 +165,18 @@ def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sampl
     return float(accuracy_score(truth, predicted[known], sample_weight=weights))
 
 
+def check_guide(guide: Any) -> None:
+    """Refuse a guide that is no classifier, "auto" or None."""
+    if isinstance(guide, str) and guide != "auto":
+        raise InvalidProblem(f"Expected guide to be a classifier, 'auto' or None, got {guide!r}.")
+    if isinstance(guide, str | None):
+        return
+    if isinstance(guide, type) or not hasattr(guide, "fit") or not hasattr(guide, "predict_proba"):
+        raise InvalidProblem(
+            f"Expected guide to be a classifier with fit and predict_proba, 'auto' or None, got {guide!r}."
+        )
+
+
 def positive(name: str, value: Any) -> float:
     """A parameter that must be a positive number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) > 0:
@@ -145,6 +189,15 @@ def at_least_zero(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < np.inf:
         raise InvalidProblem(f"Expected {name} to be a finite number of at least 0, got {value!r}.")
     return float(value)
+
+
+def at_least_zero_or_auto(name: str, value: Any) -> float | None:
+    """A finite number of at least 0, or None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    if isinstance(value, str):
+        raise InvalidProblem(f"Expected {name} to be 'auto' or a finite number of at least 0, got {value!r}.")
+    return at_least_zero(name, value)
 
 
 def positive_or_auto(name: str, value: Any) -> float | None:
@@ -161,6 +214,13 @@ def whole_or_auto(name: str, value: Any, least: int) -> int | None:
     if isinstance(value, str) and value == "auto":
         return None
     return whole(name, value, least, "'auto' or a")
+
+
+def whole_auto_or_none(name: str, value: Any, least: int) -> int | None:
+    """A whole number, or None for "auto" and None."""
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return None
+    return whole(name, value, least, "'auto', None or a")
 
 
 def whole(name: str, value: Any, least: int, expected: str = "a") -> int:

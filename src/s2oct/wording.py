@@ -15,7 +15,7 @@ def count(number: float) -> str:
     return f"{int(number):,}"
 
 
-def plain_number(value: float, digits: int = 4) -> str:
+def amount(value: float, digits: int = 4) -> str:
     """A number to some digits, with thousands apart and without an exponent: 21,870 and 0.0123."""
     size = abs(value)
     if not math.isfinite(size) or size >= _LARGEST_WRITTEN_OUT:
@@ -30,7 +30,7 @@ def plain_number(value: float, digits: int = 4) -> str:
 
 def plural(number: float, noun: str) -> str:
     """A number with its noun: 1 row, 2 rows."""
-    return f"{plain_number(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{amount(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def listed(items: Sequence[str]) -> str:

@@ -67,6 +67,11 @@ def test_a_missed_total_is_named_with_its_class_and_numbers(paper, guided):
     )
 
 
+def test_a_missed_total_may_need_more_features_than_are_allowed(guided):
+    (found,) = replace(guided, **MISSED, max_features_per_split=1).shortcomings(CLASSES)
+    assert found.remedies == (Remedy.DEEPER_TREE, Remedy.MORE_FEATURES)
+
+
 def test_a_total_that_equal_rows_forbid_is_said_to_be_out_of_reach(paper):
     forced = replace(paper, xi=1.0, least_xi=1.0, assigned=(174, 186))
     (found,) = forced.shortcomings(CLASSES)

@@ -178,6 +178,23 @@ CASES = {
         [*FIT, "--depth", "0"],
         "Expected depth to be 'auto' or a whole number of at least 1",
     ),
+    "features per rule in words": (
+        {"d.csv": SMALL},
+        [*FIT, "--max-features", "few"],
+        "Expected --max-features auto, none or a whole number, got 'few'.",
+    ),
+    "no feature per rule": (
+        {"d.csv": SMALL},
+        [*FIT, "--max-features", "0"],
+        "Expected max_features_per_split to be 'auto', None or a whole number of at least 1",
+    ),
+    "term price in words": ({"d.csv": SMALL}, [*FIT, "--term-price", "low"], "Expected --term-price auto or a number"),
+    "rule feature not there": (
+        {"d.csv": SMALL},
+        [*FIT, "--id", "id", "--rule-features", "x,z"],
+        "Expected rules to use feature columns such as ['x', 'y'], got 'z'.",
+    ),
+    "rule feature that is an id": ({"d.csv": SMALL}, [*FIT, "--id", "id", "--rule-features", "id"], "got 'id'."),
     "time limit of 0": ({"d.csv": SMALL}, [*FIT, "--time-limit", "0"], "Expected time_limit to be a positive number"),
     "time limit in words": ({"d.csv": SMALL}, [*FIT, "--time-limit", "soon"], "Invalid value for '--time-limit'"),
     "negative seed": ({"d.csv": SMALL}, [*FIT, "--seed", "-1"], "Invalid value for '--seed'"),
@@ -266,6 +283,16 @@ CASES = {
         {"d.csv": lambda people: people.replace(",yes", ",maybe")},
         ["check", "model.json", "d.csv", "--label", "employed", "--total", "no=100"],
         "Expected labels of the classes ['no', 'yes']",
+    ),
+    "comparison with one labeled row of a class": (
+        {"d.csv": "x,label\n1,a\n2,a\n3,b\n4,\n5,\n"},
+        ["compare", "d.csv", "--label", "label", "--total", "a=1"],
+        "Expected at least 2 labeled rows of every class, so that some can be held back, got 1 of class b.",
+    ),
+    "comparison with one fold": (
+        {"d.csv": SMALL},
+        ["compare", "d.csv", "--label", "label", "--total", "a=1", "--folds", "1"],
+        "Invalid value for '--folds'",
     ),
     "doctor for no splits": (
         {"d.csv": SMALL},

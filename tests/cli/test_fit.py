@@ -189,6 +189,23 @@ def test_parameters_reach_the_classifier(folder):
     }
 
 
+def test_rules_use_the_columns_and_the_number_of_features_that_were_asked_for(folder, capsys):
+    """A column of categories stands for all its features; the file keeps what a check needs."""
+    chosen = ["--id", "person", "--categorical", "onehot", "--rule-features", "age,region", "--max-features", "2"]
+    assert run(["fit", "people.csv", "--total", "yes=185", *FIT, *chosen, "--term-price", "0.5"]) == 0
+    model = read_model("out.json")
+    allowed = [j for j, name in enumerate(model.feature_names) if name == "age" or name.startswith("region=")]
+    used = np.flatnonzero(model.estimator.tree_.omega.any(axis=0))
+    assert set(used) <= set(allowed)
+    assert len(allowed) > 2
+    assert model.estimator.certificate_.features == tuple(allowed)
+    assert model.estimator.get_params()["features"] == [model.feature_names[j] for j in allowed]
+    assert model.estimator.get_params()["max_features_per_split"] == 2
+    assert model.estimator.get_params()["term_price"] == 0.5
+    assert run(["check", "out.json", "people.csv", "--label", "employed", "--total", "yes=185"]) == 0
+    assert "The certificate holds" in capsys.readouterr().out
+
+
 def test_gzipped_csv_is_read(folder, people):
     people.to_csv("people.csv.gz", index=False)
     assert run(["predict", "model.json", "people.csv.gz", "--out", "out.csv"]) == 0
@@ -320,6 +337,17 @@ def test_guided_fit_of_the_newcomer_is_checked_like_any_other(folder, capsys):
     assert pd.read_parquet("guided.parquet")["employed_stability"].dropna().between(0, 1).all()
 
 
+def test_check_notices_a_rule_with_a_column_that_rules_must_not_use(folder, capsys):
+    from tests.persistence.test_model import signed
+
+    content = json.loads((folder / "model.json").read_text())
+    used = {name for split in content["tree"]["splits"] for name in split["weights"]}
+    content["certificate"]["features"] = [j for j, name in enumerate(content["features"]) if name not in used] or [0]
+    (folder / "forged.json").write_text(signed(content))
+    assert run(["check", "forged.json", "people.csv", "--label", "employed", "--total", "yes=185"]) == 1
+    assert "feasible: the model says True, the data say False" in capsys.readouterr().out
+
+
 def test_check_notices_a_row_that_changed(folder, people, capsys):
     people = people.copy()
     people.loc[people["employed"].notna().idxmax(), ["age", "education_years"]] = [18, 8]
@@ -371,6 +399,6 @@ def test_doctor_names_the_remedy_for_a_solver_that_is_not_there(without_package,
 def test_help_and_version_are_shown(capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"s2oct {s2oct.__version__}\n"
-    for command in ("fit", "predict", "show", "check", "doctor"):
+    for command in ("fit", "compare", "predict", "explain", "show", "check", "doctor"):
         assert run([command, "--help"]) == 0
         assert "Usage" in capsys.readouterr().out

@@ -133,7 +133,7 @@ def test_show_prints_what_it_writes(folder, capsys, form):
 
 def test_show_is_text_by_default(folder, capsys):
     assert run(["show", "model.json"]) == 0
-    assert capsys.readouterr().out.rstrip("\n").split("\n") == list(read_model("model.json").rules)
+    assert capsys.readouterr().out == read_model("model.json").estimator.rules_ + "\n"
 
 
 def test_json_that_is_shown_is_the_model_file(folder, capsys):

@@ -62,7 +62,7 @@ def test_help_shows_a_group_under_its_title():
 def test_commands_share_the_options_of_a_group():
     declared = [
         {option.name: (option.opts, option.help) for option in load_command(name).params}
-        for name in ("fit", "predict", "check", "doctor")
+        for name in ("fit", "compare", "predict", "explain", "check", "doctor")
     ]
     for name in ("delimiter", "encoding", "decimal", "missing"):
         assert len({str(options[name]) for options in declared}) == 1

@@ -51,7 +51,7 @@ def test_page_shows_a_whole_tree_and_no_marks_of_the_test():
 
 def test_options_that_the_page_names_exist(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    for command in ("fit", "predict", "show", "check", "doctor"):
+    for command in ("fit", "compare", "predict", "explain", "show", "check", "doctor"):
         run([command, "--help"])
     known = set(re.findall(r"--[A-Za-z][\w-]*", capsys.readouterr().out))
     assert set(re.findall(r"(?<!\w)--[A-Za-z][\w-]*", PAGE.read_text())) <= known

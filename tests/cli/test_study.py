@@ -28,7 +28,7 @@ def no_files(monkeypatch):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A small study: three methods on one generated instance, and one instance without data."""
+    """A small study: four methods on one generated instance, and one instance without data."""
     folder = tmp_path_factory.mktemp("finished") / "study"
     assert run(["study", "run", "--out", str(folder), "--jobs", "1", *SMALL]) == 0
     return folder
@@ -39,16 +39,31 @@ def test_a_run_says_what_it_left_out_and_what_is_next_and_is_quiet_otherwise(tmp
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.splitlines() == [
-        f"3 tasks to run. Records: {tmp_path}",
+        f"4 tasks to run. Records: {tmp_path}",
         "Instances left out (1):",
         "  lupus: lupus.tsv.gz is in no local folder, and nothing is downloaded.",
-        f"3 tasks finished, 0 of them with an error. Next: s2oct study report --out {tmp_path}",
+        f"4 tasks finished, 0 of them with an error. Next: s2oct study report --out {tmp_path}",
     ]
 
 
 def test_a_second_run_has_nothing_to_do(finished, capsys):
     assert run(["study", "run", "--out", str(finished), "--jobs", "1", *SMALL]) == 0
-    assert "0 tasks to run, 3 finished before" in capsys.readouterr().err
+    assert "0 tasks to run, 4 finished before" in capsys.readouterr().err
+
+
+def test_methods_whose_package_is_missing_are_left_out_with_a_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    asked = [*SMALL, "--method", "catboost*"]
+    assert run(["study", "run", "--out", str(tmp_path / "some"), "--jobs", "1", *asked]) == 0
+    sentence = "The method catboost-strong needs catboost: install it with pip install 's2oct[bench]'."
+    assert capsys.readouterr().err.splitlines()[:2] == [
+        f"Left out: {sentence}",
+        f"4 tasks to run. Records: {tmp_path / 'some'}",
+    ]
+    alone = [*SMALL[:5], "--method", "catboost-strong"]
+    assert run(["study", "run", "--out", str(tmp_path / "none"), "--jobs", "1", *alone]) == 2
+    assert capsys.readouterr().err.strip() == f"s2oct: {sentence}"
+    assert not (tmp_path / "none").exists()
 
 
 def test_status_counts_by_method(finished, capsys):
@@ -56,7 +71,7 @@ def test_status_counts_by_method(finished, capsys):
     printed = capsys.readouterr().out
     counts = {cells[0]: cells[1:] for line in printed.splitlines() if (cells := re.findall(r"[\w-]+", line))}
     assert counts["cart-top"] == ["2", "1", "0", "0", "1", "0"]
-    assert counts["all"] == ["6", "3", "0", "0", "3", "0"]
+    assert counts["all"] == ["8", "4", "0", "0", "4", "0"]
     assert "Left out because their data are missing: lupus." in printed
 
 

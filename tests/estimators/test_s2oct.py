@@ -48,6 +48,9 @@ def test_the_default_parameters_are_those_of_the_contract():
         "C": 1.0,
         "guide": "auto",
         "guide_weight": "auto",
+        "max_features_per_split": "auto",
+        "term_price": "auto",
+        "features": None,
         "weight_bound": "auto",
         "scaling": "paper",
         "solver": "highs",
@@ -186,6 +189,22 @@ def test_coefficients_stay_within_the_weight_bound():
     clf = classifier(weight_bound=0.5, scaling=None).fit(X, y, totals={"a": 0})
     assert np.abs(clf.tree_.omega).max() <= 0.5 + 1e-9
     assert clf.certificate_.objective == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("guide_weight", [None, 0.0])
+@pytest.mark.parametrize("k", [1, 2])
+def test_no_split_uses_more_features_than_asked_for(k, guide_weight):
+    """Neither in the paper's model nor where a guide breaks its ties; and the proof holds for all trees."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, (120, 5)).astype(float)
+    y = np.where(X[:, 1] > 4, "b", "a").astype(object)
+    total = int((y[20:] == "b").sum())
+    y[20:] = None
+    guided = {"guide": None} if guide_weight is None else {"guide_weight": guide_weight}
+    clf = classifier(depth=2, max_features_per_split=k, solver=None, **guided).fit(X, y, totals={"b": total})
+    assert np.count_nonzero(clf.tree_.omega, axis=1).max() <= k
+    assert clf.certificate_.max_features_per_split == k
+    assert clf.certificate_.proved_for_any_features
 
 
 def test_the_depth_follows_the_papers_rule(survey):

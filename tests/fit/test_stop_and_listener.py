@@ -11,7 +11,7 @@ import pytest
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.fit.context import Budget
-from s2oct.fit.listening import ASKING_GUIDE, COMPARING, PREPARING, SEARCHING, SOLVING, STAGES
+from s2oct.fit.listening import ASKING_GUIDE, BREAKING_TIES, COMPARING, PREPARING, SEARCHING, SOLVING, STAGES
 from s2oct.fit.training import train
 from s2oct.model.spec import ModelSpec
 from tests.conftest import backend_or_skip
@@ -111,7 +111,7 @@ def test_stopping_one_fit_leaves_another_alone(survey):
 def test_a_listener_hears_the_stages_in_order_and_every_moment_of_the_history(medium):
     heard = Notebook()
     trained = train(medium.problem, ModelSpec(2), Budget(time_limit=3.0), listener=heard)
-    assert heard.stages == [PREPARING, SEARCHING, SOLVING, COMPARING]
+    assert heard.stages == [PREPARING, SEARCHING, SOLVING, BREAKING_TIES, COMPARING]
     assert tuple(heard.moments) == trained.certificate.history
     assert heard.moments
     assert trained.certificate.ended == "time limit"

@@ -138,8 +138,13 @@ def test_probabilities_that_are_no_numbers_are_refused():
 
 @pytest.mark.parametrize(
     "guide",
-    [LogisticRegression(), TopTotalClassifier(LogisticRegression()), PriorCorrectedClassifier(LogisticRegression())],
-    ids=["plain", "top-total", "reweighted"],
+    [
+        LogisticRegression(),
+        TopTotalClassifier(LogisticRegression()),
+        PriorCorrectedClassifier(LogisticRegression()),
+        TopTotalClassifier(PriorCorrectedClassifier(LogisticRegression())),
+    ],
+    ids=["plain", "top-total", "reweighted", "both"],
 )
 def test_any_classifier_with_probabilities_is_given_the_totals(clusters, guide):
     X, y, _, unlabeled, totals = clusters

@@ -13,12 +13,19 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from s2oct import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
 
-WRAPPERS = [TopTotalClassifier, PriorCorrectedClassifier]
+
+def weighted_top(estimator, random_state=None):
+    """Both wrappers at once."""
+    return TopTotalClassifier(PriorCorrectedClassifier(estimator), random_state=random_state)
+
+
+WRAPPERS = [TopTotalClassifier, PriorCorrectedClassifier, weighted_top]
 EXEMPT = {"check_classifiers_classes": "y in {-1, +1} without another marker is refused by contract"}
 
 
@@ -35,7 +42,7 @@ def biased():
 
 @pytest.mark.filterwarnings("ignore::s2oct.errors.S2OCTWarning")
 @parametrize_with_checks(
-    [TopTotalClassifier(LogisticRegression()), PriorCorrectedClassifier(LogisticRegression())],
+    [wrapper(LogisticRegression()) for wrapper in WRAPPERS],
     expected_failed_checks=lambda estimator: EXEMPT,
 )
 def test_scikit_learns_checks_pass(estimator, check):
@@ -81,6 +88,46 @@ def test_weights_give_the_classes_their_known_shares(biased):
         X[:30], y[:30].astype(str), sample_weight=np.repeat(clf.class_weights_, [6, 24])
     )
     np.testing.assert_allclose(clf.predict_proba(X), weighted.predict_proba(X))
+
+
+def test_both_wrappers_weight_the_rows_and_then_meet_the_total(biased):
+    """Computed by hand; weights change the ranking of a regularised regression, so the order of rows differs."""
+    X, y, _ = biased
+    clf = weighted_top(LogisticRegression(C=0.1)).fit(X, y, totals={"yes": 40})
+    weights = np.repeat([(120 / 160) / (6 / 30), (40 / 160) / (24 / 30)], [6, 24])
+    scores = LogisticRegression(C=0.1).fit(X[:30], y[:30].astype(str), sample_weight=weights).decision_function(X[30:])
+    assert (clf.transduction_[30:] == "yes").tolist() == (scores >= np.sort(scores)[-40]).tolist()
+    assert (clf.predict(X[30:]) == clf.transduction_[30:]).all()
+    plain = TopTotalClassifier(LogisticRegression(C=0.1)).fit(X, y, totals={"yes": 40})
+    assert (clf.transduction_ != plain.transduction_).any()
+
+
+@pytest.mark.parametrize("inner", [LogisticRegression(C=0.1), LinearSVC(C=0.01)])
+def test_the_last_step_of_a_pipeline_gets_the_weights(biased, inner):
+    """With a scaler that changes nothing, the pipeline scores as its last step does alone."""
+    X, y, _ = biased
+    X = StandardScaler().fit(X[:30]).transform(X)
+    alone, piped = (
+        weighted_top(estimator).fit(X, y, totals={"yes": 40})
+        for estimator in (inner, make_pipeline(StandardScaler(), inner))
+    )
+    np.testing.assert_allclose(alone.decision_function(X), piped.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("total", [1, 40, 150])
+def test_equal_scores_are_taken_in_a_seeded_random_order(biased, total):
+    """A stump ties whole halves of the table; row order must not decide who gets the class."""
+    X, y, _ = biased
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0)
+    runs = [TopTotalClassifier(stump, random_state=seed).fit(X, y, totals={"yes": total}) for seed in (0, 0, 1)]
+    same, again, other = (run.transduction_[30:] == "yes" for run in runs)
+    assert (same == again).all()
+    assert (same != other).any()
+    assert same.sum() == other.sum() == total
+    # The seed decides only among the rows of one leaf, and not about new rows.
+    scores = runs[0].decision_function(X[30:])
+    assert scores[same].min() >= scores[~same].max()
+    assert (runs[0].predict(X) == runs[2].predict(X)).all()
 
 
 def test_a_classifier_without_weights_has_its_probabilities_corrected(biased):

@@ -39,6 +39,7 @@ def test_the_size_known_in_advance_is_that_of_the_built_model(depth):
     problem = Problem.from_arrays(rng.uniform(size=(20, 3)), ["A", "B"] * 4 + [None] * 12, totals={"A": 5})
     for milp, size in (
         (build_p2(prepared_as_is(problem, depth)), p2_size(8, 12, 3, depth)),
+        (build_p2(prepared_as_is(problem, depth, most_features=2)), p2_size(8, 12, 3, depth, few_features=True)),
         (build_octh(problem, Topology(depth), OcthSpec(1)), octh_size(8, 3, 2, depth)),
     ):
         assert milp.n_binaries == size.n_binary

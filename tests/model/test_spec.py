@@ -25,6 +25,18 @@ def test_a_coefficient_bound_that_bounds_nothing_is_refused(coefficient_bound):
         ModelSpec(coefficient_bound=coefficient_bound)
 
 
+@pytest.mark.parametrize("most", [0, -1, 1.5, True, "x"], ids=repr)
+def test_a_number_of_features_that_no_split_has_is_refused(most):
+    with pytest.raises(InvalidProblem, match="Expected at least 1 feature per split, got"):
+        ModelSpec(max_features_per_split=most)
+
+
+@pytest.mark.parametrize("columns", [(), (-1,), (0.5,), (1, 0), (1, 1), (True,)], ids=str)
+def test_columns_that_are_none_or_out_of_order_are_refused(columns):
+    with pytest.raises(InvalidProblem, match="column"):
+        ModelSpec(features=columns)
+
+
 @pytest.mark.parametrize("depth", [-1, 13, 2.0])
 def test_a_depth_that_no_tree_has_is_refused_once_the_tree_is_laid_out(depth):
     problem = Problem.from_arrays([[0.0], [1.0]], ["A", None], totals={"A": 0, "B": 1})

@@ -20,9 +20,8 @@ from sklearn.ensemble import RandomForestClassifier
 import s2oct
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
-from s2oct.export import read_model
 from s2oct.persistence.file import model_from_json, model_to_json
-from s2oct.persistence.model import Model, fewest_rules
+from s2oct.persistence.model import Model
 from s2oct.persistence.schema import model_schema, violation
 from s2oct.tabular.encoding import Column, Encoding
 from tests.persistence.conftest import fitted
@@ -83,7 +82,7 @@ def test_names_of_a_frame_are_kept_and_checked(rows, tmp_path, compiled):
     clf = fitted(rows)
     y = [*clf.transduction_[:20], *[None] * 40]
     clf.fit(frame, y, totals={"yes": 20})
-    s2oct.save(clf, tmp_path / "model.json", X=frame)
+    s2oct.save(clf, tmp_path / "model.json")
     again = s2oct.load(tmp_path / "model.json")
     assert again.feature_names_in_.tolist() == frame.columns.tolist()
     same_predictions(clf, again, frame)
@@ -91,14 +90,19 @@ def test_names_of_a_frame_are_kept_and_checked(rows, tmp_path, compiled):
         again.predict(frame[frame.columns[::-1]])
 
 
-def test_rules_in_the_file_keep_every_training_row_in_its_class(rows, tmp_path, compiled):
+def test_rules_in_the_file_are_those_that_predict(rows, text):
     from tests.writers.test_text import read_back
 
-    clf = fitted(rows)
-    s2oct.save(clf, tmp_path / "model.json", X=rows)
-    rules = read_model(tmp_path / "model.json").rules
-    assert read_back("\n".join(rules), ["x0", "x1", "x2"], rows) == clf.predict(rows).tolist()
-    assert rules == fewest_rules(clf, rows)
+    clf = model_from_json(text).estimator
+    rules = "\n".join(json.loads(text)["rules"])
+    assert rules == clf.rules_
+    assert read_back(rules, ["x0", "x1", "x2"], rows) == clf.predict(rows).tolist()
+
+
+def test_rules_that_somebody_forged_are_not_shown(text):
+    """What is shown comes from the tree, which decides."""
+    forged = model_from_json(signed({**json.loads(text), "rules": ["if \x1b[31mx0 <= 7:"]})).estimator
+    assert forged.rules_ == model_from_json(text).estimator.rules_
 
 
 def test_file_can_be_read_by_eye(text):
@@ -122,8 +126,8 @@ def test_encoding_ids_and_label_come_back(rows, compiled):
         Column("sex", "onehot", ("f", "m"), fill="f"),
         Column("school", "ordinal", ("a", "b", "c")),
     )
-    again = model_from_json(model_to_json(Model(clf, Encoding(columns), "employed", ("id",), ("yes",))))
-    assert (again.encoding, again.label, again.ids, again.rules) == (Encoding(columns), "employed", ("id",), ("yes",))
+    again = model_from_json(model_to_json(Model(clf, Encoding(columns), "employed", ("id",))))
+    assert (again.encoding, again.label, again.ids) == (Encoding(columns), "employed", ("id",))
 
 
 def test_provenance_says_what_made_the_model(text):

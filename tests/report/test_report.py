@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from s2oct import OCTHClassifier, S2OCTClassifier, TopTotalClassifier
+from s2oct import OCTHClassifier, PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier
 from s2oct.certificate.sentences import about_fit
 from s2oct.errors import InvalidProblem, MissingExtra, S2OCTWarning
 from s2oct.estimators.fitted import FittedRows, read_fit
@@ -27,7 +27,7 @@ from s2oct.export import report_html, write_report
 from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.data import chance_difference
 from s2oct.report.wording import clean, measure, percent, signed
-from s2oct.wording import plain_number
+from s2oct.wording import amount
 from s2oct.writers.rules import conditions, pruned
 from tests.fitted import Fit
 
@@ -214,10 +214,12 @@ def test_rivals_know_the_total_and_are_compared_row_by_row(browser, report, stab
     free = ~stable.is_labeled
     tree = stable.clf.predict(stable.X)[free]
     guesses = [
-        TopTotalClassifier(rival).fit(stable.rows, stable.y, totals=stable.totals).transduction_[free]
+        TopTotalClassifier(PriorCorrectedClassifier(rival), random_state=0)
+        .fit(stable.rows, stable.y, totals=stable.totals)
+        .transduction_[free]
         for rival in (
             make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
-            RandomForestClassifier(n_estimators=300, random_state=0),
+            RandomForestClassifier(n_estimators=200, random_state=0),
         )
     ]
     with browser.page(report) as page:
@@ -306,6 +308,39 @@ def test_deep_tree_scrolls_in_its_own_frame(browser, tmp_path, tree_of):
                 "(box => [box.scrollWidth, box.clientWidth])(document.querySelector('#tree .scroll'))"
             )
     assert frame[0] > frame[1]
+
+
+def box_of_root(page):
+    """Left and right edge of what is written in the root, in pixels of the window, and its frame that scrolls."""
+    script = """(() => {
+        const frame = document.querySelector('#tree .scroll');
+        const title = [...frame.querySelectorAll('text')].find(text => text.textContent.trim() === 'split 1');
+        const rows = [...frame.querySelectorAll('text')].find(text => text.textContent.trim() === '300 rows');
+        const around = frame.getBoundingClientRect();
+        return [title.getBoundingClientRect().left, rows.getBoundingClientRect().right, around.left, around.right];
+    })()"""
+    return page.evaluate(script)
+
+
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_root_is_in_view_and_depth_3_needs_no_scrolling_on_a_screen(browser, tmp_path, tree_of, depth):
+    fit = tree_of(depth, 3, 2, sparse=1.0)
+    fit.clf.certificate_ = OCTHClassifier(depth=1, solver=None, time_limit=1).fit([[0], [1]], [0, 1]).certificate_
+    path = write_report(fit.clf, fit.X, fit.y, tmp_path / "r.html")
+    scrolls = (
+        "document.querySelector('#tree .scroll').scrollWidth > document.querySelector('#tree .scroll').clientWidth"
+    )
+    for width in (1280, 390):
+        with browser.page(path, width=width) as page:
+            assert_in_order(page)
+            left, right, frame_left, frame_right = box_of_root(page)
+            assert 0 <= frame_left <= left < right <= frame_right <= width
+            assert page.evaluate(scrolls) == (depth == 5 or width == 390)
+            # It starts in the middle and is not held there.
+            page.wait_for("document.getAnimations().length === 0")
+            page.evaluate("document.querySelector('#tree .scroll').scrollLeft = 3")
+            page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            assert page.evaluate("document.querySelector('#tree .scroll').scrollLeft") <= 3
 
 
 def test_python_recipe_makes_the_fit_again(plane, tmp_path):
@@ -459,7 +494,7 @@ def test_incomes_and_chances_are_written_out(unseen):
     assert "14,957" in page, "the mean of the unlabeled rows"
     assert "e+0" not in page
     assert chance_difference(replace_rows(unseen, 40_000)) < 0.05
-    assert plain_number(chance_difference(replace_rows(unseen, 40_000)), 1) == "0.02"
+    assert amount(chance_difference(replace_rows(unseen, 40_000)), 1) == "0.02"
 
 
 def replace_rows(fit: Fit, n: int) -> FittedRows:

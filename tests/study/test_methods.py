@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from s2oct.study import StudyData, biased_draw, methods, simple_draw
+from s2oct.errors import MissingExtra
+from s2oct.study import StudyData, biased_draw, rivals, simple_draw
 from s2oct.study.designs import Draw
 from s2oct.study.methods import DEFAULT_METHODS, METHODS, MethodOptions
 
@@ -14,7 +15,7 @@ OPTIONS = MethodOptions(time_limit=2.0)
 
 @pytest.fixture(autouse=True)
 def small_forests(monkeypatch):
-    monkeypatch.setattr(methods, "N_TREES", 30)
+    monkeypatch.setattr(rivals, "N_TREES", 30)
 
 
 def blobs(n_rows=60):
@@ -22,6 +23,11 @@ def blobs(n_rows=60):
     rng = np.random.default_rng(1)
     is_a = np.arange(n_rows) % 2 == 0
     return StudyData("iris", rng.normal(size=(n_rows, 2)) + np.where(is_a, -4.0, 4.0)[:, None], is_a)
+
+
+def skip_unless_installed(name):
+    if METHODS[name].package is not None:
+        pytest.importorskip(METHODS[name].package)
 
 
 @pytest.fixture
@@ -40,6 +46,7 @@ def one_class_draw(request):
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_separates_distant_clouds(name, draw):
+    skip_unless_installed(name)
     outcome = METHODS[name].run(draw, OPTIONS)
     assert outcome.predicted_a.dtype == bool
     assert outcome.predicted_a.shape == draw.is_labeled.shape
@@ -52,16 +59,17 @@ def test_every_method_separates_distant_clouds(name, draw):
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_copes_with_one_labeled_class(name, one_class_draw):
+    skip_unless_installed(name)
     outcome = METHODS[name].run(one_class_draw, OPTIONS)
     unlabeled = ~one_class_draw.is_labeled
     # A solver alone may not get there in the time.
-    if name.endswith("-top") or (name.startswith("s2oct") and name != "s2oct-plain"):
+    if name.endswith(("-top", "-strong")) or (name.startswith("s2oct") and name != "s2oct-plain"):
         assert outcome.predicted_a[unlabeled].sum() == one_class_draw.totals["A"]
     if name in ("octh", "octh-separate", "cart", "lr", "rf", "et", "self-training"):
         assert len(set(outcome.predicted_a)) == 1
 
 
-@pytest.mark.parametrize("name", ["cart", "rf-top", "et-prior", "self-training-top", "s2oct", "octh"])
+@pytest.mark.parametrize("name", ["cart", "cart-strong", "rf-top", "et-prior", "self-training-top", "s2oct", "octh"])
 def test_a_method_gives_the_same_answer_for_the_same_random_state(name, draw):
     first, again = (METHODS[name].run(draw, OPTIONS).predicted_a for _ in range(2))
     np.testing.assert_array_equal(first, again)
@@ -84,5 +92,43 @@ def test_self_training_uses_the_unlabeled_rows_and_says_their_classes():
 
 def test_default_methods_are_known_and_hold_the_rivals():
     assert set(DEFAULT_METHODS) < set(METHODS)
-    assert {"octh", "s2oct", "s2oct-guided", "rf", "rf-top", "rf-prior"} <= set(DEFAULT_METHODS)
+    assert {"octh", "s2oct", "s2oct-guided", "rf", "rf-top", "rf-prior", "rf-strong"} <= set(DEFAULT_METHODS)
     assert all(name == method.name and method.description for name, method in METHODS.items())
+
+
+@pytest.mark.parametrize("name", ["cart", "cart-strong", "s2oct", "s2oct-plain", "octh", "obliquetree2-strong"])
+def test_a_tree_says_how_many_splits_and_terms_it_has(name, draw):
+    """Two clouds that one feature separates: a greedy tree needs one split with one or two features."""
+    skip_unless_installed(name)
+    size = METHODS[name].run(draw, OPTIONS).size
+    assert 1 <= size.n_splits <= 3
+    assert size.n_splits <= size.n_terms <= 2 * size.n_splits
+    if name.startswith("cart"):
+        assert (size.n_splits, size.n_terms) == (1, 1)
+
+
+def test_a_forest_is_not_one_tree(draw):
+    assert METHODS["rf-strong"].run(draw, OPTIONS).size is None
+
+
+def test_ties_of_a_strong_rival_depend_on_the_seed_of_the_study():
+    """A stump cannot separate a chessboard, so that whole leaves tie at the threshold."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(200, 2)).astype(float)
+    draw = simple_draw(StudyData("iris", X, X.sum(axis=1) != 1), seed=0)
+    found = [METHODS["cart-strong"].run(draw, MethodOptions(2.0, seed)).predicted_a for seed in (0, 0, 1)]
+    assert (found[0] == found[1]).all()
+    assert all((each & ~draw.is_labeled).sum() == draw.totals["A"] for each in found)
+
+
+def test_a_method_whose_package_is_missing_says_how_to_install_it_and_is_no_default(monkeypatch, draw):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    method = METHODS["catboost-strong"]
+    with pytest.raises(MissingExtra, match=r"catboost-strong needs catboost: .* 's2oct\[bench\]'"):
+        method.run(draw, OPTIONS)
+    assert METHODS["rf-strong"].needs is None
+
+
+@pytest.mark.parametrize("name", ["catboost-strong", "lightgbm-strong", "obliquetree2-strong", "obliquetree3-strong"])
+def test_rivals_of_the_extra_are_defaults_only_where_they_are_installed(name):
+    assert (name in DEFAULT_METHODS) == (METHODS[name].needs is None)

@@ -68,7 +68,7 @@ def test_a_store_gives_back_what_was_written(store):
     assert list(contents.records.values()) == [RECORD, FAILED]
 
 
-def test_a_store_of_an_earlier_version_is_read_and_its_lines_are_written_alike():
+def test_a_store_of_an_earlier_version_is_read_and_its_lines_say_the_same_when_written_again():
     """The file is never written again: it keeps the format readable."""
     earlier = Path(__file__).parent / "files"
     contents = read_store(earlier)
@@ -77,7 +77,11 @@ def test_a_store_of_an_earlier_version_is_read_and_its_lines_are_written_alike()
     assert fits["octh"].all_rows == Confusion(15, 2, 17, 30)
     assert (fits["s2oct-guided"].certificate.guide_weight, fits["cart"].certificate, fits["lr"]) == (1.0, None, None)
     for line in (earlier / FILE_NAME).read_text(encoding="utf-8").splitlines():
-        assert to_line(from_line(line)) == line
+        again = json.loads(to_line(from_line(line)))
+        if again.get("fit"):
+            # Fields that came later; without them, the lines are the same.
+            assert [again["fit"].pop(name) for name in ("n_splits", "n_terms")] == [None, None]
+        assert json.dumps(again, ensure_ascii=False) == line
 
 
 def test_the_last_record_of_a_task_counts(store):

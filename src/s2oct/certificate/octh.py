@@ -13,7 +13,7 @@ from s2oct.model.proof import FitRecord
 from s2oct.model.scaling import Scaling
 from s2oct.model.score import MARGIN_TOLERANCE
 from s2oct.model.tree import ObliqueTree
-from s2oct.wording import duration, plain_number, plural
+from s2oct.wording import amount, duration, plural
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class OCTHCertificate(Claim):
     n_coefficients: int
 
     def __str__(self) -> str:
-        verdict = f"proved optimal by {self.proved_by}" if self.proved else f"not proved, gap {plain_number(self.gap)}"
+        verdict = f"proved optimal by {self.proved_by}" if self.proved else f"not proved, gap {amount(self.gap)}"
         errors = f"{plural(self.n_errors, 'labeled row')} misclassified"
         return (
             f"{errors}; ended: {self.ended} after {duration(self.seconds)}; "
-            f"OCT-H cost {plain_number(self.objective, 6)}; lower bound {plain_number(self.lower_bound, 6)}; {verdict}"
+            f"OCT-H cost {amount(self.objective, 6)}; lower bound {amount(self.lower_bound, 6)}; {verdict}"
         )
 
 

@@ -13,12 +13,12 @@ from s2oct.certificate.sentences import about_fit, about_p2
 from s2oct.certificate.shortcomings import Shortcoming, shortcomings_of
 from s2oct.model.assignment import Assignment
 from s2oct.model.feasibility import is_feasible
-from s2oct.model.lower_bound import least_miss
+from s2oct.model.lower_bound import least_miss, lower_bound
 from s2oct.model.prepared import Prepared
 from s2oct.model.proof import DECIDED_TOLERANCE, EVIDENCE, PAPER, FitRecord
-from s2oct.model.pruning import pruned
 from s2oct.model.score import score
 from s2oct.model.tree import ObliqueTree
+from s2oct.model.tree_size import TreeSize
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,18 @@ class Certificate(Claim):
         What the guide charges for the classes of the unlabeled rows, plus 1 for each row off the total; None without
         a guide.
     guide_weight : float or None
-        The price of one unit of `guide_cost`; 0 if the guide only chose between trees of equal cost.
+        The price of one unit of `guide_cost` in P2's cost; 0 if the guide only chose between trees of equal cost, and
+        in the evidence model, which is not P2.
     guided_lower_bound : float or None
         No feasible tree has a lower `guided_objective`; None if the fit did not minimise that.
     weight_bound : float
         The paper's s in the P2 that was solved: the bound on the coefficients in model units.
+    max_features_per_split : int or None
+        Most features in a split of the P2 that was solved; None if there is no such constraint, as in the paper.
+    uncapped_lower_bound : float or None
+        With such a constraint: no tree costs less, however many features its splits use.
+    features : tuple of int or None
+        The columns that splits may use; None for all. Cost, bound and proof are about P2 with these columns alone.
     ended : str
         Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
         not record it.
@@ -93,6 +100,9 @@ class Certificate(Claim):
     guide_weight: float | None = None
     guided_lower_bound: float | None = None
     weight_bound: float = float("inf")
+    max_features_per_split: int | None = None
+    uncapped_lower_bound: float | None = None
+    features: tuple[int, ...] | None = None
     n_labeled: int | None = field(default=None, kw_only=True)
     n_unlabeled: int | None = field(default=None, kw_only=True)
     n_contradicted: int | None = field(default=None, kw_only=True)
@@ -113,6 +123,14 @@ class Certificate(Claim):
         if self.guide_cost is None or self.guide_weight is None:
             return None
         return self.objective + self.guide_weight * self.guide_cost
+
+    @property
+    def proved_for_any_features(self) -> bool:
+        """Whether no tree costs less, even one whose splits use more features than the P2 that was solved allows."""
+        if self.max_features_per_split is None:
+            return self.proved
+        bound = self.uncapped_lower_bound
+        return self.feasible and bound is not None and abs(self.objective - bound) <= DECIDED_TOLERANCE
 
     @property
     def features_per_split(self) -> float | None:
@@ -179,15 +197,19 @@ class Certificate(Claim):
         return "; ".join(self.sentences())
 
 
-def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord) -> Certificate:
-    """Certify a tree from its hyperplanes, on the rows as the user gave them and in the user's units."""
-    guide = prepared.given.guide
+def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: ObliqueTree | None = None) -> Certificate:
+    """Certify a tree from its hyperplanes, on the rows as the user gave them and in the user's units.
+
+    ``rules`` is the tree as people read it, whose splits and terms are counted; the tree itself if it is None.
+    """
+    guide, most = prepared.given.guide, prepared.most_features
+    size = TreeSize.of_tree(tree if rules is None else rules)
     assignment = Assignment.of(prepared.given, tree)
     found = score(assignment, prepared.spec.C)
     return Certificate(
         objective=found.objective,
         lower_bound=record.bound.value,
-        feasible=is_feasible(assignment, prepared.bounds, found, prepared.scaling.scale),
+        feasible=is_feasible(assignment, prepared.bounds, found, prepared.scaling.scale, most),
         bound_source=record.bound.source,
         min_margin=found.min_margin,
         seconds=record.seconds,
@@ -199,13 +221,17 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord) -> Certifi
         guide_weight=None if guide is None else guide.price,
         guided_lower_bound=record.guided_bound,
         weight_bound=prepared.bounds.s,
+        max_features_per_split=most,
+        uncapped_lower_bound=None if most is None else lower_bound(prepared.problem, prepared.spec.C),
+        features=prepared.spec.features,
         ended=record.ended,
         least_xi=_least_xi(prepared) if found.xi else 0.0,
         model=record.model,
         evidence_cost=record.evidence_cost,
         evidence_bound=record.evidence_bound,
+        n_splits=size.n_splits,
+        n_terms=size.n_terms,
         **_in_rows(assignment),
-        **_size(tree),
     )
 
 
@@ -229,8 +255,3 @@ def _in_rows(assignment: Assignment) -> dict[str, Any]:
         "assigned": tuple(int(number) for number in assignment.class_counts),
         "classes_without_label": tuple(np.flatnonzero(labeled == 0).tolist()),
     }
-
-
-def _size(tree: ObliqueTree) -> dict[str, Any]:
-    nodes = [split.node for split in pruned(tree).splits]
-    return {"n_splits": len(nodes), "n_terms": sum(int(np.count_nonzero(tree.omega[node - 1])) for node in nodes)}

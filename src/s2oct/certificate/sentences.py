@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from s2oct.model.proof import CONVERGED, INTERRUPTED, TIME_LIMIT
-from s2oct.wording import duration, listed, plain_number, plural
+from s2oct.wording import amount, duration, listed, plural
 
 if TYPE_CHECKING:
     from s2oct.certificate.p2 import Certificate
@@ -40,16 +40,24 @@ def about_fit(certificate: Certificate, classes: Sequence[Any] | None = None) ->
 def about_p2(certificate: Certificate) -> Iterator[str]:
     """What the tree costs in the paper's model, a bound, and whether they meet."""
     yield (
-        f"P2 cost {plain_number(certificate.objective, 6)} = leaf error {plain_number(certificate.leaf_error, 6)} + "
+        f"P2 cost {amount(certificate.objective, 6)} = leaf error {amount(certificate.leaf_error, 6)} + "
         f"C * xi ({plural(certificate.xi, 'row')} off the total)"
     )
-    yield f"lower bound {plain_number(certificate.lower_bound, 6)}"
+    yield f"lower bound {amount(certificate.lower_bound, 6)}"
     if not certificate.feasible:
         yield f"not feasible for P2 ({plural(certificate.n_margin_violations, 'row')} too near a hyperplane)"
     elif certificate.proved:
-        yield f"proved optimal by {certificate.proved_by}"
+        yield f"proved optimal by {certificate.proved_by}{_among(certificate)}"
     else:
-        yield f"not proved, gap {plain_number(certificate.gap)}"
+        yield f"not proved, gap {amount(certificate.gap)}"
+
+
+def _among(certificate: Certificate) -> str:
+    """Among which trees a tree is optimal, where the number of features is limited."""
+    if certificate.max_features_per_split is None:
+        return ""
+    most = "any number of" if certificate.proved_for_any_features else f"at most {certificate.max_features_per_split}"
+    return f" among trees with {most} features per split"
 
 
 def _total(certificate: Certificate) -> str:

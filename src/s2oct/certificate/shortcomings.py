@@ -89,8 +89,9 @@ def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Sho
     if certificate.least_xi:
         finding += f". Equal features force every tree to miss it by {plural(certificate.least_xi, 'row')}"
     # In the evidence model meeting the total is the rule, and its price is not chosen.
-    remedies = (Remedy.HIGHER_PRICE, Remedy.DEEPER_TREE) if certificate.minimises_p2 else (Remedy.DEEPER_TREE,)
-    return (Shortcoming(finding, remedies),)
+    price = (Remedy.HIGHER_PRICE,) if certificate.minimises_p2 else ()
+    features = () if certificate.max_features_per_split is None else (Remedy.MORE_FEATURES,)
+    return (Shortcoming(finding, (*price, Remedy.DEEPER_TREE, *features)),)
 
 
 def _where(certificate: Certificate, classes: Sequence[Any]) -> str:

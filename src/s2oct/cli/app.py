@@ -17,7 +17,9 @@ from s2oct.version import __version__
 
 COMMANDS = {
     "fit": "Fit a tree to a table in which some rows are labeled and the total of a class is known.",
+    "compare": "Compare the tree with other classifiers that know the total, by cross-validation over labeled rows.",
     "predict": "Predict the rows of a table and write them with their classes and leaves.",
+    "explain": "Explain the class of one row of a table: each rule on its way, with the row's values.",
     "show": "Show a model in a form that people or other programs read.",
     "check": "Recompute a model's certificate from the model and the data alone; exit 1 if it does not hold.",
     "doctor": "Show versions and solvers or, for a table, how large its model is and what to expect of a fit.",

@@ -26,7 +26,7 @@ from s2oct.persistence.model import Model
 from s2oct.tabular.cells import encode_rows, read_label_cells
 from s2oct.tabular.class_totals import ClassTotals
 from s2oct.tabular.source import Source
-from s2oct.wording import plain_number
+from s2oct.wording import amount, count
 
 COMPARED = ("objective", "leaf_error", "xi", "min_margin", "n_margin_violations", "feasible")
 COUNTED = ("n_labeled", "n_unlabeled", "n_contradicted", "n_splits", "n_terms")
@@ -41,12 +41,15 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to check against totals, got {type(clf).__name__}.")
     problem = _read_problem(read, data.source(), label, totals.totals())
-    found, own_bound = recertify(
-        problem, clf.tree_, clf.certificate_, ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
-    )
+    spec = ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
+    found, own_bound = recertify(problem, clf.witness_, clf.certificate_, spec, rules=clf.tree_)
     is_same = problem.summary() == clf.data_summary_
     print(f"The data are {'those' if is_same else 'not those'} of the fit.")
     differences = differing(clf.certificate_, found, own_bound)
+    n_elsewhere = int((clf.tree_.apply(problem.X) != clf.witness_.apply(problem.X)).sum())
+    if n_elsewhere:
+        rows = "1 row ends" if n_elsewhere == 1 else f"{count(n_elsewhere)} rows end"
+        differences.append(f"{rows} in another leaf of the tree than the certified hyperplanes say")
     for line in differences or _verdict(found, own_bound, read.classes):
         print(line)
     if differences:
@@ -99,6 +102,6 @@ def _verdict(found: Certificate, own_bound: float, classes: Sequence[Any]) -> li
     if not found.minimises_p2:
         lines.append("How the fit ended and whether its tree is proved best is not recomputed: a model holds no guide.")
     if found.proved and own_bound < found.objective - DECIDED_TOLERANCE:
-        bound = plain_number(own_bound, 6)
+        bound = amount(own_bound, 6)
         lines.append(f"Its lower bound is taken from {found.bound_source}; recomputed without a solver it is {bound}.")
     return lines

@@ -37,7 +37,12 @@ def fit(
     outputs.check([data.data])
     source = data.source()
     request = FitRequest(
-        source, columns.roles(source, label), columns.treatment(), totals.totals(), estimator.parameters()
+        source,
+        columns.roles(source, label),
+        columns.treatment(),
+        totals.totals(),
+        estimator.parameters(),
+        estimator.rule_columns(source),
     )
     with warnings.catch_warnings(), live_progress(estimator.time_limit) as listener:
         # They are printed below, as sentences and once.
@@ -45,7 +50,7 @@ def fit(
         fitted = fit_table(request, listener=listener)
     model = fitted_model(fitted)
     _write(fitted, model, outputs, shlex.join(["s2oct", *(context.obj or ())]))
-    _print_summary(fitted, model, outputs.paths)
+    _print_summary(fitted, outputs.paths)
     # Last, so that no rules push them off the screen.
     clf = fitted.classifier
     for note in notes_with_options(fitted.notes, clf.certificate_.shortcomings(clf.classes_.tolist())):
@@ -86,13 +91,13 @@ def _write_predictions(fitted: FittedTable, draft: Path, path: Path) -> None:
         target.write(fitted.completed())
 
 
-def _print_summary(fitted: FittedTable, model: Model, written: list[Path]) -> None:
+def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
     rows = fitted.classifier.data_summary_
     totals = ", ".join(f"{label}: {count(total)}" for label, total in fitted.totals.items())
     unlabeled = plural(rows.n_unlabeled, "unlabeled row")
     print(f"{count(rows.n_labeled)} labeled and {unlabeled}; totals of the unlabeled ones: {totals}")
     print()
-    print("\n".join(model.rules or ()))
+    print(fitted.classifier.rules_)
     print()
     print("\n".join(fitted.classifier.certificate_.sentences(fitted.classifier.classes_.tolist())))
     for path in written:

@@ -23,6 +23,7 @@ REMEDIES = {
     Remedy.MORE_TIME: "raise --time-limit",
     Remedy.HIGHER_PRICE: "raise --C, the price of a row off the total",
     Remedy.DEEPER_TREE: "raise --depth",
+    Remedy.MORE_FEATURES: "raise --max-features",
     Remedy.LABEL_SOME: "label some rows of this class in the column of --label",
 }
 """Each remedy in terms of command-line options."""

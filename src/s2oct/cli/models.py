@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from s2oct.persistence.model import Model, fewest_rules
+from s2oct.persistence.model import Model
 from s2oct.tabular.added_columns import AddedColumns
 from s2oct.tabular.encoding import Encoding, plain_encoding
 from s2oct.tabular.fitted_table import FittedTable
@@ -13,8 +13,7 @@ from s2oct.writers.sql import tree_to_sql
 def fitted_model(fitted: FittedTable) -> Model:
     """Make the model of a fitted table, as a model file holds it."""
     roles = fitted.table.roles
-    rules = fewest_rules(fitted.classifier, fitted.rows)
-    return Model(fitted.classifier, fitted.encoding, roles.label, roles.ids, rules)
+    return Model(fitted.classifier, fitted.encoding, roles.label, roles.ids)
 
 
 def encoding_of(model: Model) -> Encoding:

@@ -155,8 +155,21 @@ class EstimatorOptions:
         str,
         typer.Option(help="Price of disagreeing with the guide; 0 only breaks ties."),
     ] = "auto"
+    max_features: Annotated[
+        str,
+        typer.Option(help="Most features in one rule: auto, none for no limit, or a number; 1 makes ordinary splits."),
+    ] = "auto"
+    rule_features: Annotated[
+        list[str] | None,
+        typer.Option(help="Column that the rules may use; the guide sees all of them. May be repeated."),
+    ] = None
+    term_price: Annotated[str, typer.Option(help="Rows that a feature in a rule must save, or auto.")] = "auto"
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.")] = 0
     jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = 1
+
+    def rule_columns(self, source: Source) -> tuple[str, ...]:
+        """Read which columns of a table the rules may use."""
+        return split_names(self.rule_features, source.columns)
 
     def parameters(self) -> dict[str, Any]:
         """Read the parameters under the classifier's own names."""
@@ -165,6 +178,8 @@ class EstimatorOptions:
             "C": self.c,
             "guide": _unless_none(self.guide),
             "guide_weight": _auto_or_number("--guide-weight", self.guide_weight, float),
+            "max_features_per_split": _auto_none_or_whole("--max-features", self.max_features),
+            "term_price": _auto_or_number("--term-price", self.term_price, float),
             "solver": _unless_none(self.solver),
             "time_limit": self.time_limit,
             "n_jobs": self.jobs,
@@ -230,6 +245,13 @@ def _auto_or_number(option: str, text: str, kind: type[int] | type[float]) -> fl
     except ValueError as error:
         wanted = "a whole number" if kind is int else "a number"
         raise InvalidProblem(f"Expected {option} auto or {wanted}, got {text!r}.") from error
+
+
+def _auto_none_or_whole(option: str, text: str) -> float | str | None:
+    try:
+        return None if text.lower() == "none" else _auto_or_number(option, text, int)
+    except InvalidProblem as error:
+        raise InvalidProblem(f"Expected {option} auto, none or a whole number, got {text!r}.") from error
 
 
 def _unless_none(name: str) -> str | None:

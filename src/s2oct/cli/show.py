@@ -14,11 +14,10 @@ from s2oct.cli.models import query_of
 from s2oct.cli.options import ModelPath, SqlTable
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.errors import InvalidProblem
-from s2oct.export import read_model, tree_to_dot, tree_to_onnx, tree_to_python, tree_to_text
+from s2oct.export import read_model, tree_to_dot, tree_to_onnx, tree_to_python
 from s2oct.persistence.model import Model
 
 FORMS = ("text", "certificate", "sql", "dot", "json", "python", "onnx")
-_ALL_DIGITS = 17
 
 
 def show(
@@ -57,9 +56,7 @@ def rendered(model: Model, form: str, table: str, path: Path) -> str | bytes:
         return tree_to_python(tree, names, classes, encoding=encoding).rstrip("\n")
     if form == "onnx":
         return tree_to_onnx(tree, names, classes, encoding=encoding)
-    # How far the numbers can be rounded depends on the rows of the fit, which a model does not hold.
-    rules = model.rules or tree_to_text(tree, names, classes, decimals=_ALL_DIGITS).split("\n")
-    return "\n".join(rules)
+    return model.estimator.rules_
 
 
 def _certificate(model: Model) -> list[str]:

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.memory import available_memory
 from s2oct.solvers import load_solver
 from s2oct.study.cluster import run_on_cluster
@@ -61,15 +61,18 @@ class Request:
 def run_study(request: Request) -> int:
     """Run a study until it ends or is interrupted; returns the exit code."""
     _check(request)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    methods = _chosen("method", request.methods, tuple(METHODS), DEFAULT_METHODS)
+    if request.scheduler is None:
+        methods = _those_that_can_run(methods, console)
     plan = Plan(
         instances=_chosen("instance", request.instances, tuple(manifest()), tuple(manifest())),
         samples=request.samples,
         designs=_chosen("design", request.designs, tuple(DESIGNS), ("biased",)),
-        methods=_chosen("method", request.methods, tuple(METHODS), DEFAULT_METHODS),
+        methods=methods,
     )
     settings = StudySettings(request.labeled_share, request.time_limit, request.solver, request.seed)
     source = DataSource(request.data, download=request.download)
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
     with console.status("Reading the data"):
         study = Run(request.out, settings, plan, source, retry_failed=request.retry_failed)
     with study:
@@ -107,6 +110,16 @@ def _chosen(what: str, asked: Sequence[str], known: Sequence[str], default: Sequ
         if not fnmatch.filter(known, pattern):
             raise InvalidProblem(f"Expected {what} to be one of {', '.join(known)}, or a pattern, got {pattern!r}.")
     return tuple(name for name in known if any(fnmatch.fnmatchcase(name, pattern) for pattern in asked or default))
+
+
+def _those_that_can_run(methods: Sequence[str], console: Console) -> tuple[str, ...]:
+    """Leave out the methods whose package is missing, and say so; refuse if none is left."""
+    needs = {name: need for name in methods if (need := METHODS[name].needs) is not None}
+    if methods and len(needs) == len(methods):
+        raise MissingExtra(next(iter(needs.values())))
+    for need in needs.values():
+        console.print(f"Left out: {need}", markup=False)
+    return tuple(name for name in methods if name not in needs)
 
 
 def _workers(request: Request) -> Workers:

@@ -12,10 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.edge import CallbackSupportMixin
+from s2oct.estimators.notebook import tree_html
+from s2oct.estimators.one_row import read_row
 from s2oct.fit.context import Budget
 from s2oct.guides.base import PartlyLabeledClassifier
 from s2oct.inputs import at_least_zero, positive, read_features
+from s2oct.model.explanation import Explanation, explain_row
 from s2oct.model.problem import DataSummary
+from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
 
@@ -27,6 +31,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     __metadata_request__fit = {"stop": metadata_routing.UNUSED, "listener": metadata_routing.UNUSED}  # noqa: RUF012
 
     tree_: ObliqueTree
+    witness_: ObliqueTree
     scaling_: Scaling
     data_summary_: DataSummary
     feature_names_in_: ObjectArray
@@ -49,6 +54,34 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
 
     def _feature_names(self) -> list[str] | None:
         return list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+
+    @property
+    def rules_(self) -> str:
+        """The tree as text, with exactly the numbers that predict."""
+        check_is_fitted(self)
+        return "\n".join(rule_lines(self.tree_, self._shown_names(), self.classes_.tolist()))
+
+    def _shown_names(self) -> tuple[str, ...]:
+        """Names of the features; x0, x1, ... where the fit had no names."""
+        names = self._feature_names() or [f"x{j}" for j in range(self.tree_.n_features)]
+        return tuple(str(name) for name in names)
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._tree_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Show the tree below the parameters in a notebook, where scikit-learn shows HTML at all."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._tree_html()
+        return bundle
+
+    def _tree_html(self) -> str:
+        try:
+            return tree_html(self.tree_, self._shown_names(), self.classes_.tolist())
+        except Exception:
+            # Not fitted, or made by hand and incomplete: a classifier must always be shown somehow.
+            return ""
 
     def _rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -85,3 +118,29 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         """
         rows = self._rows(X)
         return np.asarray(self.classes_[self.tree_.predict(rows)])
+
+    def explain(self, row: Any) -> Explanation:
+        """Explain the class of one row: its way through the rules, in sentences.
+
+        Parameters
+        ----------
+        row : array-like of shape (n_features,), mapping, Series or one-row data frame
+            The row, as numbers in the order of the features or by name.
+
+        Returns
+        -------
+        Explanation
+            Printed, it says for every split on the way whether its rule holds, with the row's values, and where that
+            would change. Its attributes are ``steps`` and ``predicted``. Splits that decide nothing are left out.
+
+        Examples
+        --------
+        >>> from s2oct import OCTHClassifier
+        >>> X = [[22, 14], [25, 30], [31, 20], [44, 25]]
+        >>> clf = OCTHClassifier(depth=1, random_state=0).fit(X, ["no", "no", "yes", "yes"])
+        >>> clf.explain([50, 20]).predicted
+        'yes'
+        """
+        check_is_fitted(self)
+        names = self._shown_names()
+        return explain_row(self.tree_, read_row(row, names), names, self.classes_.tolist())

@@ -95,11 +95,10 @@ def read_fit(
     check_is_fitted(estimator)
     rows = read_features(estimator, X, reset=False)
     classes = estimator.classes_.tolist()
-    known = [str(name) for name in getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(rows.shape[1])])]
     return FittedRows(
         tree=estimator.tree_,
-        feature_names=_names("feature", feature_names, known),
-        class_names=_names("class", class_names, [str(label) for label in classes]),
+        feature_names=_names("feature", feature_names, estimator._shown_names()),
+        class_names=_names("class", class_names, tuple(str(label) for label in classes)),
         X=rows,
         codes=_codes(y, classes, len(rows)),
     )
@@ -119,9 +118,9 @@ def known_totals(
     return np.array(summary.totals, dtype=np.int64)
 
 
-def _names(kind: str, given: Sequence[str] | None, known: list[str]) -> tuple[str, ...]:
+def _names(kind: str, given: Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
     if given is None:
-        return tuple(known)
+        return known
     if len(given) != len(known):
         raise InvalidProblem(f"Expected {len(known)} {kind} names, got {len(given)}.")
     return tuple(str(name) for name in given)

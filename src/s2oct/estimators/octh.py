@@ -54,6 +54,8 @@ class OCTHClassifier(TreeClassifier):
     ----------
     tree_ : ObliqueTree
         The tree, in the units of the features as they were passed.
+    rules_ : str
+        The tree as text, with exactly the numbers that predict. Features without names are called x0, x1, ...
     certificate_ : OCTHCertificate
         Cost, bound and what is proved, recomputed from the tree.
     notices_ : tuple of str
@@ -130,7 +132,8 @@ class OCTHClassifier(TreeClassifier):
         spec = self._octh_spec(problem.n_labeled)
         with edge_of(self, stop, listener) as edge:
             trained = train_octh(problem, spec, budget, depth=depth, stop=edge.stop, listener=edge.listener)
-        self.tree_, self.certificate_ = trained.tree, trained.certificate
+        self.tree_ = self.witness_ = trained.tree
+        self.certificate_ = trained.certificate
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
@@ -15,18 +16,23 @@ from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
 from s2oct.fit.listening import Listener
+from s2oct.fit.simplicity import SimplicityPath, Simplification
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest, guide_probabilities
 from s2oct.guides.base import TwoClasses
 from s2oct.inputs import (
-    at_least_zero,
+    at_least_zero_or_auto,
+    check_guide,
     doubts_about,
     positive,
     positive_or_auto,
     read_answers,
     read_features,
+    read_rule_features,
+    whole_auto_or_none,
     whole_or_auto,
 )
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
 from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
@@ -53,14 +59,22 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
     guide : classifier, "auto" or None
         The tree should agree with this classifier on the unlabeled rows. Any scikit-learn classifier with
         ``predict_proba`` is made to meet the totals by `TopTotalClassifier`; "auto" is a `SelfTrainedForest`; None is
-        the paper's P2 and nothing else.
+        the paper's P2 and nothing else; of its trees of least cost that were found, one with few features.
     guide_weight : float or "auto"
         The price of disagreeing with the guide: what an unlabeled row of which the guide is sure adds to P2's cost in
         the other class, and what a row off the total costs in addition to C. With 0 the guide is asked once P2 is
-        solved, and only chooses among trees of least cost; if P2 is not solved in time, the tree is that of
-        ``guide=None``. "auto" is 1 with the paper's s and grows if s is raised. It is at least the mean cost of the
+        solved, and only chooses among trees of least cost; if P2 is not solved in time, the tree is the best one found
+        for it. "auto" is 1 with the paper's s and grows if s is raised. It is at least the mean cost of the
         labeled rows that the guide's own tree gets wrong. The price used is in ``certificate_.guide_weight``. Without
         a guide it has no effect.
+    max_features_per_split : int, "auto" or None
+        At most so many features have a coefficient in one split; with 1 all splits are ordinary ones, on single
+        features. None is no such limit, and so is "auto" with ``guide=None``.
+    term_price : float or "auto"
+        What a feature in a split must save, in rows.
+    features : list of str or of int, or None
+        Names or numbers of the columns that the rules may use; None for all. The guide still sees every column: drop a
+        column from X to keep it out altogether. P2, its constants and what is proved are about these columns alone.
     weight_bound : float or "auto"
         The paper's s, the bound on every coefficient in model units. "auto" is the paper's rule. If the guide has a
         price above 0 and the rows are too dense for this s, it is raised, see ``certificate_.weight_bound``.
@@ -81,6 +95,8 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
     ----------
     tree_ : ObliqueTree
         The tree, in the units of the features as they were passed.
+    rules_ : str
+        The tree as text, with exactly the numbers that predict. Features without names are called x0, x1, ...
     certificate_ : Certificate
         What the tree does in rows, how the fit ended, and what is proved; recomputed from the tree.
     transduction_ : ndarray of shape (n_rows,)
@@ -124,6 +140,9 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         C: float = 1.0,
         guide: Any = "auto",
         guide_weight: float | str = "auto",
+        max_features_per_split: int | str | None = "auto",
+        term_price: float | str = "auto",
+        features: Any = None,
         weight_bound: float | str = "auto",
         scaling: str | None = "paper",
         solver: str | None = "highs",
@@ -136,6 +155,9 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         self.C = C
         self.guide = guide
         self.guide_weight = guide_weight
+        self.max_features_per_split = max_features_per_split
+        self.term_price = term_price
+        self.features = features
         self.weight_bound = weight_bound
         self.scaling = scaling
         self.solver = solver
@@ -178,14 +200,15 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
             The fitted classifier.
         """
         self._check_parameters()
-        budget, spec = self._budget(), self._spec()
         rows = read_features(self, X, reset=True)
+        budget, spec = self._budget(), self._spec(rows.shape[1])
         labels, counts = read_answers(y, len(rows), totals, population_totals)
         problem = Problem.from_labels(rows, labels, counts, feature_names=self._feature_names())
         guidance = None if self.guide is None else self._guidance(X, rows, labels, counts, budget)
         with edge_of(self, stop, listener) as edge:
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
+        self.witness_, self._simplification = trained.witness, trained.simplification
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
@@ -198,13 +221,15 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         warn_of(fit_notices)
         return self
 
-    def _spec(self) -> ModelSpec:
+    def _spec(self, n_features: int) -> ModelSpec:
         """What the user chose about the model, checked."""
         return ModelSpec(
             depth=whole_or_auto("depth", self.depth, 1),
             C=positive("C", self.C),
             coefficient_bound=positive_or_auto("weight_bound", self.weight_bound),
             scaled=self.scaling == "paper",
+            max_features_per_split=whole_auto_or_none("max_features_per_split", self.max_features_per_split, 1),
+            features=read_rule_features(self.features, self._feature_names(), n_features),
         )
 
     def _guidance(self, X: Any, rows: FloatArray, labels: Labels, counts: IntArray, budget: Budget) -> Guidance:
@@ -212,32 +237,53 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
 
-        def ask(seconds: float, deadline: Deadline) -> FloatArray | None:
-            if isinstance(self.guide, str):
-                guide.set_params(max_seconds=seconds)
+        def ask(deadline: Deadline) -> FloatArray | None:
             given = rows if isinstance(guide, SelfTrainedForest) else X
             return guide_probabilities(guide, given, labels, counts, deadline)
 
-        return Guidance(ask, None if self._chooses_guide_price else at_least_zero("guide_weight", self.guide_weight))
+        weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
+        return Guidance(ask, AUTO_GUIDE_WEIGHT if weight is None else weight, self._sparsity())
+
+    def _sparsity(self) -> Sparsity:
+        """How sparse the splits of the evidence model should be."""
+        is_auto = isinstance(self.max_features_per_split, str)
+        most = whole_auto_or_none("max_features_per_split", self.max_features_per_split, 1)
+        price = at_least_zero_or_auto("term_price", self.term_price)
+        return Sparsity(AUTO_MOST if is_auto else most, price, may_exceed=is_auto)
 
     def _check_parameters(self) -> None:
-        if isinstance(self.guide, str) and self.guide != "auto":
-            raise InvalidProblem(f"Expected guide to be a classifier, 'auto' or None, got {self.guide!r}.")
-        if not isinstance(self.guide, str | None) and (
-            isinstance(self.guide, type) or not hasattr(self.guide, "fit") or not hasattr(self.guide, "predict_proba")
-        ):
-            raise InvalidProblem(
-                f"Expected guide to be a classifier with fit and predict_proba, 'auto' or None, got {self.guide!r}."
-            )
-        if not self._chooses_guide_price:
-            at_least_zero("guide_weight", self.guide_weight)
+        check_guide(self.guide)
+        at_least_zero_or_auto("guide_weight", self.guide_weight)
+        at_least_zero_or_auto("term_price", self.term_price)
         if self.scaling not in ("paper", None):
             raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {self.scaling!r}.")
 
-    @property
-    def _chooses_guide_price(self) -> bool:
-        """Whether the fit chooses the guide's price."""
-        return isinstance(self.guide_weight, str) and self.guide_weight == "auto"
+    def simplicity_path(self) -> SimplicityPath:
+        """Fit trees from the simplest to the richest, and say what each loses.
+
+        The trees are fitted to the rows of the fit at several prices of a feature in a split. A tree is left out if a
+        simpler one has no more evidence against it. Only a classifier that was fitted with a guide in this session has
+        such a path: neither model files nor pickles keep the rows.
+
+        Returns
+        -------
+        SimplicityPath
+            Trees with their numbers of terms and splits, the rows they lose against the best tree of the path, and
+            the rows by which they miss the totals.
+        """
+        check_is_fitted(self)
+        simplification: Simplification | None = getattr(self, "_simplification", None)
+        if simplification is None:
+            raise InvalidProblem(
+                "Expected a classifier that was fitted with a guide in this session, got one without the rows of its "
+                "fit or without a guide."
+            )
+        return simplification.path()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the rows of the fit."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_simplification"}
 
     def decision_function(self, X: Any) -> FloatArray:
         """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
@@ -259,7 +305,7 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
 
     def _signed_margin(self, rows: FloatArray) -> FloatArray:
         # A row on a hyperplane has margin 0; the smallest number keeps it on the side of its class.
-        margin = np.maximum(self.tree_.path_margin(rows), np.finfo(float).tiny)
+        margin = np.maximum(self.witness_.path_margin(rows), np.finfo(float).tiny)
         return np.where(self.tree_.predict(rows) == 1, margin, -margin)
 
     def predict_proba(self, X: Any) -> FloatArray:

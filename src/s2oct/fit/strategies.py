@@ -1,4 +1,4 @@
-"""Ways to fit P2: as in the paper, with a guide that breaks ties, or guided. One small class each."""
+"""Ways to fit a tree: the paper's P2, P2 with a guide that breaks ties, or evidence. One small class each."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from s2oct.fit.advice import Guidance, advised, make_room
+from s2oct.fit.advice import Guidance, advised
 from s2oct.fit.context import FitContext
 from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.listening import BREAKING_TIES
+from s2oct.fit.listening import BREAKING_TIES, SEARCHING
 from s2oct.fit.portfolio import Formulation, Portfolio, solve_small
 from s2oct.linear.model import Milp
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import objective_constant
 from s2oct.milp.size import p2_size
-from s2oct.model.feasibility import feasible_cost, feasible_score, mended
+from s2oct.model.evidence import ROW_OFF, Evidence, EvidenceCost
+from s2oct.model.feasibility import feasible_cost, feasible_score, lengthened, mended
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.prepared import Prepared
-from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, Bound
+from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import Instance, Neighbourhoods, polish
+from s2oct.search import EvidenceSearch, Instance, Neighbourhoods, polish
 
 PATIENCE, WORTH = 6, 0.25
 """Rounds without a better tree after which a guided search ends; and by how much a tree must be better to count, where
@@ -45,6 +46,16 @@ class StrategyResult:
     bound: Bound
     ended: str
     incumbent: Incumbent
+    weighed: Weighed | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """What a fit of the evidence model has besides its tree: the evidence, the cost, and other trees nearly as good."""
+
+    evidence: Evidence
+    cost: EvidenceCost
+    others: list[ObliqueTree]
 
 
 class Strategy(Protocol):
@@ -105,31 +116,41 @@ class TieBreak:
 
 
 @dataclass(frozen=True, eq=False)
-class Guided:
-    """P2 plus the guide's charges. Usually nothing proves this optimal, so the search itself decides when to end."""
+class WeighEvidence:
+    """The evidence model: labels, guide and totals weighed in rows, few features a split."""
 
     guidance: Guidance
 
     def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
-        """Ask the guide, make room for its hyperplanes, and search until nothing better is found."""
+        """Ask the guide, and search until nothing better is found."""
         guided = advised(prepared, self.guidance, context)
         if guided is None:
             return Paper().run(prepared, context)
-        guided, first = make_room(
+        context.listener.stage(SEARCHING)
+        evidence = Evidence.of(guided.problem, guided.topology, self.guidance.weight)
+        price = self.guidance.sparsity.price_of(evidence.n_given)
+        least = Bound(evidence.bound + ROW_OFF * evidence.least_off, "equal rows end in one class")
+        incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, context.listener)
+        search = EvidenceSearch(evidence, self.guidance.sparsity, context.budget.seed, context.clock.deadline())
+        best, *others = search.run()
+        incumbent.offer(best)
+        cost = evidence.cost_of(best)
+        ended = PROVED if evidence.is_least(cost) else CONVERGED
+        if ended != PROVED and context.clock.is_over:
+            ended = INTERRUPTED if context.clock.stopped() else TIME_LIMIT
+        return StrategyResult(
             guided,
-            Instance.of(guided, 0.0),
-            context,
-            may_raise_s=prepared.spec.coefficient_bound is None,
-            auto_price=self.guidance.price is None,
+            lengthened(guided, best),
+            Bound(lower_bound(guided.problem, guided.spec.C), "a bound that needs no solver"),
+            ended,
+            incumbent,
+            Weighed(evidence, cost, [tree for tree in others if evidence.is_close(evidence.cost_of(tree), cost)]),
         )
-        incumbent = open_incumbent(guided, context)
-        opening = incumbent.bound
-        instance = Instance.of(guided, opening.value)
-        incumbent.offer(first)
-        price = 0.0 if guided.problem.guide is None else guided.problem.guide.price
-        exploration = _guided_exploration(guided, instance, incumbent, context, WORTH * price)
-        Portfolio(context, incumbent, exploration.run, p2_formulation(guided), converging=True).run()
-        return StrategyResult(guided, incumbent.winner, opening, incumbent.ending, incumbent)
+
+
+def _weigh(evidence: Evidence, term_price: float, tree: ObliqueTree) -> tuple[ObliqueTree, float]:
+    cost = evidence.cost_of(tree)
+    return tree, cost.rows + ROW_OFF * cost.off + term_price * cost.terms
 
 
 def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
@@ -179,9 +200,11 @@ def _guided_exploration(
 
 def p2_formulation(prepared: Prepared, build: Callable[[Prepared], Milp] = build_lean) -> Formulation:
     """P2 for a solver: the lean model, or the literal one."""
-    problem, topology = prepared.problem, prepared.topology
+    problem, topology, most = prepared.problem, prepared.topology, prepared.most_features
     return Formulation(
-        size=p2_size(problem.n_labeled, problem.n_unlabeled, problem.n_features, topology.depth),
+        size=p2_size(
+            problem.n_labeled, problem.n_unlabeled, problem.n_features, topology.depth, few_features=most is not None
+        ),
         build=lambda: build(prepared),
         encode=lambda milp, tree: encode_tree(milp, problem, tree),
         decode=lambda milp, x: decode_tree(milp, x, topology),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from s2oct.arrays import FloatArray
 from s2oct.certificate import Certificate, certify
@@ -13,21 +14,24 @@ from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import PREPARING, Listener, NoListener
 from s2oct.fit.pool import agreement, equally_good
 from s2oct.fit.portfolio import Portfolio
+from s2oct.fit.simplicity import Simplification
+from s2oct.fit.sparsest import Sparsest
 from s2oct.fit.strategies import (
-    Guided,
-    Paper,
     Strategy,
     StrategyResult,
     TieBreak,
+    WeighEvidence,
     assess,
     offer_constant_trees,
     p2_formulation,
 )
 from s2oct.milp.p2 import build_p2
+from s2oct.model.columns import narrowed_tree, uses_others, widened_scaling, widened_tree
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.prepared import LARGEST_M, prepare
 from s2oct.model.problem import Problem
-from s2oct.model.proof import INTERRUPTED, Bound, FitRecord
+from s2oct.model.proof import EVIDENCE, INTERRUPTED, Bound, FitRecord
+from s2oct.model.rounding import as_rules
 from s2oct.model.scaling import Scaling
 from s2oct.model.spec import ModelSpec
 from s2oct.model.tree import ObliqueTree
@@ -43,7 +47,9 @@ class Trained:
     Attributes
     ----------
     tree : ObliqueTree
-        The tree.
+        The tree: short decimals that read as rules.
+    witness : ObliqueTree
+        The hyperplanes that the certificate is about. They put every row of the fit into the same leaf as the tree.
     certificate : Certificate
         What it costs and what is proved.
     stability : ndarray of shape (m,)
@@ -53,13 +59,27 @@ class Trained:
         The map from the user's units to those of the model.
     notices : tuple of str
         What the user should know about the fit.
+    simplification : Simplification, optional
+        Makes simpler and richer trees, if the evidence model was fitted.
     """
 
     tree: ObliqueTree
+    witness: ObliqueTree
     certificate: Certificate
     stability: FloatArray
     scaling: Scaling
     notices: tuple[str, ...] = ()
+    simplification: Simplification | None = None
+
+    def over(self, problem: Problem) -> Trained:
+        """The same over all columns of a problem, where the tree was fitted to some of them."""
+        columns, n_features = self.certificate.features, problem.n_features
+        return replace(
+            self,
+            tree=widened_tree(self.tree, columns, n_features),
+            witness=widened_tree(self.witness, columns, n_features),
+            scaling=widened_scaling(self.scaling, columns, n_features),
+        )
 
 
 def train(
@@ -97,12 +117,30 @@ def train(
     prepared = prepare(problem, spec)
     outcome = _strategy(problem, guidance).run(prepared, context)
     seconds = context.clock.elapsed
-    others = [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
+    others = _others(outcome, context)
     if context.clock.stopped() and outcome.ended != INTERRUPTED:
         context.notices.append(
             f"The fit was stopped while it looked for other trees of the same cost: it had found {len(others)}."
         )
-    return _trained(outcome, seconds, others, context)
+    trained = _trained(outcome, seconds, others, context).over(problem)
+    return replace(trained, simplification=_simplification(outcome, guidance, problem, budget))
+
+
+def _simplification(
+    outcome: StrategyResult, guidance: Guidance | None, problem: Problem, budget: Budget
+) -> Simplification | None:
+    if outcome.weighed is None or guidance is None:
+        return None
+    prepared = outcome.prepared
+    return Simplification(
+        outcome.weighed.evidence,
+        prepared.scaling,
+        prepared.given.X,
+        prepared.spec.features,
+        problem.n_features,
+        guidance.sparsity,
+        budget.seed,
+    )
 
 
 def open_context(budget: Budget, stop: Stop, listener: Listener | None) -> FitContext:
@@ -116,32 +154,64 @@ def open_context(budget: Budget, stop: Stop, listener: Listener | None) -> FitCo
 
 def _strategy(problem: Problem, guidance: Guidance | None) -> Strategy:
     if guidance is None or not problem.n_unlabeled:
-        return Paper()
-    return TieBreak(guidance) if guidance.price == 0 else Guided(guidance)
+        return Sparsest()
+    return TieBreak(guidance) if guidance.weight == 0 else WeighEvidence(guidance)
 
 
 def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree], context: FitContext) -> Trained:
     """The tree in the user's units, certified on the user's rows."""
-    prepared, guide = outcome.prepared, outcome.prepared.given.guide
-    tree = prepared.scaling.to_user(outcome.tree)
+    prepared = outcome.prepared
+    witness = prepared.scaling.to_user(outcome.tree)
+    tree = as_rules(witness, prepared.given.X)
     record = FitRecord(
         bound=outcome.bound,
         seconds=seconds,
         ended=outcome.ended,
         history=tuple(outcome.incumbent.history),
-        guided_bound=outcome.incumbent.bound.value if guide is not None and guide.price > 0 else None,
+        **_weighed(outcome),
     )
     stability = agreement(prepared, tree, others)
-    return Trained(tree, certify(prepared, tree, record), stability, prepared.scaling, tuple(context.notices))
+    certificate = certify(prepared, witness, record, tree)
+    return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices))
 
 
-def recertify(problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: ModelSpec) -> tuple[Certificate, float]:
+def _weighed(outcome: StrategyResult) -> dict[str, Any]:
+    """How a fit of the evidence model went; nothing of another one."""
+    if outcome.weighed is None:
+        return {}
+    evidence, cost = outcome.weighed.evidence, outcome.weighed.cost
+    return {
+        "model": EVIDENCE,
+        "evidence_cost": cost.rows + cost.off,
+        "evidence_bound": evidence.bound + evidence.least_off,
+    }
+
+
+def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
+    """Other trees that are as good, or nearly as good in the evidence model."""
+    if outcome.weighed is not None:
+        return outcome.weighed.others
+    return [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
+
+
+def recertify(
+    problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: ModelSpec, *, rules: ObliqueTree | None = None
+) -> tuple[Certificate, float]:
     """The certificate of a tree in the user's units for P2, recomputed, and the lower bound that needs no solver.
 
-    From the claimed certificate come s, which is a part of P2, the lower bound and its source, and how the fit went:
-    its model, its end and its cost there. The guide is no part of P2, and nobody keeps what it said.
+    ``rules`` is the tree as people read it, if it is not the same.
+    From the claimed certificate come what belongs to P2 and is not in the data (s, the columns and the number of
+    features that splits may use), the lower bound and its source, and how the fit went: its model, its end and its
+    cost there. The guide is no part of P2, and nobody keeps what it said.
     """
-    prepared = prepare(problem, replace(spec, depth=tree.topology.depth, coefficient_bound=None))
+    claimed_spec = replace(
+        spec,
+        depth=tree.topology.depth,
+        coefficient_bound=None,
+        max_features_per_split=claimed.max_features_per_split,
+        features=claimed.features,
+    )
+    prepared = prepare(problem, claimed_spec)
     prepared = prepared.with_coefficient_bound(min(claimed.weight_bound, LARGEST_M))
     bound = Bound(claimed.lower_bound, claimed.bound_source)
     record = FitRecord(
@@ -153,7 +223,10 @@ def recertify(problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: M
         evidence_cost=claimed.evidence_cost,
         evidence_bound=claimed.evidence_bound,
     )
-    return certify(prepared, tree, record), lower_bound(prepared.problem, spec.C)
+    found = certify(prepared, narrowed_tree(tree, claimed.features), record, rules)
+    if uses_others(tree, claimed.features):
+        found = replace(found, feasible=False)
+    return found, lower_bound(prepared.problem, spec.C)
 
 
 def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
@@ -166,4 +239,4 @@ def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
     # A solver may end without any tree.
     offer_constant_trees(prepared, incumbent)
     outcome = StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
-    return _trained(outcome, context.clock.elapsed, [], context)
+    return _trained(outcome, context.clock.elapsed, [], context).over(problem)

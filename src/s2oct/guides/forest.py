@@ -12,7 +12,7 @@ from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.guides.base import PartlyLabeledClassifier, TwoClasses
 from s2oct.guides.self_training import SelfTraining, at_threshold, second_probability
 from s2oct.guides.top_total import top_rows, top_threshold
-from s2oct.inputs import positive, read_answers, read_features, whole
+from s2oct.inputs import read_answers, read_features, whole
 from s2oct.model.labels import Labels
 from s2oct.model.totals import Totals
 from s2oct.stopping import NO_DEADLINE, Deadline
@@ -24,11 +24,13 @@ TREES_TIMES_ROWS = 2e6
 class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
     """Forests that learn from the unlabeled rows and the known totals as well as from the labeled rows.
 
-    Three forests rank the unlabeled rows: a random forest, extremely randomised trees, and extremely randomised trees
-    that also use principal components of all rows. The top rows get the class, as many as its total. Then extremely
-    randomised trees are fitted to the labeled rows and, with little weight, to these labels. They rank the unlabeled
-    rows again, each row by the trees that were not fitted to it; and so on. Probabilities are shifted so that the known
-    total is met at 1/2.
+    Four forests rank the unlabeled rows: a random forest, extremely randomised trees, extremely randomised trees that
+    also use principal components of all rows, and a random forest that looks at all features at every split. Labeled
+    rows are weighted so that the classes have their known shares. The forests are mixed: half of the mix is even, the
+    other half follows the likelihood of the labels under the trees that have not seen them. The top rows get the class,
+    as many as its total. Then extremely randomised trees are fitted to the labeled rows and, with little weight, to
+    these labels. They rank the unlabeled rows again, each row by the trees that were not fitted to it; and so on.
+    Probabilities are shifted so that the known total is met at 1/2.
 
     Parameters
     ----------
@@ -36,8 +38,6 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
         Trees of each forest.
     n_rounds : int
         Rounds of self-training; 0 for none.
-    max_seconds : float or None
-        No further round or forest begins after this many seconds.
     n_jobs : int or None
         Trees to fit at a time.
     random_state : int, RandomState or None
@@ -66,15 +66,13 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int = 60,
         n_rounds: int = 3,
-        max_seconds: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.n_rounds = n_rounds
-        self.max_seconds = max_seconds
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -109,16 +107,14 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
         """Fit to what is read already; raises `GuideStopped` after the deadline."""
         whole("n_rounds", self.n_rounds, 0)
         n_trees = whole("n_estimators", self.n_estimators, 1)
-        seconds = np.inf if self.max_seconds is None else positive("max_seconds", self.max_seconds)
         self.classes_ = labels.classes
         fitting = SelfTraining(
             rows,
             labels,
-            int(counts[1]),
+            counts,
             n_trees=int(min(n_trees, max(30, TREES_TIMES_ROWS / len(rows)))),
             rng=check_random_state(self.random_state),
             n_jobs=self.n_jobs,
-            enough=Deadline.after(seconds),
             deadline=deadline,
         )
         fitting.run(self.n_rounds)

@@ -65,15 +65,14 @@ class KnownTotalClassifier(MetaEstimatorMixin, TwoClasses, PartlyLabeledClassifi
     def _fit_labels(self, X: Any, labels: Labels, counts: IntArray) -> None:
         """Fit, given the labels and how many unlabeled rows each class has."""
 
-    def _fit_estimator(self, X: Any, labels: Labels, weights: FloatArray | None = None) -> None:
+    def _fit_estimator(self, X: Any, labels: Labels, **parameters: FloatArray) -> None:
         """Fit to the labeled rows, or to labeled against unlabeled rows if only one class is labeled.
 
-        ``weights`` are the sample weights of the fitted rows.
+        ``parameters`` go to the ``fit`` of the wrapped classifier.
         """
         rows = self._fitted_rows(labels)
         targets = labels.classes[self._fitted_codes(labels)[rows]]
-        extra = {} if weights is None else {"sample_weight": weights}
-        self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, np.flatnonzero(rows)), targets, **extra)
+        self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, np.flatnonzero(rows)), targets, **parameters)
 
     @staticmethod
     def _fitted_rows(labels: Labels) -> BoolArray:

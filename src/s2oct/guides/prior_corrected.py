@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -19,11 +20,17 @@ def _has_probabilities(self: Any) -> bool:
     return hasattr(getattr(self, "estimator_", self.estimator), "predict_proba")
 
 
+def _has_weighted_scores(self: Any) -> bool:
+    """Only weights correct a decision function: it has no shares that could be corrected afterwards."""
+    fitted = getattr(self, "estimator_", self.estimator)
+    return hasattr(fitted, "decision_function") and _weight_keyword(self.estimator) is not None
+
+
 class PriorCorrectedClassifier(KnownTotalClassifier):
     """Any classifier, with the labeled rows weighted so that the classes have the shares of the known totals.
 
     If a classifier takes no ``sample_weight``, its probabilities are corrected instead, by the ratio of the known
-    shares to those of the fitted rows.
+    shares to those of the fitted rows. The last step of a pipeline gets the weights.
 
     Parameters
     ----------
@@ -60,13 +67,14 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
         # Half a row for a class whose total is 0: some classifiers cannot fit a class with sample weights of 0.
         known = np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum() if m else fitted
         self.class_weights_ = known / fitted
-        self._reweighted = has_fit_parameter(self.estimator, "sample_weight")
+        keyword = _weight_keyword(self.estimator)
+        self._reweighted = keyword is not None
         if not self._reweighted and not hasattr(self.estimator, "predict_proba"):
             raise InvalidProblem(
                 f"Expected an estimator that takes sample_weight or has predict_proba, got "
                 f"{type(self.estimator).__name__}."
             )
-        self._fit_estimator(X, labels, self.class_weights_[codes] if self._reweighted else None)
+        self._fit_estimator(X, labels, **({} if keyword is None else {keyword: self.class_weights_[codes]}))
         unlabeled = np.flatnonzero(~labels.is_labeled)
         predicted = self.predict(_safe_indexing(X, unlabeled)) if m else labels.classes[:0]
         self.transduction_ = labels.completed(np.searchsorted(labels.classes, predicted))
@@ -109,3 +117,29 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
             return probabilities
         corrected = probabilities * self.class_weights_
         return np.asarray(corrected / corrected.sum(axis=1, keepdims=True))
+
+    @available_if(_has_weighted_scores)
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of the classifier that was fitted with weights: positive for ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The scores.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.decision_function(X), dtype=float)
+
+
+def _weight_keyword(estimator: Any) -> str | None:
+    """The name under which ``fit`` takes weights of rows; None if it takes none."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = _weight_keyword(last)
+        return None if inner is None else f"{name}__{inner}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None

@@ -1,4 +1,8 @@
-"""Other classifiers to compare a tree with: fitted to the same rows and labels, and made to meet the same totals."""
+"""Other classifiers to compare a tree with, as strong as a competent user makes them.
+
+A strong rival knows as much as the tree: its labeled rows are weighted by the known shares of the classes, and its
+threshold is moved until the total is met.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +11,60 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from s2oct.arrays import FloatArray, IntArray
+from s2oct.guides.known_total import KnownTotalClassifier
+from s2oct.guides.prior_corrected import PriorCorrectedClassifier
 from s2oct.guides.top_total import TopTotalClassifier
 from s2oct.model.labels import UNLABELED
 
+N_TREES = 200
+"""Trees of a forest: twice scikit-learn's default."""
 
-def usual_rivals() -> dict[str, Any]:
+
+def usual_rivals(random_state: int = 0) -> dict[str, Any]:
     """Classifiers that most readers know, by name and not fitted."""
     return {
         "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
-        "random forest": RandomForestClassifier(n_estimators=300, random_state=0),
+        "random forest": RandomForestClassifier(N_TREES, random_state=random_state),
     }
 
 
+def light_rivals(depth: int, random_state: int = 0) -> dict[str, Any]:
+    """Give the usual rivals and two more that need no other package; the decision tree has the given depth."""
+    return usual_rivals(random_state) | {
+        "extremely randomised trees": ExtraTreesClassifier(N_TREES, random_state=random_state),
+        f"decision tree of depth {depth}": DecisionTreeClassifier(max_depth=depth, random_state=random_state),
+    }
+
+
+def strong(classifier: Any, random_state: Any = 0) -> TopTotalClassifier:
+    """Weight a classifier by the known shares, and move its threshold until the total is met.
+
+    Parameters
+    ----------
+    classifier : classifier
+        Anything that `PriorCorrectedClassifier` takes and that has scores. A classifier of this package that knows the
+        totals is not weighted again.
+    random_state : int, RandomState or None
+        Seed of the order of rows with equal scores.
+
+    Returns
+    -------
+    TopTotalClassifier
+        The classifier with both wrappers, not fitted.
+    """
+    knows = isinstance(classifier, KnownTotalClassifier)
+    return TopTotalClassifier(classifier if knows else PriorCorrectedClassifier(classifier), random_state=random_state)
+
+
 def assign_classes(rivals: Mapping[str, Any], X: FloatArray, codes: IntArray, totals: IntArray) -> dict[str, IntArray]:
-    """Fit rivals and let each assign a class to every unlabeled row, so that the totals are met.
+    """Fit the strong version of each rival, which assigns a class to every unlabeled row and meets the totals.
 
     Parameters
     ----------
@@ -52,5 +90,5 @@ def _assigned(rival: Any, X: FloatArray, codes: IntArray, totals: IntArray) -> I
     y = np.where(unlabeled, np.nan, codes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # readers of a comparison cannot act on a rival's warnings
-        fitted = TopTotalClassifier(rival).fit(X, y, totals={c: int(n) for c, n in enumerate(totals)})
+        fitted = strong(rival).fit(X, y, totals={c: int(n) for c, n in enumerate(totals)})
     return np.asarray(fitted.transduction_[unlabeled], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Rounds of self-training: forests that learn from their own labels of the unlabeled rows."""
+"""Forests mixed by how well they predict labels they have not seen, then rounds of self-training."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ from s2oct.stopping import Deadline
 N_COMPONENTS = 10
 """Principal components that are added to the features: directions in which all rows, labeled or not, vary most."""
 
+MOST_FEATURES = 100
+"""Features that the forest that looks at all of them looks at, at most."""
+
+EVEN_SHARE = 0.5
+"""Part of the mix in which all forests count alike: with few labels, held-out likelihoods are uncertain."""
+
 LABELED_WEIGHT, UNLABELED_WEIGHT = 3.0, 0.3
 """Sample weights in self-training: of a labeled row, and of an unlabeled row of which the forest is sure."""
 
@@ -32,7 +38,7 @@ MOST_UNLABELED = 8000
 ROWS_AT_A_TIME = 40_000
 """Trees times rows that are fitted, and rows that are predicted, between two checks of the deadline."""
 
-_LEAST_PROBABILITY = 1e-3
+_LEAST_PROBABILITY, LEAST_UNSEEN = 1e-3, 0.02
 
 
 class GuideStopped(S2OCTError):
@@ -42,24 +48,23 @@ class GuideStopped(S2OCTError):
 class SelfTraining:
     """Self-training in progress: ``ranking`` is the present probability of the second class for each unlabeled row.
 
-    After ``enough`` no further forest begins. After ``deadline`` the work ends with `GuideStopped`.
+    All of it is counted work. After ``deadline`` it ends with `GuideStopped`.
     """
 
     def __init__(
         self,
         rows: FloatArray,
         labels: Labels,
-        n_second: int,
+        counts: IntArray,
         *,
         n_trees: int,
         rng: np.random.RandomState,
         n_jobs: int | None,
-        enough: Deadline,
         deadline: Deadline,
     ) -> None:
-        self.codes, self.known, self.n_second = labels.codes, labels.is_labeled, n_second
-        self.n_trees, self.rng, self.n_jobs = n_trees, rng, n_jobs
-        self.enough, self.deadline = enough, deadline
+        self.codes, self.known, self.n_second = labels.codes, labels.is_labeled, int(counts[1])
+        self.n_trees, self.rng, self.n_jobs, self.deadline = n_trees, rng, n_jobs, deadline
+        self.weights = _known_share_weights(self.codes[self.known], counts)
         components = PCA(min(N_COMPONENTS, *rows.shape), random_state=rng)
         # Features are scaled to [0, 1] first: squares of huge values would overflow.
         self.scaling = Scaling.unit(rows)
@@ -71,34 +76,44 @@ class SelfTraining:
         self.ranking = np.empty(0)
 
     def run(self, n_rounds: int) -> None:
-        """Fit the first forests, then the rounds, until ``enough`` has passed."""
-        p = self.wide.shape[1] - self.widening[-1].transformer_list[1][1].n_components_
-        rankings: list[FloatArray] = []
-        for kind, n_columns in (
-            (ExtraTreesClassifier, self.wide.shape[1]),
-            (RandomForestClassifier, p),
-            (ExtraTreesClassifier, p),
+        """Fit and mix the first forests, then the rounds."""
+        p = self.scaling.scale.size
+        opening, rankings, losses = [], [], []
+        for kind, n_columns, max_features in (
+            (RandomForestClassifier, p, "sqrt"),
+            (ExtraTreesClassifier, p, "sqrt"),
+            (ExtraTreesClassifier, self.wide.shape[1], "sqrt"),
+            (RandomForestClassifier, p, min(p, MOST_FEATURES)),
         ):
-            if rankings and self.enough.passed:
-                break
-            rankings.append(self._first(kind, n_columns))
-        first, opening = np.mean(rankings, axis=0), self.members
-        self.ranking = first
+            forest, ranking, loss = self._first(kind, n_columns, max_features)
+            opening.append(_Member(forest, n_columns, 1.0))
+            rankings.append(ranking)
+            losses.append(loss)
+        likelihood = np.exp(np.min(losses) - np.array(losses))
+        shares = EVEN_SHARE / len(losses) + (1 - EVEN_SHARE) * likelihood / likelihood.sum()
+        opening = [replace(member, share=float(share)) for member, share in zip(opening, shares, strict=True)]
+        first = shares @ np.array(rankings)
+        self.ranking, self.members = first, opening
         if not 0 < self.n_second < len(first):
             return
         for _ in range(n_rounds):
-            if self.enough.passed:
-                return
-            self.members = []
-            self.ranking = 0.5 * first + 0.5 * self._again()
-            self.members += [replace(member, share=0.5 / len(opening)) for member in opening]
+            forest, again = self._again()
+            self.ranking = 0.5 * first + 0.5 * again
+            halved = [replace(member, share=0.5 * member.share) for member in opening]
+            self.members = [_Member(forest, self.wide.shape[1], 0.5), *halved]
 
     def _grown(
-        self, kind: Any, X: FloatArray, codes: IntArray, weights: FloatArray | None = None, *, bootstrap: bool
+        self, kind: Any, X: FloatArray, codes: IntArray, weights: FloatArray | None, max_features: int | str = "sqrt"
     ) -> Any:
         """A forest, grown a few trees at a time; the trees are the same as in one fit."""
-        seed = self.rng.randint(2**31 - 1)
-        forest = kind(0, bootstrap=bootstrap, warm_start=True, n_jobs=self.n_jobs, random_state=seed)
+        forest = kind(
+            0,
+            max_features=max_features,
+            bootstrap=True,
+            warm_start=True,
+            n_jobs=self.n_jobs,
+            random_state=self.rng.randint(2**31 - 1),
+        )
         step = max(ROWS_AT_A_TIME // len(X), 1)
         while forest.n_estimators < self.n_trees:
             if self.deadline.passed:
@@ -116,22 +131,23 @@ class SelfTraining:
             parts.append(second_probability(forest, rows[begin : begin + ROWS_AT_A_TIME]))
         return np.concatenate(parts) if parts else np.empty(0)
 
-    def _first(self, kind: Any, n_columns: int) -> FloatArray:
-        """A forest of the labeled rows; or, if they are all of one class, of labeled against unlabeled rows."""
-        X, unlabeled = self.wide[:, :n_columns], ~self.known
-        one_class = len(np.unique(self.codes[self.known])) < 2
-        if not one_class:
-            bootstrap = kind is RandomForestClassifier
-            forest = self._grown(kind, X[self.known], self.codes[self.known], bootstrap=bootstrap)
-            ranking = self._second_probability(forest, X[unlabeled])
-        else:
-            codes = np.where(self.known, self.codes, 1 - self.codes[self.known][0])
-            forest = self._grown(kind, X, codes, bootstrap=True)
-            ranking = self._unseen_probability(forest, X)[unlabeled]
-        self.members.append(_Member(forest, n_columns, 1.0))
-        return ranking
+    def _first(self, kind: Any, n_columns: int, max_features: int | str) -> tuple[Any, FloatArray, float]:
+        """A forest of the labeled rows, its ranking, and its log loss on labels that its trees have not seen.
 
-    def _again(self) -> FloatArray:
+        If all labeled rows are of one class, it is a forest of labeled against unlabeled rows; its loss is 0.
+        """
+        X, unlabeled = self.wide[:, :n_columns], ~self.known
+        codes = self.codes[self.known]
+        if len(np.unique(codes)) < 2:
+            resembles = np.where(self.known, self.codes, 1 - (codes[0] if len(codes) else 0))
+            forest = self._grown(kind, X, resembles, None, max_features)
+            return forest, self._unseen_probability(forest, X)[unlabeled], 0.0
+        forest = self._grown(kind, X[self.known], codes, self.weights, max_features)
+        unseen = np.clip(self._unseen_probability(forest, X[self.known]), LEAST_UNSEEN, 1 - LEAST_UNSEEN)
+        loss = -float(self.weights @ np.where(codes == 1, np.log(unseen), np.log(1 - unseen)))
+        return forest, self._second_probability(forest, X[unlabeled]), loss
+
+    def _again(self) -> tuple[Any, FloatArray]:
         """A forest of the labeled rows and the labels that the present ranking gives to the others."""
         unlabeled = np.flatnonzero(~self.known)
         sure = np.abs(2 * at_threshold(self.ranking, top_threshold(self.ranking, self.n_second)) - 1)
@@ -141,14 +157,13 @@ class SelfTraining:
         n = int(self.known.sum())
         # The small constant keeps rows in the sample of which no tree is sure.
         weights = np.concatenate([np.full(n, LABELED_WEIGHT), UNLABELED_WEIGHT * sure[learned] + 1e-6])
-        forest = self._grown(ExtraTreesClassifier, self.wide[rows], codes, weights, bootstrap=True)
-        self.members.append(_Member(forest, self.wide.shape[1], 0.5))
+        forest = self._grown(ExtraTreesClassifier, self.wide[rows], codes, weights)
         ranking = np.empty(len(unlabeled))
         ranking[learned] = self._unseen_probability(forest, self.wide[rows])[n:]
         others = np.setdiff1d(np.arange(len(unlabeled)), learned, assume_unique=True)
         if len(others):
             ranking[others] = self._second_probability(forest, self.wide[unlabeled[others]])
-        return ranking
+        return forest, ranking
 
     def _unseen_probability(self, forest: Any, rows: FloatArray) -> FloatArray:
         """Probability of the second class for each row the forest was fitted to, by the trees that have not seen it.
@@ -160,6 +175,8 @@ class SelfTraining:
         if 1 not in seen:
             return np.zeros(len(rows))
         votes, n_trees = np.zeros((len(rows), len(seen))), np.zeros(len(rows))
+        # The trees' own type of features; asking a tree for it each time takes longer than its answer.
+        narrow = np.asarray(rows, dtype=np.float32)
         for tree, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
             if self.deadline.passed:
                 raise GuideStopped("The guide was stopped.")
@@ -167,7 +184,7 @@ class SelfTraining:
             unseen[sample] = False
             if not unseen.any():
                 continue
-            votes[unseen] += tree.predict_proba(rows[unseen])
+            votes[unseen] += tree.tree_.predict(narrow[unseen])
             n_trees[unseen] += 1
         return np.where(n_trees > 0, votes[:, seen.index(1)] / np.maximum(n_trees, 1), 0.5)
 
@@ -179,6 +196,15 @@ class _Member:
     forest: Any
     n_columns: int
     share: float
+
+
+def _known_share_weights(codes: IntArray, counts: IntArray) -> FloatArray:
+    """Weights that give the labeled rows the known shares of the classes; 1 in the mean."""
+    labeled = np.bincount(codes, minlength=len(counts))
+    # Half a row for a class whose total is 0: some weight keeps it in the forest.
+    wanted = np.maximum(counts, 0.5)
+    weights = (wanted / np.maximum(labeled, 1))[codes]
+    return np.asarray(weights / weights.mean()) if len(weights) else weights
 
 
 def second_probability(forest: Any, rows: FloatArray) -> FloatArray:

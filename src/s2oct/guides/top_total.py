@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils import _safe_indexing
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
@@ -25,10 +26,16 @@ class TopTotalClassifier(KnownTotalClassifier):
     The unlabeled rows with the highest scores become ``classes_[1]`` until its total is reached. New rows are
     classified by the threshold between the last of these rows and the next one.
 
+    The strongest form of most classifiers is ``TopTotalClassifier(PriorCorrectedClassifier(classifier))``: the labeled
+    rows are weighted by the known shares, and the threshold is moved until the total is met.
+
     Parameters
     ----------
     estimator : classifier
-        Anything with ``predict_proba`` or ``decision_function``.
+        Anything with ``predict_proba`` or ``decision_function``. A `PriorCorrectedClassifier` gets the totals, too.
+    random_state : int, RandomState or None
+        Seed of the order of unlabeled rows with equal scores, from which ``transduction_`` takes as many as the total
+        needs.
 
     Attributes
     ----------
@@ -37,7 +44,7 @@ class TopTotalClassifier(KnownTotalClassifier):
     threshold_ : float
         Score above which a row is ``classes_[1]``; log odds where the classifier has probabilities.
     transduction_ : ndarray of shape (n_rows,)
-        A label for every training row, the given ones kept; it meets the totals exactly, ties broken by row order.
+        A label for every training row, the given ones kept; it meets the totals exactly, ties broken at random.
     classes_ : ndarray of shape (2,)
         The class labels, sorted.
 
@@ -52,12 +59,20 @@ class TopTotalClassifier(KnownTotalClassifier):
     ['no', 'no', 'yes', 'yes', 'no', 'yes', 'yes', 'yes']
     """
 
+    def __init__(self, estimator: Any, random_state: Any = None) -> None:
+        super().__init__(estimator)
+        self.random_state = random_state
+
     def _fit_labels(self, X: Any, labels: Labels, counts: IntArray) -> None:
-        self._fit_estimator(X, labels)
+        if isinstance(self.estimator, KnownTotalClassifier):
+            self.estimator_ = clone(self.estimator)._fit_read(X, labels, counts)
+        else:
+            self._fit_estimator(X, labels)
         unlabeled = np.flatnonzero(~labels.is_labeled)
         scores = self._scores(_safe_indexing(X, unlabeled)) if len(unlabeled) else np.empty(0)
         self.threshold_ = top_threshold(scores, int(counts[1]))
-        self.transduction_ = labels.completed(top_rows(scores, int(counts[1])))
+        rng = check_random_state(self.random_state)
+        self.transduction_ = labels.completed(top_rows(scores, int(counts[1]), rng))
 
     def _scores(self, X: Any) -> FloatArray:
         """Log odds of ``classes_[1]``, or the wrapped classifier's own decision function."""
@@ -131,8 +146,9 @@ def top_threshold(scores: FloatArray, n_above: int) -> float:
     return float(0.5 * descending[n_above - 1] + 0.5 * descending[n_above])
 
 
-def top_rows(scores: FloatArray, n_above: int) -> IntArray:
-    """1 for the ``n_above`` rows with the highest scores, 0 for the others; ties by row order."""
+def top_rows(scores: FloatArray, n_above: int, rng: np.random.RandomState | None = None) -> IntArray:
+    """1 for the ``n_above`` rows with the highest scores, 0 for the others; ties at random, or else by row order."""
+    order = np.arange(len(scores)) if rng is None else rng.permutation(len(scores))
     codes = np.zeros(len(scores), dtype=np.int64)
-    codes[np.argsort(-scores, kind="stable")[:n_above]] = 1
+    codes[order[np.argsort(-scores[order], kind="stable")[:n_above]]] = 1
     return codes

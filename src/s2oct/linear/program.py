@@ -11,7 +11,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 _pools = threading.local()
@@ -67,6 +67,15 @@ class LinearProgram:
         self._highs.addRows(
             len(A), least, np.full(len(A), np.inf), len(rows), starts, columns.astype(np.int32), A[rows, columns]
         )
+
+    def set_costs(self, cost: FloatArray) -> None:
+        """Minimise another cost from now on."""
+        self._highs.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
+
+    def set_upper(self, columns: IntArray, upper: float) -> None:
+        """Bound some columns by 0 from below and by ``upper`` from above from now on."""
+        n = len(columns)
+        self._highs.changeColsBounds(n, columns.astype(np.int32), np.zeros(n), np.full(n, upper))
 
     def solve(self, deadline: Deadline) -> FloatArray | None:
         """An optimal x, or None if no optimal x exists or was found in time."""

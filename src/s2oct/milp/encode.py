@@ -33,6 +33,7 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
         "z": tree.sides(assignment.values_unlabeled).T,
         "delta": assignment.unlabeled_leaves[None, :] == leaves_of_a[:, None],
         "xi": rows_off(assignment),
+        **({"used": tree.omega != 0} if "used" in blocks else {}),
     }
     x = np.empty(milp.n_columns)
     for name, value in values.items():
@@ -45,5 +46,12 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
 
 
 def decode_tree(milp: Milp, x: FloatArray, topology: Topology) -> ObliqueTree:
-    """The tree in a solution vector: (omega, gamma), and nothing else that the solver reported."""
-    return ObliqueTree.of(topology, milp.blocks["omega"].read(x).copy(), milp.blocks["gamma"].read(x).copy())
+    """The tree in a solution vector: (omega, gamma), and nothing else that the solver reported.
+
+    Where the number of features is limited, an unused feature may have a tiny coefficient, within the solver's
+    tolerance of 0. It becomes 0.
+    """
+    omega = milp.blocks["omega"].read(x).copy()
+    if "used" in milp.blocks:
+        omega[milp.blocks["used"].read(x) < 0.5] = 0.0
+    return ObliqueTree.of(topology, omega, milp.blocks["gamma"].read(x).copy())

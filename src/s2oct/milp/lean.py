@@ -54,6 +54,7 @@ def _equations(v: P2Variables, prepared: Prepared, pays_left: BoolArray, pays_ri
     yield from p2.leaf_needs_sides_rows(v, topology)
     yield p2.sides_imply_leaf_rows(v, topology)
     yield from total_equations(v, problem)
+    yield from p2.few_features_rows(v, prepared)
 
 
 def margin_rows(v: P2Variables, X: FloatArray, M: FloatArray) -> Rows:

@@ -57,6 +57,9 @@ def add_variables(
         z=builder.add("z", (nb, m), upper=1, integral=True),  # (zbinary)
         delta=builder.add("delta", (own_leaves, m), upper=1, integral=integral_delta),  # (endMIO)
         xi=builder.add("xi", ()),
+        used=None
+        if prepared.most_features is None
+        else builder.add("used", (nb, problem.n_features), upper=1, integral=True),
     )
 
 
@@ -68,6 +71,20 @@ def _equations(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
     yield from leaf_needs_sides_rows(v, topology)
     yield sides_imply_leaf_rows(v, topology)
     yield from total_equations(v, problem)
+    yield from few_features_rows(v, prepared)
+
+
+def few_features_rows(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
+    """At most k features in a split: |omega_bj| <= s used_bj and sum_j used_bj <= k. No rows without such a limit.
+
+    These equations are not in the paper.
+    """
+    if v.used is None or prepared.most_features is None:
+        return
+    s = prepared.bounds.s
+    yield linear_rows("used1", v.omega.shape, [(v.omega.index, 1.0), (v.used.index, -s)], upper=0.0)
+    yield linear_rows("used2", v.omega.shape, [(v.omega.index, 1.0), (v.used.index, s)], lower=0.0)
+    yield linear_rows("fewused", v.gamma.shape, [(v.used.index, 1.0)], upper=float(prepared.most_features))
 
 
 def left_margin_rows(v: P2Variables, X: FloatArray, M: float) -> Rows:

@@ -26,14 +26,19 @@ class ModelSize:
         return BYTES_PER_ENTRY * self.n_entries
 
 
-def p2_size(n_labeled: int, n_unlabeled: int, n_features: int, depth: int) -> ModelSize:
-    """Size of the literal P2 (Table 2 of the paper); the lean model is smaller."""
+def p2_size(n_labeled: int, n_unlabeled: int, n_features: int, depth: int, *, few_features: bool = False) -> ModelSize:
+    """Size of the literal P2 (Table 2 of the paper); the lean model is smaller.
+
+    ``few_features``: whether the number of features in a split is limited, which is not in the paper.
+    """
     nb, own = 2**depth - 1, 2 ** (depth - 1)
     n, m, p = n_labeled, n_unlabeled, n_features
+    used = nb * p if few_features else 0
+    rows = 2 * nb * n * (p + 2) + 2 * nb * m * (p + 2) + own * n * (2 * depth + 6) + own * m * (3 * depth + 3)
     return ModelSize(
         n_continuous=nb * p + nb + 2 * nb * n + own * n + 1,
-        n_binary=own * n + nb * m + own * m,
-        n_entries=2 * nb * n * (p + 2) + 2 * nb * m * (p + 2) + own * n * (2 * depth + 6) + own * m * (3 * depth + 3),
+        n_binary=own * n + nb * m + own * m + used,
+        n_entries=rows + 5 * used,
     )
 
 

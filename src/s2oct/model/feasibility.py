@@ -17,16 +17,25 @@ _WORTH_MENDING = 0.5
 """A smallest margin below this is not a rounding error. Scaling it up would make a different tree."""
 
 
-def is_feasible(assignment: Assignment, bounds: Bounds, found: Score, scale: FloatArray | float = 1.0) -> bool:
+def is_feasible(
+    assignment: Assignment,
+    bounds: Bounds,
+    found: Score,
+    scale: FloatArray | float = 1.0,
+    most_features: int | None = None,
+) -> bool:
     """Whether unlabeled rows keep distance 1 and (boundomega), the far sides of (BIGM1/2) and LE <= B(s) hold.
 
-    The assignment may be in other units than the bounds: ``scale`` is what the features were multiplied by.
+    The assignment may be in other units than the bounds: ``scale`` is what the features were multiplied by. With
+    ``most_features`` no split may have more coefficients other than 0.
     """
     slack = 1 + MARGIN_TOLERANCE
     reach = np.abs(assignment.values_unlabeled).max(initial=0.0)
     errors = np.where(assignment.is_own_leaf, assignment.leaf_errors, 0.0)
+    n_used = np.count_nonzero(assignment.tree.omega, axis=1).max(initial=0)
     return bool(
         found.n_margin_violations == 0
+        and (most_features is None or n_used <= most_features)
         and np.abs(assignment.tree.omega / scale).max(initial=0.0) <= bounds.s * slack
         and reach <= (bounds.M - 1) * slack
         and errors.max(initial=0.0) <= bounds.B * slack
@@ -36,7 +45,8 @@ def is_feasible(assignment: Assignment, bounds: Bounds, found: Score, scale: Flo
 def feasible_score(prepared: Prepared, assignment: Assignment) -> Score | None:
     """The score of a tree in model units, or None if it is not feasible for P2."""
     found = score(assignment, prepared.spec.C)
-    return found if is_feasible(assignment, prepared.bounds, found) else None
+    feasible = is_feasible(assignment, prepared.bounds, found, most_features=prepared.most_features)
+    return found if feasible else None
 
 
 def feasible_cost(prepared: Prepared, assignment: Assignment) -> float | None:
@@ -51,6 +61,8 @@ def feasible_cost(prepared: Prepared, assignment: Assignment) -> float | None:
 
 def mended(prepared: Prepared, tree: ObliqueTree) -> Assignment:
     """Repair what solver tolerances did to a tree, and return where it puts the rows. Every row keeps its side.
+
+    No node uses a feature afterwards that it did not use before.
 
     Coefficients are clipped to s, and those of constant features moved into the offset. A node with a margin a little
     below 1 is scaled up as far as s allows. A node that has all rows at distance 1 or more on one side becomes
@@ -88,3 +100,16 @@ def _lengthening(values: FloatArray, n_labeled: int, omega: FloatArray, s: float
         # Slightly more than needed, so that rounding does not undo it.
         return float(min((1 + 1e-12) / margin, s / largest))
     return 1.0
+
+
+def lengthened(prepared: Prepared, tree: ObliqueTree) -> ObliqueTree:
+    """The same hyperplanes, so long that the unlabeled rows are at distance 1 from each, as far as s allows."""
+    distance = np.abs(tree.values(prepared.problem.X_unlabeled)).min(axis=0, initial=np.inf)
+    largest = np.abs(tree.omega).max(axis=1, initial=0.0)
+    splits = largest > 0
+    factor = np.ones(len(largest))
+    with np.errstate(divide="ignore"):
+        factor[splits] = np.minimum((1 + 1e-12) / distance, prepared.bounds.s / np.where(splits, largest, 1.0))[splits]
+    # Where no unlabeled row is, any length will do.
+    factor[splits & (factor == 0)] = 1.0
+    return replace(tree, omega=tree.omega * factor[:, None], gamma=np.where(splits, tree.gamma * factor, tree.gamma))

@@ -25,10 +25,10 @@ class Guide:
     """
 
     charges: FloatArray
-    price: float
+    price: float = 0.0
 
     @classmethod
-    def from_probabilities(cls, probabilities: FloatArray, price: float) -> Guide:
+    def from_probabilities(cls, probabilities: FloatArray, price: float = 0.0) -> Guide:
         """Charge for each class the difference between its probability and that of the row's likeliest class."""
         if not np.isfinite(probabilities).all():
             raise InvalidProblem("Expected the guide to give finite probabilities, got NaN or infinity.")

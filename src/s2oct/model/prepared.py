@@ -11,6 +11,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.bounds import Bounds, compute_bounds, paper_depth
+from s2oct.model.columns import narrowed
 from s2oct.model.guide import Guide
 from s2oct.model.merging import group_means
 from s2oct.model.problem import Problem
@@ -33,7 +34,7 @@ class Prepared:
     Attributes
     ----------
     given : Problem
-        The problem as the user gave it.
+        The problem as the user gave it, with the columns that splits may use.
     problem : Problem
         The same in model units, equal rows merged.
     groups : ndarray of shape (m,)
@@ -61,6 +62,12 @@ class Prepared:
         """The parts of what a tree costs, in the order in which they add up."""
         p2: tuple[CostTerm, ...] = (LabelErrors(), TotalMiss(self.spec.C))
         return p2 if self.problem.guide is None else (*p2, GuideCharges(self.problem.guide))
+
+    @property
+    def most_features(self) -> int | None:
+        """Most features in a split; None if every split may use all."""
+        most = self.spec.max_features_per_split
+        return None if most is None or most >= self.problem.n_features else most
 
     @cached_property
     def _M_rows(self) -> FloatArray:
@@ -104,6 +111,7 @@ def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True) -> Prepare
     Solvers drop entries below 1e-9. Multiplying tiny features by a power of 2 and dividing s by it gives the same P2
     in numbers they keep.
     """
+    problem = narrowed(problem, spec.features)
     topology = Topology(paper_depth(problem.n_rows) if spec.depth is None else spec.depth, problem.n_classes)
     scaling = Scaling.paper(problem.X) if spec.scaled else Scaling.identity(problem.n_features)
     merged, groups = scaling.scale_problem(problem).merged_groups()

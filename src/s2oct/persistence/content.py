@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,8 +41,9 @@ def content_of(model: Model) -> dict[str, Any]:
         "features": list(model.feature_names),
         "features_are_named": hasattr(clf, "feature_names_in_"),
         "columns": None if model.encoding is None else [_column(column) for column in model.encoding.columns],
-        "rules": None if model.rules is None else list(model.rules),
+        "rules": clf.rules_.split("\n"),
         "tree": _tree(model),
+        "witness": _splits(clf.witness_, model.feature_names),
         "scaling": {"shift": clf.scaling_.shift.tolist(), "scale": clf.scaling_.scale.tolist()},
         "probability": _probability(clf),
         "certificate": encoded(clf.certificate_),
@@ -64,22 +65,28 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 def _tree(model: Model) -> dict[str, Any]:
-    tree, names, classes = model.estimator.tree_, model.feature_names, model.classes
+    tree, classes = model.estimator.tree_, model.classes
     first_leaf = tree.topology.n_leaves
     return {
         "depth": int(tree.topology.depth),
-        "splits": [
-            {
-                "node": node,
-                "offset": float(tree.gamma[node - 1]),
-                "weights": {names[j]: float(tree.omega[node - 1, j]) for j in np.flatnonzero(tree.omega[node - 1])},
-            }
-            for node in tree.topology.branches
-        ],
+        "splits": _splits(tree, model.feature_names),
         "leaves": [
             {"node": node, "class": classes[tree.leaf_classes[node - first_leaf]]} for node in tree.topology.leaves
         ],
     }
+
+
+def _splits(tree: ObliqueTree, names: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "node": node,
+            "offset": float(tree.gamma[node - 1]),
+            "weights": {
+                names[j]: float(tree.omega[node - 1, j]) for j in np.flatnonzero(tree.omega[node - 1]).tolist()
+            },
+        }
+        for node in tree.topology.branches
+    ]
 
 
 def _probability(clf: TreeEstimator) -> dict[str, Any]:
@@ -105,18 +112,18 @@ def _parameter(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
         return value
+    if isinstance(value, list) and all(isinstance(entry, (str, int)) for entry in value):
+        return value
     return {"not_kept": repr(value)}
 
 
 def model_of(content: Mapping[str, Any]) -> Model:
     """The model that a file holds; ``content`` follows the schema."""
-    rules = content["rules"]
     return Model(
         estimator=_fitted(content),
         encoding=_encoding(content),
         label=content["label"],
         ids=tuple(content["ids"]),
-        rules=None if rules is None else tuple(rules),
         provenance=content["provenance"],
     )
 
@@ -127,7 +134,8 @@ def _fitted(content: Mapping[str, Any]) -> TreeEstimator:
     provenance = content["provenance"]
     clf = ESTIMATORS[kind](**_read_parameters(ESTIMATORS[kind], provenance["parameters"]))
     clf.classes_ = np.array(content["classes"], dtype=content["class_dtype"])
-    clf.tree_ = _read_tree(content)
+    clf.tree_ = _read_tree(content, content["tree"]["splits"])
+    clf.witness_ = _read_tree(content, content["witness"]) if "witness" in content else clf.tree_
     clf.n_features_in_ = len(content["features"])
     if content["features_are_named"]:
         clf.feature_names_in_ = np.array(content["features"], dtype=object)
@@ -155,8 +163,9 @@ def _read_parameters(kind: type[TreeEstimator], stored: Mapping[str, Any]) -> di
     return {name: value for name, value in known.items() if not isinstance(value, Mapping)}
 
 
-def _read_tree(content: Mapping[str, Any]) -> ObliqueTree:
-    names, stored = content["features"], content["tree"]
+def _read_tree(content: Mapping[str, Any], splits: Sequence[Mapping[str, Any]]) -> ObliqueTree:
+    """The tree with these hyperplanes, and with the shape and classes of the file's tree."""
+    names, stored = content["features"], {**content["tree"], "splits": splits}
     position = {name: j for j, name in enumerate(names)}
     if len(position) != len(names):
         raise InvalidProblem("two of its features have the same name.")

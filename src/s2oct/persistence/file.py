@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.errors import InvalidModelFile, InvalidProblem, S2OCTError
 from s2oct.files import replaced
 from s2oct.persistence.content import ESTIMATORS, content_of, model_of
-from s2oct.persistence.model import Model, TreeEstimator, fewest_rules
+from s2oct.persistence.model import Model, TreeEstimator
 from s2oct.persistence.pretty import pretty_json
 from s2oct.persistence.schema import model_schema, violation
 from s2oct.version import __version__
@@ -22,7 +22,7 @@ from s2oct.version import __version__
 FORMAT, FORMAT_VERSION = "s2oct-model", 1
 
 
-def save(clf: TreeEstimator, path: str | Path, X: Any = None) -> None:
+def save(clf: TreeEstimator, path: str | Path) -> None:
     """Write a fitted classifier to a JSON file.
 
     People can read the file, and it is loaded without pickle. It holds the tree in the user's units with every bit of
@@ -35,9 +35,6 @@ def save(clf: TreeEstimator, path: str | Path, X: Any = None) -> None:
         Fitted.
     path : str or Path
         The file; it is complete or not written at all.
-    X : array-like of shape (n_rows, n_features), optional
-        Training rows. With them the file also holds the tree as rules in the fewest decimals that keep them all in
-        their leaves.
 
     Examples
     --------
@@ -57,9 +54,8 @@ def save(clf: TreeEstimator, path: str | Path, X: Any = None) -> None:
             "or skops."
         )
     check_is_fitted(clf)
-    rules = None if X is None else fewest_rules(clf, clf._rows(X))
     with replaced(Path(path)) as file:
-        file.write(model_to_json(Model(clf, rules=rules)).encode())
+        file.write(model_to_json(Model(clf)).encode())
 
 
 def load(path: str | Path) -> TreeEstimator:
@@ -92,7 +88,7 @@ def read_model(path: str | Path) -> Model:
     Returns
     -------
     Model
-        Classifier, encoding, label and id columns, rules and provenance.
+        Classifier, encoding, label and id columns, and provenance.
     """
     try:
         text = Path(path).read_bytes().decode()

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from s2oct.arrays import FloatArray
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
 from s2oct.tabular.encoding import Encoding
-from s2oct.writers.text import tree_to_text
 
 TreeEstimator = S2OCTClassifier | OCTHClassifier
 
@@ -28,8 +26,6 @@ class Model:
         Column of the labels.
     ids : tuple of str
         Columns that are copied to the predictions and are no features.
-    rules : tuple of str, optional
-        Lines of the tree as text, with the fewest decimals that keep every training row in its leaf.
     provenance : mapping
         Where the model comes from, as its file says; empty for a model that was not read from a file.
     """
@@ -38,23 +34,14 @@ class Model:
     encoding: Encoding | None = None
     label: str | None = None
     ids: tuple[str, ...] = ()
-    rules: tuple[str, ...] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features; x0, x1, ... where the fit had no names."""
-        named = getattr(self.estimator, "feature_names_in_", None)
-        names = [f"x{j}" for j in range(self.estimator.tree_.n_features)] if named is None else named
-        return tuple(str(name) for name in names)
+        return self.estimator._shown_names()
 
     @property
     def classes(self) -> list[Any]:
         """The class labels."""
         return list(self.estimator.classes_.tolist())
-
-
-def fewest_rules(clf: TreeEstimator, rows: FloatArray) -> tuple[str, ...]:
-    """The tree of a classifier as lines of text that keep the given rows in their leaves."""
-    names = Model(clf).feature_names
-    return tuple(tree_to_text(clf.tree_, names, clf.classes_.tolist(), decimals="fewest", keep=rows).split("\n"))

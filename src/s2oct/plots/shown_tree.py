@@ -1,16 +1,20 @@
-"""What the picture of a tree shows: its parts that decide something, their rows, and the features of its splits."""
+"""What the picture of a tree shows: its parts that decide something, their rows, and the rules of its splits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
+from s2oct.model.few_digits import few_digits
 from s2oct.model.tree import ObliqueTree
-from s2oct.writers.rules import Leaf, Split, pruned
+from s2oct.writers.rules import Leaf, Split, pruned, rule_parts
+
+DIGITS = 5
+"""Significant digits of numbers; a tree that was fitted has fewer, as a rule."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +32,7 @@ class ShownTree:
     spread : ndarray of shape (n_features,)
         Standard deviation of each feature.
     max_features : int
-        Bars in a split.
+        Terms of a rule that are shown.
     """
 
     tree: ObliqueTree
@@ -64,20 +68,35 @@ class ShownTree:
     def _leaves(self, part: Leaf | Split) -> list[int]:
         return [node - self.tree.topology.n_leaves for node in part.ids]
 
-    def bars(self, split: Split) -> tuple[list[int], FloatArray]:
-        """The features a split uses and their coefficients per standard deviation, the largest first.
+    def rule(self, split: Split) -> tuple[str, ...]:
+        """The terms of a split's rule with their signs, and at the end its relation and offset.
 
-        A feature that does not vary over the rows has a bar of length 0, but is still used.
+        Of more than ``max_features`` terms, those of largest influence are kept: coefficient times standard deviation.
+        What is left out is counted, unless it is one term, which takes no more room than its count.
         """
-        omega = self.tree.omega[split.node - 1]
-        used = np.flatnonzero(omega)
-        length = omega[used] * self.spread[used]
-        order = np.argsort(-np.abs(length), kind="stable")
-        return used[order].tolist(), length[order]
+        parts = rule_parts(self.rounded, split.node, self.feature_names)
+        used = np.flatnonzero(self.tree.omega[split.node - 1])
+        n_left_out = len(used) - self.max_features
+        if n_left_out <= 1:
+            return parts
+        influence = np.abs(self.tree.omega[split.node - 1, used]) * self.spread[used]
+        kept = sorted(np.argsort(-influence, kind="stable")[: self.max_features].tolist())
+        return (*(parts[i] for i in kept), f"+ {n_left_out} more", parts[-1])
 
-    def is_threshold(self, split: Split) -> bool:
-        """Whether a split uses one feature, so that it reads as a threshold."""
-        return int(np.count_nonzero(self.tree.omega[split.node - 1])) == 1
+    @cached_property
+    def rounded(self) -> ObliqueTree:
+        """The tree with the numbers that are shown, which are its own where these are short."""
+        omega, gamma = (np.vectorize(few_digits)(numbers, DIGITS) for numbers in (self.tree.omega, self.tree.gamma))
+        return replace(self.tree, omega=omega, gamma=gamma)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether a number that is shown differs from that of the tree."""
+        nodes = [split.node - 1 for split in self.root.splits]
+        return bool(
+            (self.rounded.omega[nodes] != self.tree.omega[nodes]).any()
+            or (self.rounded.gamma[nodes] != self.tree.gamma[nodes]).any()
+        )
 
 
 def _parts(part: Leaf | Split, level: int) -> list[tuple[Leaf | Split, int]]:

@@ -122,6 +122,28 @@ def fit_text(text: str, inches: float, points: float, *, bold: bool = False) -> 
     return _without_middle(text, low)
 
 
+def wrap_text(text: str, inches: float, points: float, *, lines: int, bold: bool = False) -> list[str]:
+    """The text on several lines, broken after blanks and marks and within long words; the last line is cut to fit."""
+    found: list[str] = []
+    rest = " ".join(text.split())
+    while len(found) < lines - 1 and text_width(rest, points, bold=bold) > inches:
+        kept = _fitting(rest, inches, points, bold=bold)
+        mark = max(rest.rfind(mark, 0, kept) for mark in " _-=/.,") + 1
+        kept = mark if 3 * mark > kept else kept  # a line of one short word would waste its room
+        found.append(rest[:kept].rstrip())
+        rest = rest[kept:].lstrip()
+    return [*found, fit_text(rest, inches, points, bold=bold)]
+
+
+def _fitting(text: str, inches: float, points: float, *, bold: bool) -> int:
+    """How many characters fit, at least one."""
+    low, high = 1, len(text)
+    while low < high:
+        kept = (low + high + 1) // 2
+        low, high = (kept, high) if text_width(text[:kept], points, bold=bold) <= inches else (low, kept - 1)
+    return low
+
+
 def _without_middle(text: str, kept: int) -> str:
     head = (2 * kept + 2) // 3
     return f"{text[:head]}…{text[len(text) - (kept - head) :] if kept > head else ''}"

@@ -1,4 +1,4 @@
-"""The tree as a picture: a split shows its hyperplane as signed bars, a leaf its class and its rows."""
+"""The tree as a picture: a split shows its rule, a leaf its class and its rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TreeDisplay(Display):
     unlabeled : ndarray of shape (n_leaves,)
         Unlabeled rows of each leaf.
     spread : ndarray of shape (n_features,)
-        Standard deviation of each feature, by which its bars are measured.
+        Standard deviation of each feature: it decides which terms of a long rule are shown.
 
     Attributes
     ----------
@@ -45,13 +45,11 @@ class TreeDisplay(Display):
     figure_ : matplotlib Figure
     boxes_ : dict of int to matplotlib patch
         The frame of every split and leaf that is shown, by node id.
-    bars_ : dict of int to list of matplotlib patches
-        The bars of every split over several features, the longest first.
 
     See Also
     --------
     plot_tree : The same in one call.
-    tree_to_text : The tree as rules with coefficients.
+    tree_to_text : The tree as nested rules.
 
     Examples
     --------
@@ -68,7 +66,6 @@ class TreeDisplay(Display):
     """
 
     boxes_: dict[int, FancyBboxPatch]
-    bars_: dict[int, list[FancyBboxPatch]]
 
     def __init__(
         self,
@@ -96,7 +93,7 @@ class TreeDisplay(Display):
         *,
         feature_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
-        max_features: int = 6,
+        max_features: int = 3,
         ax: Axes | None = None,
     ) -> TreeDisplay:
         """Draw a fitted tree with the rows that end in its leaves.
@@ -106,13 +103,13 @@ class TreeDisplay(Display):
         estimator : S2OCTClassifier or OCTHClassifier
             A fitted one.
         X : array-like or data frame of shape (n_rows, n_features)
-            Rows to count in the leaves and to measure the features by; usually those of the fit.
+            Rows to count in the leaves; usually those of the fit.
         y : array-like of shape (n_rows,), optional
             Labels with the markers for unlabeled rows; without, all rows count as unlabeled.
         feature_names, class_names : sequence of str, optional
             Names to show instead of the estimator's.
         max_features : int
-            Bars in a split; the longest are shown, and how many were left out.
+            Terms of a rule that are shown. A longer rule shows those of largest influence and how many were left out.
         ax : matplotlib Axes, optional
             Where to draw; a new figure of fitting size otherwise. The picture shrinks to the size of the axes.
 
@@ -147,7 +144,7 @@ class TreeDisplay(Display):
             spread=rows.spread,
         )
 
-    def plot(self, ax: Axes | None = None, *, max_features: int = 6) -> Self:
+    def plot(self, ax: Axes | None = None, *, max_features: int = 3) -> Self:
         """Draw the tree; see `from_estimator`.
 
         Parameters
@@ -155,7 +152,7 @@ class TreeDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
         max_features : int
-            Bars in a split.
+            Terms of a rule that are shown.
 
         Returns
         -------
@@ -166,13 +163,13 @@ class TreeDisplay(Display):
         self._max_features = max_features
         return super().plot(ax)
 
-    def figsize(self, max_features: int = 6) -> tuple[float, float]:
+    def figsize(self, max_features: int = 3) -> tuple[float, float]:
         """Compute the size at which the letters have their full size.
 
         Parameters
         ----------
         max_features : int
-            Bars in a split.
+            Terms of a rule that are shown.
 
         Returns
         -------
@@ -189,7 +186,7 @@ class TreeDisplay(Display):
         shown = self._shown(self._max_features)
         pen = TreePen(shown, TreeLayout.of(shown), ax)
         pen.draw()
-        self.boxes_, self.bars_ = pen.boxes, pen.bars
+        self.boxes_ = pen.boxes
 
     def _shown(self, max_features: int) -> ShownTree:
         if max_features < 1:
@@ -213,10 +210,10 @@ def plot_tree(
     *,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
-    max_features: int = 6,
+    max_features: int = 3,
     ax: Axes | None = None,
 ) -> TreeDisplay:
-    """Draw a fitted tree: splits as signed bars, leaves with their rows."""
+    """Draw a fitted tree: splits with their rules, leaves with their rows."""
     return TreeDisplay.from_estimator(
         estimator, X, y, feature_names=feature_names, class_names=class_names, max_features=max_features, ax=ax
     )

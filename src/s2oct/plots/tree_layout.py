@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from s2oct.plots.shown_tree import ShownTree, leaf_label
-from s2oct.plots.style import text_width
-from s2oct.writers.rules import Leaf, Split
+from s2oct.plots.style import text_width, wrap_text
+from s2oct.writers.rules import Leaf
 
 POINTS = 9.0
 """Font size at full scale."""
-LINE, PAD, GAP, LEVEL_GAP, MARGIN = 0.19, 0.09, 0.2, 0.42, 0.12
-LEAF_WIDTH, SPLIT_WIDTH, NARROWEST = (1.3, 2.1), 3.0, 3.6
-"""Least and most of a leaf, most of a split, and least of a whole picture."""
+LINE, PAD, GAP, LEVEL_GAP, MARGIN = 0.19, 0.09, 0.16, 0.46, 0.12
+LEAF_WIDTH, SPLIT_WIDTH, NARROWEST = (1.1, 2.1), (1.5, 3.0), 3.6
+"""Least and most of a leaf, least and most of a split, and least of a whole picture."""
+SIGN = 0.17
+"""Room for the sign before a term."""
+TERM_LINES = 3
+"""Most lines of a term."""
 LEGEND = "labeled rows by class"
 LEGEND_NAME, LEGEND_MARK = 2.0, 0.38
 """Most for the name of a class in the legend, and what its square and the gaps around it take."""
-RULE_CAPTION = "Rows for which a rule holds go left, the others right."
-BARS_CAPTION = (
-    "Bars show the coefficients of a split, per standard deviation: the larger a feature with a bar to the left, the "
-    "more it draws a row to the left."
-)
+ROUNDED_CAPTION = "Numbers are rounded."
+
+
+class RuleLine(NamedTuple):
+    """A line of a rule: a sign, a relation or nothing, and what comes after it."""
+
+    sign: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,8 @@ class TreeLayout:
         By node id, the centre and the top of each part, from the lower left.
     heights : dict of int to float
         By node id, the height of each part.
+    rules : dict of int to list of RuleLine
+        By node id, the rule of each split.
     legend : list of list of int
         The classes of each line of the legend.
     caption : tuple of str
@@ -48,6 +57,7 @@ class TreeLayout:
     split_width: float
     places: dict[int, tuple[float, float]]
     heights: dict[int, float]
+    rules: dict[int, list[RuleLine]]
     legend: list[list[int]]
     caption: tuple[str, ...]
 
@@ -58,11 +68,13 @@ class TreeLayout:
         leaf_width = _leaf_width(shown)
         slot = leaf_width + GAP
         width = max(slot * len(leaves) + 2 * MARGIN, NARROWEST)
-        heights = {part.node: _height(shown, part) for part, _ in shown.parts}
+        split_width = _split_width(shown, 2 * slot - GAP)
+        rules = {split.node: _rule_lines(shown.rule(split), split_width) for split in shown.root.splits}
+        heights = {part.node: LINE * (1 + len(rules.get(part.node, "  "))) + 2 * PAD for part, _ in shown.parts}
         levels = [0.0] * (max(level for _, level in shown.parts) + 1)
         for part, level in shown.parts:
             levels[level] = max(levels[level], heights[part.node])
-        legend, caption = _legend(shown, width), _caption(shown, width - 2 * MARGIN)
+        legend, caption = _legend(shown, width), (ROUNDED_CAPTION,) if shown.rounds else ()
         below = MARGIN + LINE * (len(legend) + len(caption)) + 0.1
         height = sum(levels) + LEVEL_GAP * (len(levels) - 1) + MARGIN + below
         tops = [height - MARGIN - sum(levels[:level]) - LEVEL_GAP * level for level in range(len(levels))]
@@ -71,9 +83,10 @@ class TreeLayout:
             width=width,
             height=height,
             leaf_width=leaf_width,
-            split_width=min(SPLIT_WIDTH, 2 * slot - GAP),
+            split_width=split_width,
             places={part.node: (centres[part.node], tops[level]) for part, level in shown.parts},
             heights=heights,
+            rules=rules,
             legend=legend,
             caption=caption,
         )
@@ -101,12 +114,47 @@ def label_width(leaf: Leaf) -> float:
     return text_width(leaf_label(leaf), POINTS - 1.5) + 0.12
 
 
-def _height(shown: ShownTree, part: Leaf | Split) -> float:
-    if isinstance(part, Leaf):
-        return 3 * LINE + 2 * PAD
-    used = len(shown.bars(part)[0])
-    lines = 2 if used == 1 else 1 + min(used, shown.max_features) + (used > shown.max_features)
-    return lines * LINE + 2 * PAD
+def _split_width(shown: ShownTree, most: float) -> float:
+    """As much as the widest rule needs, within limits."""
+    needed = SPLIT_WIDTH[0]
+    for split in shown.root.splits:
+        lines = _signed(shown.rule(split))
+        threshold = _threshold(lines)
+        if threshold:
+            needed = max(needed, 2 * PAD + text_width(threshold, POINTS, bold=True))
+        else:
+            needed = max(needed, 2 * PAD + SIGN + max(text_width(line.text, POINTS) for line in lines))
+    return min(needed, SPLIT_WIDTH[1], most)
+
+
+def _rule_lines(parts: tuple[str, ...], width: float) -> list[RuleLine]:
+    """A rule in lines that fit: a threshold on one line if there is room, otherwise one term a line."""
+    lines = _signed(parts)
+    threshold = _threshold(lines)
+    if threshold and text_width(threshold, POINTS, bold=True) <= width - 2 * PAD:
+        return [RuleLine("", threshold)]
+    found = []
+    for sign, text in lines:
+        first, *rest = wrap_text(text, width - 2 * PAD - SIGN, POINTS, lines=TERM_LINES)
+        found += [RuleLine(sign, first), *(RuleLine("", more) for more in rest)]
+    return found
+
+
+def _threshold(lines: list[RuleLine]) -> str:
+    """A rule of one term on one line; empty where there are several terms."""
+    return f"{lines[0].text} {lines[1].sign} {lines[1].text}" if len(lines) == 2 else ""
+
+
+def _signed(parts: tuple[str, ...]) -> list[RuleLine]:
+    """Terms, relation and offset in the letters of the picture, each with its sign apart."""
+    *terms, comparison = parts
+    relation, offset = comparison.split(" ")
+    lines: list[RuleLine] = []
+    for term in terms:
+        sign = term[0] if term[0] in "+-" else ""
+        text = term[1:].strip() if sign else term
+        lines.append(RuleLine("" if sign == "+" and not lines else sign.replace("-", "\N{MINUS SIGN}"), text))
+    return [*lines, RuleLine("≤" if relation == "<=" else "≥", offset.replace("-", "\N{MINUS SIGN}"))]
 
 
 def _legend(shown: ShownTree, width: float) -> list[list[int]]:
@@ -126,16 +174,6 @@ def _legend(shown: ShownTree, width: float) -> list[list[int]]:
 def legend_indent() -> float:
     """Width of the legend's title and the gap after it."""
     return text_width(LEGEND, POINTS - 1) + 0.15
-
-
-def _caption(shown: ShownTree, width: float) -> tuple[str, ...]:
-    """How to read what is shown, in lines."""
-    kinds = {shown.is_threshold(split) for split in shown.root.splits}
-    text = " ".join([RULE_CAPTION] * (True in kinds) + [BARS_CAPTION] * (False in kinds))
-    if not text:
-        return ()
-    per_inch = len(text) / text_width(text, POINTS - 1.5)
-    return tuple(textwrap.wrap(text, max(int(0.95 * width * per_inch), 20)))
 
 
 def _centres(shown: ShownTree, inset: float, slot: float) -> dict[int, float]:

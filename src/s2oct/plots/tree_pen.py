@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from s2oct.arrays import FloatArray
 from s2oct.plots.shown_tree import ShownTree, leaf_label
 from s2oct.plots.style import Ink, class_colour, figure_of, fit_text, plain, text_on, text_width
 from s2oct.plots.tree_layout import (
@@ -18,6 +15,7 @@ from s2oct.plots.tree_layout import (
     MARGIN,
     PAD,
     POINTS,
+    SIGN,
     TreeLayout,
     label_width,
     legend_indent,
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import FancyBboxPatch
 
-NAME_SHARE = 0.56
-"""Part of a split's width that is for the names of its features."""
-
 
 class TreePen:
     """Draws one picture, at the scale that the axes allow.
@@ -40,8 +35,6 @@ class TreePen:
     ----------
     boxes : dict of int to matplotlib patch
         The frame of every part, by node id.
-    bars : dict of int to list of matplotlib patches
-        The bars of every split over several features.
     """
 
     def __init__(self, shown: ShownTree, layout: TreeLayout, ax: Axes) -> None:
@@ -52,7 +45,6 @@ class TreePen:
         inches = figure.get_figwidth() * box.width, figure.get_figheight() * box.height
         self.scale = min(inches[0] / layout.width, inches[1] / layout.height)
         self.boxes: dict[int, FancyBboxPatch] = {}
-        self.bars: dict[int, list[FancyBboxPatch]] = {}
 
     def draw(self) -> None:
         """Draw edges, parts, legend and caption."""
@@ -72,7 +64,7 @@ class TreePen:
         self._legend_and_caption()
 
     def _edge(self, parent: Split, child: Leaf | Split) -> None:
-        """A line whose width shows the share of rows that go this way."""
+        """A line whose width shows the share of rows that go this way, and whether the rule holds for them."""
         x0, top = self.layout.places[parent.node]
         x1, y1 = self.layout.places[child.node]
         y0 = top - self.layout.heights[parent.node]
@@ -86,6 +78,10 @@ class TreePen:
             solid_joinstyle="round",
             zorder=1,
         )
+        goes_left = child is parent.left
+        inwards = 0.07 if goes_left else -0.07
+        answer, align = ("yes", "left") if goes_left else ("no", "right")
+        self._text(x1 + inwards, middle + 0.12, answer, colour=self.ink.muted, points=POINTS - 1, align=align)
 
     def _box(self, node: int, width: float, colour: str) -> tuple[float, float]:
         """Frame a part; returns its left edge and its top."""
@@ -109,60 +105,20 @@ class TreePen:
 
     def _split(self, split: Split) -> None:
         width = self.layout.split_width
-        used, length = self.shown.bars(split)
         left, top = self._box(split.node, width, self.ink.muted)
-        n_rows = self.shown.rows_in(split)
         y = top - PAD - LINE / 2
+        n_rows = f"{self.shown.rows_in(split):,} rows"
         self._text(left + PAD, y, f"split {split.node}", colour=self.ink.muted, points=POINTS - 1)
-        self._text(left + width - PAD, y, f"{n_rows:,} rows", colour=self.ink.muted, points=POINTS - 1, align="right")
-        if len(used) == 1:
-            self._threshold(split, used[0], left, y - LINE)
+        self._text(left + width - PAD, y, n_rows, colour=self.ink.muted, points=POINTS - 1, align="right")
+        lines = self.layout.rules[split.node]
+        if len(lines) == 1:
+            self._text(left + width / 2, y - LINE, lines[0].text, align="center", bold=True)
             return
-        n_bars = min(len(used), self.shown.max_features)
-        self._bars(split, used[:n_bars], length[:n_bars], left, y - LINE)
-        if n_bars < len(used):
-            rest = len(used) - n_bars
-            text = f"and {rest} smaller one{'s' if rest > 1 else ''}"
-            self._text(left + PAD, y - LINE * (n_bars + 1), text, colour=self.ink.muted, points=POINTS - 1)
-
-    def _threshold(self, split: Split, feature: int, left: float, y: float) -> None:
-        """A split over one feature reads as a threshold."""
-        tree = self.shown.tree
-        omega = float(tree.omega[split.node - 1, feature])
-        threshold = float(tree.gamma[split.node - 1]) / omega
-        relation = f" {'≤' if omega > 0 else '≥'} {threshold:.5g}".replace("-", "\N{MINUS SIGN}")
-        room = self.layout.split_width - 2 * PAD - text_width(relation, POINTS, bold=True)
-        name = fit_text(self.shown.feature_names[feature], room, POINTS, bold=True)
-        self._text(left + self.layout.split_width / 2, y, name + relation, align="center", bold=True)
-
-    def _bars(self, split: Split, used: list[int], lengths: FloatArray, left: float, y: float) -> None:
-        from matplotlib.patches import FancyBboxPatch
-
-        width = self.layout.split_width
-        room = NAME_SHARE * width - 2 * PAD
-        zero = left + width * (1 + NAME_SHARE) / 2 - PAD / 2
-        longest = width * (1 - NAME_SHARE) / 2 - PAD / 2
-        largest = float(np.abs(lengths).max()) or 1.0
-        bars = []
-        for j, value in zip(used, lengths.tolist(), strict=True):
-            self._text(left + PAD, y, fit_text(self.shown.feature_names[j], room, POINTS))
-            length = longest * value / largest
-            bar = FancyBboxPatch(
-                (min(zero, zero + length), y - 0.05),
-                abs(length),
-                0.1,
-                boxstyle="square,pad=0",
-                facecolor=self.ink.muted,
-                edgecolor="none",
-                linewidth=0,
-                zorder=3,
-            )
-            self.ax.add_patch(bar)
-            bars.append(bar)
+        for line in lines:
             y -= LINE
-        self.bars[split.node] = bars
-        ends = (y + LINE / 2, y + LINE * (len(used) + 0.5))
-        self.ax.plot([zero, zero], ends, color=self.ink.muted, linewidth=0.8 * self.scale, zorder=4)
+            if line.sign:
+                self._text(left + PAD, y, line.sign)
+            self._text(left + PAD + SIGN, y, line.text)
 
     def _leaf(self, leaf: Leaf) -> None:
         from matplotlib.patches import Rectangle

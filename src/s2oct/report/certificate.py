@@ -9,7 +9,7 @@ from typing import Any
 from s2oct.certificate import Certificate, OCTHCertificate
 from s2oct.certificate.sentences import about_fit
 from s2oct.model.proof import CONVERGED, INTERRUPTED, TIME_LIMIT
-from s2oct.wording import duration, listed, plain_number, plural
+from s2oct.wording import amount, duration, listed, plural
 
 _WHY_OPEN = {
     CONVERGED: "nothing better was found",
@@ -90,7 +90,7 @@ def _best(certificate: Certificate, depth: int) -> str:
 def _guide(certificate: Certificate) -> tuple[str, ...]:
     if certificate.guide_weight is None:
         return ()
-    if certificate.guide_weight == 0:
+    if certificate.minimises_p2:
         return (
             "Many trees cost the same. Among those that were found, another classifier that knows the same total "
             "(the guide) chose this one, which agrees best with its probabilities for the unlabeled rows.",
@@ -106,42 +106,40 @@ def _evidence(certificate: Certificate) -> str:
     if certificate.evidence_cost is None:
         return ""
     cost, bound = certificate.minimised
-    return (
-        f" Together, what speaks against this tree weighs as much as {plural(round(cost, 1), 'row')}; no tree can have "
-        f"less than {plural(round(bound, 1), 'row')}."
-    )
+    least = f"; no tree can have less than {plural(round(bound, 1), 'row')}" if round(bound, 1) > 0 else ""
+    return f" Together, what speaks against this tree weighs as much as {plural(round(cost, 1), 'row')}{least}."
 
 
 def _octh_cost(certificate: OCTHCertificate) -> str:
     errors = plural(certificate.n_errors, "labeled row")
     return (
-        f"The tree misclassifies {errors}; its cost in the model is {plain_number(certificate.objective)}. This was "
+        f"The tree misclassifies {errors}; its cost in the model is {amount(certificate.objective)}. This was "
         "recomputed from the tree and the rows, and not taken from a solver."
     )
 
 
 def _p2_cost(certificate: Certificate, C: float | None) -> str:
-    price = "" if C is None else f", at a price of {plain_number(C)} each"
+    price = "" if C is None else f", at a price of {amount(C)} each"
     return (
-        f"The tree costs {plain_number(certificate.objective)}. This is the sum of "
-        f"{plain_number(certificate.leaf_error)} for labeled rows on the wrong side, measured by how far they are from "
+        f"The tree costs {amount(certificate.objective)}. This is the sum of "
+        f"{amount(certificate.leaf_error)} for labeled rows on the wrong side, measured by how far they are from "
         f"the right one, and of {plural(certificate.xi, 'row')} by which the total is missed{price}. This was "
         "recomputed from the tree and the rows, and not taken from a solver."
     )
 
 
 def _bound(certificate: Any, depth: int) -> str:
-    least = plain_number(certificate.lower_bound)
+    least = amount(certificate.lower_bound)
     bound = f"No tree of depth {depth} can cost less than {least} ({certificate.bound_source})"
     if certificate.proved:
         return f"{bound}. This tree meets the bound, so it is proved optimal: none of this depth costs less."
     if not _minimises_p2(certificate):
         return (
-            f"{bound}. This tree costs {plain_number(certificate.gap)} more, and the fit did not look for the least "
+            f"{bound}. This tree costs {amount(certificate.gap)} more, and the fit did not look for the least "
             "cost in this model."
         )
     return (
-        f"{bound}. Between this bound and the cost of the tree lies a gap of {plain_number(certificate.gap)}. So the "
+        f"{bound}. Between this bound and the cost of the tree lies a gap of {amount(certificate.gap)}. So the "
         f"tree is the best that was found in {duration(certificate.seconds)}, and a better one may exist."
     )
 

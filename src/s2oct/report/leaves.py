@@ -9,19 +9,15 @@ import numpy as np
 
 from s2oct.arrays import BoolArray
 from s2oct.estimators.fitted import FittedRows
-from s2oct.model.topology import Topology
-from s2oct.model.tree import ObliqueTree
 from s2oct.plots.shown_tree import leaf_label
 from s2oct.report.wording import measure, percent
 from s2oct.wording import count, listed, plural
-from s2oct.writers.rules import Leaf, Split, conditions, pruned
+from s2oct.writers.rules import Leaf, Split, conditions, pruned, rule_text
 from s2oct.writers.text import tree_to_text
 
 NOTEWORTHY = 0.3
 """A leaf is described by a feature if its mean is this many standard deviations from that of all rows."""
 NOTED_FEATURES = 3
-DECIMALS = 1
-"""Decimals of a rule to begin with; a rule gets more where a row would change sides."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +54,10 @@ class LeafRows:
 
 
 def rules_text(rows: FittedRows) -> str:
-    """The tree as nested rules, with enough decimals to route every row as the tree does."""
+    """The tree as nested rules, with the numbers of rows in its leaves."""
     known = rows.is_labeled
     return tree_to_text(
-        rows.tree,
-        rows.feature_names,
-        rows.class_names,
-        decimals=DECIMALS,
-        labeled=rows.X[known],
-        unlabeled=rows.X[~known],
+        rows.tree, rows.feature_names, rows.class_names, labeled=rows.X[known], unlabeled=rows.X[~known]
     )
 
 
@@ -77,16 +68,9 @@ def describe_splits(rows: FittedRows) -> tuple[SplitLine, ...]:
     for split in pruned(rows.tree).splits:
         here = np.isin(rows.leaf, split.ids)
         n_right = int((here & right[:, split.node - 1]).sum())
-        lines.append(SplitLine(split.node, _rule(rows, split, here), int(here.sum()) - n_right, n_right))
+        rule = rule_text(rows.tree, split.node, rows.feature_names)
+        lines.append(SplitLine(split.node, rule, int(here.sum()) - n_right, n_right))
     return tuple(lines)
-
-
-def _rule(rows: FittedRows, split: Split, here: BoolArray) -> str:
-    """The rule of a split as the text of a tree with this split alone would have it."""
-    at = slice(split.node - 1, split.node)
-    alone = ObliqueTree.of(Topology(1), rows.tree.omega[at], rows.tree.gamma[at])
-    text = tree_to_text(alone, rows.feature_names, ("left", "right"), decimals=DECIMALS, labeled=rows.X[here])
-    return text.splitlines()[0].removeprefix("if ").removesuffix(":").replace("<=", "≤").replace(">=", "≥")
 
 
 def unlabeled_by_leaf(rows: FittedRows) -> Iterator[tuple[LeafRows, BoolArray]]:

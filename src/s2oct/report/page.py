@@ -28,11 +28,11 @@ from s2oct.report.figures import (
 )
 from s2oct.report.leaves import describe_leaves, describe_splits, rules_text
 from s2oct.report.reproduce import parameters, python_code, seed_note, versions
-from s2oct.report.rivals import Comparison, compare
+from s2oct.report.rivals import Comparison, compare_rivals
 from s2oct.report.single_rows import describe_contradictions, names_of_rows
 from s2oct.report.stability import DETERMINED, OPEN, Stability, describe_stability
 from s2oct.report.wording import FILTERS, clean
-from s2oct.wording import plain_number
+from s2oct.wording import amount
 
 
 def write_report(estimator: Any, X: Any, y: Any, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -104,7 +104,8 @@ def report_html(
         Known totals as in ``fit``; by default those that the estimator was fitted with.
     rivals : bool or mapping of str to classifier
         Which classifiers to compare the tree with: logistic regression and a random forest, the ones given here by
-        name, or none. They are fitted to the same rows, and their thresholds are moved to meet the same totals.
+        name, or none. They are fitted to the same rows, with the labeled rows weighted by the known shares, and their
+        thresholds are moved to meet the same totals.
     feature_names, class_names : sequence of str, optional
         Names to show instead of the estimator's.
     label : str, optional
@@ -169,7 +170,7 @@ def _comparison(
     if rivals is False or totals is None or rows.n_classes != 2 or rows.is_labeled.all():
         return None
     assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, rows.codes, totals)
-    return compare(rows, assigned, names, None if stability is None else stability.values)
+    return compare_rivals(rows, assigned, names, None if stability is None else stability.values)
 
 
 def _contents(sample: Sample, stability: Stability | None, comparison: Comparison | None) -> list[tuple[str, str]]:
@@ -193,7 +194,8 @@ def _pictures(
     return {
         "tree": tree_picture(rows),
         "partition": partition_picture(rows),
-        "progress": progress_picture(estimator),
+        # A search that is over at once has no course to show.
+        "progress": progress_picture(estimator) if len(estimator.certificate_.history) > 1 else None,
         "totals": totals_picture(sample) if sample.n_unlabeled else None,
         "stability": stability_picture(stability.values) if stability is not None and stability.known else None,
     }
@@ -209,7 +211,7 @@ def _about_data(rows: FittedRows, sample: Sample) -> dict[str, Any]:
         "n_right": sample.n_labeled - int((rows.predicted != rows.codes)[rows.is_labeled].sum()),
         "features": features,
         "n_features_left": n_features_left,
-        "chance_difference": plain_number(chance_difference(rows), 1),
+        "chance_difference": amount(chance_difference(rows), 1),
     }
 
 

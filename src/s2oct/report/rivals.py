@@ -52,7 +52,7 @@ class Comparison:
     n_unlabeled: int
 
 
-def compare(
+def compare_rivals(
     rows: FittedRows,
     assigned: Mapping[str, IntArray],
     names: Sequence[Any],

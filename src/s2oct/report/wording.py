@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from s2oct.wording import count, duration, plain_number, plural
+from s2oct.wording import amount, count, duration, plural
 
 NBSP, MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
 
@@ -40,7 +40,7 @@ def shorten(name: str, most: int = 24) -> str:
 
 def measure(value: float) -> str:
     """A value of some feature."""
-    return plain_number(value).replace("-", MINUS)
+    return amount(value).replace("-", MINUS)
 
 
 FILTERS: Mapping[str, Callable[..., str]] = {

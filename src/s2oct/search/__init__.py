@@ -1,21 +1,24 @@
 """The engine: trees for a problem, found without a solver."""
 
 from s2oct.search.alternating import alternating_start
-from s2oct.search.annealing import compile_kernels
-from s2oct.search.gaps import nearby_gaps
+from s2oct.search.compiling import compile_kernels
+from s2oct.search.elimination import fewer_features
+from s2oct.search.evidence import EvidenceSearch
 from s2oct.search.instance import Instance
 from s2oct.search.neighbourhood import Neighbourhoods
 from s2oct.search.octh import run_octh_round
 from s2oct.search.polish import polish
-from s2oct.search.rounds import run_round
+from s2oct.search.rounds import round_work, run_round
 
 __all__ = [
+    "EvidenceSearch",
     "Instance",
     "Neighbourhoods",
     "alternating_start",
     "compile_kernels",
-    "nearby_gaps",
+    "fewer_features",
     "polish",
+    "round_work",
     "run_octh_round",
     "run_round",
 ]

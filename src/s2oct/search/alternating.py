@@ -9,13 +9,14 @@ So fitting a node is a weighted two-class problem. Nodes are refitted in turn fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.topology import Topology
+from s2oct.search.forward import forward_path
 from s2oct.search.gaps import length_factors
 from s2oct.search.instance import Instance
 from s2oct.search.row_prices import FEATURES, class_prices, correlated_features
@@ -54,7 +55,8 @@ def alternating_start(
     fits: list[_NodeFits] = []
     for number in range(int(np.clip(WORK / (len(sample) * width**2), FEWEST, MOST))):
         if number < FEWEST:
-            fit = _NodeFits.start(instance.topology, rows[sample], prices[sample], rng, greedy=number == 0)
+            empty = _NodeFits.empty(instance, rows[sample], prices[sample])
+            fit = empty.started(rng, greedy=number == 0)
         else:
             fit = min(fits, key=lambda fit: fit.cost).perturbed(rng)
         fit.alternate(rng, deadline)
@@ -63,7 +65,7 @@ def alternating_start(
             break
     best = min(fits, key=lambda fit: fit.cost)
     if len(sample) < instance.n_rows and not deadline.passed:
-        best = _NodeFits(instance.topology, rows, prices, best.omega, best.gamma)
+        best = replace(best, rows=rows, prices=prices)
         best.alternate(rng, deadline)
     return _lengthened(instance, best.omega * steep, best.gamma + best.omega @ (center * steep))
 
@@ -77,16 +79,21 @@ class _NodeFits:
     prices: FloatArray
     omega: FloatArray
     gamma: FloatArray
+    most_features: int | None
 
     def __post_init__(self) -> None:
         self.right: BoolArray = self.rows @ self.omega.T > self.gamma
 
     @classmethod
-    def start(
-        cls, topology: Topology, rows: FloatArray, prices: FloatArray, rng: np.random.Generator, *, greedy: bool
-    ) -> _NodeFits:
-        """Splits on single features from the top down: the best splits if greedy, else random ones."""
-        fit = cls(topology, rows, prices, np.zeros((topology.n_branches, rows.shape[1])), np.ones(topology.n_branches))
+    def empty(cls, instance: Instance, rows: FloatArray, prices: FloatArray) -> _NodeFits:
+        """No splits."""
+        n_branches = instance.topology.n_branches
+        omega, gamma = np.zeros((n_branches, rows.shape[1])), np.ones(n_branches)
+        return cls(instance.topology, rows, prices, omega, gamma, instance.most_features)
+
+    def started(self, rng: np.random.Generator, *, greedy: bool) -> _NodeFits:
+        """The same with splits on single features from the top down: the best splits if greedy, else random ones."""
+        fit, topology, rows, prices = self.copied(), self.topology, self.rows, self.prices
         favourite = prices.argmin(axis=1)
         gain = np.where(favourite == 0, -1.0, 1.0) * prices.max(axis=1)
         for node in topology.branches:
@@ -107,13 +114,19 @@ class _NodeFits:
         return fit
 
     def perturbed(self, rng: np.random.Generator) -> _NodeFits:
-        """The same with one node split at random along a difference of two rows."""
-        fit = _NodeFits(self.topology, self.rows, self.prices, self.omega.copy(), self.gamma.copy())
+        """The same with one node split at random along a difference of two rows, or along a few of its features."""
+        fit = self.copied()
         node = int(rng.integers(1, self.topology.n_leaves))
         first, second, third = rng.integers(len(self.rows), size=3)
         direction = self.rows[first] - self.rows[second]
+        if self.most_features is not None:
+            direction[rng.permutation(len(direction))[self.most_features :]] = 0.0
         fit.place(node, direction, float(self.rows[third] @ direction))
         return fit
+
+    def copied(self) -> _NodeFits:
+        """The same with hyperplanes of its own."""
+        return replace(self, omega=self.omega.copy(), gamma=self.gamma.copy())
 
     @property
     def cost(self) -> float:
@@ -143,7 +156,10 @@ class _NodeFits:
         chosen = rng.permutation(len(rows))[:SAMPLE]
         features = correlated_features(self.rows, rows[chosen], gain[chosen])
         X = self.rows[np.ix_(rows, features)]
-        fitted = _logistic_path(X[chosen], gain[chosen])
+        if self.most_features is None:
+            fitted = _logistic_path(X[chosen], gain[chosen])
+        else:
+            fitted = forward_path(X[chosen], gain[chosen], self.most_features)
         if singles:
             fitted = np.vstack([fitted, np.eye(len(features))])
         for direction, values in zip(fitted, (X @ fitted.T).T, strict=True):

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from s2oct.arrays import FloatArray
-from s2oct.model.topology import Topology
-from s2oct.model.tree import ObliqueTree
 from s2oct.search import kernels
 from s2oct.search.gaps import length_factors
 from s2oct.search.instance import Instance
-from s2oct.stopping import NO_DEADLINE, Deadline
+from s2oct.stopping import Deadline
 
 STRETCH_WORK = 2e6
 """Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed."""
@@ -83,50 +78,6 @@ class State:
     def at(cls, omega: FloatArray, gamma: FloatArray) -> State:
         """Start from given hyperplanes."""
         return cls(omega.copy(), gamma.copy(), omega.copy(), gamma.copy(), kernels.FAR)
-
-
-@cache
-def compile_kernels() -> None:
-    """Compile the kernels, or load them from the cache on disk, once per process.
-
-    The first fit on a machine takes some seconds for this. The user's time limit does not pay for them: a fit that
-    spent its limit on compiling would return the constant tree.
-    """
-    try:
-        _run_kernels_once()
-    except Exception:
-        # The cache stores names of the kernels' types. numba cannot read what another version of this package has
-        # written, and does not look at the version before it tries.
-        _forget_compiled_kernels()
-        _run_kernels_once()
-
-
-def _forget_compiled_kernels() -> None:
-    """Delete the indexes of the cache on disk, so that everything is compiled anew."""
-    folder = Path(kernels.anneal_stretch.stats.cache_path)
-    for index in folder.glob("kernels.*.nbi"):
-        with suppress(OSError):
-            index.unlink()
-
-
-def _run_kernels_once() -> None:
-    rows = np.array([[0.0, 1.0, 2.0, 3.0]])
-    tiny = Instance(
-        topology=Topology(1),
-        XT=rows,
-        labels=np.array([0, 1]),
-        sizes=np.ones(4),
-        totals=np.array([1.0, 1.0]),
-        charges=np.zeros((2, 2)),
-        row_off=1.0,
-        s=10.0,
-        quanta=np.array([2.0]),
-        floor=0.0,
-    )
-    state = State.at(np.zeros((1, 1)), np.ones(1))
-    anneal(tiny, state, Schedule(1), 0, NO_DEADLINE)
-    clear_offsets(tiny, state, 0, NO_DEADLINE)
-    ObliqueTree.constant(Topology(1), 1, right=True).path_margin(rows.T)
 
 
 def clear_offsets(instance: Instance, state: State, seed: int, deadline: Deadline) -> None:

@@ -38,6 +38,8 @@ class Instance:
         Steps that keep margins on gridded features; 0 elsewhere.
     floor : float
         A lower bound on the cost: the search may stop there.
+    most_features : int, optional
+        Most features that a hyperplane may use; all if None.
     """
 
     topology: Topology
@@ -50,6 +52,7 @@ class Instance:
     s: float
     quanta: FloatArray
     floor: float
+    most_features: int | None = None
 
     @classmethod
     def of(cls, prepared: Prepared, floor: float) -> Instance:
@@ -73,6 +76,7 @@ class Instance:
             s=prepared.bounds.s,
             quanta=grid_quanta(problem.X, prepared.bounds.s),
             floor=floor / unit,
+            most_features=prepared.most_features,
         )
 
     @property
@@ -100,7 +104,7 @@ class Instance:
         """The same in the form that the kernels take."""
         spans = np.array([self.XT.min(axis=1), self.XT.max(axis=1)])
         return Data(
-            Space(self.XT, self.quanta, self.s),
+            Space(self.XT, self.quanta, self.s, self.n_features if self.most_features is None else self.most_features),
             Counts(self.sizes, self.totals),
             spans,
             self.labels,

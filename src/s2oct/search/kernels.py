@@ -31,6 +31,9 @@ N_BUCKETS = 10
 NEAR_SHARE = 8
 """A move is evaluated from the near rows alone where fewer than one row in this many is near."""
 
+SWAP_SHARE = 0.3
+"""Share of moves that exchange a feature for another, where hyperplanes may use few."""
+
 _BLOCK = 256
 
 per_move = nb.njit(cache=True, _nrt=False)
@@ -44,6 +47,7 @@ class Space(NamedTuple):
     XT: Any  # (p, n + m) features by rows
     quanta: Any  # (p,) steps that keep margins on gridded features; 0 elsewhere
     s: float  # bound on every coefficient
+    most: int  # most features that a hyperplane may use; p if it may use all
 
 
 class Counts(NamedTuple):
@@ -432,6 +436,38 @@ def pick_row(state, h, ways, nearest):
 
 
 @per_move
+def count_used(omega, b):
+    """How many features node b uses."""
+    n = 0
+    for j in range(omega.shape[1]):
+        n += 1 if omega[b, j] != 0.0 else 0
+    return n
+
+
+@per_move
+def pick_used(state, omega, b, n_used):
+    """One of the features that node b uses."""
+    rank = random_below(state, n_used)
+    for j in range(omega.shape[1]):
+        if omega[b, j] != 0.0:
+            if rank == 0:
+                return j
+            rank -= 1
+    return 0
+
+
+@per_move
+def pick_feature(state, space, omega, b):
+    """A feature for a move at node b: any feature, or one that the node uses if it may not use another."""
+    p = space.XT.shape[0]
+    if space.most < p:
+        n_used = count_used(omega, b)
+        if n_used >= space.most or (n_used > 0 and random_unit(state) < 0.5):
+            return pick_used(state, omega, b, n_used)
+    return random_below(state, p)
+
+
+@per_move
 def propose(state, space, h, omega, b, on_grid, row, move):
     """Draw a move at node b that brings ``row`` to distance 1; move is (j, scale, step, shift). False if it fails.
 
@@ -456,7 +492,7 @@ def propose(state, space, h, omega, b, on_grid, row, move):
             scale = 1.5 * random_unit(state) + 0.5
         move[1] = min(scale, s / largest)
         return True
-    j = random_below(state, p)
+    j = pick_feature(state, space, omega, b)
     if on_grid and quanta[j] == 0.0:
         return False
     x = XT[j]
@@ -490,7 +526,8 @@ def propose(state, space, h, omega, b, on_grid, row, move):
 def propose_joint(state, space, h, omega, b, on_grid, row, change):
     """Draw a move of all coefficients at once, towards ``row`` and about another row, as a perceptron does.
 
-    Fills ``change``: the change of omega, and the change of every h. Returns the change of gamma.
+    Where hyperplanes may use few features, only coefficients other than 0 change. Fills ``change``: the change of
+    omega, and the change of every h. Returns the change of gamma.
     """
     XT, s, quanta = space.XT, space.s, space.quanta
     direction, slope = change
@@ -498,7 +535,7 @@ def propose_joint(state, space, h, omega, b, on_grid, row, change):
     pivot = random_below(state, n_rows)
     squared = 0.0
     for j in range(p):
-        if on_grid and quanta[j] == 0.0:
+        if (on_grid and quanta[j] == 0.0) or (space.most < p and omega[b, j] == 0.0):
             direction[j] = 0.0
         else:
             direction[j] = XT[j, row] - XT[j, pivot]
@@ -523,6 +560,39 @@ def propose_joint(state, space, h, omega, b, on_grid, row, change):
             for i in range(n_rows):
                 slope[i] += d * x[i]
     return shift, True
+
+
+@per_move
+def propose_swap(state, space, h, omega, b, on_grid, row, change):
+    """Draw a move that gives the place of one feature to another, brings ``row`` to distance 1 and turns about a row.
+
+    Fills ``change`` and returns as `propose_joint` does.
+    """
+    XT, s, quanta = space.XT, space.s, space.quanta
+    direction, slope = change
+    p, n_rows = XT.shape
+    n_used = count_used(omega, b)
+    new = random_below(state, p)
+    if n_used == 0 or omega[b, new] != 0.0 or (on_grid and quanta[new] == 0.0):
+        return 0.0, False
+    old = pick_used(state, omega, b, n_used)
+    pivot = random_below(state, n_rows)
+    x, gone, coefficient = XT[new], XT[old], omega[b, old]
+    lever = x[row] - x[pivot]
+    if abs(lever) < 1e-12:
+        return 0.0, False
+    target = 1.0 if random_unit(state) < 0.5 else -1.0
+    step = (target - h[row] + coefficient * (gone[row] - gone[pivot])) / lever
+    if on_grid:
+        step = quanta[new] * np.floor(step / quanta[new] + random_unit(state))
+    if step == 0.0 or abs(step) > s * (1.0 + 1e-12):
+        return 0.0, False
+    for j in range(p):
+        direction[j] = 0.0
+    direction[old], direction[new] = -coefficient, step
+    for i in range(n_rows):
+        slope[i] = step * x[i] - coefficient * gone[i]
+    return slope[pivot], True
 
 
 @nb.njit(cache=True)
@@ -605,7 +675,7 @@ def clear_node(data, planes, b, n_directions, state):
     planes.gamma[b] += shift
     trial, values = Planes(np.zeros((1, p)), np.zeros(1)), np.zeros((1, n_rows))
     for _ in range(n_directions):
-        random_direction(state, data.space.s, trial.omega[0])
+        random_direction(state, data.space, trial.omega[0])
         node_values(data.space.XT, trial, 0, values)
         cost, shift = best_gap(values[0], data, view, best, moved)
         if cost < best:
@@ -615,13 +685,22 @@ def clear_node(data, planes, b, n_directions, state):
 
 
 @nb.njit(cache=True)
-def random_direction(state, s, omega):
-    """Coefficients of random signs and sizes, some of them 0 and the largest s."""
-    dense = random_unit(state)
+def random_direction(state, space, omega):
+    """Coefficients of random signs and sizes, some of them 0 and the largest s; no more than a hyperplane may use."""
+    s = space.s
     largest = 0.0
-    for j in range(omega.size):
-        omega[j] = 2.0 * random_unit(state) - 1.0 if random_unit(state) < dense else 0.0
-        largest = max(largest, abs(omega[j]))
+    if space.most < omega.size:
+        for j in range(omega.size):
+            omega[j] = 0.0
+        for _ in range(1 + random_below(state, space.most)):
+            omega[random_below(state, omega.size)] = 2.0 * random_unit(state) - 1.0
+        for j in range(omega.size):
+            largest = max(largest, abs(omega[j]))
+    else:
+        dense = random_unit(state)
+        for j in range(omega.size):
+            omega[j] = 2.0 * random_unit(state) - 1.0 if random_unit(state) < dense else 0.0
+            largest = max(largest, abs(omega[j]))
     if largest == 0.0:
         omega[random_below(state, omega.size)] = s
         return
@@ -668,8 +747,10 @@ def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
     ways, spans, parts, new_parts = view.ways, data.spans, tally.parts, new.parts
     ends_labeled, ends_unlabeled = nearest.labeled_ends, nearest.unlabeled_ends
     move, direction, slope = np.zeros(4), np.zeros(p), np.zeros(n_rows)
-    # A joint move takes as long as about p ordinary moves.
-    joint_share = min(0.1, 0.5 / p) if p > 1 else 0.0
+    # A joint move takes as long as about as many ordinary moves as it changes coefficients.
+    width = min(p, space.most)
+    joint_share = min(0.1, 0.5 / width) if width > 1 else 0.0
+    swap_share = SWAP_SHARE if space.most < p else 0.0
     # Beyond this distance a labeled row's capped cost is flat, and an unlabeled row keeps its margin and side.
     flat = max(1.0, course.cap - 1.0)
     for visit in range(course.visit_from, course.visit_to):
@@ -696,9 +777,14 @@ def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
                     sort_by_distance(h, n, n_rows, nearest.unlabeled, ends_unlabeled)
                     drift = 0.0
                 row = pick_row(state, h, ways, nearest)
-                all_at_once = random_unit(state) < joint_share
+                kind = random_unit(state)
+                all_at_once = kind < joint_share + swap_share
                 if all_at_once:
-                    shift, drawn = propose_joint(state, space, h, omega, b, course.on_grid, row, (direction, slope))
+                    change = (direction, slope)
+                    if kind < joint_share:
+                        shift, drawn = propose_joint(state, space, h, omega, b, course.on_grid, row, change)
+                    else:
+                        shift, drawn = propose_swap(state, space, h, omega, b, course.on_grid, row, change)
                     j, scale, step, x = 0, 1.0, 1.0, slope
                     reach = 0.0
                     for i in range(n_rows):

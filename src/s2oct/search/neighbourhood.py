@@ -4,6 +4,7 @@ With the other nodes fixed, a labeled row costs min(left + [1 + h]+, right + [1 
 node, and an unlabeled row has one class on each side (see `kernels`). The model frees (omega, gamma), the sides of the
 unlabeled rows nearest to the hyperplane and the choice of the labeled rows nearest to it; far rows keep theirs. It
 never underestimates the cost: in the tree, far labeled rows may have a cheaper choice than the one they keep here.
+Where hyperplanes may use few features, the node keeps to those that it uses.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def refit_node(
     kept, missing = fixed[:_FIXED_ROWS], fixed[_FIXED_ROWS:]
     side = np.where(h > 0, 1.0, -1.0)
     for _ in range(_PASSES):
-        model = _NodeModel(instance, view, free, kept, n_free)
+        model = _NodeModel(instance, view, tree.omega[b], free, kept, n_free)
         start = model.start(tree.omega[b], tree.gamma[b])
         x = minimise(model.milp, start, deadline)
         if x is None:
@@ -156,7 +157,15 @@ class _NodeChoices:
 class _NodeModel:
     """The model of a node, its variables, and its present hyperplane as a solution."""
 
-    def __init__(self, instance: Instance, view: _NodeChoices, free: IntArray, kept: IntArray, n_free: int) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        view: _NodeChoices,
+        present: FloatArray,
+        free: IntArray,
+        kept: IntArray,
+        n_free: int,
+    ) -> None:
         self._instance, self._view, self._free = instance, view, free
         n = instance.n_labeled
         self._choice = view.choice()
@@ -165,7 +174,9 @@ class _NodeModel:
         self._pays = np.flatnonzero(self._chooses | (self._choice < 2))
         self._reach = REACH * max(1.0, np.abs(view.h[n + free]).max(initial=0.0))
         builder = ModelBuilder()
-        self.omega = builder.add("omega", (instance.n_features,), lower=-instance.s, upper=instance.s)
+        usable = (present != 0) | (instance.most_features is None)
+        largest = np.where(usable, instance.s, 0.0)
+        self.omega = builder.add("omega", (instance.n_features,), lower=-largest, upper=largest)
         self.gamma = builder.add("gamma", (1,), lower=-np.inf)
         self._z = builder.add("z", (len(free),), upper=1.0, integral=True)
         self._error = builder.add("error", (len(self._pays),))

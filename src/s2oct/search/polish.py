@@ -19,7 +19,7 @@ from s2oct.model.prepared import Prepared
 from s2oct.model.tree import ObliqueTree
 from s2oct.stopping import Deadline
 
-_SAFE = 1 + 1e-8
+SAFE = 1 + 1e-8
 """Distance required of the unlabeled rows: a little more than 1, because of the LP's own tolerance."""
 
 _NEW_ROWS = 200
@@ -29,12 +29,9 @@ _NEW_ROWS = 200
 def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
     """The tree with every hyperplane that has errors refitted; all rows keep their sides."""
     assignment = Assignment.of(prepared.problem, tree)
-    leaf = assignment.cheapest_leaf
-    nodes, sides = tree.topology.path_nodes[leaf], tree.topology.path_sides[leaf]
     omega, gamma = tree.omega.copy(), tree.gamma.copy()
     for b in range(tree.topology.n_branches):
-        rows, step = np.nonzero(nodes == b)
-        sign = np.where(sides[rows, step] == 1, 1.0, -1.0)
+        rows, sign = path_rows(assignment, b)
         if (sign * assignment.values_labeled[rows, b] < 1 - 1e-9).any() and not deadline.passed:
             fitted = _fit_node(prepared, omega[b], gamma[b], rows, sign, deadline)
             if fitted is not None:
@@ -42,25 +39,36 @@ def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> Oblique
     return replace(tree, omega=omega, gamma=gamma)
 
 
+def path_rows(assignment: Assignment, b: int) -> tuple[IntArray, FloatArray]:
+    """The labeled rows whose way to their cheapest leaf passes node b, and 1 where it goes right, -1 where left."""
+    leaf, topology = assignment.cheapest_leaf, assignment.tree.topology
+    rows, step = np.nonzero(topology.path_nodes[leaf] == b)
+    return rows, np.where(topology.path_sides[leaf[rows], step] == 1, 1.0, -1.0)
+
+
 def _fit_node(
     prepared: Prepared, omega: FloatArray, gamma: float, rows: IntArray, sign: FloatArray, deadline: Deadline
 ) -> FloatArray | None:
-    """(omega, gamma) of least labeled error with the unlabeled rows on their sides; None if the LP finds none."""
+    """(omega, gamma) of least labeled error with the unlabeled rows on their sides; None if the LP finds none.
+
+    Where splits may use few features, the node keeps to those that it uses.
+    """
     problem, s = prepared.problem, prepared.bounds.s
+    largest = np.full(problem.n_features, s) if prepared.most_features is None else np.where(omega != 0, s, 0.0)
     p, n = problem.n_features, len(rows)
     h = problem.X_unlabeled @ omega - gamma
     side = np.where(h > 0, 1.0, -1.0)
     program = LinearProgram(
         cost=np.concatenate([np.zeros(p + 1), problem.labeled_multiplicity[rows]]),
-        lower=np.concatenate([np.full(p, -s), [-np.inf], np.zeros(n)]),
-        upper=np.concatenate([np.full(p, s), np.full(1 + n, np.inf)]),
+        lower=np.concatenate([-largest, [-np.inf], np.zeros(n)]),
+        upper=np.concatenate([largest, np.full(1 + n, np.inf)]),
     )
     signed = sign[:, None] * np.column_stack([problem.X_labeled[rows], -np.ones(n)])
     program.add_rows(np.hstack([signed, np.eye(n)]), np.ones(n))
     missing = np.argsort(np.abs(h), kind="stable")[:_NEW_ROWS]
     while True:
         margins = side[missing, None] * np.column_stack([problem.X_unlabeled[missing], -np.ones(len(missing))])
-        program.add_rows(np.hstack([margins, np.zeros((len(missing), n))]), np.full(len(missing), _SAFE))
+        program.add_rows(np.hstack([margins, np.zeros((len(missing), n))]), np.full(len(missing), SAFE))
         solution = program.solve(deadline)
         if solution is None:
             return None

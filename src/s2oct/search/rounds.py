@@ -53,7 +53,8 @@ def run_round(
     elif _by_alternation(instance, number):
         run.by_alternation(n_visits)
     elif _on_grid(instance, number):
-        run.from_grid(n_visits, separate=number % 2 == 1)
+        # A separating hyperplane uses all features.
+        run.from_grid(n_visits, separate=number % 2 == 1 and instance.most_features is None)
     elif number % 4 == 0:
         run.by_peeling(n_visits)
     elif number % 4 == 1:
@@ -189,6 +190,11 @@ def round_length(instance: Instance, number: int) -> int:
     """
     shortest = min(max(SHORTEST, instance.n_rows // 5), int(WORK / instance.n_rows) + 1)
     return int(min(shortest * luby(number + 1) * 2 ** min(number / 8, 10), LONGEST))
+
+
+def round_work(instance: Instance, number: int) -> float:
+    """Rows times moves of a round, roughly: it has several annealings, and most of them are as long as the round."""
+    return 3.0 * round_length(instance, number) * Schedule(1).moves_per_visit * instance.n_rows
 
 
 def luby(k: int) -> int:

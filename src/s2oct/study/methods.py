@@ -13,30 +13,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from sklearn.semi_supervised import SelfTrainingClassifier
-from sklearn.tree import DecisionTreeClassifier
 
 from s2oct.arrays import BoolArray, FloatArray, ObjectArray
 from s2oct.certificate import Claim
-from s2oct.errors import S2OCTWarning
+from s2oct.errors import MissingExtra
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
+from s2oct.estimators.tree_size import tree_size
 from s2oct.fit.context import Budget
 from s2oct.fit.training import train_plain
 from s2oct.guides import PriorCorrectedClassifier, TopTotalClassifier
+from s2oct.guides.rivals import N_TREES, strong
 from s2oct.model.bounds import paper_depth
 from s2oct.model.scaling import Scaling
 from s2oct.model.spec import ModelSpec
+from s2oct.model.tree_size import TreeSize
 from s2oct.search import compile_kernels
 from s2oct.study.designs import Draw
+from s2oct.study.rivals import FOREIGN_RIVALS, OWN_RIVALS, UNWEIGHTED, Maker, RivalKind, is_installed
 
 CLASS_A = "A"
-N_TREES = 200
-"""Trees of a forest: twice scikit-learn's default."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class MethodOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Prediction:
     """What a method predicts for a draw.
 
     Attributes
@@ -57,15 +55,31 @@ class Outcome:
     predicted_a : ndarray of bool, shape (n_rows,)
         Which rows, labeled ones included, the method puts into class A. If a method labels the unlabeled rows so that
         their total is met, these are its labels there.
-    seconds : float
-        Wall clock of fit and prediction.
     certificate : Claim or None
         What is proved; None for a method that proves nothing.
+    size : TreeSize or None
+        Splits and terms of the tree; None for a method that is not one tree.
     """
 
     predicted_a: BoolArray
+    certificate: Claim | None = None
+    size: TreeSize | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome(Prediction):
+    """What a method predicts for a draw, and how long it took.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall clock of fit and prediction.
+    """
+
     seconds: float
-    certificate: Claim | None
+
+
+Predictor = Callable[[Draw, MethodOptions], Prediction]
 
 
 @dataclass(frozen=True)
@@ -79,51 +93,64 @@ class Method:
     description : str
         One line for reports.
     predict : callable
-        Takes a draw and options; returns a boolean per row, and a certificate or None.
+        Takes a draw and options.
     is_tree : bool
         Whether it fits one readable tree of hyperplanes with a certificate.
+    package : str or None
+        The package that it needs from the extra ``bench``.
     """
 
     name: str
     description: str
-    predict: Callable[[Draw, MethodOptions], tuple[BoolArray, Claim | None]]
+    predict: Predictor
     is_tree: bool = False
+    package: str | None = None
+
+    @property
+    def needs(self) -> str | None:
+        """The sentence that says which package is missing; None if the method can run here."""
+        if is_installed(self.package):
+            return None
+        return f"The method {self.name} needs {self.package}: install it with pip install 's2oct[bench]'."
 
     def run(self, draw: Draw, options: MethodOptions) -> Outcome:
         """Fit one draw and predict all of its rows."""
+        if self.needs is not None:
+            raise MissingExtra(self.needs)
         if self.is_tree:
             # Once per process and not part of any fit.
             compile_kernels()
         began = time.monotonic()
-        predicted_a, certificate = self.predict(draw, options)
-        return Outcome(predicted_a, time.monotonic() - began, certificate)
+        found = self.predict(draw, options)
+        seconds = time.monotonic() - began
+        return Outcome(found.predicted_a, found.certificate, found.size, seconds=seconds)
 
 
 def _labeled_classes(draw: Draw) -> ObjectArray:
     return np.unique(draw.y[draw.is_labeled].astype(str))
 
 
-def _everything_one_class(draw: Draw) -> BoolArray:
+def _everything_one_class(draw: Draw) -> Prediction:
     """A classifier that has seen one class predicts it everywhere."""
-    return np.full(len(draw.data.X), _labeled_classes(draw)[0] == CLASS_A)
+    return Prediction(np.full(len(draw.data.X), _labeled_classes(draw)[0] == CLASS_A))
 
 
-def _octh(draw: Draw, options: MethodOptions) -> tuple[BoolArray, Claim | None]:
+def _octh(draw: Draw, options: MethodOptions) -> Prediction:
     if len(_labeled_classes(draw)) == 1:
-        return _everything_one_class(draw), None
+        return _everything_one_class(draw)
     clf = _octh_classifier(draw, options).fit(draw.data.X, draw.y)
-    return clf.predict(draw.data.X) == CLASS_A, clf.certificate_
+    return _of_tree(clf, draw.data.X)
 
 
-def _octh_separate(draw: Draw, options: MethodOptions) -> tuple[BoolArray, Claim | None]:
+def _octh_separate(draw: Draw, options: MethodOptions) -> Prediction:
     """Labeled and unlabeled rows are each mapped onto [0, 1] by their own range."""
     if len(_labeled_classes(draw)) == 1:
-        return _everything_one_class(draw), None
+        return _everything_one_class(draw)
     X = draw.data.X.copy()
     for part in (draw.is_labeled, ~draw.is_labeled):
         X[part] = Scaling.unit(X[part]).transform(X[part])
     clf = _octh_classifier(draw, options).fit(X[draw.is_labeled], draw.y[draw.is_labeled])
-    return clf.predict(X) == CLASS_A, clf.certificate_
+    return _of_tree(clf, X)
 
 
 def _octh_classifier(draw: Draw, options: MethodOptions) -> OCTHClassifier:
@@ -136,66 +163,39 @@ def _octh_classifier(draw: Draw, options: MethodOptions) -> OCTHClassifier:
     )
 
 
-def _s2oct(**parameters: Any) -> Callable[[Draw, MethodOptions], tuple[BoolArray, Claim | None]]:
-    def predict(draw: Draw, options: MethodOptions) -> tuple[BoolArray, Claim | None]:
+def _of_tree(clf: OCTHClassifier | S2OCTClassifier, X: FloatArray) -> Prediction:
+    return Prediction(clf.predict(X) == CLASS_A, clf.certificate_, tree_size(clf))
+
+
+def _s2oct(**parameters: Any) -> Predictor:
+    def predict(draw: Draw, options: MethodOptions) -> Prediction:
         clf = S2OCTClassifier(
             solver=options.solver,
             time_limit=options.time_limit,
             random_state=options.random_state,
             **parameters,
         )
-        with warnings.catch_warnings():
-            # The record of a fit holds the numbers that these are about.
-            warnings.simplefilter("ignore", S2OCTWarning)
-            clf.fit(draw.data.X, draw.y, totals=draw.totals)
-        return clf.predict(draw.data.X) == CLASS_A, clf.certificate_
+        clf.fit(draw.data.X, draw.y, totals=draw.totals)
+        return _of_tree(clf, draw.data.X)
 
     return predict
 
 
-def _s2oct_plain(draw: Draw, options: MethodOptions) -> tuple[BoolArray, Claim | None]:
+def _s2oct_plain(draw: Draw, options: MethodOptions) -> Prediction:
     budget = Budget(options.solver or "highs", options.time_limit, seed=options.random_state)
     trained = train_plain(draw.problem(), ModelSpec(), budget)
     # Class 0 of the sorted classes "A" and "B".
-    return trained.tree.predict(draw.data.X) == 0, trained.certificate
+    return Prediction(trained.tree.predict(draw.data.X) == 0, trained.certificate, TreeSize.of_tree(trained.tree))
 
 
-class LogisticSelfTraining(ClassifierMixin, BaseEstimator):
-    """scikit-learn's self-training around logistic regression, with its unlabeled rows as a parameter.
-
-    Wrappers that pass only labeled rows to ``fit`` can use it.
-    """
-
-    classes_: ObjectArray
-
-    def __init__(self, unlabeled: Any = None) -> None:
-        self.unlabeled = unlabeled
-
-    def fit(self, X: FloatArray, y: ObjectArray) -> LogisticSelfTraining:
-        """Fit to the labeled rows, then also to the unlabeled rows with a sure prediction."""
-        self.classes_, codes = np.unique(np.asarray(y, dtype=str), return_inverse=True)
-        rows = np.vstack([X, self.unlabeled])
-        codes = np.concatenate([codes, np.full(len(self.unlabeled), -1)])
-        self._fitted = SelfTrainingClassifier(LogisticRegression(max_iter=1000)).fit(rows, codes)
-        return self
-
-    def predict(self, X: FloatArray) -> ObjectArray:
-        """Class label of each row."""
-        return np.asarray(self.classes_[self._fitted.predict(X)])
-
-    def predict_proba(self, X: FloatArray) -> FloatArray:
-        """Class probabilities."""
-        return np.asarray(self._fitted.predict_proba(X))
+Wrapper = Callable[[Any, int], Any]
+"""Takes a classifier and a seed; returns a classifier that uses the totals."""
 
 
-Wrapper = Callable[[Any], Any]
-Maker = Callable[[Draw, FloatArray, int], Any]
-
-
-def _rival(make: Maker, wrap: Wrapper | None) -> Callable[[Draw, MethodOptions], tuple[BoolArray, Claim | None]]:
+def _rival(make: Maker, wrap: Wrapper | None) -> Predictor:
     """A classifier on standardised features, alone or in a wrapper that uses the totals."""
 
-    def predict(draw: Draw, options: MethodOptions) -> tuple[BoolArray, Claim | None]:
+    def predict(draw: Draw, options: MethodOptions) -> Prediction:
         X = StandardScaler().fit_transform(draw.data.X)
         classifier = make(draw, X, options.random_state)
         labeled = draw.is_labeled
@@ -205,40 +205,41 @@ def _rival(make: Maker, wrap: Wrapper | None) -> Callable[[Draw, MethodOptions],
             # Self-training warns if it has a sure prediction for no unlabeled row.
             warnings.filterwarnings("ignore", message="y contains no unlabeled samples")
             if wrap is not None:
-                clf = wrap(classifier).fit(X, draw.y, totals=draw.totals)
-                return np.where(labeled, clf.predict(X) == CLASS_A, clf.transduction_ == CLASS_A), None
+                clf = wrap(classifier, options.random_state).fit(X, draw.y, totals=draw.totals)
+                predicted_a = np.where(labeled, clf.predict(X) == CLASS_A, clf.transduction_ == CLASS_A)
+                return Prediction(predicted_a, size=tree_size(clf))
             if len(_labeled_classes(draw)) == 1:
-                return _everything_one_class(draw), None
-            return classifier.fit(X[labeled], draw.y[labeled].astype(str)).predict(X) == CLASS_A, None
+                return _everything_one_class(draw)
+            clf = classifier.fit(X[labeled], draw.y[labeled].astype(str))
+            return Prediction(clf.predict(X) == CLASS_A, size=tree_size(clf))
 
     return predict
 
 
-_RIVALS: dict[str, tuple[str, Maker]] = {
-    "cart": (
-        "decision tree (CART) of the paper's depth",
-        lambda draw, _, seed: DecisionTreeClassifier(max_depth=paper_depth(len(draw.data.X)), random_state=seed),
-    ),
-    "lr": ("logistic regression", lambda *_: LogisticRegression(max_iter=1000)),
-    "rf": (
-        f"random forest of {N_TREES} trees",
-        lambda _, __, seed: RandomForestClassifier(N_TREES, random_state=seed),
-    ),
-    "et": (
-        f"extremely randomised trees, {N_TREES} of them",
-        lambda _, __, seed: ExtraTreesClassifier(N_TREES, random_state=seed),
-    ),
-    "self-training": (
-        "self-training around logistic regression",
-        lambda draw, X, _: LogisticSelfTraining(X[~draw.is_labeled]),
-    ),
-}
+def _rival_method(name: str, kind: RivalKind, use: str) -> Method:
+    text, wrapper = _USES_OF_TOTALS[use]
+    return Method(name + use, kind.description + text, _rival(kind.make, wrapper), package=kind.package)
+
 
 _USES_OF_TOTALS: dict[str, tuple[str, Wrapper | None]] = {
     "": ("", None),
     "-top": (", threshold moved until the total is met", TopTotalClassifier),
-    "-prior": (", classes weighted by the total", PriorCorrectedClassifier),
+    "-prior": (", classes weighted by the total", lambda classifier, _: PriorCorrectedClassifier(classifier)),
+    "-strong": (", classes weighted by the total and threshold moved until it is met", strong),
 }
+
+_S2OCT_TREES: dict[str, tuple[str, dict[str, Any]]] = {
+    "s2oct": ("S²OCT: the paper's model P2 and nothing else", {"guide": None}),
+    "s2oct-guided": ("S²OCT as this package fits it by default", {}),
+    "s2oct-tiebreak": ("S²OCT, the guide only chooses among trees of least cost", {"guide_weight": 0.0}),
+    "s2oct-forest": (
+        "S²OCT guided by a random forest that knows the total",
+        {"guide": RandomForestClassifier(N_TREES, random_state=0)},
+    ),
+    "s2oct-light": ("S²OCT, the guide with weight 0.1", {"guide_weight": 0.1}),
+    "s2oct-heavy": ("S²OCT, the guide with weight 10", {"guide_weight": 10.0}),
+}
+"""The classifier of this package with some parameters; a line here is a method."""
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -250,31 +251,20 @@ METHODS: dict[str, Method] = {
             _octh_separate,
             is_tree=True,
         ),
-        Method("s2oct", "S²OCT: the paper's model P2 and nothing else", _s2oct(guide=None), is_tree=True),
-        Method("s2oct-guided", "S²OCT as this package fits it by default", _s2oct(), is_tree=True),
-        Method(
-            "s2oct-tiebreak",
-            "S²OCT, the guide only chooses among trees of least cost",
-            _s2oct(guide_weight=0.0),
-            is_tree=True,
-        ),
-        Method(
-            "s2oct-forest",
-            "S²OCT guided by a random forest that knows the total",
-            _s2oct(guide=RandomForestClassifier(N_TREES, random_state=0)),
-            is_tree=True,
-        ),
-        Method("s2oct-light", "S²OCT, the guide with weight 0.1", _s2oct(guide_weight=0.1), is_tree=True),
-        Method("s2oct-heavy", "S²OCT, the guide with weight 10", _s2oct(guide_weight=10.0), is_tree=True),
+        *(Method(name, text, _s2oct(**parameters), is_tree=True) for name, (text, parameters) in _S2OCT_TREES.items()),
         Method("s2oct-plain", "literal P2, handed to the solver alone", _s2oct_plain, is_tree=True),
         *(
-            Method(name + suffix, text + use, _rival(make, wrapper))
-            for name, (text, make) in _RIVALS.items()
-            for suffix, (use, wrapper) in _USES_OF_TOTALS.items()
+            _rival_method(name, kind, use)
+            for name, kind in OWN_RIVALS.items()
+            for use in _USES_OF_TOTALS
+            if use != "-strong" or name not in UNWEIGHTED
         ),
+        *(_rival_method(name, kind, "-strong") for name, kind in FOREIGN_RIVALS.items()),
     )
 }
 
-SPECIAL = ("s2oct-tiebreak", "s2oct-forest", "s2oct-light", "s2oct-heavy", "s2oct-plain")
-DEFAULT_METHODS = tuple(name for name in METHODS if name not in SPECIAL)
-"""All except some for special questions that take as long as the others."""
+DEFAULT_TREES = ("octh", "octh-separate", "s2oct", "s2oct-guided")
+DEFAULT_METHODS = tuple(
+    name for name, method in METHODS.items() if name in DEFAULT_TREES or (not method.is_tree and method.needs is None)
+)
+"""Some trees, and all rivals whose packages are installed. The other trees answer special questions."""

@@ -146,6 +146,8 @@ class FitFacts:
         Start of the SHA-256 of the predictions.
     warnings : tuple of str
         Warnings of the package during the fit.
+    n_splits, n_terms : int or None
+        Splits of the tree and features in all of them; None if the method is not one tree, and in older records.
     """
 
     seconds: float
@@ -154,6 +156,8 @@ class FitFacts:
     digest: str
     warnings: tuple[str, ...]
     certificate: CertificateFacts | None
+    n_splits: int | None = None
+    n_terms: int | None = None
 
 
 @dataclass(frozen=True)

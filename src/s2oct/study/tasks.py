@@ -25,7 +25,10 @@ from s2oct.study.measures import Confusion
 from s2oct.study.methods import METHODS, MethodOptions, Outcome
 from s2oct.study.records import CertificateFacts, DrawFacts, FitFacts, Plan, Provenance, StudySettings, Task, TaskRecord
 
-PACKAGES = ("s2oct", "numpy", "scipy", "scikit-learn", "numba", "highspy", "pyscipopt", "gurobipy")
+PACKAGES = (
+    *("s2oct", "numpy", "scipy", "scikit-learn", "numba", "highspy", "pyscipopt", "gurobipy"),
+    *("catboost", "lightgbm", "obliquetree"),
+)
 DIGEST_LENGTH = 16
 
 
@@ -130,6 +133,8 @@ def _fit_facts(draw: Draw, outcome: Outcome, messages: tuple[str, ...]) -> FitFa
         digest=_digest(outcome.predicted_a),
         warnings=messages,
         certificate=None if outcome.certificate is None else CertificateFacts.of(outcome.certificate),
+        n_splits=None if outcome.size is None else outcome.size.n_splits,
+        n_terms=None if outcome.size is None else outcome.size.n_terms,
     )
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -121,6 +122,15 @@ class Encoding:
     def features(self) -> tuple[str, ...]:
         """Names of the features."""
         return tuple(feature for column in self.columns for feature in column.features)
+
+    def features_of(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Names of the features that columns of these names become."""
+        wanted = set(names)
+        strange = sorted(wanted - set(self.names))
+        if strange:
+            close = difflib.get_close_matches(strange[0], self.names) or list(self.names[:20])
+            raise InvalidProblem(f"Expected rules to use feature columns such as {close}, got {strange[0]!r}.")
+        return tuple(feature for column in self.columns if column.name in wanted for feature in column.features)
 
     @property
     def is_plain(self) -> bool:

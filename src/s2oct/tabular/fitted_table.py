@@ -42,6 +42,9 @@ class FitRequest:
         Known totals; without any, the class shares of the labeled rows are used.
     parameters : mapping of str to object
         Parameters of the `S2OCTClassifier`.
+    rule_columns : tuple of str
+        Columns that the rules may use; all feature columns if none is named. A categorical column stands for all its
+        features.
     """
 
     source: Source
@@ -49,6 +52,7 @@ class FitRequest:
     treatment: Treatment = field(default_factory=Treatment)
     totals: ClassTotals = field(default_factory=ClassTotals)
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    rule_columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         known = S2OCTClassifier().get_params()
@@ -130,12 +134,19 @@ def fit_table(request: FitRequest, *, stop: Stop | None = None, listener: Listen
     FittedTable
         The table, its features, the fitted classifier and notes about the fit.
     """
-    table = read_partly_labeled(request.source, request.roles)
-    table.refuse_added_columns()
-    encoding = table.learn_encoding(request.treatment)
-    rows = encode_rows(table.cells, encoding, request.source.dialect)
+    table, encoding, rows = encode_table(request)
     features = pd.DataFrame(rows, columns=list(encoding.features))
     classifier = S2OCTClassifier(**request.parameters)
+    if request.rule_columns:
+        classifier.set_params(features=list(encoding.features_of(request.rule_columns)))
     totals = request.totals.counts(table.labels)
     classifier.fit(features, table.labels, **totals, stop=stop, listener=listener)
     return FittedTable(table, encoding, features, classifier, classifier.notices_)
+
+
+def encode_table(request: FitRequest) -> tuple[PartlyLabeledTable, Encoding, FloatArray]:
+    """Read the table of a request; returns it, how its columns become features, and the features of all rows."""
+    table = read_partly_labeled(request.source, request.roles)
+    table.refuse_added_columns()
+    encoding = table.learn_encoding(request.treatment)
+    return table, encoding, encode_rows(table.cells, encoding, request.source.dialect)

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from s2oct.model.tree import ObliqueTree
-from s2oct.writers.rules import Leaf, Split, check_names, pruned, terms
+from s2oct.writers.rules import Leaf, Split, check_names, pruned, rule_parts
 
 
 def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any]) -> str:
     r"""Write a tree as a DOT graph: ``dot -Tsvg`` draws it.
 
-    Coefficients have all their digits, one feature per line. Splits that decide nothing are left out, as in
-    `tree_to_text`.
+    Its rules are those of `tree_to_text`, one feature per line. Splits that decide nothing are left out.
 
     Parameters
     ----------
@@ -58,9 +57,8 @@ def _lines(
     if isinstance(part, Leaf):
         yield f"n{place} [label={_quoted(str(classes[part.class_index]))}, style=rounded];"
         return
-    pairs, offset = terms(tree, part.node)
-    rule = [f"{'- ' if w < 0 else '+ ' if i else ''}{abs(w)!r} * {names[j]}" for i, (j, w) in enumerate(pairs)]
-    yield f"n{place} [label={_quoted(chr(10).join([*rule, f'<= {offset!r}']))}];"
+    rule = "\n".join(rule_parts(tree, part.node, names))
+    yield f"n{place} [label={_quoted(rule)}];"
     for child, side, answer in ((2 * place, part.left, "yes"), (2 * place + 1, part.right, "otherwise")):
         yield from _lines(tree, names, classes, side, child)
         yield f'n{place} -> n{child} [label="{answer}"];'

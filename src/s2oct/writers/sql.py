@@ -13,7 +13,7 @@ import numpy as np
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
 from s2oct.tabular.encoding import NUMBER, ORDINAL, Column, Encoding
-from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, pruned, signed_sum, terms
+from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, pruned, signed_terms, terms
 
 INDENT = "    "
 _LARGEST = "1.7976931348623157e308"
@@ -118,8 +118,8 @@ class _Sql:
 
     def _condition(self, node: int) -> str:
         pairs, offset = terms(self.tree, node)
-        total = signed_sum((c < 0, f"{sql_number(abs(c))} * {self._feature(j)}") for j, c in pairs)
-        return f"{total} <= {sql_number(offset)}"
+        products = ((c < 0, f"{sql_number(abs(c))} * {self._feature(j)}") for j, c in pairs)
+        return f"{' '.join(signed_terms(products))} <= {sql_number(offset)}"
 
     def _guards(self, part: Leaf | Split) -> list[str]:
         """Conditions on the columns in use that a row fulfils unless `predict` refuses it."""

@@ -24,6 +24,7 @@ class P2Variables:
     z: Block  # (b, i) 1 where an unlabeled row goes right
     delta: Block  # (t, i) 1 where an unlabeled row ends in leaf t of class A
     xi: Block  # ()     rows by which the total is missed
+    used: Block | None = None  # (b, j) 1 where a split may have a coefficient; None if splits may use all features
 
 
 @dataclass(frozen=True, eq=False)

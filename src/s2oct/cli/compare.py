@@ -1,0 +1,68 @@
+"""``s2oct compare``: the tree beside strong rivals on one's own table."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from s2oct.cli.messages import print_warning, printed_warnings
+from s2oct.cli.option_groups import takes_groups
+from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, TotalOptions
+from s2oct.tabular.comparison import HeldOutScore, TableComparison, compare_table
+from s2oct.tabular.fitted_table import FitRequest
+
+HEADINGS = (
+    *("method", "accuracy\nas sampled", "MCC\nas sampled", "accuracy\nby known shares", "MCC\nby known shares"),
+    *("features\na split", "terms", "seconds\na fit"),
+)
+LEAST_WIDTH = 120
+"""Columns of a terminal that the table needs; a narrower one would break the words in it."""
+
+
+@takes_groups
+def compare(
+    label: LabelName,
+    columns: ColumnOptions,
+    totals: TotalOptions,
+    estimator: EstimatorOptions,
+    data: DataOptions,
+    folds: Annotated[int, typer.Option(min=2, help="Parts into which the labeled rows are divided.")] = 5,
+) -> None:
+    """Compare the tree with other classifiers that know the total, by cross-validation over labeled rows."""
+    source = data.source()
+    request = FitRequest(
+        source, columns.roles(source, label), columns.treatment(), totals.totals(), estimator.parameters()
+    )
+    with printed_warnings(), Console(stderr=True).status("reading the table") as status:
+        comparison = compare_table(request, n_folds=folds, announce=status.update)
+    for note in comparison.notes:
+        print_warning(note)
+    _print(comparison)
+
+
+def _print(comparison: TableComparison) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in HEADINGS:
+        table.add_column(heading, justify="left" if heading == "method" else "right")
+    for score in comparison.scores:
+        table.add_row(score.name, *_cells(score))
+    console = Console(highlight=False)
+    console.width = max(console.width, LEAST_WIDTH)
+    console.print(table)
+    print()
+    for sentence in comparison.findings():
+        print(sentence)
+
+
+def _cells(score: HeldOutScore) -> list[str]:
+    return [
+        f"{score.accuracy:.3f}",
+        f"{score.mcc:.3f}",
+        f"{score.weighted_accuracy:.3f} ± {score.standard_error:.3f}",
+        f"{score.weighted_mcc:.3f}",
+        *("-" if value is None else f"{value:.1f}" for value in (score.features_per_split, score.n_terms)),
+        f"{score.seconds:.1f}",
+    ]

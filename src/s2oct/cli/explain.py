@@ -1,0 +1,45 @@
+"""``s2oct explain``: the way of one row of a table through the rules of a model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from s2oct.cli.models import encoding_of
+from s2oct.cli.option_groups import takes_groups
+from s2oct.cli.options import DataOptions, ModelPath
+from s2oct.errors import InvalidProblem
+from s2oct.export import read_model
+from s2oct.model.explanation import explain_row
+from s2oct.tabular.table_row import TableRow
+
+
+@takes_groups
+def explain(
+    model: ModelPath,
+    data: DataOptions,
+    row: Annotated[
+        int | None, typer.Option(min=1, help="Number of the row; the first row after the column names is 1.")
+    ] = None,
+    id: Annotated[str | None, typer.Option(help="Value of the row in the id column of the model.")] = None,
+) -> None:
+    """Explain the class of one row of a table: each rule on its way, with the row's values."""
+    if (row is None) == (id is None):
+        raise InvalidProblem(f"Expected either --row or --id, got {'neither' if row is None else 'both'}.")
+    read = read_model(model)
+    encoding, source = encoding_of(read), data.source()
+    source.require(encoding.names, "feature")
+    ids = [name for name in read.ids if name in source.columns]
+    columns = list(dict.fromkeys([*encoding.names, *ids]))
+    if id is None:
+        found = TableRow.by_number(source, columns, row or 0)
+    elif read.ids:
+        source.require(read.ids[:1], "id")
+        found = TableRow.by_id(source, columns, read.ids[0], id)
+    else:
+        raise InvalidProblem("Expected --row, got --id for a model without an id column.")
+    values = found.features(encoding)
+    named = "".join(f", {name} {found.text(name)}" for name in ids)
+    print(f"Row {found.number}{named}:")
+    print(explain_row(read.estimator.tree_, values, read.feature_names, read.classes, found.remarks(encoding)))

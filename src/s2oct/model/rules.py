@@ -1,0 +1,189 @@
+"""The rules of a tree: the splits and leaves that decide something, and their text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from s2oct.errors import InvalidProblem
+from s2oct.model.tree import ObliqueTree
+
+INDENT = "    "
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Neighbouring leaves of one class, written as one leaf."""
+
+    ids: tuple[int, ...]
+    class_index: int
+
+    @property
+    def node(self) -> int:
+        """Id of the first leaf."""
+        return self.ids[0]
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaf itself."""
+        return (self,)
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """A leaf has no splits."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Split:
+    """A branch node that decides something."""
+
+    node: int
+    left: Leaf | Split
+    right: Leaf | Split
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Ids of the tree's leaves below."""
+        return self.left.ids + self.right.ids
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves below, from the left."""
+        return self.left.leaves + self.right.leaves
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """The split itself and those below, parents before children, left before right."""
+        return (self, *self.left.splits, *self.right.splits)
+
+
+def pruned(tree: ObliqueTree, node: int = 1) -> Leaf | Split:
+    """The tree below a node without splits that decide nothing: constant splits, and splits between equal classes."""
+    first_leaf = tree.topology.n_leaves
+    if node >= first_leaf:
+        return Leaf((node,), int(tree.leaf_classes[node - first_leaf]))
+    if not tree.omega[node - 1].any():
+        everyone_goes_right = -tree.gamma[node - 1] > 0
+        return pruned(tree, 2 * node + int(everyone_goes_right))
+    left, right = pruned(tree, 2 * node), pruned(tree, 2 * node + 1)
+    if isinstance(left, Leaf) and isinstance(right, Leaf) and left.class_index == right.class_index:
+        return Leaf(left.ids + right.ids, left.class_index)
+    return Split(node, left, right)
+
+
+def conditions(part: Leaf | Split, leaf: Leaf) -> Iterator[tuple[Split, bool]]:
+    """The splits on the path to a leaf, root first, each with whether the path goes right."""
+    while isinstance(part, Split):
+        right = leaf in part.right.leaves
+        yield part, right
+        part = part.right if right else part.left
+
+
+def terms(tree: ObliqueTree, node: int) -> tuple[list[tuple[int, float]], float]:
+    """(feature, coefficient) pairs of a split in the order in which they are added up, and its offset."""
+    omega = tree.omega[node - 1]
+    return [(j, float(omega[j])) for j in np.flatnonzero(omega).tolist()], float(tree.gamma[node - 1])
+
+
+def features_used(tree: ObliqueTree, part: Leaf | Split) -> list[int]:
+    """The features that some split of the part uses, in their order."""
+    if isinstance(part, Leaf):
+        return []
+    here = {j for j, _ in terms(tree, part.node)[0]}
+    return sorted(here.union(features_used(tree, part.left), features_used(tree, part.right)))
+
+
+def rule_lines(
+    tree: ObliqueTree,
+    feature_names: Sequence[str],
+    classes: Sequence[Any],
+    note: Callable[[Leaf], str] = lambda _: "",
+) -> Iterator[str]:
+    """The lines of a tree as nested rules; ``note`` writes what comes after the class of a leaf."""
+    check_names(tree, feature_names)
+
+    def lines(part: Leaf | Split, indent: str) -> Iterator[str]:
+        if isinstance(part, Leaf):
+            yield f"{indent}{classes[part.class_index]}{note(part)}"
+            return
+        yield f"{indent}if {rule_text(tree, part.node, feature_names)}:"
+        yield from lines(part.left, indent + INDENT)
+        yield f"{indent}otherwise:"
+        yield from lines(part.right, indent + INDENT)
+
+    return lines(pruned(tree), "")
+
+
+def rule_text(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> str:
+    """The rule of a split, which holds for the rows that go left: ``age - 0.5 * income <= 3``.
+
+    These are exactly the numbers that decide, see `rule_parts`.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+        The tree, in the units of the features.
+    node : int
+        Id of a branch node that uses some feature.
+    feature_names : sequence of str
+        A name for every feature.
+
+    Returns
+    -------
+    str
+        The rule.
+    """
+    return " ".join(rule_parts(tree, node, feature_names))
+
+
+def rule_parts(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> tuple[str, ...]:
+    """The terms of a rule with their signs, and at the end its relation and offset.
+
+    A rule whose terms are all negative is written with ``>=`` and the other signs. Both forms decide every row alike,
+    because floats are negated without rounding. Nothing is divided, because that would round.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+        The tree, in the units of the features.
+    node : int
+        Id of a branch node that uses some feature.
+    feature_names : sequence of str
+        A name for every feature.
+
+    Returns
+    -------
+    tuple of str
+        For example ``("age", "- 0.5 * income", "<= 3")``.
+    """
+    pairs, offset = terms(tree, node)
+    relation = "<="
+    if all(c < 0 for _, c in pairs):
+        pairs, offset, relation = [(j, -c) for j, c in pairs], -offset, ">="
+    products = [(c < 0, _product(abs(c), feature_names[j])) for j, c in pairs]
+    return (*signed_terms(products), f"{relation} {plain_number(offset)}")
+
+
+def _product(size: float, name: str) -> str:
+    return name if size == 1 else f"{plain_number(size)} * {name}"
+
+
+def plain_number(value: float) -> str:
+    """The shortest decimal that is read as exactly this float: ``27``, ``0.5``, ``1e-07``."""
+    return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0: no minus before a zero
+
+
+def signed_terms(products: Iterable[tuple[bool, str]]) -> Iterator[str]:
+    """Terms of a sum as text, from pairs of whether a product is subtracted and the product without its sign."""
+    for i, (is_negative, product) in enumerate(products):
+        yield f"{'- ' if is_negative else '+ '}{product}" if i else f"{'-' * is_negative}{product}"
+
+
+def check_names(tree: ObliqueTree, feature_names: Sequence[str]) -> None:
+    """Refuse names unless there is one for every feature."""
+    if len(feature_names) != tree.n_features:
+        raise InvalidProblem(f"Expected {tree.n_features} feature names, got {len(feature_names)}.")

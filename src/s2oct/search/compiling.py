@@ -1,0 +1,72 @@
+"""Compile the kernels before the clock of a fit starts."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from s2oct.model.evidence import Evidence, Sparsity
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
+from s2oct.search import kernels
+from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
+from s2oct.search.evidence import EvidenceSearch
+from s2oct.search.instance import Instance
+from s2oct.stopping import NO_DEADLINE
+
+
+@cache
+def compile_kernels() -> None:
+    """Compile the kernels, or load them from the cache on disk, once per process.
+
+    The first fit on a machine takes some seconds for this. The user's time limit does not pay for them: a fit that
+    spent its limit on compiling would return the constant tree.
+    """
+    try:
+        _run_kernels_once()
+    except Exception:
+        # The cache stores names of the kernels' types. numba cannot read what another version of this package has
+        # written, and does not look at the version before it tries.
+        _forget_compiled_kernels()
+        _run_kernels_once()
+
+
+def _forget_compiled_kernels() -> None:
+    """Delete the indexes of the cache on disk, so that everything is compiled anew."""
+    folder = Path(kernels.anneal_stretch.stats.cache_path)
+    for index in folder.glob("*kernels.*.nbi"):
+        with suppress(OSError):
+            index.unlink()
+
+
+def _run_kernels_once() -> None:
+    rows = np.array([[0.0, 1.0, 2.0, 3.0]])
+    tiny = Instance(
+        topology=Topology(1),
+        XT=rows,
+        labels=np.array([0, 1]),
+        sizes=np.ones(4),
+        totals=np.array([1.0, 1.0]),
+        charges=np.zeros((2, 2)),
+        row_off=1.0,
+        s=10.0,
+        quanta=np.array([2.0]),
+        floor=0.0,
+    )
+    state = State.at(np.zeros((1, 1)), np.ones(1))
+    anneal(tiny, state, Schedule(1), 0, NO_DEADLINE)
+    clear_offsets(tiny, state, 0, NO_DEADLINE)
+    ObliqueTree.constant(Topology(1), 1, right=True).path_margin(rows.T)
+    evidence = Evidence(
+        X=rows.T,
+        cost=np.array([[0.0, 3.0], [3.0, 0.0], [0.0, 1.0], [1.0, 0.0]]),
+        size=np.array([0.0, 0.0, 1.0, 1.0]),
+        totals=np.array([1.0, 1.0]),
+        topology=Topology(1),
+        least_off=0.0,
+        n_given=4,
+    )
+    EvidenceSearch(evidence, Sparsity(), 0, NO_DEADLINE).run()

@@ -1,0 +1,265 @@
+"""The search of the evidence model: alternating node fits with few features a split, until nothing is gained.
+
+1. On a sample of the rows, several trees are fitted by alternation. A price per class is settled on the way, so that
+   the trees meet the totals nearly.
+2. The best of them are made to meet the totals: the price of a row off rises in steps, and each time the nodes are
+   refitted.
+3. On all rows, the last rows off are moved where that costs least evidence.
+
+All of this is counted work: the clock is only looked at as a limit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.model.evidence import ROW_OFF, Evidence, Sparsity
+from s2oct.model.tree import ObliqueTree
+from s2oct.search.evidence_kernels import (
+    Effort,
+    Splits,
+    Table,
+    Worth,
+    classes_of,
+    evidence_of,
+    place,
+    refit,
+)
+from s2oct.stopping import Deadline
+
+SAMPLE = 2500
+"""Rows to which directions are fitted first."""
+
+WORK = 4e6
+"""Rows times features, summed over the starts: large problems have fewer."""
+
+FEWEST_STARTS, MOST_STARTS = 4, 16
+FRESH_STARTS = 4
+"""Starts, at least and at most; and how many of them do not begin from the best tree so far."""
+
+SWEEPS = 6
+"""How often the nodes of one tree are refitted, at most."""
+
+RISING = (0.5, 1.0, 2.0)
+"""Prices of a row off the totals while trees learn to meet them."""
+
+REPAIR_PRICES = (4.0, 16.0, ROW_OFF)
+"""Prices of a row off while the last rows are repaired: cheap repairs come first."""
+
+FINALISTS = 3
+TRIES = 6
+REPAIRS = 40
+REPAIR_TRIES = 30
+
+
+class EvidenceSearch:
+    """A search in progress.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What classes cost rows.
+    sparsity : Sparsity
+        How sparse splits should be.
+    seed : int
+        Seed of everything random.
+    deadline : Deadline
+        When to end with the best tree so far.
+    """
+
+    def __init__(self, evidence: Evidence, sparsity: Sparsity, seed: int, deadline: Deadline) -> None:
+        self.evidence, self.sparsity, self.deadline = evidence, sparsity, deadline
+        self.rng = np.random.default_rng(seed)
+        self.state = self.rng.integers(1, 2**63, size=1, dtype=np.uint64)
+        X = evidence.X
+        self.center, spread = X.mean(axis=0), X.std(axis=0)
+        self.steep = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
+        self.allowed = np.flatnonzero(spread > 0)
+        self.most = sparsity.most_of(len(self.allowed))
+        self.term_price = sparsity.price_of(evidence.n_given)
+        self.XT = np.ascontiguousarray(((X - self.center) * self.steep).T)
+        self.table = self._table(np.arange(evidence.n_rows), np.ones(evidence.n_rows))
+
+    def run(self) -> list[ObliqueTree]:
+        """The best tree found, followed by others that alternation found on the way, the best ones first."""
+        sample = self._sample()
+        starts = self.starts(sample)
+        others = [self.tree(self._onto_all(splits)) for splits in starts]
+        n_finalists = FINALISTS if self.evidence.n_rows <= SAMPLE else 1
+        finished = [self.finished(self._onto_all(self.settled(sample, splits))) for splits in starts[:n_finalists]]
+        return [self.tree(min(finished, key=self.full_cost)), *others]
+
+    def _table(self, rows: IntArray, weight: FloatArray) -> Table:
+        evidence = self.evidence
+        XT = self.XT if len(rows) == self.XT.shape[1] else np.ascontiguousarray(self.XT[:, rows])
+        order = np.argsort(XT, axis=1, kind="stable") if len(rows) <= SAMPLE else np.empty((len(XT), 0), dtype=np.int64)
+        return Table(
+            XT,
+            order,
+            evidence.cost[rows] * weight[:, None],
+            evidence.size[rows] * weight,
+            evidence.totals,
+            evidence.topology.leaf_classes,
+        )
+
+    def _sample(self) -> Table:
+        """All rows, or at most `SAMPLE` of them, labeled rows first; their weights make up for the others."""
+        if self.evidence.n_rows <= SAMPLE:
+            return self.table
+        labeled, unlabeled = (np.flatnonzero(part) for part in (self.evidence.size == 0, self.evidence.size > 0))
+        some = np.sort(self.rng.permutation(labeled)[: SAMPLE // 2])
+        others = np.sort(self.rng.permutation(unlabeled)[: SAMPLE - len(some)])
+        factors = (len(part) / max(len(kept), 1) for part, kept in ((labeled, some), (unlabeled, others)))
+        weight = np.concatenate([np.full(len(kept), f) for kept, f in zip((some, others), factors, strict=True)])
+        return self._table(np.concatenate([some, others]), weight)
+
+    def starts(self, table: Table) -> list[Splits]:
+        """Trees by alternation, the best ones first."""
+        work = table.XT.shape[1] * (len(self.allowed) + 10)
+        number = int(np.clip(WORK / work, FEWEST_STARTS, MOST_STARTS))
+        found: list[tuple[float, int, Splits]] = []
+        for k in range(number):
+            if k < FRESH_STARTS:
+                splits = self._grown(table, at_random=k > 0)
+            else:
+                splits = self._perturbed(table, min(found, key=lambda start: start[:2])[2])
+            self._alternate_with_class_prices(table, splits)
+            found.append((self.cost(table, splits, 1.0), k, splits))
+            if self.deadline.passed:
+                break
+        return [splits for _, _, splits in sorted(found, key=lambda start: start[:2])]
+
+    def _grown(self, table: Table, *, at_random: bool) -> Splits:
+        """A tree grown from the root: each node split as if its children were leaves; the root at random if asked."""
+        topology = self.evidence.topology
+        splits = Splits(
+            np.zeros((topology.n_branches, len(table.XT))),
+            np.ones(topology.n_branches),
+            np.zeros((topology.n_branches, table.XT.shape[1]), dtype=bool),
+        )
+        for node in topology.branches:
+            # Until it is split, a node sends all rows to the side on which it hangs.
+            if node > 1 and node % 2:
+                splits.right[node - 1], splits.gamma[node - 1] = True, -1.0
+        worth = self._worth(0.0)
+        for node in topology.branches:
+            if node == 1 and at_random:
+                self._place_at_random(table, splits, node)
+            else:
+                refit(table, splits, worth, node, self.allowed, Effort(True, 0), self.state)
+        return splits
+
+    def _perturbed(self, table: Table, splits: Splits) -> Splits:
+        copied = Splits(*(part.copy() for part in splits))
+        self._place_at_random(table, copied, int(self.rng.integers(1, len(splits.gamma) + 1)))
+        return copied
+
+    def _place_at_random(self, table: Table, splits: Splits, node: int) -> None:
+        direction = np.zeros(len(table.XT))
+        if len(self.allowed):
+            chosen = self.rng.permutation(self.allowed)[: min(self.most, 2)]
+            direction[chosen] = self.rng.normal(size=len(chosen))
+        row = int(self.rng.integers(table.XT.shape[1]))
+        place(table, splits, node, direction, float(table.XT[:, row] @ direction))
+
+    def _alternate_with_class_prices(self, table: Table, splits: Splits) -> None:
+        """Refit the nodes; between sweeps, classes with too many rows become more expensive."""
+        totals = self.evidence.totals
+        prices = np.zeros(len(totals))
+        step = 0.5
+        scale = np.maximum(totals, 1.0).min()
+        for number in range(SWEEPS):
+            gained = self._sweep(table, splits, self._worth(0.0, prices), Effort(True, 0))
+            if self.deadline.passed:
+                return
+            counts = np.bincount(classes_of(table, splits), weights=table.size, minlength=len(totals))
+            excess = np.clip((counts - totals) / scale, -1.0, 1.0)
+            if gained <= 0 and (np.abs(counts - totals).max() < 1 or number >= SWEEPS - 2):
+                return
+            prices += step * excess
+            step *= 0.7
+
+    def _sweep(self, table: Table, splits: Splits, worth: Worth, effort: Effort) -> float:
+        """Refit all nodes from the bottom up; returns what that saves."""
+        saved = 0.0
+        for node in reversed(self.evidence.topology.branches):
+            if self.deadline.passed:
+                return 0.0
+            saved += refit(table, splits, worth, node, self.allowed, effort, self.state)
+        return saved
+
+    def settled(self, table: Table, splits: Splits) -> Splits:
+        """The same tree, made to meet the totals in steps."""
+        splits = Splits(*(part.copy() for part in splits))
+        for price in RISING:
+            for _ in range(2):
+                if not self._sweep(table, splits, self._worth(price), Effort(True, 0)):
+                    break
+        return splits
+
+    def finished(self, splits: Splits) -> Splits:
+        """A tree over all rows, polished, with its last rows off repaired where that costs least."""
+        table = self.table
+        if self.evidence.n_rows <= SAMPLE:
+            self._sweep(table, splits, self._worth(RISING[-1]), Effort(True, TRIES))
+        for wider in self._widths():
+            for price in REPAIR_PRICES:
+                for effort in (Effort(False, 0), Effort(False, REPAIR_TRIES)):
+                    splits = self._repaired(table, splits, self._worth(price, most=wider), effort)
+        self._sweep(table, splits, self._worth(ROW_OFF), Effort(False, TRIES))
+        return splits
+
+    def _widths(self) -> list[int]:
+        """How many features a split may have while the last rows are repaired."""
+        if not self.sparsity.may_exceed:
+            return [self.most]
+        return sorted({min(self.most + extra, len(self.allowed)) for extra in (0, 1, 3, len(self.allowed))} - {0})
+
+    def _repaired(self, table: Table, splits: Splits, worth: Worth, effort: Effort) -> Splits:
+        """Refit the node whose refit saves most, as long as rows are off."""
+        for _ in range(REPAIRS):
+            if self.deadline.passed or evidence_of(table, splits)[1] < self.evidence.least_off + 0.5:
+                break
+            best, most = splits, 0.0
+            for node in self.evidence.topology.branches:
+                changed = Splits(*(part.copy() for part in splits))
+                saved = refit(table, changed, worth, node, self.allowed, effort, self.state)
+                if saved > most:
+                    best, most = changed, saved
+            if best is splits:
+                break
+            splits = best
+        return splits
+
+    def _worth(self, row_off: float, class_prices: FloatArray | None = None, most: int | None = None) -> Worth:
+        prices = np.zeros(len(self.evidence.totals)) if class_prices is None else class_prices
+        return Worth(self.most if most is None else most, self.term_price, row_off, prices)
+
+    def cost(self, table: Table, splits: Splits, row_off: float) -> float:
+        """What a tree costs, its terms included."""
+        rows, off = evidence_of(table, splits)
+        return float(rows + row_off * off + self.term_price * np.count_nonzero(splits.omega))
+
+    def full_cost(self, splits: Splits) -> float:
+        """What a tree costs on all rows, if the totals must be met."""
+        return self.cost(self.table, splits, ROW_OFF)
+
+    def _onto_all(self, splits: Splits) -> Splits:
+        """A tree over a sample as a tree over all rows; a copy."""
+        if splits.right.shape[1] == self.XT.shape[1]:
+            return Splits(*(part.copy() for part in splits))
+        n_branches = len(splits.gamma)
+        moved = Splits(splits.omega.copy(), splits.gamma.copy(), np.zeros((n_branches, self.XT.shape[1]), dtype=bool))
+        for node in self.evidence.topology.branches:
+            place(self.table, moved, node, splits.omega[node - 1].copy(), float(splits.gamma[node - 1]))
+        return moved
+
+    def tree(self, splits: Splits) -> ObliqueTree:
+        """A tree in the units of the evidence, every offset in the middle of its gap."""
+        omega, gamma = splits.omega * self.steep, splits.gamma.copy()
+        for b in np.flatnonzero(omega.any(axis=1)):
+            values, right = splits.omega[b] @ self.XT, splits.right[b]
+            if right.any() and not right.all():
+                gamma[b] = 0.5 * values[~right].max() + 0.5 * values[right].min()
+        return ObliqueTree.of(self.evidence.topology, omega, gamma + omega @ self.center)

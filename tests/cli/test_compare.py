@@ -1,0 +1,56 @@
+"""``s2oct compare``: one table of scores, and sentences about them."""
+
+from __future__ import annotations
+
+import pytest
+
+from s2oct.cli.app import run
+from s2oct.guides import rivals
+from tests.cli.conftest import QUICK
+
+COMPARE = ["--label", "employed", "--total", "yes=185", "--features", "age,education_years,health", *QUICK]
+
+
+@pytest.fixture(autouse=True)
+def small_forests(monkeypatch):
+    monkeypatch.setattr(rivals, "N_TREES", 10)
+
+
+def test_every_method_has_a_line_and_no_word_is_broken(folder, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "40")
+    assert run(["compare", "people.csv", *COMPARE, "--folds", "2"]) == 0
+    printed = capsys.readouterr()
+    first, second, *lines = printed.out.splitlines()
+    assert first.split() == ["accuracy", "MCC", "accuracy", "MCC", "features", "seconds"]
+    assert second.split("  ")[0] == "method"
+    assert [line.split("  ")[0] for line in lines[:5]] == [
+        "s2oct tree of depth 2",
+        "logistic regression",
+        "random forest",
+        "extremely randomised trees",
+        "decision tree of depth 2",
+    ]
+    assert lines[6].startswith("Each of the 40 labeled rows was held back once, in 2 folds.")
+    assert "standard error" in lines[-1]
+    assert printed.err == ""
+
+
+def test_folds_are_reduced_with_a_warning(folder, people, capsys):
+    frame = people.copy()
+    answered = frame.index[frame["employed"] == "no"]
+    frame.loc[answered[2:], "employed"] = None
+    frame.to_csv("few.csv", index=False)
+    assert run(["compare", "few.csv", *COMPARE]) == 0
+    assert "warning: Some class has only 2 labeled rows: 2 folds instead of 5." in capsys.readouterr().err
+
+
+def test_without_a_total_the_shares_of_the_labels_are_used_with_a_warning(folder, capsys):
+    given = [*COMPARE[:2], *COMPARE[4:], "--folds", "2"]
+    assert run(["compare", "people.csv", *given]) == 0
+    assert "No totals were given" in capsys.readouterr().err
+
+
+def test_nothing_is_written(folder):
+    before = sorted(path.name for path in folder.iterdir())
+    assert run(["compare", "people.csv", *COMPARE, "--folds", "2"]) == 0
+    assert sorted(path.name for path in folder.iterdir()) == before

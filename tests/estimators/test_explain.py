@@ -1,0 +1,93 @@
+"""``explain`` takes a row in any of the forms users have one in, and refuses anything else in a sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from s2oct import ObliqueTree, OCTHClassifier, S2OCTClassifier, Topology
+from s2oct.errors import InvalidProblem
+
+ROW = {"age": 31.0, "income": 57.2}
+
+
+@pytest.fixture
+def clf():
+    """Is a person 27 or older, and poor for that age?"""
+    made = OCTHClassifier()
+    made.tree_ = ObliqueTree.of(Topology(2), [[-1, 0], [1, -0.5], [0, 1]], [-27, 3, 10])
+    made.classes_ = np.array(["no", "yes"], dtype=object)
+    made.n_features_in_ = 2
+    made.feature_names_in_ = np.array(list(ROW), dtype=object)
+    return made
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        list(ROW.values()),
+        np.array(list(ROW.values())),
+        np.array([list(ROW.values())]),
+        [list(ROW.values())],
+        ROW,
+        dict(reversed(ROW.items())),
+        pd.Series(ROW),
+        pd.Series(list(ROW.values())),
+        pd.Series(ROW, dtype=object)[::-1],
+        pd.DataFrame([ROW]),
+        pd.DataFrame([ROW], index=[7])[["income", "age"]],
+        pd.DataFrame([list(ROW.values())]),
+        pl.DataFrame([ROW]),
+    ],
+)
+def test_every_form_of_a_row_is_explained_alike(clf, row):
+    found = clf.explain(row)
+    assert [step.rule for step in found.steps] == ["age >= 27", "age - 0.5 * income <= 3"]
+    assert [step.value for step in found.steps] == pytest.approx([31, 2.4])
+    assert found.predicted == clf.predict(pd.DataFrame([ROW]))[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ([1.0], "Expected a row of 2 values, one for each feature, got 1."),
+        ([1.0, 2.0, 3.0], "Expected a row of 2 values, one for each feature, got 3."),
+        (None, "Expected a row of 2 values, got None."),
+        ("ab", "Expected a row of 2 values, got 'ab'."),
+        (3, "Expected a row of 2 values, got 3."),
+        ([[1.0, 2.0], [3.0, 4.0]], "Expected one row, got 2: explain the rows one by one."),
+        (pd.DataFrame([ROW, ROW]), "Expected one row, got 2: explain the rows one by one."),
+        (pd.DataFrame([ROW])[:0], "Expected one row, got 0: explain the rows one by one."),
+        (np.zeros((1, 1, 2)), r"Expected a row of 2 values, got an array of shape (1, 1, 2)."),
+        ({"age": 1.0}, "Expected a value for each of 'age', 'income', got no value of 'income'."),
+        (ROW | {"rent": 3}, "Expected a value for each of 'age', 'income', got the unknown name 'rent'."),
+        (pd.DataFrame([[1, 2]], columns=["age", "age"]), "Expected distinct column names, got one more than once."),
+        (pd.Series([1, 2], index=["age", "age"]), "Expected distinct names of the values, got one more than once."),
+        ([np.nan, 1.0], "Expected a number for 'age', got a missing value (NaN)."),
+        ({"age": 1.0, "income": None}, "Expected a number for 'income', got a missing value (NaN)."),
+        ([np.inf, 1.0], "Expected a finite number for 'age', got inf."),
+        (["old", 1.0], "Expected a finite number for 'age', got 'old'."),
+        ([pd.NA, 1.0], "Expected a finite number for 'age', got <NA>."),
+        ({"age": np.datetime64("2020-01-01"), "income": 1}, "Expected a finite number for 'age', got"),
+        ([pd.Timestamp("2020-01-01"), 1.0], "Expected a finite number for 'age', got"),
+    ],
+)
+def test_what_is_no_row_is_refused_in_a_sentence(clf, row, sentence):
+    with pytest.raises(InvalidProblem) as refused:
+        clf.explain(row)
+    assert str(refused.value).startswith(sentence)
+
+
+def test_features_without_names_are_numbered(plane):
+    found = plane.clf.explain(plane.X[0])
+    assert found.predicted == plane.clf.predict(plane.X[:1])[0]
+    assert any("x0" in step.rule for step in found.steps)
+    assert str(plane.clf.explain({"x0": plane.X[0, 0], "x1": plane.X[0, 1]})) == str(found)
+
+
+def test_classifier_must_be_fitted():
+    with pytest.raises(NotFittedError):
+        S2OCTClassifier().explain([1.0])
