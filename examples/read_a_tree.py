@@ -46,8 +46,9 @@ print(tree.explain(first))
 print(f"{abs(tree.decision_function(first)[0]):.2f}")
 
 # %%
-# The cost of the tree is recomputed from its hyperplanes. If the cost is 0, the tree contradicts no label and meets the
-# total. No tree can cost less, so such a tree is optimal.
+# The certificate says in rows what the tree does, and then what it costs in the paper's model. Everything is recomputed
+# from the hyperplanes. A tree of cost 0 contradicts no label and meets the total. No tree can cost less, so such a tree
+# is optimal.
 
 print(tree.certificate_)
 plot_progress(tree)

@@ -63,8 +63,12 @@ report("no total", without_total)
 # %%
 # No tree can meet some totals. ``C`` is the price of each row by which the tree misses the total. Eight of these ten
 # people without a label have the same age. The tree must put all eight into one class, so it misses a total of 5 by 3.
+# The fit warns you, and says that no tree can do better.
 
 X = np.array([30, 35, 60, 65, *[40] * 8, 33, 62], dtype=float).reshape(-1, 1)
 y = ["yes", "yes", "no", "no", *[None] * 10]
-stuck = S2OCTClassifier(guide=None, time_limit=30, random_state=0).fit(X, y, totals={"yes": 5})
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    stuck = S2OCTClassifier(guide=None, time_limit=30, random_state=0).fit(X, y, totals={"yes": 5})
+print(caught[0].message)
 print(stuck.certificate_)

@@ -40,9 +40,9 @@ print(guided.certificate_)
 print(f"{np.mean(guided.transduction_[silent] == survey.truth[silent]):.1%} right")
 
 # %%
-# The guide can count more than labels and total. A cost above 0 can be a sign of this. Some answers are noise, and a
-# tree that fits all answers also fits the noise. With ``guide_weight=0`` the guide chooses only among the trees of
-# least cost.
+# The guide can count more than labels and total. A contradicted label can be a sign of this. Some answers are noise,
+# and a tree that fits all answers also fits the noise. With ``guide_weight=0`` the guide chooses only among the trees
+# of least cost.
 #
 # ``stability_`` compares the tree with other trees that cost no more, found from other starts and without the guide.
 # For each person, it is the share of these trees that give the person the same class. Near 1, the labels and the total

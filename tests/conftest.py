@@ -112,8 +112,8 @@ def ctrl_c():
 @pytest.fixture(scope="session")
 def compiled() -> None:
     """The search's kernels, compiled: a machine that never ran them compiles for seconds at the first fit."""
-    X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", None]
-    S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=0.5).fit(X, y, totals={"a": 1})
+    X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", None]
+    S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=0.5).fit(X, y, totals={"b": 1})
     OCTHClassifier(depth=1, solver=None, time_limit=0.5).fit(X, y)
 
 

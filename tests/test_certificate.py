@@ -156,7 +156,7 @@ def test_octh_costs_its_errors_over_the_baseline_plus_its_coefficients(unit_line
     assert certificate.feasible
     assert not certificate.proved
     assert certificate.min_margin == pytest.approx(0.2)
-    assert "1 labeled rows misclassified" in str(certificate)
+    assert "1 labeled row misclassified; ended: time limit" in str(certificate)
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,18 @@ class InvalidProblem(S2OCTError, ValueError):
 
 
 class Remedy(Enum):
-    """What would repair a table that cannot be used; the value says it in words."""
+    """What would repair a table that cannot be used, or help a fit that fell short; the value says it in words."""
 
     ENCODE_CATEGORIES = "encode it as categories, one-hot or ordinal"
     FILL_GAPS = "fill them with the median or the most frequent value when fitting"
     LEAVE_OUT = "leave the column out"
     KEEP_AS_ID = "keep it as an id"
     OTHER_CHARSET = "name the right encoding, for instance latin-1"
+    MORE_TIME = "give the fit more time"
+    HIGHER_PRICE = "raise the price of a row off the total"
+    DEEPER_TREE = "allow a deeper tree"
+    MORE_FEATURES = "allow more features in a split"
+    LABEL_SOME = "label some rows of this class"
 
 
 class InvalidTable(InvalidProblem):

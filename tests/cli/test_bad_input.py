@@ -256,7 +256,7 @@ CASES = {
     "unknown form": (
         {},
         ["show", "model.json", "--as", "pdf"],
-        "Expected --as one of text, sql, dot, json, python, onnx",
+        "Expected --as one of text, certificate, sql, dot, json, python, onnx",
     ),
     "ONNX for a terminal": ({}, ["show", "model.json", "--as", "onnx"], "Expected --out with --as onnx"),
     "new table without a feature": (

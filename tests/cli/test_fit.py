@@ -237,7 +237,7 @@ def test_prediction_in_small_batches_is_the_same_and_rows_keep_their_order(folde
 def test_progress_is_shown_in_a_terminal_only(folder, capsys, monkeypatch):
     given = ["fit", "people.csv", "--total", "yes=185", *FIT, "--features", "age,health"]
     assert run(given) == 0
-    assert capsys.readouterr().err == ""
+    assert "of 2 s" not in capsys.readouterr().err
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert run(given) == 0
     shown = capsys.readouterr().err
@@ -247,11 +247,84 @@ def test_progress_is_shown_in_a_terminal_only(folder, capsys, monkeypatch):
 def test_check_finds_what_differs(folder, capsys):
     check = ["check", "model.json", "people.csv", "--label", "employed"]
     assert run([*check, "--total", "yes=185"]) == 0
-    assert "The data are those of the fit.\nThe certificate holds: P2 cost" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    certificate = s2oct.load("model.json").certificate_
+    assert out.startswith("The data are those of the fit.\nThe certificate holds:\n")
+    assert out.split("\n")[2:-1] == list(certificate.sentences(["no", "yes"]))
     assert run([*check, "--total", "yes=180"]) == 1
     out = capsys.readouterr().out
     assert "The data are not those of the fit." in out
     assert "xi: the model says 0.0, the data say 5.0" in out
+
+
+@pytest.mark.parametrize("name", ["n_contradicted", "n_splits", "n_terms"])
+def test_check_counts_labels_and_terms_again(folder, capsys, name):
+    from tests.persistence.test_model import signed
+
+    content = json.loads((folder / "model.json").read_text())
+    true = content["certificate"][name]
+    content["certificate"][name] = true + 1
+    (folder / "forged.json").write_text(signed(content))
+    check = ["people.csv", "--label", "employed", "--total", "yes=185"]
+    assert run(["check", "forged.json", *check]) == 1
+    assert f"{name}: the model says {true + 1}, the data say {true}" in capsys.readouterr().out
+    del content["certificate"][name]
+    (folder / "earlier.json").write_text(signed(content))
+    assert run(["check", "earlier.json", *check]) == 0
+
+
+def test_check_says_what_it_cannot_repeat_of_an_evidence_fit(folder, capsys):
+    from tests.persistence.test_model import signed
+
+    content = json.loads((folder / "model.json").read_text())
+    content["certificate"] |= {"model": "evidence", "evidence_cost": 3.0, "evidence_bound": 3.0, "guide_weight": 0.3}
+    (folder / "evidence.json").write_text(signed(content))
+    assert run(["check", "evidence.json", "people.csv", "--label", "employed", "--total", "yes=185"]) == 0
+    out = capsys.readouterr().out
+    assert "proved best: no tree of this depth is better" in out
+    assert "How the fit ended and whether its tree is proved best is not recomputed" in out
+    assert "P2 cost" in out
+
+
+TWINS = "x,label\n" + "".join(f"{x},{label}\n" for x, label in [(1, "a"), (2, "a"), *[(3, ""), (9, "")] * 2])
+
+
+def test_what_a_fit_did_not_reach_is_printed_last_with_options_that_may_help(folder, capsys):
+    """No row of b is labeled, and pairs of equal rows cannot meet a total of 3."""
+    (folder / "twins.csv").write_text(TWINS)
+    given = ["fit", "twins.csv", "--label", "label", "--total", "a=3", "--total", "b=1", *QUICK]
+    assert run([*given, "--out", "twins.json"]) == 0
+    printed = capsys.readouterr()
+    lines = printed.err.splitlines()
+    assert lines[0].startswith("s2oct: warning: The tree misses the total by 1 row: it puts ")
+    assert lines[0].endswith("No tree can come nearer, because rows with equal features get one class.")
+    assert lines[1].startswith("s2oct: warning: No labeled row has class 'b'. ")
+    assert lines[1].endswith(" What may help: label some rows of this class in the column of --label.")
+    assert "total missed by 1 row: equal rows allow no less\n" in printed.out
+    assert "no label of class 'b'\n" in printed.out
+    assert run(["show", "twins.json", "--as", "certificate"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[-2:] == [line.removeprefix("s2oct: warning: ") for line in lines]
+    assert "P2 cost 1 = leaf error 0 + C * xi (1 row off the total)\n" in shown
+
+
+def test_a_fit_without_enough_time_names_the_option(folder, capsys):
+    """Noise in 2,000 rows: half a second finds no tree of depth 4 that meets the total."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(2000, 6)), columns=list("uvwxyz"))
+    frame["label"] = [*rng.choice(["a", "b"], 400).tolist(), *[None] * 1600]
+    frame.to_csv("noise.csv", index=False)
+    chosen = ["--depth", "4", "--solver", "none", "--guide", "none", "--time-limit", "0.05"]
+    assert run(["fit", "noise.csv", "--label", "label", "--total", "a=900", *chosen]) == 0
+    err = capsys.readouterr().err
+    assert "The time limit cut the fit off after" in err
+    assert "What may help: raise --time-limit." in err
+
+
+def test_show_puts_the_certificate_into_words(folder, capsys):
+    assert run(["show", "model.json", "--as", "certificate"]) == 0
+    certificate = s2oct.load("model.json").certificate_
+    assert capsys.readouterr().out.splitlines() == list(certificate.sentences(["no", "yes"]))
 
 
 def test_guided_fit_of_the_newcomer_is_checked_like_any_other(folder, capsys):

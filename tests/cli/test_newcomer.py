@@ -123,7 +123,7 @@ def by_onnx(folder, strangers, tmp_path):
     return session.run(["label"], feed)[0].tolist()
 
 
-@pytest.mark.parametrize("form", ["text", "sql", "dot", "json", "python"])
+@pytest.mark.parametrize("form", ["text", "certificate", "sql", "dot", "json", "python"])
 def test_show_prints_what_it_writes(folder, capsys, form):
     assert run(["show", "model.json", "--as", form]) == 0
     printed = capsys.readouterr().out
@@ -170,7 +170,8 @@ def test_command_as_a_process_says_what_it_did(folder):
     out, err = fit.communicate(timeout=120)
     assert (fit.returncode, err) == (0, "")
     assert out.startswith("40 labeled and 360 unlabeled rows; totals of the unlabeled ones: no: 175, yes: 185\n\nif ")
-    assert "P2 cost" in out
+    assert "\n0 of 40 labels contradicted\ntotal met exactly (0 rows off)\n" in out
+    assert "\nP2 cost 0 = " in out
 
 
 def test_ctrl_c_keeps_the_best_tree_and_writes_every_file(folder, people):

@@ -12,7 +12,11 @@ import pytest
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 
-pytestmark = pytest.mark.usefixtures("compiled")
+pytestmark = [
+    pytest.mark.usefixtures("compiled"),
+    # These fits are cut short.
+    pytest.mark.filterwarnings("ignore:The tree misses the total"),
+]
 
 
 @pytest.fixture(scope="module")

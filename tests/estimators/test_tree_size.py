@@ -10,7 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from s2oct import ObliqueTree, PriorCorrectedClassifier, Topology, TopTotalClassifier
-from s2oct.estimators.tree_size import TreeSize, tree_size
+from s2oct.estimators.tree_size import tree_size
+from s2oct.model.tree_size import TreeSize
 
 
 def tree_of(omega, gamma):
@@ -28,7 +29,7 @@ def tree_of(omega, gamma):
         ([[0, 0, 0], [0, 0, 0], [0, 0, 0]], [1, 1, 1], TreeSize(0, 0)),
     ],
 )
-def test_only_splits_that_rows_can_reach_are_counted(omega, gamma, expected):
+def test_only_splits_that_decide_something_are_counted(omega, gamma, expected):
     assert TreeSize.of_tree(tree_of(omega, gamma)) == expected
 
 

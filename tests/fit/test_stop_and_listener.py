@@ -16,7 +16,11 @@ from s2oct.fit.training import train
 from s2oct.model.spec import ModelSpec
 from tests.conftest import backend_or_skip
 
-pytestmark = pytest.mark.usefixtures("compiled")
+pytestmark = [
+    pytest.mark.usefixtures("compiled"),
+    # These fits are cut short.
+    pytest.mark.filterwarnings("ignore:The tree misses the total"),
+]
 
 WITHIN = 0.3
 """Seconds in which a fit must end once it is asked to."""

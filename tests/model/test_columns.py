@@ -47,7 +47,7 @@ def test_a_fit_to_some_columns_is_the_fit_to_a_table_without_the_others(narrow):
         assert getattr(among.certificate, name) == getattr(alone.certificate, name)
     assert among.certificate.features == (1, 4)
     assert among.scaling.shift[[0, 2, 3, 5]].tolist() == [0.0] * 4
-    again, own_bound = recertify(wide, among.tree, among.certificate, ModelSpec())
+    again, own_bound = recertify(wide, among.witness, among.certificate, ModelSpec(), rules=among.tree)
     assert again == among.certificate
     assert own_bound == among.certificate.lower_bound
 

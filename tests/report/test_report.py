@@ -6,6 +6,7 @@ import copy
 import itertools
 import re
 import sys
+import warnings
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -19,10 +20,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from s2oct import OCTHClassifier, PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier
-from s2oct.errors import InvalidProblem, MissingExtra
+from s2oct.certificate.sentences import about_fit
+from s2oct.errors import InvalidProblem, MissingExtra, S2OCTWarning
+from s2oct.estimators.fitted import FittedRows, read_fit
 from s2oct.export import report_html, write_report
 from s2oct.report.certificate import describe_certificate, give_verdict
-from s2oct.report.wording import clean, listed, measure, percent, signed
+from s2oct.report.data import chance_difference
+from s2oct.report.wording import clean, measure, percent, signed
+from s2oct.wording import amount
 from s2oct.writers.rules import conditions, pruned
 from tests.fitted import Fit
 
@@ -230,10 +235,14 @@ def test_rivals_know_the_total_and_are_compared_row_by_row(browser, report, stab
 def test_proof_and_recipe_are_shown(browser, report, stable):
     certificate = stable.clf.certificate_
     with browser.page(report) as page:
-        proof = page.evaluate("document.getElementById('certificate').innerText")
+        proof = page.evaluate("document.getElementById('certificate').textContent")
+        folded = page.evaluate("document.querySelector('#certificate details').innerText.trim()")
         recipe = page.evaluate("document.querySelector('#reproduce pre').innerText")
         parameters = dict(table(page, "reproduce"))
         under = page.evaluate("document.querySelector('.under').innerText")
+    for sentence in about_fit(certificate, ["no", "yes"]):
+        assert f"{sentence[1:]}." in proof
+    assert folded == "In the paper's model (P2)"
     assert f"The tree costs {certificate.objective:.4g}" in proof
     assert certificate.bound_source in proof
     assert ("proved optimal" in proof) == certificate.proved
@@ -367,7 +376,7 @@ def test_rivals_can_be_chosen(labour_force):
 def test_total_that_is_missed_is_reported(labour_force):
     totals = {"yes": labour_force.totals["yes"] - 3}
     page = report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False, totals=totals)
-    assert "The tree misses the total by 3 rows" in page
+    assert '<p class="warn">The tree misses the total by 3 rows' in page
 
 
 def test_fair_sample_is_not_called_biased():
@@ -380,32 +389,136 @@ def test_fair_sample_is_not_called_biased():
 
 
 @pytest.mark.parametrize(
-    ("guide", "words"),
+    ("changes", "words"),
     [
-        ({}, None),
-        ({"guide_cost": 4.0, "guide_weight": 0.0}, "chose this one"),
-        ({"guide_cost": 4.0, "guide_weight": 0.5, "guided_lower_bound": 1.0}, "a better one may exist"),
-        ({"guide_cost": 4.0, "guide_weight": 0.5, "guided_lower_bound": 5.0}, "This sum meets its bound"),
+        ({"guide_weight": None}, None),
+        ({"guide_weight": 0.0}, "chose this one"),
+        (
+            {"guide_weight": 0.5, "guided_lower_bound": 1.0},
+            "It is not proved that no tree of depth 2 fits labels, total and",
+        ),
+        (
+            {"guide_weight": 0.5, "guided_lower_bound": 5.0},
+            "It is proved that no tree of depth 2 fits labels, total and",
+        ),
+        (
+            {"guide_weight": 0.3, "model": "evidence", "evidence_cost": 30.25, "evidence_bound": 20.0},
+            "less than 20 rows",
+        ),
+        (
+            {"guide_weight": 0.3, "model": "evidence", "evidence_cost": 20.0, "evidence_bound": 20.0},
+            "as 20 rows; no tree",
+        ),
+    ],
+    ids=str,
+)
+def test_guide_is_described_where_there_was_one(labour_force, changes, words):
+    certificate = replace(
+        labour_force.clf.certificate_,
+        **{"objective": 3.0, "lower_bound": 0.0, "feasible": True, "guide_cost": 4.0, "ended": "converged", **changes},
+    )
+    said = " ".join(describe_certificate(certificate, 2, 1.0, ["no", "yes"]).paragraphs)
+    assert words is None or words in said
+    assert ("guide" in said) == (certificate.guide_weight is not None)
+    verdict = give_verdict(certificate, 2, ["no", "yes"])
+    proved = certificate.proved_best
+    assert (verdict.good, verdict.word) == (proved, "optimal" if proved else "open")
+    assert verdict.note == ("at depth 2, guide included" if proved else "nothing better was found")
+
+
+@pytest.mark.parametrize(
+    ("ended", "note"),
+    [
+        ("time limit", "the time limit came first"),
+        ("interrupted", "the fit was interrupted"),
+        ("unknown", "a better tree may exist"),
     ],
 )
-def test_guide_is_described_where_there_was_one(labour_force, guide, words):
-    certificate = replace(labour_force.clf.certificate_, objective=3.0, lower_bound=0.0, feasible=True, **guide)
-    words_said = " ".join(describe_certificate(certificate, 2, 1.0))
-    assert words is None or words in words_said
-    assert ("guide" in words_said) == bool(guide)
-    verdict = give_verdict(certificate, 2)
-    assert verdict.proved == (guide.get("guided_lower_bound") == 5.0)
-    assert verdict.word == ("optimal" if verdict.proved else "open")
+def test_an_open_proof_says_why(labour_force, ended, note):
+    certificate = replace(labour_force.clf.certificate_, objective=3.0, lower_bound=0.0, ended=ended)
+    assert give_verdict(certificate, 2, ["no", "yes"]).note == note
 
 
 def test_fit_with_a_guide_has_its_report(browser, labour_force, tmp_path):
-    clf = S2OCTClassifier(depth=1, guide=LogisticRegression(max_iter=5000), solver=None, time_limit=2, random_state=0)
-    clf.fit(labour_force.X, labour_force.y, totals=labour_force.totals)
+    clf = S2OCTClassifier(depth=1, guide=LogisticRegression(max_iter=5000), solver=None, time_limit=20, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", S2OCTWarning)
+        clf.fit(labour_force.X, labour_force.y, totals=labour_force.totals)
     path = write_report(clf, labour_force.X, labour_force.y, tmp_path / "r.html", rivals=False)
     with browser.page(path) as page:
         assert_in_order(page)
         proof = page.evaluate("document.getElementById('certificate').innerText")
-    assert f"{clf.certificate_.guided_objective:.4g} in all" in proof
+    assert f"Differs from the guide on {clf.certificate_.n_against_guide} of" in proof
+
+
+@pytest.fixture(scope="session")
+def unseen() -> Fit:
+    """Incomes of which one class has no label, in pairs of equal rows that the total would part."""
+    X = np.array([1000, 2000, 3000, 3000, 20000.4, 20000.4, 21870.4, 21870.4]).reshape(-1, 1)
+    y = np.array(["here", "here", *[None] * 6], dtype=object)
+    totals = {"here": 3, "there": 3}
+    clf = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=5, random_state=0)
+    with pytest.warns(S2OCTWarning) as caught:
+        clf.fit(X, y, totals=totals)
+    assert [str(one.message) for one in caught] == list(clf.notices_)
+    return Fit(clf, X, y, totals)
+
+
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
+def test_what_the_fit_did_not_reach_stands_in_a_box_at_the_top(browser, unseen, tmp_path, width, dark):
+    path = write_report(unseen.clf, unseen.X, unseen.y, tmp_path / "r.html", rivals=False)
+    with browser.page(path, width=width, dark=dark) as page:
+        assert_in_order(page)
+        box = page.evaluate("[...document.querySelectorAll('header .caution li')].map(line => line.innerText)")
+        border = page.evaluate("getComputedStyle(document.querySelector('.caution')).borderLeftWidth")
+        top = page.evaluate("document.querySelector('.caution').getBoundingClientRect().top")
+        proof = page.evaluate("document.querySelector('.figures div:last-child dd').innerText")
+        colour = page.evaluate("document.querySelector('.figures div:last-child dd').className")
+    assert box == list(unseen.clf.notices_)
+    assert "No labeled row has class 'there'. The tree puts" in box[-1]
+    assert border == "8px"
+    assert top < 250
+    assert unseen.clf.certificate_.proved
+    assert proof.split("\n") == ["optimal", "at depth 1, but no label of “there”"]
+    assert colour == "warn", "a proof is not green where a class is guesswork"
+
+
+def test_a_fit_that_reached_everything_has_no_box(labour_force):
+    assert labour_force.clf.notices_ == ()
+    page = report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False)
+    assert 'class="caution"' not in page
+
+
+def test_incomes_and_chances_are_written_out(unseen):
+    page = report_html(unseen.clf, unseen.X, unseen.y, rivals=False)
+    assert "14,957" in page, "the mean of the unlabeled rows"
+    assert "e+0" not in page
+    assert chance_difference(replace_rows(unseen, 40_000)) < 0.05
+    assert amount(chance_difference(replace_rows(unseen, 40_000)), 1) == "0.02"
+
+
+def replace_rows(fit: Fit, n: int) -> FittedRows:
+    """The rows of a fit, repeated n times, the first half of them labeled."""
+    rows = read_fit(fit.clf, fit.X[:1].repeat(n, axis=0))
+    return replace(rows, codes=np.arange(n) * 2 // n - 1)
+
+
+def test_contradicted_labels_are_listed_by_their_names(browser, stable, tmp_path):
+    """Thirteen labels are turned around after the fit: the first ten of them are shown."""
+    y = stable.y.copy()
+    turned = np.flatnonzero(stable.is_labeled & (stable.clf.predict(stable.X) == stable.y))[:13]
+    y[turned] = np.where(y[turned] == "yes", "no", "yes")
+    names = [f"p{i}" for i in range(len(y))]
+    path = write_report(stable.clf, stable.X, y, tmp_path / "r.html", rivals=False, row_ids=names)
+    expected = np.flatnonzero(stable.is_labeled & (stable.clf.predict(stable.X) != y))
+    with browser.page(path, width=390) as page:
+        assert_in_order(page)
+        shown = table(page, "leaves")
+        said = page.evaluate("document.querySelector('#leaves > p').innerText")
+    assert f"The tree puts {len(expected)} labeled rows into another class than their own" in said
+    assert [row[0] for row in shown] == [names[i] for i in expected[:10]]
+    assert [row[-2] for row in shown] == y[expected[:10]].tolist()
+    assert [row[-1] for row in shown] == stable.clf.predict(stable.X)[expected[:10]].tolist()
 
 
 def test_unknown_stability_is_not_counted(labour_force):
@@ -463,9 +576,8 @@ def test_without_its_packages_one_sentence_names_the_extra(labour_force, monkeyp
         (signed(-1.5, 1), "\N{MINUS SIGN}1.5"),
         (signed(3), "+3"),
         (signed(-12345), "\N{MINUS SIGN}12,345"),
-        (listed(["a"]), "a"),
-        (listed(["a", "b", "c"]), "a, b and c"),
         (measure(12345.0), "12,345"),
+        (measure(21873.46), "21,873"),
         (measure(-0.123456), "\N{MINUS SIGN}0.1235"),
         (clean("a\n b\x00"), "a b\N{REPLACEMENT CHARACTER}"),
     ],

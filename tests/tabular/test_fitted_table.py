@@ -53,6 +53,7 @@ def test_completed_table_keeps_every_cell_and_adds_a_label_for_every_row(request
     assert labels == fitted.classifier.transduction_.tolist()
     assert labels[:4] == ["no", "no", "yes", "yes"]
     assert labels[4:].count("yes") == 4
+    assert fitted.classifier.contradicted_.tolist() == []
     assert set(completed["works_leaf"].to_pylist()) == {2, 3}
     assert completed["works_stability"].to_pylist()[:4] == [None] * 4
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import typer
 
 from s2oct.certificate import Certificate
+from s2oct.certificate.sentences import about_fit
 from s2oct.cli.models import encoding_of
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, LabelName, ModelPath, TotalOptions
@@ -23,8 +26,10 @@ from s2oct.persistence.model import Model
 from s2oct.tabular.cells import encode_rows, read_label_cells
 from s2oct.tabular.class_totals import ClassTotals
 from s2oct.tabular.source import Source
+from s2oct.wording import amount, count
 
 COMPARED = ("objective", "leaf_error", "xi", "min_margin", "n_margin_violations", "feasible")
+COUNTED = ("n_labeled", "n_unlabeled", "n_contradicted", "n_splits", "n_terms")
 _RELATIVE = 1e-9
 
 
@@ -36,16 +41,16 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to check against totals, got {type(clf).__name__}.")
     problem = _read_problem(read, data.source(), label, totals.totals())
-    found, own_bound = recertify(
-        problem, clf.witness_, clf.certificate_, ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
-    )
+    spec = ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
+    found, own_bound = recertify(problem, clf.witness_, clf.certificate_, spec, rules=clf.tree_)
     is_same = problem.summary() == clf.data_summary_
     print(f"The data are {'those' if is_same else 'not those'} of the fit.")
     differences = differing(clf.certificate_, found, own_bound)
     n_elsewhere = int((clf.tree_.apply(problem.X) != clf.witness_.apply(problem.X)).sum())
     if n_elsewhere:
-        differences.append(f"{n_elsewhere} rows end in another leaf of the tree than the certified hyperplanes say")
-    for line in differences or _verdict(found, own_bound):
+        rows = "1 row ends" if n_elsewhere == 1 else f"{count(n_elsewhere)} rows end"
+        differences.append(f"{rows} in another leaf of the tree than the certified hyperplanes say")
+    for line in differences or _verdict(found, own_bound, read.classes):
         print(line)
     if differences:
         raise typer.Exit(1)
@@ -74,6 +79,12 @@ def differing(stored: Certificate, found: Certificate, own_bound: float) -> list
         for name in COMPARED
         if not _same(getattr(stored, name), getattr(found, name))
     ]
+    lines += [
+        f"{name}: the model says {getattr(stored, name)}, the data say {getattr(found, name)}"
+        for name in COUNTED
+        # Earlier versions did not store these.
+        if getattr(stored, name) not in (None, getattr(found, name))
+    ]
     if stored.lower_bound > found.objective + DECIDED_TOLERANCE:
         lines.append(f"lower_bound: the model says {stored.lower_bound}, but its own tree costs {found.objective}")
     if stored.proved and own_bound > stored.lower_bound + DECIDED_TOLERANCE:
@@ -85,10 +96,12 @@ def _same(stored: float, found: float) -> bool:
     return stored == found or math.isclose(stored, found, rel_tol=_RELATIVE, abs_tol=_RELATIVE)
 
 
-def _verdict(found: Certificate, own_bound: float) -> list[str]:
-    lines = [f"The certificate holds: {found}."]
+def _verdict(found: Certificate, own_bound: float, classes: Sequence[Any]) -> list[str]:
+    """What was recomputed, line by line, and what had to be believed."""
+    lines = ["The certificate holds:", *about_fit(found, classes), *found.in_p2]
+    if not found.minimises_p2:
+        lines.append("How the fit ended and whether its tree is proved best is not recomputed: a model holds no guide.")
     if found.proved and own_bound < found.objective - DECIDED_TOLERANCE:
-        lines.append(
-            f"Its lower bound is taken from {found.bound_source}; recomputed without a solver it is {own_bound:.6g}."
-        )
+        bound = amount(own_bound, 6)
+        lines.append(f"Its lower bound is taken from {found.bound_source}; recomputed without a solver it is {bound}.")
     return lines

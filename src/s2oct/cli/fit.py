@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from s2oct.cli.messages import print_warning, printed_warnings
+from s2oct.cli.messages import notes_with_options, print_warning, printed_warnings
 from s2oct.cli.models import fitted_model, query_of
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions, TotalOptions
@@ -20,6 +20,7 @@ from s2oct.persistence.file import model_to_json
 from s2oct.persistence.model import Model
 from s2oct.tabular.fitted_table import FitRequest, FittedTable, fit_table
 from s2oct.tabular.target import Target
+from s2oct.wording import count, plural
 
 
 @takes_groups
@@ -47,11 +48,13 @@ def fit(
         # They are printed below, as sentences and once.
         warnings.simplefilter("ignore")
         fitted = fit_table(request, listener=listener)
-    for note in fitted.notes:
-        print_warning(note)
     model = fitted_model(fitted)
     _write(fitted, model, outputs, shlex.join(["s2oct", *(context.obj or ())]))
     _print_summary(fitted, outputs.paths)
+    # Last, so that no rules push them off the screen.
+    clf = fitted.classifier
+    for note in notes_with_options(fitted.notes, clf.certificate_.shortcomings(clf.classes_.tolist())):
+        print_warning(note)
 
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:
@@ -90,11 +93,12 @@ def _write_predictions(fitted: FittedTable, draft: Path, path: Path) -> None:
 
 def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
     rows = fitted.classifier.data_summary_
-    totals = ", ".join(f"{label}: {count}" for label, count in fitted.totals.items())
-    print(f"{rows.n_labeled} labeled and {rows.n_unlabeled} unlabeled rows; totals of the unlabeled ones: {totals}")
+    totals = ", ".join(f"{label}: {count(total)}" for label, total in fitted.totals.items())
+    unlabeled = plural(rows.n_unlabeled, "unlabeled row")
+    print(f"{count(rows.n_labeled)} labeled and {unlabeled}; totals of the unlabeled ones: {totals}")
     print()
     print(fitted.classifier.rules_)
     print()
-    print(fitted.classifier.certificate_)
+    print("\n".join(fitted.classifier.certificate_.sentences(fitted.classifier.classes_.tolist())))
     for path in written:
         print(f"wrote {path}")

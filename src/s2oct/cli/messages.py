@@ -5,10 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from s2oct.errors import InvalidTable, Remedy, S2OCTWarning
+
+if TYPE_CHECKING:  # it imports numpy, for which no help text should wait
+    from s2oct.certificate import Shortcoming
 
 REMEDIES = {
     Remedy.ENCODE_CATEGORIES: "encode it with --categorical onehot or --categorical ordinal",
@@ -16,6 +20,11 @@ REMEDIES = {
     Remedy.LEAVE_OUT: "leave the column out with --exclude {column}",
     Remedy.KEEP_AS_ID: "keep it as an id with --id {column}",
     Remedy.OTHER_CHARSET: "name the right encoding with --encoding, for instance --encoding latin-1",
+    Remedy.MORE_TIME: "raise --time-limit",
+    Remedy.HIGHER_PRICE: "raise --C, the price of a row off the total",
+    Remedy.DEEPER_TREE: "raise --depth",
+    Remedy.MORE_FEATURES: "raise --max-features",
+    Remedy.LABEL_SOME: "label some rows of this class in the column of --label",
 }
 """Each remedy in terms of command-line options."""
 
@@ -24,6 +33,12 @@ def with_options(error: InvalidTable) -> str:
     """Say what is wrong with a table and which options would repair it."""
     column = shlex.quote(error.column or "COLUMN")
     return error.worded({remedy: phrase.replace("{column}", column) for remedy, phrase in REMEDIES.items()})
+
+
+def notes_with_options(notes: Iterable[str], shortcomings: Iterable[Shortcoming]) -> list[str]:
+    """Write notes of a fit, those about its shortcomings with options that may help."""
+    worded = {str(shortcoming): shortcoming.worded(REMEDIES) for shortcoming in shortcomings}
+    return [worded.get(note, note) for note in notes]
 
 
 def print_failure(message: str) -> None:

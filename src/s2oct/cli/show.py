@@ -1,4 +1,4 @@
-"""``s2oct show``: a model as rules, SQL, a graph, JSON, Python or ONNX."""
+"""``s2oct show``: a model as rules, its certificate in words, SQL, a graph, JSON, Python or ONNX."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from s2oct.certificate import Certificate
+from s2oct.certificate.sentences import about_fit
+from s2oct.cli.messages import REMEDIES
 from s2oct.cli.models import query_of
 from s2oct.cli.options import ModelPath, SqlTable
 from s2oct.cli.outputs import Outputs, check_writable
@@ -14,7 +17,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.export import read_model, tree_to_dot, tree_to_onnx, tree_to_python
 from s2oct.persistence.model import Model
 
-FORMS = ("text", "sql", "dot", "json", "python", "onnx")
+FORMS = ("text", "certificate", "sql", "dot", "json", "python", "onnx")
 
 
 def show(
@@ -41,6 +44,8 @@ def show(
 def rendered(model: Model, form: str, table: str, path: Path) -> str | bytes:
     """Write the model in one of the forms; ``path`` is its file."""
     tree, names, classes, encoding = model.estimator.tree_, model.feature_names, model.classes, model.encoding
+    if form == "certificate":
+        return "\n".join(_certificate(model))
     if form == "sql":
         return query_of(model, table)
     if form == "dot":
@@ -52,3 +57,12 @@ def rendered(model: Model, form: str, table: str, path: Path) -> str | bytes:
     if form == "onnx":
         return tree_to_onnx(tree, names, classes, encoding=encoding)
     return model.estimator.rules_
+
+
+def _certificate(model: Model) -> list[str]:
+    """What the certificate of a model says, P2 included whatever was fitted; then what the fit did not reach."""
+    certificate, classes = model.estimator.certificate_, model.classes
+    said = [str(certificate)]
+    if isinstance(certificate, Certificate):
+        said = [*about_fit(certificate, classes), *certificate.in_p2]
+    return said + [shortcoming.worded(REMEDIES) for shortcoming in certificate.shortcomings(classes)]

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from s2oct.arrays import ObjectArray
 from s2oct.certificate import Claim
 from s2oct.errors import S2OCTWarning
 from s2oct.fit.listening import Listener, SeveralListeners
-from s2oct.model.proof import INTERRUPTED, Moment
+from s2oct.model.proof import Moment
 from s2oct.search import compile_kernels
 from s2oct.stopping import Stop
 
@@ -69,15 +70,9 @@ def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Ite
         yield Edge(lambda: any(ask() for ask in asked), SeveralListeners(listeners))
 
 
-def notices_of(notices: tuple[str, ...], certificate: Claim) -> tuple[str, ...]:
+def notices_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArray) -> tuple[str, ...]:
     """What the user should know of how a fit went, in sentences."""
-    if certificate.ended != INTERRUPTED:
-        return notices
-    return (
-        *notices,
-        f"The fit was interrupted after {certificate.seconds:.1f} s: the tree is the best found so far, of cost "
-        f"{certificate.objective:.6g}; the lower bound is {certificate.lower_bound:.6g}.",
-    )
+    return (*notices, *(str(shortcoming) for shortcoming in certificate.shortcomings(classes.tolist())))
 
 
 def warn_of(notices: tuple[str, ...]) -> None:

@@ -137,7 +137,7 @@ class OCTHClassifier(TreeClassifier):
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
-        self.notices_ = notices_of(trained.notices, trained.certificate)
+        self.notices_ = notices_of(trained.notices, trained.certificate, labels.classes)
         warn_of(self.notices_)
         return self
 

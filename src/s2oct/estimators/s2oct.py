@@ -98,9 +98,11 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
     rules_ : str
         The tree as text, with exactly the numbers that predict. Features without names are called x0, x1, ...
     certificate_ : Certificate
-        Cost, bound and what is proved, recomputed from the tree.
+        What the tree does in rows, how the fit ended, and what is proved; recomputed from the tree.
     transduction_ : ndarray of shape (n_rows,)
         A label for every training row: the given label, or the tree's class for an unlabeled row.
+    contradicted_ : ndarray of int
+        Positions of the labeled rows that the tree puts into another class than their own.
     stability_ : ndarray of shape (n_unlabeled,)
         For each unlabeled row, in their order, the share of the independently found trees of no higher cost in P2 that
         put the row into the same class. Near 1 the labeled rows and the totals determine its class; near 1/2 they leave
@@ -211,7 +213,9 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         self.classes_ = labels.classes
         self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
         self._slope = _slope(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
-        fit_notices = notices_of(trained.notices, trained.certificate)
+        wrong = self.tree_.predict(problem.X_labeled) != problem.labels
+        self.contradicted_ = np.flatnonzero(labels.is_labeled)[wrong]
+        fit_notices = notices_of(trained.notices, trained.certificate, labels.classes)
         has_totals = totals is not None or population_totals is not None
         self.notices_ = (*doubts_about(labels, counts, has_totals=has_totals), *fit_notices)
         warn_of(fit_notices)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from s2oct.arrays import FloatArray
 from s2oct.certificate import Certificate, certify
@@ -29,7 +30,7 @@ from s2oct.model.columns import narrowed_tree, uses_others, widened_scaling, wid
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.prepared import LARGEST_M, prepare
 from s2oct.model.problem import Problem
-from s2oct.model.proof import INTERRUPTED, Bound, FitRecord
+from s2oct.model.proof import EVIDENCE, INTERRUPTED, Bound, FitRecord
 from s2oct.model.rounding import as_rules
 from s2oct.model.scaling import Scaling
 from s2oct.model.spec import ModelSpec
@@ -167,10 +168,23 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
         seconds=seconds,
         ended=outcome.ended,
         history=tuple(outcome.incumbent.history),
+        **_weighed(outcome),
     )
     stability = agreement(prepared, tree, others)
-    certificate = certify(prepared, witness, record)
+    certificate = certify(prepared, witness, record, tree)
     return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices))
+
+
+def _weighed(outcome: StrategyResult) -> dict[str, Any]:
+    """How a fit of the evidence model went; nothing of another one."""
+    if outcome.weighed is None:
+        return {}
+    evidence, cost = outcome.weighed.evidence, outcome.weighed.cost
+    return {
+        "model": EVIDENCE,
+        "evidence_cost": cost.rows + cost.off,
+        "evidence_bound": evidence.bound + evidence.least_off,
+    }
 
 
 def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
@@ -180,11 +194,15 @@ def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
     return [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
 
 
-def recertify(problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: ModelSpec) -> tuple[Certificate, float]:
+def recertify(
+    problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: ModelSpec, *, rules: ObliqueTree | None = None
+) -> tuple[Certificate, float]:
     """The certificate of a tree in the user's units for P2, recomputed, and the lower bound that needs no solver.
 
+    ``rules`` is the tree as people read it, if it is not the same.
     From the claimed certificate come what belongs to P2 and is not in the data (s, the columns and the number of
-    features that splits may use), the lower bound and its source, and how the fit went. The guide is no part of P2.
+    features that splits may use), the lower bound and its source, and how the fit went: its model, its end and its
+    cost there. The guide is no part of P2, and nobody keeps what it said.
     """
     claimed_spec = replace(
         spec,
@@ -196,8 +214,16 @@ def recertify(problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: M
     prepared = prepare(problem, claimed_spec)
     prepared = prepared.with_coefficient_bound(min(claimed.weight_bound, LARGEST_M))
     bound = Bound(claimed.lower_bound, claimed.bound_source)
-    record = FitRecord(bound, claimed.seconds, claimed.ended, claimed.history)
-    found = certify(prepared, narrowed_tree(tree, claimed.features), record)
+    record = FitRecord(
+        bound,
+        claimed.seconds,
+        claimed.ended,
+        claimed.history,
+        model=claimed.model,
+        evidence_cost=claimed.evidence_cost,
+        evidence_bound=claimed.evidence_bound,
+    )
+    found = certify(prepared, narrowed_tree(tree, claimed.features), record, rules)
     if uses_others(tree, claimed.features):
         found = replace(found, feasible=False)
     return found, lower_bound(prepared.problem, spec.C)

@@ -56,6 +56,12 @@ class Assignment:
         return np.asarray(np.where(self.is_own_leaf, self.leaf_errors, np.inf).min(axis=1))
 
     @cached_property
+    def labeled_classes(self) -> IntArray:
+        """Class index that the tree gives each labeled row, shape (n,)."""
+        leaves = self.tree.leaves_reached(self.values_labeled)
+        return np.asarray(self.tree.leaf_classes[leaves - self.tree.topology.n_leaves])
+
+    @cached_property
     def unlabeled_leaves(self) -> IntArray:
         """Id of the leaf in which each unlabeled row ends, shape (m,)."""
         return self.tree.leaves_reached(self.values_unlabeled)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 
 
@@ -33,3 +33,8 @@ class Guide:
         if not np.isfinite(probabilities).all():
             raise InvalidProblem("Expected the guide to give finite probabilities, got NaN or infinity.")
         return cls(probabilities.max(axis=1, keepdims=True) - probabilities, price)
+
+    def is_against(self, classes: IntArray) -> BoolArray:
+        """Whether the guide finds another class likelier than the given one, for each row, shape (m,)."""
+        charged = self.charges[np.arange(len(classes)), classes]
+        return np.asarray(charged > self.charges.min(axis=1))

@@ -83,14 +83,19 @@ def contradiction_bound(problem: Problem) -> float:
 
 def total_bound(problem: Problem) -> float:
     """How far the totals must be missed because equal unlabeled rows change class together."""
-    if problem.n_classes != 2 or not problem.n_unlabeled:
+    return least_miss(problem.merged().unlabeled_multiplicity, problem.totals)
+
+
+def least_miss(multiplicity: FloatArray, totals: IntArray) -> float:
+    """How far the totals must be missed where so many rows at a time have one class; 0 for more than two classes."""
+    if len(totals) != 2 or not len(multiplicity):
         return 0.0
-    sizes, groups = np.unique(problem.merged().unlabeled_multiplicity.astype(int), return_counts=True)
+    sizes, groups = np.unique(multiplicity.astype(int), return_counts=True)
     singles = int(groups[0]) if sizes[0] == 1 else 0
     if singles >= sizes[-1] - 1:
         return 0.0
     reachable = _subset_sums(sizes, groups)
-    wanted, off = int(problem.totals[0]), 0
+    wanted, off = int(totals[0]), 0
     while not ((reachable >> (wanted + off)) & 1 or (off <= wanted and (reachable >> (wanted - off)) & 1)):
         off += 1
     return float(off)

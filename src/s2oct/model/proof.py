@@ -28,6 +28,10 @@ class Moment:
     lower_bound: float
 
 
+PAPER, EVIDENCE = MODELS = ("paper", "evidence")
+"""What a fit minimises: the paper's P2, or in rows what labels, guide and total say against a tree."""
+
+
 @dataclass(frozen=True)
 class FitRecord:
     """How a fit went; its tree is kept elsewhere.
@@ -44,6 +48,10 @@ class FitRecord:
         Best cost and lower bound over time.
     guided_bound : float, optional
         A lower bound of P2's cost plus the guide's, where the fit minimised that.
+    model : str
+        The model that was fitted, one of `MODELS`.
+    evidence_cost, evidence_bound : float, optional
+        In the evidence model, the cost of the tree in rows and a lower bound of it.
     """
 
     bound: Bound
@@ -51,6 +59,9 @@ class FitRecord:
     ended: str
     history: tuple[Moment, ...] = ()
     guided_bound: float | None = None
+    model: str = PAPER
+    evidence_cost: float | None = None
+    evidence_bound: float | None = None
 
 
 PROVED, CONVERGED, TIME_LIMIT, INTERRUPTED = ENDINGS = ("proved", "converged", "time limit", "interrupted")

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
-from s2oct.model.proof import DECIDED_TOLERANCE
+from s2oct.model.proof import EVIDENCE, PAPER
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
 from s2oct.plots.style import CLASS_COLOURS, Ink, new_axes, open_frame
@@ -76,13 +76,16 @@ class ProgressDisplay(Display):
         if certificate is None:
             raise InvalidProblem(f"Expected an estimator with a certificate, got {type(estimator).__name__}.")
         moments = [moment for moment in certificate.history if np.isfinite(moment.objective)]
-        cost, bound = minimised(certificate)
+        cost, bound = certificate.minimised
+        if getattr(certificate, "model", PAPER) == EVIDENCE and moments:
+            # The search also pays for terms, which the cost in rows leaves out.
+            cost, bound = moments[-1].objective, moments[-1].lower_bound
         return cls(
             seconds=[moment.seconds for moment in moments] + [certificate.seconds],
             objective=[moment.objective for moment in moments] + [cost],
             lower_bound=[moment.lower_bound for moment in moments] + [bound],
-            proved=certificate.feasible and cost <= bound + DECIDED_TOLERANCE,
-            guided=bool(getattr(certificate, "guide_weight", None)),
+            proved=certificate.proved_best,
+            guided=not getattr(certificate, "minimises_p2", True),
         ).plot(ax=ax)
 
     def _new_axes(self) -> Axes:
@@ -126,14 +129,6 @@ def plot_progress(estimator: Any, *, ax: Axes | None = None) -> ProgressDisplay:
     >>> plt.close(display.figure_)
     """
     return ProgressDisplay.from_estimator(estimator, ax=ax)
-
-
-def minimised(certificate: Any) -> tuple[float, float]:
-    """What a fit minimised, and its lower bound: P2's cost or, where a guide has weight, that plus the guide's."""
-    bound = getattr(certificate, "guided_lower_bound", None)
-    if bound is None:
-        return certificate.objective, certificate.lower_bound
-    return certificate.guided_objective, bound
 
 
 def _range(cost: FloatArray, bound: FloatArray) -> tuple[float, float]:

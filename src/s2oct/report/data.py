@@ -9,7 +9,8 @@ from scipy.stats import hypergeom
 
 from s2oct.arrays import IntArray
 from s2oct.estimators.fitted import FittedRows
-from s2oct.report.wording import count, percent, plural
+from s2oct.report.wording import percent
+from s2oct.wording import count, plural
 
 SHOWN_FEATURES = 10
 """Features in the table, those with the largest differences first."""

@@ -10,7 +10,8 @@ import numpy as np
 from s2oct.arrays import BoolArray
 from s2oct.estimators.fitted import FittedRows
 from s2oct.plots.shown_tree import leaf_label
-from s2oct.report.wording import count, listed, measure, percent, plural
+from s2oct.report.wording import measure, percent
+from s2oct.wording import count, listed, plural
 from s2oct.writers.rules import Leaf, Split, conditions, pruned, rule_text
 from s2oct.writers.text import tree_to_text
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from s2oct.arrays import IntArray
-from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import FittedRows, known_totals, read_fit
 from s2oct.files import write_whole
 from s2oct.guides.rivals import assign_classes, usual_rivals
@@ -30,8 +29,10 @@ from s2oct.report.figures import (
 from s2oct.report.leaves import describe_leaves, describe_splits, rules_text
 from s2oct.report.reproduce import parameters, python_code, seed_note, versions
 from s2oct.report.rivals import Comparison, compare_rivals
+from s2oct.report.single_rows import describe_contradictions, names_of_rows
 from s2oct.report.stability import DETERMINED, OPEN, Stability, describe_stability
 from s2oct.report.wording import FILTERS, clean
+from s2oct.wording import amount
 
 
 def write_report(estimator: Any, X: Any, y: Any, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -128,7 +129,8 @@ def report_html(
     known = known_totals(estimator, y, totals, population_totals)
     sample = describe_sample(rows, known)
     stability = describe_stability(estimator, rows)
-    comparison = _comparison(rows, known if sample.has_total else None, rivals, stability, row_ids)
+    names = names_of_rows(rows, row_ids)
+    comparison = _comparison(rows, known if sample.has_total else None, rivals, stability, names)
     column = clean(label) if label else None
     return page.render(
         title=f"A tree for {column}" if column else "A fitted tree",
@@ -141,12 +143,13 @@ def report_html(
         determined=DETERMINED,
         open=OPEN,
         comparison=comparison,
+        contradictions=describe_contradictions(rows, names),
         pictures=_pictures(estimator, rows, sample, stability),
         colours=CLASS_COLOURS,
         recipe=command or python_code(estimator, rows, sample, label=label, data_name=data_name),
         **_about_data(rows, sample),
         **_about_tree(rows),
-        **_about_fit(estimator, rows.tree.topology.depth),
+        **_about_fit(estimator, rows),
     )
 
 
@@ -161,15 +164,13 @@ def _comparison(
     totals: IntArray | None,
     rivals: bool | Mapping[str, Any],
     stability: Stability | None,
-    row_ids: Sequence[Any] | None,
+    names: Sequence[Any],
 ) -> Comparison | None:
     """The tree beside its rivals; None without a total, without unlabeled rows, or where no rival is wanted."""
     if rivals is False or totals is None or rows.n_classes != 2 or rows.is_labeled.all():
         return None
-    if row_ids is not None and len(row_ids) != len(rows.X):
-        raise InvalidProblem(f"Expected one row id per row, got {len(row_ids)} for {len(rows.X)} rows.")
     assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, rows.codes, totals)
-    return compare_rivals(rows, assigned, stability=None if stability is None else stability.values, row_ids=row_ids)
+    return compare_rivals(rows, assigned, names, None if stability is None else stability.values)
 
 
 def _contents(sample: Sample, stability: Stability | None, comparison: Comparison | None) -> list[tuple[str, str]]:
@@ -193,7 +194,8 @@ def _pictures(
     return {
         "tree": tree_picture(rows),
         "partition": partition_picture(rows),
-        "progress": progress_picture(estimator),
+        # A search that is over at once has no course to show.
+        "progress": progress_picture(estimator) if len(estimator.certificate_.history) > 1 else None,
         "totals": totals_picture(sample) if sample.n_unlabeled else None,
         "stability": stability_picture(stability.values) if stability is not None and stability.known else None,
     }
@@ -209,7 +211,7 @@ def _about_data(rows: FittedRows, sample: Sample) -> dict[str, Any]:
         "n_right": sample.n_labeled - int((rows.predicted != rows.codes)[rows.is_labeled].sum()),
         "features": features,
         "n_features_left": n_features_left,
-        "chance_difference": chance_difference(rows),
+        "chance_difference": amount(chance_difference(rows), 1),
     }
 
 
@@ -231,12 +233,13 @@ def _partition_caption(rows: FittedRows) -> str:
     )
 
 
-def _about_fit(estimator: Any, depth: int) -> dict[str, Any]:
-    certificate = estimator.certificate_
+def _about_fit(estimator: Any, rows: FittedRows) -> dict[str, Any]:
+    certificate, depth, names = estimator.certificate_, rows.tree.topology.depth, rows.class_names
     return {
         "certificate": certificate,
-        "verdict": give_verdict(certificate, depth),
-        "paragraphs": describe_certificate(certificate, depth, getattr(estimator, "C", None)),
+        "shortcomings": certificate.shortcomings(names),
+        "verdict": give_verdict(certificate, depth, names),
+        "said": describe_certificate(certificate, depth, getattr(estimator, "C", None), names),
         "seed_note": seed_note(estimator),
         "sha256": getattr(getattr(estimator, "data_summary_", None), "sha256", None),
         "parameters": parameters(estimator),

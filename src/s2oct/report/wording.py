@@ -1,9 +1,11 @@
-"""Numbers and names as the report writes them."""
+"""Numbers and names as only the report writes them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from s2oct.wording import amount, count, duration, plural
 
 NBSP, MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
 
@@ -12,11 +14,6 @@ def clean(name: Any) -> str:
     """A name on one line, without characters that no page can show."""
     shown = (c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
     return " ".join("".join(shown).split())
-
-
-def count(number: Any) -> str:
-    """A whole number with thousands apart."""
-    return f"{int(number):,}"
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -36,11 +33,6 @@ def signed(value: float, digits: int = 0) -> str:
     return f"{'+' if value > 0 else MINUS}{text}"
 
 
-def plural(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
-
-
 def shorten(name: str, most: int = 24) -> str:
     """A name for a small place."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
@@ -48,19 +40,13 @@ def shorten(name: str, most: int = 24) -> str:
 
 def measure(value: float) -> str:
     """A value of some feature."""
-    text = f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.4g}"
-    return text.replace("-", MINUS)
-
-
-def listed(items: Sequence[str]) -> str:
-    """Items in a sentence: a, b and c."""
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} and {items[-1]}"
+    return amount(value).replace("-", MINUS)
 
 
 FILTERS: Mapping[str, Callable[..., str]] = {
     "count": count,
+    "duration": duration,
+    "measure": measure,
     "percent": percent,
     "plural": plural,
     "shorten": shorten,

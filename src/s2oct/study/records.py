@@ -9,7 +9,6 @@ from typing import Any
 
 from s2oct.certificate import Certificate, Claim, OCTHCertificate
 from s2oct.errors import StudyError
-from s2oct.model.proof import DECIDED_TOLERANCE
 from s2oct.persistence.codec import Mismatch, decoded, encoded
 from s2oct.study.measures import Confusion
 
@@ -88,7 +87,7 @@ class CertificateFacts:
     proved : bool
         Whether the tree's cost in the paper's model, P2 or OCT-H, is proved least.
     settled : bool
-        The same for what the fit minimised: P2's cost, or with a guide P2's cost plus the guide's charges.
+        The same, or that no tree is better by what the fit minimised, which a guide may be a part of.
     leaf_error, xi, n_errors : float, float and int, or None
         The parts of the cost, in the model of the tree.
     guide_weight, guide_cost : float or None
@@ -117,7 +116,7 @@ class CertificateFacts:
             lower_bound=_finite(claim.lower_bound),
             feasible=bool(claim.feasible),
             proved=bool(claim.proved),
-            settled=bool(claim.proved) or (p2 is not None and _guided_gap_is_closed(p2)),
+            settled=bool(claim.proved or claim.proved_best),
             bound_source=claim.bound_source,
             seconds=float(claim.seconds),
             leaf_error=None if p2 is None else _finite(p2.leaf_error),
@@ -126,13 +125,6 @@ class CertificateFacts:
             guide_weight=None if p2 is None else p2.guide_weight,
             guide_cost=None if p2 is None else p2.guide_cost,
         )
-
-
-def _guided_gap_is_closed(claim: Certificate) -> bool:
-    objective, bound = claim.guided_objective, claim.guided_lower_bound
-    if objective is None or bound is None or not claim.feasible:
-        return False
-    return abs(objective - bound) <= DECIDED_TOLERANCE
 
 
 def _finite(value: float) -> float | None:

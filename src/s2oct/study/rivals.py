@@ -18,9 +18,9 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from s2oct.arrays import FloatArray, ObjectArray
-from s2oct.estimators.tree_size import TreeSize
 from s2oct.guides.rivals import N_TREES
 from s2oct.model.bounds import paper_depth
+from s2oct.model.tree_size import TreeSize
 from s2oct.study.designs import Draw
 
 N_ROUNDS = 150

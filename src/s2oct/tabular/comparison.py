@@ -19,12 +19,13 @@ from sklearn.metrics import accuracy_score, matthews_corrcoef
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators import LabeledKFold, S2OCTClassifier
-from s2oct.estimators.tree_size import TreeSize, tree_size
+from s2oct.estimators.tree_size import tree_size
 from s2oct.guides.rivals import light_rivals, strong
 from s2oct.inputs import read_answers
 from s2oct.model.bounds import paper_depth
 from s2oct.model.labels import UNLABELED, Labels
 from s2oct.model.proof import INTERRUPTED
+from s2oct.model.tree_size import TreeSize
 from s2oct.search import compile_kernels
 from s2oct.tabular.fitted_table import FitRequest, encode_table
 

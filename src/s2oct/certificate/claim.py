@@ -1,0 +1,86 @@
+"""What certificates of all models share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from s2oct.certificate.shortcomings import Shortcoming, interruption
+from s2oct.model.proof import DECIDED_TOLERANCE, Moment
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The part that certificates of P2 and OCT-H share.
+
+    Parameters
+    ----------
+    objective : float
+        Cost of the tree, evaluated from its hyperplanes on the rows.
+    lower_bound : float
+        No feasible tree costs less.
+    feasible : bool
+        Whether the tree satisfies every constraint of the model within the stated tolerances.
+    bound_source : str
+        Where the lower bound comes from.
+    min_margin : float
+        Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
+    seconds : float
+        Wall-clock seconds until the tree was final.
+    history : tuple of Moment
+        Best cost and lower bound over time.
+    ended : str
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
+        not record it.
+    """
+
+    objective: float
+    lower_bound: float
+    feasible: bool
+    bound_source: str
+    min_margin: float
+    seconds: float
+    history: tuple[Moment, ...]
+    ended: str = field(default="unknown", kw_only=True)
+
+    @property
+    def gap(self) -> float:
+        """Cost above the lower bound, never negative."""
+        return max(self.objective - self.lower_bound, 0.0)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the tree is feasible and its cost meets the lower bound."""
+        # A bound above the cost of a feasible tree is false, and proves nothing.
+        return self.feasible and abs(self.objective - self.lower_bound) <= DECIDED_TOLERANCE
+
+    @property
+    def proved_by(self) -> str | None:
+        """Where the lower bound that the cost meets comes from; None if nothing is proved."""
+        return self.bound_source if self.proved else None
+
+    @property
+    def minimised(self) -> tuple[float, float]:
+        """What the fit minimised, and a lower bound of it."""
+        return self.objective, self.lower_bound
+
+    @property
+    def proved_best(self) -> bool:
+        """Whether it is proved that no tree is better by what the fit minimised."""
+        return self.proved
+
+    def shortcomings(self, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+        """Say what the fit did not reach, which its user should know.
+
+        Parameters
+        ----------
+        classes : sequence
+            The class labels in their order, to name them.
+
+        Returns
+        -------
+        tuple of Shortcoming
+            The gravest first; empty if there are none.
+        """
+        return interruption(self)

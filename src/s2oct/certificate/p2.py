@@ -1,0 +1,257 @@
+"""Certificates of trees that meet totals: what they cost in P2, and what they do in rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from s2oct.certificate.claim import Claim
+from s2oct.certificate.sentences import about_fit, about_p2
+from s2oct.certificate.shortcomings import Shortcoming, shortcomings_of
+from s2oct.model.assignment import Assignment
+from s2oct.model.feasibility import is_feasible
+from s2oct.model.lower_bound import least_miss, lower_bound
+from s2oct.model.prepared import Prepared
+from s2oct.model.proof import DECIDED_TOLERANCE, EVIDENCE, PAPER, FitRecord
+from s2oct.model.score import score
+from s2oct.model.tree import ObliqueTree
+from s2oct.model.tree_size import TreeSize
+
+
+@dataclass(frozen=True)
+class Certificate(Claim):
+    """What is known about a tree: what it does in rows, and what it costs in the paper's P2.
+
+    ``objective``, ``lower_bound``, ``gap``, ``proved`` and ``proved_by`` are about P2, with or without a guide.
+    ``ended``, ``minimised`` and ``proved_best`` are about the model that was fitted. What is None was not recorded in
+    the model file of an earlier version.
+
+    Parameters
+    ----------
+    objective : float
+        Cost of the tree, evaluated from its hyperplanes on the rows.
+    lower_bound : float
+        No feasible tree costs less.
+    feasible : bool
+        Whether the tree satisfies every constraint of the model within the stated tolerances.
+    bound_source : str
+        Where the lower bound comes from.
+    min_margin : float
+        Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
+    seconds : float
+        Wall-clock seconds until the tree was final.
+    history : tuple of Moment
+        Best cost and lower bound over time.
+    leaf_error : float
+        Errors of the labeled rows, the first part of the cost.
+    xi : float
+        Rows by which the total is missed; C times this is the second part.
+    n_margin_violations : int
+        Unlabeled rows that are too near a hyperplane; 0 if the tree is feasible.
+    guide_cost : float or None
+        What the guide charges for the classes of the unlabeled rows, plus 1 for each row off the total; None without
+        a guide.
+    guide_weight : float or None
+        The price of one unit of `guide_cost` in P2's cost; 0 if the guide only chose between trees of equal cost, and
+        in the evidence model, which is not P2.
+    guided_lower_bound : float or None
+        No feasible tree has a lower `guided_objective`; None if the fit did not minimise that.
+    weight_bound : float
+        The paper's s in the P2 that was solved: the bound on the coefficients in model units.
+    max_features_per_split : int or None
+        Most features in a split of the P2 that was solved; None if there is no such constraint, as in the paper.
+    uncapped_lower_bound : float or None
+        With such a constraint: no tree costs less, however many features its splits use.
+    features : tuple of int or None
+        The columns that splits may use; None for all. Cost, bound and proof are about P2 with these columns alone.
+    ended : str
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
+        not record it.
+    n_labeled, n_unlabeled : int or None
+        Numbers of rows, each counted with its multiplicity like all numbers of rows here.
+    n_contradicted : int or None
+        Labeled rows that the tree puts into another class than their own.
+    n_against_guide : int or None
+        Unlabeled rows that the tree puts into another class than the one that the guide finds likeliest; None without
+        a guide.
+    n_splits : int or None
+        Splits that decide something.
+    n_terms : int or None
+        Features in these splits, added up over the splits.
+    totals, assigned : tuple of int
+        Of each class, the unlabeled rows by the total and those that the tree puts there.
+    least_xi : float
+        Rows by which every tree misses the total, because rows with equal features get one class.
+    classes_without_label : tuple of int
+        Positions of the classes that no labeled row has.
+    model : str
+        The model that was fitted: "paper" for P2, or "evidence".
+    evidence_cost, evidence_bound : float or None
+        In the evidence model, the cost of the tree in rows, and what no tree can undercut; None in the paper's.
+    """
+
+    leaf_error: float
+    xi: float
+    n_margin_violations: int
+    guide_cost: float | None = None
+    guide_weight: float | None = None
+    guided_lower_bound: float | None = None
+    weight_bound: float = float("inf")
+    max_features_per_split: int | None = None
+    uncapped_lower_bound: float | None = None
+    features: tuple[int, ...] | None = None
+    n_labeled: int | None = field(default=None, kw_only=True)
+    n_unlabeled: int | None = field(default=None, kw_only=True)
+    n_contradicted: int | None = field(default=None, kw_only=True)
+    n_against_guide: int | None = field(default=None, kw_only=True)
+    n_splits: int | None = field(default=None, kw_only=True)
+    n_terms: int | None = field(default=None, kw_only=True)
+    totals: tuple[int, ...] = field(default=(), kw_only=True)
+    assigned: tuple[int, ...] = field(default=(), kw_only=True)
+    least_xi: float = field(default=0.0, kw_only=True)
+    classes_without_label: tuple[int, ...] = field(default=(), kw_only=True)
+    model: str = field(default=PAPER, kw_only=True)
+    evidence_cost: float | None = field(default=None, kw_only=True)
+    evidence_bound: float | None = field(default=None, kw_only=True)
+
+    @property
+    def guided_objective(self) -> float | None:
+        """P2's cost plus `guide_weight` times `guide_cost`; None without a guide."""
+        if self.guide_cost is None or self.guide_weight is None:
+            return None
+        return self.objective + self.guide_weight * self.guide_cost
+
+    @property
+    def proved_for_any_features(self) -> bool:
+        """Whether no tree costs less, even one whose splits use more features than the P2 that was solved allows."""
+        if self.max_features_per_split is None:
+            return self.proved
+        bound = self.uncapped_lower_bound
+        return self.feasible and bound is not None and abs(self.objective - bound) <= DECIDED_TOLERANCE
+
+    @property
+    def features_per_split(self) -> float | None:
+        """Features that a split has on average; None without splits."""
+        return self.n_terms / self.n_splits if self.n_splits and self.n_terms is not None else None
+
+    @property
+    def minimises_p2(self) -> bool:
+        """Whether the fit minimised P2 and nothing else."""
+        return self.model == PAPER and not self.guide_weight
+
+    @property
+    def minimised(self) -> tuple[float, float]:
+        """What the fit minimised, and a lower bound of it: P2's cost, that plus the guide's, or the cost in rows."""
+        if self.model == EVIDENCE and self.evidence_cost is not None:
+            return self.evidence_cost, self.evidence_bound or 0.0
+        if self.guided_objective is not None and self.guided_lower_bound is not None:
+            return self.guided_objective, self.guided_lower_bound
+        return self.objective, self.lower_bound
+
+    @property
+    def proved_best(self) -> bool:
+        """Whether it is proved that no tree is better by what the fit minimised."""
+        cost, bound = self.minimised
+        # The evidence model has no margins, so a tree need not be feasible for P2.
+        return (self.feasible or self.model == EVIDENCE) and abs(cost - bound) <= DECIDED_TOLERANCE
+
+    def sentences(self, classes: Sequence[Any] | None = None) -> tuple[str, ...]:
+        """Say what the tree does and how the fit ended, in rows; of a fit to P2 alone also what it costs there.
+
+        Parameters
+        ----------
+        classes : sequence, optional
+            The class labels in their order, to name them.
+
+        Returns
+        -------
+        tuple of str
+            Short sentences, without capitals and full stops.
+        """
+        return (*about_fit(self, classes), *(self.in_p2 if self.minimises_p2 else ()))
+
+    @property
+    def in_p2(self) -> tuple[str, ...]:
+        """What the tree costs in the paper's model, as short sentences."""
+        return tuple(about_p2(self))
+
+    def shortcomings(self, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+        """Say what the fit did not reach, which its user should know.
+
+        Parameters
+        ----------
+        classes : sequence
+            The class labels in their order, to name them.
+
+        Returns
+        -------
+        tuple of Shortcoming
+            The gravest first; empty if there are none.
+        """
+        return shortcomings_of(self, classes)
+
+    def __str__(self) -> str:
+        return "; ".join(self.sentences())
+
+
+def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: ObliqueTree | None = None) -> Certificate:
+    """Certify a tree from its hyperplanes, on the rows as the user gave them and in the user's units.
+
+    ``rules`` is the tree as people read it, whose splits and terms are counted; the tree itself if it is None.
+    """
+    guide, most = prepared.given.guide, prepared.most_features
+    size = TreeSize.of_tree(tree if rules is None else rules)
+    assignment = Assignment.of(prepared.given, tree)
+    found = score(assignment, prepared.spec.C)
+    return Certificate(
+        objective=found.objective,
+        lower_bound=record.bound.value,
+        feasible=is_feasible(assignment, prepared.bounds, found, prepared.scaling.scale, most),
+        bound_source=record.bound.source,
+        min_margin=found.min_margin,
+        seconds=record.seconds,
+        history=record.history,
+        leaf_error=found.leaf_error,
+        xi=found.xi,
+        n_margin_violations=found.n_margin_violations,
+        guide_cost=None if guide is None else found.guide_cost,
+        guide_weight=None if guide is None else guide.price,
+        guided_lower_bound=record.guided_bound,
+        weight_bound=prepared.bounds.s,
+        max_features_per_split=most,
+        uncapped_lower_bound=None if most is None else lower_bound(prepared.problem, prepared.spec.C),
+        features=prepared.spec.features,
+        ended=record.ended,
+        least_xi=_least_xi(prepared) if found.xi else 0.0,
+        model=record.model,
+        evidence_cost=record.evidence_cost,
+        evidence_bound=record.evidence_bound,
+        n_splits=size.n_splits,
+        n_terms=size.n_terms,
+        **_in_rows(assignment),
+    )
+
+
+def _least_xi(prepared: Prepared) -> float:
+    """Rows by which every tree misses the total. The groups of equal rows are known, so this is quick."""
+    equal = np.bincount(prepared.groups, weights=prepared.given.unlabeled_multiplicity).astype(float)
+    return least_miss(equal, prepared.given.totals)
+
+
+def _in_rows(assignment: Assignment) -> dict[str, Any]:
+    """What a tree does with the rows of a problem, counted with their multiplicities."""
+    problem, guide = assignment.problem, assignment.problem.guide
+    n_rows, m_rows = problem.labeled_multiplicity, problem.unlabeled_multiplicity
+    labeled = np.bincount(problem.labels, weights=n_rows, minlength=problem.n_classes)
+    return {
+        "n_labeled": int(n_rows.sum()),
+        "n_unlabeled": int(m_rows.sum()),
+        "n_contradicted": int(n_rows[assignment.labeled_classes != problem.labels].sum()),
+        "n_against_guide": None if guide is None else int(m_rows[guide.is_against(assignment.unlabeled_classes)].sum()),
+        "totals": tuple(int(total) for total in problem.totals),
+        "assigned": tuple(int(number) for number in assignment.class_counts),
+        "classes_without_label": tuple(np.flatnonzero(labeled == 0).tolist()),
+    }

@@ -1,0 +1,89 @@
+"""A certificate in short sentences: first in rows, then in the paper's model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from s2oct.model.proof import CONVERGED, INTERRUPTED, TIME_LIMIT
+from s2oct.wording import amount, duration, listed, plural
+
+if TYPE_CHECKING:
+    from s2oct.certificate.p2 import Certificate
+
+_OUTLOOK = {
+    CONVERGED: "nothing better was found",
+    TIME_LIMIT: "the time limit cut the search off",
+    INTERRUPTED: "the search was interrupted",
+}
+"""Why a tree that is not proved best may not be the best."""
+
+
+def about_fit(certificate: Certificate, classes: Sequence[Any] | None = None) -> Iterator[str]:
+    """What the tree does in rows, how large it is, and how the fit ended; without what a certificate does not know."""
+    if certificate.n_contradicted is not None and certificate.n_labeled is not None:
+        yield f"{certificate.n_contradicted:,} of {plural(certificate.n_labeled, 'label')} contradicted"
+    if certificate.n_unlabeled != 0:
+        yield _total(certificate)
+    if certificate.n_against_guide is not None and certificate.n_unlabeled is not None:
+        rows = plural(certificate.n_unlabeled, "unlabeled row")
+        yield f"differs from the guide on {certificate.n_against_guide:,} of {rows}"
+    if certificate.n_splits is not None and certificate.n_terms is not None:
+        yield _size(certificate.n_splits, certificate.n_terms)
+    if certificate.classes_without_label:
+        yield _without_label(certificate.classes_without_label, classes)
+    yield f"ended: {certificate.ended} after {duration(certificate.seconds)}"
+    if not certificate.minimises_p2:
+        yield _outlook(certificate)
+
+
+def about_p2(certificate: Certificate) -> Iterator[str]:
+    """What the tree costs in the paper's model, a bound, and whether they meet."""
+    yield (
+        f"P2 cost {amount(certificate.objective, 6)} = leaf error {amount(certificate.leaf_error, 6)} + "
+        f"C * xi ({plural(certificate.xi, 'row')} off the total)"
+    )
+    yield f"lower bound {amount(certificate.lower_bound, 6)}"
+    if not certificate.feasible:
+        yield f"not feasible for P2 ({plural(certificate.n_margin_violations, 'row')} too near a hyperplane)"
+    elif certificate.proved:
+        yield f"proved optimal by {certificate.proved_by}{_among(certificate)}"
+    else:
+        yield f"not proved, gap {amount(certificate.gap)}"
+
+
+def _among(certificate: Certificate) -> str:
+    """Among which trees a tree is optimal, where the number of features is limited."""
+    if certificate.max_features_per_split is None:
+        return ""
+    most = "any number of" if certificate.proved_for_any_features else f"at most {certificate.max_features_per_split}"
+    return f" among trees with {most} features per split"
+
+
+def _total(certificate: Certificate) -> str:
+    if not certificate.xi:
+        return "total met exactly (0 rows off)"
+    missed = f"total missed by {plural(certificate.xi, 'row')}"
+    if certificate.xi <= certificate.least_xi:
+        return f"{missed}: equal rows allow no less"
+    return missed
+
+
+def _size(n_splits: int, n_terms: int) -> str:
+    if not n_splits:
+        return "no splits: every row gets one class"
+    if n_splits == 1:
+        return f"1 split with {plural(n_terms, 'feature')}"
+    return f"{n_splits} splits with {plural(round(n_terms / n_splits, 1), 'feature')} each ({n_terms} terms)"
+
+
+def _without_label(indices: tuple[int, ...], classes: Sequence[Any] | None) -> str:
+    if classes is None:
+        return "1 class has no label" if len(indices) == 1 else f"{len(indices)} classes have no label"
+    return f"no label of class {listed([repr(classes[c]) for c in indices])}"
+
+
+def _outlook(certificate: Certificate) -> str:
+    if certificate.proved_best:
+        return "proved best: no tree of this depth is better"
+    return f"not proved best: {_OUTLOOK.get(certificate.ended, 'a better one may exist')}"

@@ -1,0 +1,121 @@
+"""What a fit did not reach: its total, its end, or labels of every class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from s2oct.errors import Remedy
+from s2oct.model.proof import INTERRUPTED, TIME_LIMIT
+from s2oct.wording import count, duration, plural
+
+if TYPE_CHECKING:
+    from s2oct.certificate.claim import Claim
+    from s2oct.certificate.p2 import Certificate
+
+
+@dataclass(frozen=True)
+class Shortcoming:
+    """Something that a fit did not reach, and what may help.
+
+    Parameters
+    ----------
+    finding : str
+        What was not reached, in sentences without the last full stop.
+    remedies : tuple of Remedy
+        What may help, the best first.
+    """
+
+    finding: str
+    remedies: tuple[Remedy, ...] = ()
+
+    def __str__(self) -> str:
+        return self.worded({remedy: remedy.value for remedy in Remedy})
+
+    def worded(self, phrases: Mapping[Remedy, str]) -> str:
+        """Write the finding and its remedies with the caller's own phrases for the remedies."""
+        cures = ", or ".join(phrases[remedy] for remedy in self.remedies)
+        return f"{self.finding}. What may help: {cures}." if cures else f"{self.finding}."
+
+
+def shortcomings_of(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+    """What a fit with totals did not reach, the gravest first."""
+    return (
+        *interruption(certificate),
+        *_cut_off(certificate),
+        *_missed_total(certificate, classes),
+        *_unlabeled_classes(certificate, classes),
+    )
+
+
+def interruption(certificate: Claim) -> tuple[Shortcoming, ...]:
+    """That somebody stopped the fit."""
+    if certificate.ended != INTERRUPTED:
+        return ()
+    return (
+        Shortcoming(
+            f"The fit was interrupted after {duration(certificate.seconds)}. Its tree is the best that was found until "
+            "then"
+        ),
+    )
+
+
+def _cut_off(certificate: Certificate) -> tuple[Shortcoming, ...]:
+    """That the clock ended the fit.
+
+    A fit to P2 alone usually ends that way unless its tree is proved optimal. So there it counts only if the tree is
+    visibly not good: it splits nothing, or it misses a total that it might meet.
+    """
+    is_bad = certificate.n_splits == 0 or certificate.xi > certificate.least_xi
+    if certificate.ended != TIME_LIMIT or (certificate.minimises_p2 and not is_bad):
+        return ()
+    seconds = duration(certificate.seconds)
+    found = "It found no split" if certificate.n_splits == 0 else "Its tree is the best that was found until then"
+    return (
+        Shortcoming(
+            f"The time limit cut the fit off after {seconds}. {found}, and a better tree may exist",
+            (Remedy.MORE_TIME,),
+        ),
+    )
+
+
+def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+    if not certificate.xi:
+        return ()
+    finding = f"The tree misses the total by {plural(certificate.xi, 'row')}{_where(certificate, classes)}"
+    if certificate.xi <= certificate.least_xi:
+        return (Shortcoming(f"{finding}. No tree can come nearer, because rows with equal features get one class"),)
+    if certificate.least_xi:
+        finding += f". Equal features force every tree to miss it by {plural(certificate.least_xi, 'row')}"
+    # In the evidence model meeting the total is the rule, and its price is not chosen.
+    price = (Remedy.HIGHER_PRICE,) if certificate.minimises_p2 else ()
+    features = () if certificate.max_features_per_split is None else (Remedy.MORE_FEATURES,)
+    return (Shortcoming(finding, (*price, Remedy.DEEPER_TREE, *features)),)
+
+
+def _where(certificate: Certificate, classes: Sequence[Any]) -> str:
+    """By which class the total is exceeded most; nothing where the certificate does not say."""
+    if not certificate.assigned:
+        return ""
+    excess = [put - known for put, known in zip(certificate.assigned, certificate.totals, strict=True)]
+    most = excess.index(max(excess))
+    return (
+        f": it puts {count(certificate.assigned[most])} of {plural(sum(certificate.assigned), 'unlabeled row')} into "
+        f"class {classes[most]!r}, and the total says {count(certificate.totals[most])}"
+    )
+
+
+def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+    """The classes that no label shows, if there should be or are rows of them."""
+    support = "the total" if certificate.guide_weight is None else "the total and the guide"
+    return tuple(
+        Shortcoming(
+            f"No labeled row has class {classes[c]!r}. The tree puts {count(certificate.assigned[c])} of "
+            f"{plural(sum(certificate.assigned), 'unlabeled row')} into it, but which rows is a guess: it rests on "
+            f"{support}, and no label supports it",
+            (Remedy.LABEL_SOME,),
+        )
+        for c in certificate.classes_without_label
+        if certificate.assigned[c] or certificate.totals[c]
+    )

@@ -1,0 +1,45 @@
+"""Numbers and lists as sentences have them, for messages, the console and pages alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+_LARGEST_WRITTEN_OUT = 1e15
+"""From here on a float has no digits after the decimal point, and its last digits before it mean nothing."""
+_MOST_DECIMALS = 12
+
+
+def count(number: float) -> str:
+    """A whole number with thousands apart."""
+    return f"{int(number):,}"
+
+
+def amount(value: float, digits: int = 4) -> str:
+    """A number to some digits, with thousands apart and without an exponent: 21,870 and 0.0123."""
+    size = abs(value)
+    if not math.isfinite(size) or size >= _LARGEST_WRITTEN_OUT:
+        return f"{value:.{digits}g}"
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    decimals = min(max(digits - 1 - math.floor(math.log10(size)), 0), _MOST_DECIMALS)
+    text = f"{value:,.{decimals}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def plural(number: float, noun: str) -> str:
+    """A number with its noun: 1 row, 2 rows."""
+    return f"{amount(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(items: Sequence[str]) -> str:
+    """Items in a sentence: a, b and c."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds with as many decimals as matter."""
+    return f"{seconds:,.{1 if seconds >= 0.1 else 2}f} s"

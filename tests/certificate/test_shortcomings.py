@@ -1,0 +1,147 @@
+"""What a fit did not reach is said, with numbers, classes and what may help."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from s2oct.certificate import Certificate, Shortcoming
+from s2oct.errors import Remedy
+from s2oct.model.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT
+
+CLASSES = ["no", "yes"]
+MISSED = {"xi": 1728.0, "totals": (17355, 2645), "assigned": (15627, 4373), "n_unlabeled": 20000}
+
+
+@pytest.fixture(scope="module")
+def paper() -> Certificate:
+    """A fit to P2 alone that has nothing to be ashamed of."""
+    return Certificate(
+        objective=0.0,
+        lower_bound=0.0,
+        feasible=True,
+        bound_source="a bound",
+        min_margin=1.0,
+        seconds=15.2,
+        history=(),
+        leaf_error=0.0,
+        xi=0.0,
+        n_margin_violations=0,
+        ended=PROVED,
+        n_labeled=40,
+        n_unlabeled=360,
+        n_contradicted=0,
+        n_splits=3,
+        n_terms=7,
+        totals=(175, 185),
+        assigned=(175, 185),
+    )
+
+
+@pytest.fixture(scope="module")
+def guided(paper) -> Certificate:
+    return replace(
+        paper,
+        model=EVIDENCE,
+        guide_weight=1 / 3,
+        guide_cost=5.0,
+        ended=CONVERGED,
+        evidence_cost=5.0,
+        evidence_bound=0.0,
+    )
+
+
+def test_a_fit_that_reached_everything_has_none(paper, guided):
+    assert paper.shortcomings(CLASSES) == guided.shortcomings(CLASSES) == ()
+
+
+def test_a_missed_total_is_named_with_its_class_and_numbers(paper, guided):
+    finding = (
+        "The tree misses the total by 1,728 rows: it puts 4,373 of 20,000 unlabeled rows into class 'yes', and the "
+        "total says 2,645"
+    )
+    assert replace(guided, **MISSED).shortcomings(CLASSES) == (Shortcoming(finding, (Remedy.DEEPER_TREE,)),)
+    assert replace(paper, **MISSED).shortcomings(CLASSES) == (
+        Shortcoming(finding, (Remedy.HIGHER_PRICE, Remedy.DEEPER_TREE)),
+    )
+
+
+def test_a_missed_total_may_need_more_features_than_are_allowed(guided):
+    (found,) = replace(guided, **MISSED, max_features_per_split=1).shortcomings(CLASSES)
+    assert found.remedies == (Remedy.DEEPER_TREE, Remedy.MORE_FEATURES)
+
+
+def test_a_total_that_equal_rows_forbid_is_said_to_be_out_of_reach(paper):
+    forced = replace(paper, xi=1.0, least_xi=1.0, assigned=(174, 186))
+    (found,) = forced.shortcomings(CLASSES)
+    assert str(found) == (
+        "The tree misses the total by 1 row: it puts 186 of 360 unlabeled rows into class 'yes', and the total says "
+        "185. No tree can come nearer, because rows with equal features get one class."
+    )
+
+
+def test_a_total_that_is_missed_by_more_than_equal_rows_force_says_both(paper):
+    (found,) = replace(paper, xi=3.0, least_xi=1.0, assigned=(172, 188)).shortcomings(CLASSES)
+    assert "misses the total by 3 rows" in found.finding
+    assert "Equal features force every tree to miss it by 1 row" in found.finding
+    assert found.remedies
+
+
+def test_a_guided_fit_that_the_clock_cut_off_says_so(guided):
+    (found,) = replace(guided, ended=TIME_LIMIT).shortcomings(CLASSES)
+    assert str(found) == (
+        "The time limit cut the fit off after 15.2 s. Its tree is the best that was found until then, and a better "
+        "tree may exist. What may help: give the fit more time."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, None),
+        ({"xi": 1.0, "least_xi": 1.0, "assigned": (174, 186)}, None),
+        (MISSED, "Its tree is the best that was found until then"),
+        ({"n_splits": 0, "n_terms": 0}, "It found no split, and a better tree may exist"),
+    ],
+    ids=["good", "total out of reach", "total missed", "no split"],
+)
+def test_the_clock_ends_most_fits_to_p2_so_only_a_bad_tree_is_reported(paper, changes, said):
+    found = replace(paper, ended=TIME_LIMIT, lower_bound=-1.0, **changes).shortcomings(CLASSES)
+    cut_off = [one for one in found if Remedy.MORE_TIME in one.remedies]
+    assert len(cut_off) == (said is not None)
+    assert said is None or said in cut_off[0].finding
+
+
+def test_a_class_without_labels_is_called_a_guess_even_if_the_tree_is_proved_optimal(paper, guided):
+    unseen = {"classes_without_label": (1,)}
+    (found,) = replace(paper, **unseen).shortcomings(CLASSES)
+    assert found.finding == (
+        "No labeled row has class 'yes'. The tree puts 185 of 360 unlabeled rows into it, but which rows is a guess: "
+        "it rests on the total, and no label supports it"
+    )
+    (found,) = replace(guided, **unseen).shortcomings(CLASSES)
+    assert "it rests on the total and the guide, and" in found.finding
+    assert found.remedies == (Remedy.LABEL_SOME,)
+
+
+def test_a_class_without_labels_is_no_matter_where_there_should_be_none_of_it(paper):
+    nobody = {"classes_without_label": (1,), "totals": (360, 0), "assigned": (360, 0)}
+    assert replace(paper, **nobody).shortcomings(CLASSES) == ()
+
+
+def test_an_interruption_comes_first(guided):
+    found = replace(guided, ended=INTERRUPTED, **MISSED).shortcomings(CLASSES)
+    assert [one.finding.split()[:2] for one in found] == [["The", "fit"], ["The", "tree"]]
+    assert str(found[0]) == ("The fit was interrupted after 15.2 s. Its tree is the best that was found until then.")
+
+
+def test_of_an_earlier_file_only_the_rows_off_are_known(paper):
+    (found,) = replace(paper, xi=5.0, totals=(), assigned=()).shortcomings(CLASSES)
+    assert found.finding == "The tree misses the total by 5 rows"
+
+
+def test_remedies_are_worded_by_those_who_know_the_options():
+    found = Shortcoming("It is late", (Remedy.MORE_TIME, Remedy.DEEPER_TREE))
+    phrases = {Remedy.MORE_TIME: "wait", Remedy.DEEPER_TREE: "dig"}
+    assert found.worded(phrases) == "It is late. What may help: wait, or dig."

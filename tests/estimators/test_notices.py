@@ -1,0 +1,78 @@
+"""What a fit did not reach reaches its user: as warnings, as notices, and row by row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from s2oct import S2OCTClassifier
+from s2oct.errors import S2OCTWarning
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def quick(**parameters) -> S2OCTClassifier:
+    usual = {"depth": 1, "guide": None, "solver": None, "time_limit": 5.0, "random_state": 0}
+    return S2OCTClassifier(**{**usual, **parameters})
+
+
+def test_a_total_that_is_missed_is_a_warning_with_class_and_numbers():
+    """Eight of ten rows are equal, so a total of 5 is missed by 3."""
+    X = np.array([30, 35, 60, 65, *[40] * 8, 33, 62], dtype=float).reshape(-1, 1)
+    y = ["yes", "yes", "no", "no", *[None] * 10]
+    with pytest.warns(
+        S2OCTWarning, match="misses the total by 3 rows: it puts 8 of 10 .* into class '(no|yes)'"
+    ) as caught:
+        clf = quick(depth=2).fit(X, y, totals={"yes": 5})
+    assert caught[0].filename == __file__
+    assert [str(one.message) for one in caught] == list(clf.notices_)
+    assert "No tree can come nearer, because rows with equal features get one class." in clf.notices_[0]
+    assert clf.certificate_.proved
+
+
+def test_a_total_that_labels_outweigh_names_what_may_help():
+    """To have the row at 10 in a, one split would get two labels of b wrong; C is too low for that."""
+    X = np.array([[0.0], [1.0], [8.0], [9.0], [2.0], [7.0], [10.0]])
+    y = ["a", "a", "b", "b", None, None, None]
+    with pytest.warns(S2OCTWarning, match="raise the price of a row off the total, or allow a deeper tree"):
+        clf = quick(C=0.01, solver="highs").fit(X, y, totals={"a": 3})
+    assert (clf.certificate_.xi, clf.certificate_.least_xi) == (1.0, 0.0)
+
+
+def test_a_class_without_labels_is_a_warning_even_if_the_tree_is_optimal():
+    X = np.array([[0.0], [1.0], [2.0], [8.0], [9.0]])
+    with pytest.warns(S2OCTWarning, match="No labeled row has class 'b'. The tree puts 2 of 3 unlabeled rows into it"):
+        clf = quick().fit(X, ["a", "a", None, None, None], totals={"a": 1, "b": 2})
+    assert clf.certificate_.proved
+    assert "1 class has no label" in str(clf.certificate_)
+
+
+def test_a_guided_fit_that_the_clock_cut_off_is_a_warning():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 4))
+    y = [*rng.choice(["a", "b"], 80), *[None] * 320]
+    with pytest.warns(
+        S2OCTWarning, match=r"The time limit cut the fit off after .* give the fit more time\."
+    ) as caught:
+        clf = quick(depth=2, guide=LogisticRegression(), time_limit=0.6).fit(X, y, totals={"a": 100})
+    assert clf.certificate_.ended == "time limit"
+    assert [str(one.message) for one in caught] == list(clf.notices_)
+
+
+def test_contradicted_rows_are_known_by_their_positions(survey):
+    """Three people are equal; one of them answers no, two answer yes."""
+    X, y, totals = survey
+    X, y = np.vstack([X[[4]], X[[4]], X]), ["no", "yes", *y]
+    clf = quick().fit(X, y, totals=totals)
+    assert clf.contradicted_.tolist() == [0]
+    assert clf.certificate_.n_contradicted == 1
+    assert clf.transduction_[0] == "no"
+    assert clf.predict(X)[0] == "yes"
+
+
+def test_a_fit_without_contradictions_has_none(survey):
+    X, y, totals = survey
+    clf = quick().fit(X, y, totals=totals)
+    assert clf.contradicted_.tolist() == []
+    assert clf.notices_ == ()
