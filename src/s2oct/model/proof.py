@@ -42,15 +42,12 @@ class FitRecord:
         Why the fit ended, one of `ENDINGS`.
     history : tuple of Moment
         Best cost and lower bound over time.
-    guided_bound : float, optional
-        A lower bound of P2's cost plus the guide's, where the fit minimised that.
     """
 
     bound: Bound
     seconds: float
     ended: str
     history: tuple[Moment, ...] = ()
-    guided_bound: float | None = None
 
 
 PROVED, CONVERGED, TIME_LIMIT, INTERRUPTED = ENDINGS = ("proved", "converged", "time limit", "interrupted")

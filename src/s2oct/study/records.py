@@ -9,7 +9,7 @@ from typing import Any
 
 from s2oct.certificate import Certificate, Claim, OCTHCertificate
 from s2oct.errors import StudyError
-from s2oct.model.proof import DECIDED_TOLERANCE
+from s2oct.model.proof import PROVED
 from s2oct.persistence.codec import Mismatch, decoded, encoded
 from s2oct.study.measures import Confusion
 
@@ -88,11 +88,12 @@ class CertificateFacts:
     proved : bool
         Whether the tree's cost in the paper's model, P2 or OCT-H, is proved least.
     settled : bool
-        The same for what the fit minimised: P2's cost, or with a guide P2's cost plus the guide's charges.
+        The same for what the fit minimised, which is in the evidence model another cost.
     leaf_error, xi, n_errors : float, float and int, or None
         The parts of the cost, in the model of the tree.
     guide_weight, guide_cost : float or None
-        The price of the guide's charges, and what it charged; None without a guide.
+        What a row of which the guide is sure counted against a labeled one, and what the guide charged; None without
+        a guide.
     """
 
     objective: float | None
@@ -117,7 +118,7 @@ class CertificateFacts:
             lower_bound=_finite(claim.lower_bound),
             feasible=bool(claim.feasible),
             proved=bool(claim.proved),
-            settled=bool(claim.proved) or (p2 is not None and _guided_gap_is_closed(p2)),
+            settled=bool(claim.proved) or (p2 is not None and _is_least_evidence(p2)),
             bound_source=claim.bound_source,
             seconds=float(claim.seconds),
             leaf_error=None if p2 is None else _finite(p2.leaf_error),
@@ -128,11 +129,9 @@ class CertificateFacts:
         )
 
 
-def _guided_gap_is_closed(claim: Certificate) -> bool:
-    objective, bound = claim.guided_objective, claim.guided_lower_bound
-    if objective is None or bound is None or not claim.feasible:
-        return False
-    return abs(objective - bound) <= DECIDED_TOLERANCE
+def _is_least_evidence(claim: Certificate) -> bool:
+    """Whether a guide had weight, so that the evidence model was fitted, and no tree has less evidence against it."""
+    return bool(claim.guide_weight) and claim.ended == PROVED
 
 
 def _finite(value: float) -> float | None:
