@@ -203,10 +203,9 @@ def test_octh_is_certified_in_the_users_units_and_bounded_in_those_of_the_model(
 @pytest.mark.parametrize("ended", ENDINGS)
 def test_a_certificate_repeats_how_the_fit_went(line, unit_line, ended):
     moments = (Moment(0.1, 4.0, 0.0), Moment(0.2, 0.0, 0.0))
-    fit = FitRecord(Bound(0.0, "a bound"), 2.5, ended, moments, guided_bound=0.5)
+    fit = FitRecord(Bound(0.0, "a bound"), 2.5, ended, moments)
     tree = ObliqueTree.of(line.topology, [[1.0]], [5.0])
     certificate = certify(line.prepared, tree, fit)
     for claim in (certificate, certify_octh(unit_line, octh_tree(1.0, 0.45), SPEC, fit)):
         assert (claim.ended, claim.seconds, claim.history, claim.lower_bound) == (ended, 2.5, moments, 0.0)
-    assert certificate.guided_lower_bound == 0.5
     assert certificate.weight_bound == line.prepared.bounds.s

@@ -7,22 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.s2oct import _slope
+from s2oct.model.problem import Problem
+from tests.preparing import score_of
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def classifier(**parameters) -> S2OCTClassifier:
-    """Depth 1 solves the survey at no cost, at once."""
-    return S2OCTClassifier(**{"depth": 1, "time_limit": 4.0, "random_state": 0, **parameters})
+    """Depth 1 solves the survey at no cost, at once; the guide is a quick one."""
+    return S2OCTClassifier(**{"depth": 1, "guide": GaussianNB(), "time_limit": 20.0, "random_state": 0, **parameters})
 
 
 @pytest.fixture
@@ -71,7 +74,7 @@ def test_labels_that_were_given_are_kept_and_the_others_are_the_trees(fitted, su
 
 def test_a_label_that_the_tree_gets_wrong_is_kept_in_the_transduction():
     X = [[0.0], [0.0], [5.0], [6.0]]
-    clf = classifier().fit(X, ["a", "b", None, None], totals={"a": 0})
+    clf = classifier(guide="auto").fit(X, ["a", "b", None, None], totals={"a": 0})
     assert clf.transduction_[:2].tolist() == ["a", "b"]
     assert len(set(clf.predict(X[:2]))) == 1
 
@@ -87,10 +90,25 @@ def test_the_sign_of_the_decision_function_is_the_predicted_class(survey, depth)
         assert clf.predict(rows).tolist() == clf.classes_[(decision > 0).astype(int)].tolist()
 
 
-def test_unlabeled_rows_keep_distance_1(fitted, survey):
-    X, y, _ = survey
+@pytest.mark.parametrize("guide", [None, GaussianNB(), "auto"], ids=str)
+def test_the_decision_function_is_the_margin_that_the_certificate_is_about(survey, guide):
+    """At depth 1 every row has one hyperplane on its way. In a tree of P2 the unlabeled rows keep distance 1."""
+    X, y, totals = survey
+    clf = classifier(guide=guide).fit(X, y, totals=totals)
     unlabeled = np.array([label is None for label in y])
-    assert (np.abs(fitted.decision_function(X[unlabeled])) >= 1 - 1e-6).all()
+    margins = np.abs(clf.decision_function(X[unlabeled]))
+    assert margins.min() == clf.certificate_.min_margin
+    assert (margins >= 1 - 1e-6).sum() == 10 - clf.certificate_.n_margin_violations
+    if guide is None:
+        assert (margins >= 1 - 1e-6).all()
+
+
+@pytest.mark.parametrize("guide", [None, GaussianNB(), "auto"], ids=str)
+@pytest.mark.parametrize("depth", [1, 2])
+def test_tree_and_witness_put_every_row_of_the_fit_into_the_same_leaf(survey, guide, depth):
+    X, y, totals = survey
+    clf = classifier(guide=guide, depth=depth).fit(X, y, totals=totals)
+    assert clf.witness_.apply(X).tolist() == clf.apply(X).tolist()
 
 
 @pytest.mark.parametrize("total", [0, 3, 5, 10])
@@ -171,7 +189,7 @@ def test_a_proved_fit_is_the_same_every_time(survey):
 @pytest.mark.parametrize("random_state", [None, 0, 12345, np.random.RandomState(1)], ids=str)
 def test_any_random_state_finds_the_optimum(survey, random_state):
     X, y, totals = survey
-    certificate = classifier(random_state=random_state).fit(X, y, totals=totals).certificate_
+    certificate = classifier(guide=None, random_state=random_state).fit(X, y, totals=totals).certificate_
     assert certificate.proved
     assert certificate.objective == pytest.approx(0.0, abs=1e-6)
 
@@ -186,15 +204,24 @@ def test_the_price_of_the_total_is_C():
 
 def test_coefficients_stay_within_the_weight_bound():
     X, y = [[0.0], [1.0], [10.0]], ["a", "b", None]
-    clf = classifier(weight_bound=0.5, scaling=None).fit(X, y, totals={"a": 0})
-    assert np.abs(clf.tree_.omega).max() <= 0.5 + 1e-9
+    clf = classifier(guide=None, weight_bound=0.5, scaling=None).fit(X, y, totals={"a": 0})
+    assert np.abs(clf.witness_.omega).max() <= 0.5 + 1e-9
     assert clf.certificate_.objective == pytest.approx(1.5)
 
 
-@pytest.mark.parametrize("guide_weight", [None, 0.0])
+def test_with_a_guide_the_weight_bound_changes_the_witness_and_not_the_tree(survey):
+    X, y, totals = survey
+    wide, narrow = (classifier(weight_bound=s, scaling=None).fit(X, y, totals=totals) for s in (10.0, 1e-3))
+    assert narrow.tree_.omega.tolist() == wide.tree_.omega.tolist()
+    assert np.abs(narrow.witness_.omega).max() <= 1e-3 + 1e-12
+    assert (narrow.certificate_.weight_bound, narrow.certificate_.feasible) == (1e-3, False)
+    assert (wide.certificate_.weight_bound, wide.certificate_.feasible) == (10.0, True)
+
+
+@pytest.mark.parametrize("guide_weight", [None, 0.0, "auto"])
 @pytest.mark.parametrize("k", [1, 2])
 def test_no_split_uses_more_features_than_asked_for(k, guide_weight):
-    """Neither in the paper's model nor where a guide breaks its ties; and the proof holds for all trees."""
+    """Nor where a guide breaks ties of the paper's model, whose proof holds for all trees, nor where it has weight."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 9, (120, 5)).astype(float)
     y = np.where(X[:, 1] > 4, "b", "a").astype(object)
@@ -204,36 +231,82 @@ def test_no_split_uses_more_features_than_asked_for(k, guide_weight):
     clf = classifier(depth=2, max_features_per_split=k, solver=None, **guided).fit(X, y, totals={"b": total})
     assert np.count_nonzero(clf.tree_.omega, axis=1).max() <= k
     assert clf.certificate_.max_features_per_split == k
-    assert clf.certificate_.proved_for_any_features
+    assert clf.certificate_.proved_for_any_features or guide_weight == "auto"
+
+
+def test_a_split_has_three_features_by_default_fewer_at_a_higher_price_and_more_without_a_limit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 6))
+    truth = X @ [3.0, 2.0, 1.0, 0.5, 0.5, 0.0] > 0
+    y = [*np.where(truth[:50], "b", "a"), *[None] * 100]
+    total = int(truth[50:].sum())
+    by_default = classifier(term_price=0.0).fit(X, y, totals={"b": total})
+    capped = classifier(max_features_per_split=1).fit(X, y, totals={"b": total})
+    free = classifier(max_features_per_split=None, term_price=0.0).fit(X, y, totals={"b": total})
+    costly = classifier(term_price=1000.0).fit(X, y, totals={"b": total})
+    used = [np.count_nonzero(clf.tree_.omega) for clf in (costly, capped, by_default, free)]
+    assert used == sorted(used)
+    assert used[:3] == [1, 1, 3]
+    assert by_default.certificate_.xi == 0
 
 
 def test_the_depth_follows_the_papers_rule(survey):
     X, y, totals = survey
     assert classifier(depth="auto").fit(X, y, totals=totals).tree_.topology.depth == 2
     rows = np.vstack([X] * 63)
-    many = classifier(depth="auto", solver=None, time_limit=2.0).fit(rows, y * 63, totals={"yes": 5 * 63})
+    many = classifier(depth="auto", solver=None).fit(rows, y * 63, totals={"yes": 5 * 63})
     assert many.tree_.topology.depth == 3
 
 
+@pytest.mark.parametrize("guide", [None, GaussianNB()], ids=str)
 @pytest.mark.parametrize("scaling", ["paper", None])
-def test_scaling_or_not_both_solve_the_survey(survey, scaling):
+def test_scaling_or_not_both_solve_the_survey(survey, scaling, guide):
     X, y, totals = survey
-    clf = classifier(scaling=scaling).fit(X[:, :1], y, totals=totals)
+    clf = classifier(scaling=scaling, guide=guide).fit(X[:, :1], y, totals=totals)
+    assert clf.transduction_.tolist() == np.where(X[:, 0] > 50, "yes", "no").tolist()
     assert clf.certificate_.proved
     assert clf.certificate_.objective == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.parametrize(("guide", "guide_weight"), [(None, "auto"), (None, 0), ("auto", 0.5)])
-def test_the_guide_never_changes_what_the_certificate_is_about(survey, guide, guide_weight):
+@pytest.mark.parametrize(
+    ("guide", "guide_weight", "used"),
+    [(None, "auto", None), (None, 0, None), (GaussianNB(), 0, 0.0), (GaussianNB(), 2, 2.0), ("auto", "auto", 1 / 3)],
+    ids=str,
+)
+def test_the_certificate_is_about_p2_whatever_the_guide_and_its_weight(survey, guide, guide_weight, used):
     X, y, totals = survey
-    certificate = classifier(guide=guide, guide_weight=guide_weight).fit(X, y, totals=totals).certificate_
-    assert certificate.objective == pytest.approx(0.0, abs=1e-6)
+    clf = classifier(guide=guide, guide_weight=guide_weight, C=3.0).fit(X, y, totals=totals)
+    expected = score_of(Problem.from_arrays(X, y, totals=totals), clf.witness_, C=3.0)
+    assert clf.certificate_.objective == pytest.approx(expected.objective)
+    assert clf.certificate_.lower_bound == 0
+    assert clf.certificate_.guide_weight == used
+
+
+class ByFirstFeature(ClassifierMixin, BaseEstimator):
+    """Finds b where the first feature is 1, whatever the labels."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        second = np.where(X[:, 0] == 1, 0.95, 0.05)
+        return np.column_stack([1 - second, second])
+
+
+@pytest.mark.parametrize(("guide_weight", "follows"), [(100.0, 0), (0.01, 1)])
+def test_the_weight_decides_between_labels_and_guide(guide_weight, follows):
+    """4 labels say that the second feature decides, the guide says of 20 rows that it is the first."""
+    X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 12, axis=0)
+    y = ["b", "b", *[None] * 10, "a", "a", *[None] * 10]
+    clf = classifier(guide=ByFirstFeature(), guide_weight=guide_weight).fit(X, y, totals={"b": 10})
+    assert clf.predict(X).tolist() == np.where(X[:, follows] == 1, "b", "a").tolist()
 
 
 def test_one_class_of_labels_is_enough_when_totals_name_the_other():
     X = [[0.0], [1.0], [2.0], [8.0], [9.0]]
     with pytest.warns(S2OCTWarning, match="No labeled row has class 'no'"):
-        clf = classifier().fit(X, ["yes", "yes", None, None, None], totals={"yes": 1, "no": 2})
+        clf = classifier(guide="auto").fit(X, ["yes", "yes", None, None, None], totals={"yes": 1, "no": 2})
     assert clf.classes_.tolist() == ["no", "yes"]
     assert clf.transduction_.tolist() == ["yes", "yes", "yes", "no", "no"]
 
@@ -251,9 +324,10 @@ def test_a_fully_labeled_table_is_fitted_with_a_warning():
     assert clf.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
 
 
-def test_constant_features_are_accepted():
+@pytest.mark.parametrize("guide", [None, "auto"])
+def test_constant_features_are_accepted(guide):
     with pytest.warns(S2OCTWarning, match="misses the total by 1 row.* No tree can come nearer"):
-        clf = classifier().fit(np.ones((4, 2)), ["a", "b", None, None], totals={"a": 1})
+        clf = classifier(guide=guide).fit(np.ones((4, 2)), ["a", "b", None, None], totals={"a": 1})
     assert clf.certificate_.proved
     assert clf.certificate_.objective == pytest.approx(3.0)
 
@@ -267,7 +341,7 @@ def test_a_refit_forgets_the_first_fit(fitted):
 
 
 def test_a_clone_has_the_parameters_and_nothing_else(fitted, survey):
-    twin = clone(fitted.set_params(C=3.0))
+    twin = clone(fitted.set_params(C=3.0, guide="auto"))
     assert twin.get_params() == fitted.get_params()
     with pytest.raises(NotFittedError):
         twin.predict(survey[0])

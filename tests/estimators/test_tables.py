@@ -49,7 +49,7 @@ LABELS = {
 
 
 def classifier() -> S2OCTClassifier:
-    return S2OCTClassifier(depth=1, time_limit=4.0, random_state=0)
+    return S2OCTClassifier(depth=1, guide=None, time_limit=20.0, random_state=0)
 
 
 @pytest.fixture
@@ -66,6 +66,14 @@ def test_every_kind_of_table_gives_the_same_tree(survey, expected, kind):
     assert clf.tree_.omega == pytest.approx(expected.tree_.omega)
     assert clf.predict(table).tolist() == expected.predict(X).tolist()
     assert clf.decision_function(table) == pytest.approx(expected.decision_function(X))
+
+
+@pytest.mark.parametrize("kind", ["object array", "list", "pandas nullable", "polars"])
+def test_the_default_guide_reads_tables_too(survey, kind):
+    X, y, totals = survey
+    clf = S2OCTClassifier(depth=1, random_state=0).fit(TABLES[kind](X), y, totals=totals)
+    assert clf.transduction_.tolist() == np.where(X[:, 0] > 50, "yes", "no").tolist()
+    assert clf.certificate_.guide_weight == 1 / 3
 
 
 @pytest.mark.parametrize("kind", TABLES)

@@ -77,7 +77,8 @@ def test_a_fit_in_another_thread_stops_within_0_3_s_and_keeps_its_best_tree(nois
         seconds = stop_from_here()
     assert seconds < WITHIN
     assert clf.certificate_.ended == "interrupted"
-    assert clf.certificate_.feasible
+    # A tree that weighs evidence need not be feasible for P2.
+    assert clf.certificate_.feasible or guide is not None
     assert clf.predict(X).shape == (1500,)
 
 

@@ -11,6 +11,8 @@ import warnings
 import numba
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.naive_bayes import GaussianNB
 
 from s2oct import OCTHClassifier, S2OCTClassifier, memory
 from s2oct.errors import S2OCTWarning, SolverUnavailable
@@ -51,7 +53,7 @@ def test_every_backend_can_train(backend, corners):
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_the_tree_costs_in_the_users_units_what_the_certificate_says(name):
+def test_the_witness_costs_in_the_users_units_what_the_certificate_says_and_puts_every_row_where_the_tree_does(name):
     instance = TINY[name]
     stretched = Problem.from_arrays(
         instance.problem.X * 1000 + 7,
@@ -59,19 +61,20 @@ def test_the_tree_costs_in_the_users_units_what_the_certificate_says(name):
         totals=dict(zip(instance.problem.classes.tolist(), instance.problem.totals.tolist(), strict=True)),
     )
     trained = train(stretched, ModelSpec(instance.depth, instance.C), BUDGET)
-    found = score_of(stretched, trained.tree)
+    found = score_of(stretched, trained.witness)
+    assert trained.tree.apply(stretched.X).tolist() == trained.witness.apply(stretched.X).tolist()
     assert found.leaf_error == pytest.approx(trained.certificate.leaf_error, abs=1e-6)
     assert found.xi == trained.certificate.xi
     assert found.min_margin == pytest.approx(trained.certificate.min_margin, rel=1e-6)
 
 
 def fit_claims(X, y, totals, **parameters):
-    """Fit; return the certificate, and rows off the total and least margins counted from the fitted tree itself."""
+    """Fit; return the certificate, rows off the total by the tree itself, and least margins of its witness."""
     clf = S2OCTClassifier(random_state=0, **parameters).fit(X, y, totals=totals)
     unlabeled = np.array([label is None for label in y])
     label, wanted = next(iter(totals.items()))
     off = abs(int((clf.predict(X[unlabeled]) == label).sum()) - wanted)
-    return clf.certificate_, off, np.abs(clf.tree_.values(X[unlabeled])).min(axis=1)
+    return clf.certificate_, off, np.abs(clf.witness_.values(X[unlabeled])).min(axis=1)
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e6, 1e9, 1e12, 1e14])
@@ -103,10 +106,34 @@ def test_a_constant_feature_spoils_nothing(solver, value):
     x = [1.0, 2.0, 8.0, 9.0, 1.5, 3.0, 7.0, 7.5]
     X = np.column_stack([x, np.full(8, value)])
     y = ["no", "no", "yes", "yes", None, None, None, None]
-    certificate, off, margins = fit_claims(X, y, {"yes": 2}, depth=1, solver=solver, time_limit=5.0)
+    certificate, off, margins = fit_claims(X, y, {"yes": 2}, guide=None, depth=1, solver=solver, time_limit=5.0)
     assert (certificate.objective, certificate.proved) == (0.0, True)
     assert off == 0
     assert margins.min() >= 1 - 1e-6
+
+
+class Halves(ClassifierMixin, BaseEstimator):
+    """Knows that the larger half of the first feature is the second class, in whatever units."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        second = np.where(X[:, 0] > np.median(X[:, 0]), 0.9, 0.1)
+        return np.column_stack([1 - second, second])
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-15, 1e-6, 1.0, 1e6, 1e150, 1e300])
+@pytest.mark.parametrize("value", [0.0, -5.0, 1e15, 1e300])
+def test_evidence_is_weighed_in_any_units_and_beside_any_constant_feature(unit, value):
+    x = np.array([1.0, 2.0, 8.0, 9.0, 1.5, 3.0, 7.0, 7.5]) * unit
+    y = ["no", "no", "yes", "yes", None, None, None, None]
+    clf = S2OCTClassifier(depth=1, guide=Halves(), random_state=0)
+    clf.fit(np.column_stack([x, np.full(8, value)]), y, totals={"yes": 2})
+    assert clf.transduction_.tolist() == ["no", "no", "yes", "yes", "no", "no", "yes", "yes"]
+    assert clf.certificate_.xi == 0
+    assert np.flatnonzero(clf.tree_.omega.any(axis=0)).tolist() == [0]
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1e-6, 1e-9, 1e-10, 1e-12, 1e-15])
@@ -116,7 +143,7 @@ def test_a_false_optimum_of_tiny_features_is_not_called_proved(solver, unit):
     backend_or_skip(solver)
     X = np.array([[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]) * unit
     y = ["no", "no", "yes", "yes", None, None, None, None]
-    certificate, _, _ = fit_claims(X, y, {"yes": 2}, depth=1, solver=solver, time_limit=5.0)
+    certificate, _, _ = fit_claims(X, y, {"yes": 2}, guide=None, depth=1, solver=solver, time_limit=5.0)
     assert certificate.lower_bound == 0.0
     assert certificate.proved == (certificate.objective <= 1e-6)
 
@@ -141,7 +168,7 @@ def test_a_solver_alone_is_not_fooled_by_a_constant_feature(solver, value):
     X = np.column_stack([[1.0, 2.0, 8.0, 9.0, 1.5, 3.0, 7.0, 7.5], np.full(8, value)])
     problem = Problem.from_arrays(X, ["no", "no", "yes", "yes", None, None, None, None], totals={"yes": 2})
     trained = train_plain(problem, ModelSpec(1), with_solver(solver))
-    found = score_of(problem, trained.tree)
+    found = score_of(problem, trained.witness)
     assert (trained.certificate.objective, trained.certificate.proved) == (0.0, True)
     assert (found.objective, found.n_margin_violations) == (0.0, 0)
 
@@ -162,7 +189,7 @@ def test_a_solver_alone_solves_and_proves_a_named_problem(name, backend):
 def test_huge_features_are_fitted_like_any_others(unit):
     X = np.array([[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]) * unit
     y = ["no", "no", "yes", "yes", None, None, None, None]
-    certificate, off, margins = fit_claims(X, y, {"yes": 2}, depth=1, time_limit=5.0)
+    certificate, off, margins = fit_claims(X, y, {"yes": 2}, guide=None, depth=1, time_limit=5.0)
     assert (certificate.objective, certificate.proved, off) == (0.0, True, 0)
     assert margins.min() >= 1 - 1e-6
 
@@ -240,7 +267,8 @@ def test_the_very_first_fit_on_a_machine_compiles_in_less_than_30_s_outside_its_
     code = (
         "import time; from s2oct import S2OCTClassifier; from s2oct.search import compile_kernels;"
         "began = time.process_time(); compile_kernels(); compiled = time.process_time();"
-        "clf = S2OCTClassifier(depth=2, time_limit=2.0).fit([[i * 0.7 % 1, i * 0.3 % 1] for i in range(40)],"
+        "clf = S2OCTClassifier(depth=2, guide=None, time_limit=2.0);"
+        "clf.fit([[i * 0.7 % 1, i * 0.3 % 1] for i in range(40)],"
         "['a', 'b'] * 8 + [None] * 24, totals={'a': 9});"
         "print(compiled - began, clf.certificate_.seconds)"
     )
@@ -275,9 +303,22 @@ def test_the_time_limit_of_a_large_fit_is_kept(solver):
     X = rng.normal(size=(3000, 10))
     y = [*rng.choice(["A", "B"], 300).tolist(), *[None] * 2700]
     began = time.monotonic()
-    clf = S2OCTClassifier(depth=3, solver=solver, time_limit=2.0).fit(X, y, totals={"A": 1000})
+    clf = S2OCTClassifier(depth=3, guide=None, solver=solver, time_limit=2.0).fit(X, y, totals={"A": 1000})
     assert time.monotonic() - began <= 2.0 * 1.05 + 1.0
     assert clf.certificate_.feasible
+
+
+def test_the_time_limit_of_weighing_evidence_is_kept():
+    """Noise in many rows: the search is cut short wherever it is, and its tree is still one that predicts."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 10))
+    y = [*rng.choice(["A", "B"], 2000).tolist(), *[None] * 18_000]
+    clf = S2OCTClassifier(depth=3, guide=GaussianNB(), time_limit=2.0, random_state=0)
+    began = time.monotonic()
+    clf.fit(X, y, totals={"A": 7000})
+    assert time.monotonic() - began <= 2.0 * 1.05 + 1.0
+    assert clf.certificate_.ended == "time limit"
+    assert set(clf.predict(X)) <= {"A", "B"}
 
 
 def test_a_model_over_gurobis_free_licence_leaves_the_best_tree_with_a_notice(size_limited_gurobi, four_hundred):

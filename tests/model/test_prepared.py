@@ -17,7 +17,7 @@ from s2oct.model.prepared import LARGEST_M, TINY, Prepared, prepare
 from s2oct.model.problem import Problem
 from s2oct.model.scaling import LARGE
 from s2oct.model.spec import ModelSpec
-from s2oct.model.terms import GuideCharges, LabelErrors, TotalMiss
+from s2oct.model.terms import LabelErrors, TotalMiss
 from tests.preparing import score_of
 from tests.strategies import problems, problems_with_trees
 
@@ -47,7 +47,7 @@ def test_a_guide_that_comes_later_is_merged_as_with_the_whole_problem(problem, s
     whole = prepare(replace(problem, guide=guide), spec)
     later = prepare(problem, spec).guided_by(guide)
     assert later.problem.guide.charges.tolist() == whole.problem.guide.charges.tolist()
-    assert later.problem.guide.price == whole.problem.guide.price == 0.7
+    assert later.problem.guide.weight == whole.problem.guide.weight == 0.7
     assert later.problem.X.tolist() == whole.problem.X.tolist()
     assert later.given.guide is guide
 
@@ -123,26 +123,10 @@ def test_constants_beyond_what_doubles_resolve_are_refused():
     assert prepare(problem, replace(AS_IS, coefficient_bound=1.0)).bounds.M <= LARGEST_M
 
 
-def test_the_cost_is_labels_then_totals_then_guide(guided):
-    terms = guided.terms
-    assert [type(term) for term in terms] == [LabelErrors, TotalMiss, GuideCharges]
-    assert terms[1].price == guided.spec.C
-    assert terms[2].guide is guided.problem.guide
-    assert [type(term) for term in guided.without_guide().terms] == [LabelErrors, TotalMiss]
-
-
-def test_another_price_is_that_of_a_copy(guided):
-    other = guided.with_guide_price(9.0)
-    for changed, kept in ((other.given, guided.given), (other.problem, guided.problem)):
-        assert (changed.guide.price, kept.guide.price) == (9.0, 2.0)
-        assert changed.guide.charges is kept.guide.charges
-    assert other.bounds is guided.bounds
-
-
-def test_a_problem_without_a_guide_has_no_price_to_change(guided):
-    alone = guided.without_guide()
-    assert alone.with_guide_price(9.0).problem.guide is None
-    assert alone.with_guide_price(9.0).given.guide is None
+def test_the_cost_is_labels_then_totals_with_a_guide_and_without(guided):
+    for prepared in (guided, guided.without_guide()):
+        assert [type(term) for term in prepared.terms] == [LabelErrors, TotalMiss]
+        assert prepared.terms[1].price == guided.spec.C
 
 
 def test_a_problem_without_its_guide_is_a_copy(guided):

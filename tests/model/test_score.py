@@ -1,11 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
+from s2oct.model.guide import Guide
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
-from tests.oracles import naive_cost
+from tests.oracles import naive_cost, walk
 from tests.preparing import score_of
 from tests.strategies import prices, problems_with_trees
 
@@ -42,3 +46,26 @@ def test_merged_rows_count_with_their_multiplicity():
     tree = ObliqueTree.constant(Topology(1), 1, right=False)
     assert score_of(problem, tree) == score_of(problem.merged(), tree)
     assert (score_of(problem, tree).leaf_error, score_of(problem, tree).xi) == (4.0, 2.0)
+
+
+@given(problems_with_trees(), st.integers(0, 10**6))
+def test_a_guide_charges_row_by_row_and_1_for_each_row_off_the_totals(drawn, seed):
+    problem, tree = drawn
+    charges = np.random.default_rng(seed).uniform(size=(problem.n_unlabeled, 2))
+    guided = replace(problem, guide=Guide(charges))
+    expected = naive_cost(problem, tree)[1]
+    for x, count, charge in zip(problem.X_unlabeled, problem.unlabeled_multiplicity, charges, strict=True):
+        expected += count * charge[walk(tree, x) % 2]
+    assert score_of(guided, tree).guide_cost == pytest.approx(expected)
+    assert score_of(guided, tree).objective == score_of(problem, tree).objective
+
+
+def test_equal_rows_are_charged_together():
+    """Merging rows changes nothing of what a guide charges for a tree."""
+    problem = Problem.from_arrays([[0.0], [3.0], [1.0], [1.0], [2.0]], ["a", "b", None, None, None], totals={"a": 1})
+    problem = replace(problem, guide=Guide(np.array([[0.0, 0.4], [0.6, 0.0], [0.0, 1.0]])))
+    merged = problem.merged()
+    assert merged.n_unlabeled == 2
+    for gamma in (0.5, 1.5, 2.5):
+        tree = ObliqueTree.of(Topology(1), np.array([[1.0]]), np.array([gamma]))
+        assert score_of(merged, tree).guide_cost == pytest.approx(score_of(problem, tree).guide_cost)

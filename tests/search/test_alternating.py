@@ -14,7 +14,6 @@ from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance
 from s2oct.search.alternating import _best_offset, alternating_start
-from s2oct.search.gaps import LEAST_NEIGHBOURS, NEIGHBOURS, nearby_gaps
 from s2oct.search.row_prices import class_prices
 from s2oct.stopping import NO_DEADLINE, Deadline
 from tests.preparing import prepared_as_is
@@ -90,28 +89,6 @@ def test_a_start_repeats_itself_for_a_seed_and_every_normal_has_length_s():
     np.testing.assert_array_equal(first[1], second[1])
     largest = np.abs(first[0]).max(axis=1)
     np.testing.assert_allclose(largest[largest > 0], instance.s)
-
-
-@given(seed=st.integers(0, 1000), n_rows=st.integers(25, 300), far=st.booleans())
-def test_with_the_length_that_is_needed_all_rows_are_clear_of_hyperplanes_nearby(seed, n_rows, far):
-    """Even where a hyperplane lies beyond all rows, or passes by the outermost ones."""
-    instance, _ = instance_of(seed, n_rows, 3, 2)
-    rng = np.random.default_rng(seed)
-    omega = instance.s * rng.normal(size=(3, 3))
-    X = instance.XT[:, instance.n_labeled :]
-    gamma = (omega @ X)[np.arange(3), rng.integers(X.shape[1], size=3)] + 100.0 * far * omega[:, 0]
-    needed, offsets = nearby_gaps(instance, omega, gamma)
-    factor = needed / np.abs(omega).max(axis=1)
-    assert np.abs(factor[:, None] * (omega @ X - offsets[:, None])).min() >= 1 - 1e-6
-    moved = ((omega @ X > gamma[:, None]) != (omega @ X > offsets[:, None])).sum(axis=1)
-    assert (moved <= max(LEAST_NEIGHBOURS, NEIGHBOURS * X.shape[1])).all()
-
-
-def test_a_node_without_a_normal_needs_no_gap():
-    instance, _ = instance_of(0, 60, 3, 2)
-    needed, offsets = nearby_gaps(instance, np.zeros((3, 3)), np.ones(3))
-    assert needed == 0
-    np.testing.assert_array_equal(offsets, np.ones(3))
 
 
 def test_labels_of_one_class_constant_features_and_three_classes_are_no_obstacle():

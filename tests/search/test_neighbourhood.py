@@ -17,7 +17,6 @@ from scipy.optimize import linprog
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.portfolio import solve_small
 from s2oct.model.feasibility import mended
-from s2oct.model.guide import Guide
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
@@ -39,22 +38,30 @@ def open_incumbent(seconds: float, stop=never) -> Incumbent:
     return Incumbent(Clock(seconds, stop), lambda tree: None)
 
 
-def refitted(prepared: Prepared, tree: ObliqueTree, b: int, n_free: int = 99) -> ObliqueTree:
+def refitted(
+    prepared: Prepared, tree: ObliqueTree, b: int, n_free: int = 99, charges: np.ndarray | None = None
+) -> ObliqueTree:
     instance = Instance.of(prepared, 0.0)
+    instance = instance if charges is None else instance.charged(charges)
     found = refit_node(instance, tree, b, n_free, minimise, Deadline.after(20))
     assert found is not None
     return mended(prepared, found).tree
 
 
-def least_cost(prepared: Prepared, tree: ObliqueTree, b: int) -> float:
+def charged_by_tree(prepared: Prepared, tree: ObliqueTree, charges: np.ndarray) -> float:
+    """What charges for the classes of the unlabeled rows add to the cost of a tree."""
+    problem = prepared.problem
+    chosen = charges[np.arange(problem.n_unlabeled), tree.predict(problem.X_unlabeled)]
+    return float(problem.unlabeled_multiplicity @ chosen)
+
+
+def least_cost(prepared: Prepared, tree: ObliqueTree, b: int, charges: np.ndarray) -> float:
     """The best hyperplane at a node: every side of the unlabeled rows, every leaf of the labeled ones, one LP each."""
     problem, bounds = prepared.problem, prepared.bounds
     p, n, depth = problem.n_features, problem.n_labeled, tree.topology.depth
     ways = paths(depth)
     own = [[t for t in ways if t % 2 == label] for label in problem.labels]
     others = tree.values(problem.X)
-    guide = np.zeros((problem.n_unlabeled, 2)) if problem.guide is None else problem.guide.price * problem.guide.charges
-    price = prepared.spec.C + (0.0 if problem.guide is None else problem.guide.price)
     best = np.inf
     for sides in product((-1.0, 1.0), repeat=problem.n_unlabeled):
         constant, in_a = 0.0, 0.0
@@ -65,8 +72,8 @@ def least_cost(prepared: Prepared, tree: ObliqueTree, b: int) -> float:
                 node = 2 * node + int(value > 0)
             count = problem.unlabeled_multiplicity[u]
             in_a += count * (node % 2 == 0)
-            constant += count * guide[u, node % 2]
-        constant += price * abs(in_a - problem.totals[0])
+            constant += count * charges[u, node % 2]
+        constant += prepared.spec.C * abs(in_a - problem.totals[0])
         margins = [[*(-side * x), side] + [0.0] * n for side, x in zip(sides, problem.X_unlabeled, strict=True)]
         for chosen in product(*own):
             fixed, errors = constant, []
@@ -88,25 +95,25 @@ def least_cost(prepared: Prepared, tree: ObliqueTree, b: int) -> float:
     return best
 
 
-@pytest.mark.parametrize("guided", [False, True])
+@pytest.mark.parametrize("price", [0.0, 2.5])
 @pytest.mark.parametrize("b", [0, 1, 2])
 @pytest.mark.parametrize("seed", range(2))
-def test_with_all_rows_free_the_best_hyperplane_is_found(seed, b, guided, monkeypatch):
-    """Against brute force over sides and leaves, with merged rows, and with a guide."""
+def test_with_all_rows_free_the_best_hyperplane_is_found(seed, b, price, monkeypatch):
+    """Against brute force over sides and leaves, with merged rows, and where classes cost the rows something."""
     monkeypatch.setattr(neighbourhood, "REACH", 1000.0)
     rng = np.random.default_rng([seed, b])
     X = rng.integers(-3, 4, size=(8, 2)).astype(float)
     X[7] = X[6]
     problem = Problem.from_arrays(X, ["A", "B", str(rng.choice(["A", "B"])), *[None] * 5], totals={"A": 2})
-    if guided:
-        problem = replace(problem, guide=Guide(rng.uniform(size=(5, 2)), 2.5))
     prepared = prepared_as_is(problem.merged(), 2, 5.0, C=1.5)
+    charges = price * rng.uniform(size=(prepared.problem.n_unlabeled, 2))
     tree = ObliqueTree.constant(Topology(2), 2, right=False)
     # Every node has a split of its own that keeps the unlabeled rows, which are whole numbers, at distance 1.
     omega = np.array([[2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
     tree = replace(tree, omega=omega, gamma=np.array([1.0, -1.0, 1.0]))
-    found = cost_of(prepared, refitted(prepared, tree, b))
-    assert found == pytest.approx(least_cost(prepared, tree, b), abs=1e-5)
+    after = refitted(prepared, tree, b, charges=charges)
+    found = cost_of(prepared, after) + charged_by_tree(prepared, after, charges)
+    assert found == pytest.approx(least_cost(prepared, tree, b, charges), abs=1e-5)
 
 
 @given(feasible_trees(), st.integers(0, 6), st.integers(0, 4))

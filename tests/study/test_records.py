@@ -8,6 +8,7 @@ import math
 import pytest
 
 from s2oct.certificate import Certificate, OCTHCertificate
+from s2oct.model.proof import ENDINGS, PROVED
 from s2oct.study.records import CertificateFacts
 
 P2 = Certificate(
@@ -22,7 +23,7 @@ P2 = Certificate(
     xi=1.0,
     n_margin_violations=0,
 )
-GUIDED = dataclasses.replace(P2, guide_cost=3.0, guide_weight=0.5, guided_lower_bound=3.5)
+GUIDED = dataclasses.replace(P2, guide_cost=3.0, guide_weight=0.5, feasible=False, ended=PROVED)
 
 
 def test_a_claim_of_p2_keeps_its_costs():
@@ -40,15 +41,19 @@ def test_a_claim_of_octh_keeps_its_errors():
     assert (kept.leaf_error, kept.xi, kept.n_errors) == (None, None, 0)
 
 
-def test_a_guided_fit_is_settled_when_its_own_cost_meets_its_own_bound():
+def test_a_fit_of_the_evidence_model_is_settled_when_it_ended_with_a_proof():
+    """Its tree need not be feasible for P2, let alone of least cost there."""
     kept = CertificateFacts.of(GUIDED)
     assert not kept.proved
     assert kept.settled
     assert (kept.guide_cost, kept.guide_weight) == (3.0, 0.5)
 
 
-@pytest.mark.parametrize("change", [{"guided_lower_bound": 3.0}, {"guided_lower_bound": None}, {"feasible": False}])
-def test_a_guided_fit_with_a_gap_is_not_settled(change):
+@pytest.mark.parametrize(
+    "change",
+    [*({"ended": ended} for ended in ENDINGS if ended != PROVED), {"guide_weight": 0.0}, {"guide_weight": None}],
+)
+def test_without_such_a_proof_it_is_not_and_a_fit_of_p2_needs_one_of_p2(change):
     assert not CertificateFacts.of(dataclasses.replace(GUIDED, **change)).settled
 
 

@@ -55,10 +55,10 @@ class Certificate(Claim):
         What the guide charges for the classes of the unlabeled rows, plus 1 for each row off the total; None without
         a guide.
     guide_weight : float or None
-        The price of one unit of `guide_cost` in P2's cost; 0 if the guide only chose between trees of equal cost, and
-        in the evidence model, which is not P2.
+        What an unlabeled row of which the guide is sure counted against a labeled one; 0 if the guide only chose
+        between trees of equal cost.
     guided_lower_bound : float or None
-        No feasible tree has a lower `guided_objective`; None if the fit did not minimise that.
+        No feasible tree has a lower `guided_objective`; only in model files of fits that minimised that.
     weight_bound : float
         The paper's s in the P2 that was solved: the bound on the coefficients in model units.
     max_features_per_split : int or None
@@ -119,8 +119,8 @@ class Certificate(Claim):
 
     @property
     def guided_objective(self) -> float | None:
-        """P2's cost plus `guide_weight` times `guide_cost`; None without a guide."""
-        if self.guide_cost is None or self.guide_weight is None:
+        """P2's cost plus `guide_weight` times `guide_cost`; only in model files of fits that minimised that."""
+        if self.guide_cost is None or self.guide_weight is None or self.guided_lower_bound is None:
             return None
         return self.objective + self.guide_weight * self.guide_cost
 
@@ -218,8 +218,7 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
         xi=found.xi,
         n_margin_violations=found.n_margin_violations,
         guide_cost=None if guide is None else found.guide_cost,
-        guide_weight=None if guide is None else guide.price,
-        guided_lower_bound=record.guided_bound,
+        guide_weight=None if guide is None else guide.weight,
         weight_bound=prepared.bounds.s,
         max_features_per_split=most,
         uncapped_lower_bound=None if most is None else lower_bound(prepared.problem, prepared.spec.C),

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DialectOptions, EstimatorOptions
 from s2oct.errors import InvalidProblem, S2OCTError, SolverLicenceError, SolverUnavailable
-from s2oct.fit.portfolio import HEAD_START, LONGEST_EPILOGUE, LONGEST_HEAD_START
+from s2oct.fit.portfolio import HEAD_START, LONGEST_HEAD_START
 from s2oct.linear.model import Milp
 from s2oct.memory import available_memory
 from s2oct.milp.size import ENTRIES_PER_SECOND, ModelSize, p2_size
@@ -76,11 +76,7 @@ def _print_prospects(table: PartlyLabeledTable, n_features: int, depth: int, tim
 
 def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]:
     """Say what a fit of that size will do with its time, with a guide and without."""
-    guided = "With a guide, the default, the search ends when it finds nothing better"
-    if size.n_entries <= ENTRIES_PER_SECOND * min(LONGEST_EPILOGUE, time_limit):
-        lines = [f"{guided}; a solver has up to {min(LONGEST_EPILOGUE, time_limit):.3g} s after it."]
-    else:
-        lines = [f"{guided}; the model is too large for a solver to help after it."]
+    lines = ["With a guide, the default, the search ends when it finds nothing better, and needs no solver."]
     head_start = min(HEAD_START * time_limit, LONGEST_HEAD_START)
     lines.append(f"With --guide none, the search has the first {head_start:.3g} s to itself; most problems end there.")
     seconds_left = time_limit - head_start

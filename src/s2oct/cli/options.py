@@ -153,7 +153,7 @@ class EstimatorOptions:
     ] = "auto"
     guide_weight: Annotated[
         str,
-        typer.Option(help="Price of disagreeing with the guide; 0 only breaks ties."),
+        typer.Option(help="What a row of which the guide is sure counts against a label, or auto; 0 only breaks ties."),
     ] = "auto"
     max_features: Annotated[
         str,

@@ -46,42 +46,42 @@ _STEEPEST = 64.0
 class S2OCTClassifier(TwoClasses, TreeClassifier):
     """A shallow oblique tree from few labeled rows, many unlabeled ones and a known total.
 
-    The tree minimises the paper's P2: the errors of the labeled rows plus C for every row by which the number of
-    unlabeled rows assigned to a class misses its known total. Many trees do that equally well and disagree on the
-    unlabeled rows. A guide chooses between them: a classifier that meets the same totals.
+    The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each
+    class is for an unlabeled row; it is a classifier that knows the same totals. The tree contradicts as few rows as
+    possible, in splits of few features, and meets the totals. ``guide=None`` fits the paper's model P2 instead: the
+    errors of the labeled rows plus C for every row by which the number of unlabeled rows assigned to a class misses its
+    known total.
 
     Parameters
     ----------
     depth : int or "auto"
         Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 otherwise.
     C : float
-        Price of one row off the total.
+        Price of one row off the total in P2.
     guide : classifier, "auto" or None
-        The tree should agree with this classifier on the unlabeled rows. Any scikit-learn classifier with
-        ``predict_proba`` is made to meet the totals by `TopTotalClassifier`; "auto" is a `SelfTrainedForest`; None is
-        the paper's P2 and nothing else; of its trees of least cost that were found, one with few features.
+        Says how likely each class is for each unlabeled row. Any scikit-learn classifier with ``predict_proba`` is made
+        to meet the totals by `TopTotalClassifier`; "auto" is a `SelfTrainedForest`. None is the paper's P2 and nothing
+        else; of its trees of least cost that were found, one with few features.
     guide_weight : float or "auto"
-        The price of disagreeing with the guide: what an unlabeled row of which the guide is sure adds to P2's cost in
-        the other class, and what a row off the total costs in addition to C. With 0 the guide is asked once P2 is
-        solved, and only chooses among trees of least cost; if P2 is not solved in time, the tree is the best one found
-        for it. "auto" is 1 with the paper's s and grows if s is raised. It is at least the mean cost of the
-        labeled rows that the guide's own tree gets wrong. The price used is in ``certificate_.guide_weight``. Without
-        a guide it has no effect.
+        What an unlabeled row of which the guide is sure counts against a labeled row; "auto" is 1/3. With 0 the paper's
+        P2 is solved first, and the guide only chooses among its trees of least cost; if P2 is not solved in time, the
+        tree is the best one found for it. Without a guide it has no effect.
     max_features_per_split : int, "auto" or None
         At most so many features have a coefficient in one split; with 1 all splits are ordinary ones, on single
-        features. None is no such limit, and so is "auto" with ``guide=None``.
+        features. None is no such limit. "auto" is 3, and more only where the totals cannot be met otherwise; in P2,
+        that is with ``guide=None`` or ``guide_weight=0``, it is no limit.
     term_price : float or "auto"
-        What a feature in a split must save, in rows.
+        So many rows a feature must save to get into a split; "auto" is 0.2 % of all rows. P2 has no such price.
     features : list of str or of int, or None
         Names or numbers of the columns that the rules may use; None for all. The guide still sees every column: drop a
         column from X to keep it out altogether. P2, its constants and what is proved are about these columns alone.
     weight_bound : float or "auto"
-        The paper's s, the bound on every coefficient in model units. "auto" is the paper's rule. If the guide has a
-        price above 0 and the rows are too dense for this s, it is raised, see ``certificate_.weight_bound``.
+        The paper's s, the bound on every coefficient of P2 in model units; "auto" is the paper's rule. With a
+        guide of positive weight it changes nothing but the length of ``witness_`` and whether that is feasible for P2.
     scaling : "paper" or None
         Centre and rescale the features as in the paper's Sec. 4.1, or take them as they are.
     solver : {"highs", "scip", "gurobi"} or None
-        The solver of the MILP; with None the search runs alone.
+        The solver of P2, used with ``guide=None`` or ``guide_weight=0`` only; with None the search runs alone.
     time_limit : float
         Seconds of wall clock for the whole fit.
     n_jobs : int or None
@@ -94,7 +94,9 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
     Attributes
     ----------
     tree_ : ObliqueTree
-        The tree, in the units of the features as they were passed.
+        The tree, in the units of the features as they were passed: short decimals that read as rules.
+    witness_ : ObliqueTree
+        The hyperplanes that the certificate is about. They put every row of the fit into the same leaf as ``tree_``.
     rules_ : str
         The tree as text, with exactly the numbers that predict. Features without names are called x0, x1, ...
     certificate_ : Certificate
@@ -104,9 +106,11 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
     contradicted_ : ndarray of int
         Positions of the labeled rows that the tree puts into another class than their own.
     stability_ : ndarray of shape (n_unlabeled,)
-        For each unlabeled row, in their order, the share of the independently found trees of no higher cost in P2 that
-        put the row into the same class. Near 1 the labeled rows and the totals determine its class; near 1/2 they leave
-        it open and the guide decided. NaN if fewer than five such trees were found in time.
+        For each unlabeled row, in their order, the share of other trees that put the row into the same class. With a
+        guide of positive weight these are trees that the search found on the way and that are nearly as good: 1 % of
+        the rows worse at most. In P2 they are found independently, without the guide, and cost no more: near 1 the
+        labeled rows and the totals determine a class, near 1/2 they leave it open. NaN if fewer than five such trees
+        were found.
     notices_ : tuple of str
         What the user should know of how the fit went; the same sentences are issued as warnings.
     scaling_ : Scaling

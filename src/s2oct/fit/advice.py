@@ -53,4 +53,4 @@ def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prep
                 "chosen without it."
             )
         return None
-    return prepared.guided_by(Guide.from_probabilities(probabilities))
+    return prepared.guided_by(Guide.from_probabilities(probabilities, guidance.weight))

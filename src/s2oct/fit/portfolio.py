@@ -20,9 +20,6 @@ from s2oct.stopping import Deadline
 HEAD_START, LONGEST_HEAD_START = 0.15, 30.0
 """Share of the time limit in which the search runs alone, and most seconds of it: most problems are solved by then."""
 
-LONGEST_EPILOGUE = 3.0
-"""Most seconds of a solver after a search that has converged: with more it hardly ever gains, and the user waits."""
-
 FINISH_SECONDS = 0.05
 """Seconds that the solver does not get, for the steps from its last tree to the certificate."""
 
@@ -44,17 +41,12 @@ class Formulation:
 
 @dataclass(frozen=True, eq=False)
 class Portfolio:
-    """A search and, if the context has one, a solver that both improve one incumbent.
-
-    ``converging`` means that the search stops by itself once it finds nothing better, because no bound will end it. The
-    solver then gets as long as the search took, but at most `LONGEST_EPILOGUE`, to improve or to prove.
-    """
+    """A search and, if the context has one, a solver that both improve one incumbent."""
 
     context: FitContext
     incumbent: Incumbent
     explore: Explore
     formulation: Formulation
-    converging: bool = False
 
     def run(self) -> None:
         """Run until there is nothing more to do. The best tree stays in the incumbent."""
@@ -63,33 +55,30 @@ class Portfolio:
         if self.context.solver is None:
             self.explore(0, clock.seconds_left)
             return
-        alone = clock.seconds_left if self.converging else min(HEAD_START * clock.limit, LONGEST_HEAD_START)
-        number = self.explore(0, alone)
+        number = self.explore(0, min(HEAD_START * clock.limit, LONGEST_HEAD_START))
         if incumbent.is_over:
             return
-        allowed = min(clock.elapsed, clock.seconds_left, LONGEST_EPILOGUE) if self.converging else clock.seconds_left
-        if self.formulation.size.n_entries > ENTRIES_PER_SECOND * allowed:
+        if self.formulation.size.n_entries > ENTRIES_PER_SECOND * clock.seconds_left:
             self._go_on(number)
             return
         try:
-            self.solve(incumbent.best, allowed, lambda: self._go_on(number))
+            self.solve(incumbent.best, lambda: self._go_on(number))
         except (SolverLicenceError, ModelTooLarge, MemoryError) as error:
             reason = str(error) or "There is no memory for the model."
             self.context.notices.append(f"{reason} The tree is the best that was found without it.")
             self._go_on(number)
 
     def _go_on(self, number: int) -> None:
-        if not self.converging:
-            self.explore(number, self.context.clock.seconds_left)
+        self.explore(number, self.context.clock.seconds_left)
 
-    def solve(self, start: ObliqueTree | None, seconds: float, meanwhile: Callable[[], object] = lambda: None) -> None:
-        """Let the solver work for some seconds, while ``meanwhile`` runs in this thread."""
+    def solve(self, start: ObliqueTree | None, meanwhile: Callable[[], object] = lambda: None) -> None:
+        """Let the solver work until the time is over, while ``meanwhile`` runs in this thread."""
         solver, budget, formulation = self.context.solver, self.context.budget, self.formulation
         assert solver is not None
         require_memory(formulation.size.n_bytes, f"The model for {solver.name}")
         self.context.listener.stage(SOLVING)
         milp = formulation.build()
-        allowed = max(min(seconds, self.context.clock.seconds_left) - FINISH_SECONDS, 0.01)
+        allowed = max(self.context.clock.seconds_left - FINISH_SECONDS, 0.01)
         solve_in_worker(
             solver,
             milp,

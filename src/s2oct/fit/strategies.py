@@ -16,7 +16,6 @@ from s2oct.fit.portfolio import Formulation, Portfolio, solve_small
 from s2oct.linear.model import Milp
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
-from s2oct.milp.p2 import objective_constant
 from s2oct.milp.size import p2_size
 from s2oct.model.evidence import ROW_OFF, Evidence, EvidenceCost
 from s2oct.model.feasibility import feasible_cost, feasible_score, lengthened, mended
@@ -27,8 +26,8 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch, Instance, Neighbourhoods, polish
 
 PATIENCE, WORTH = 6, 0.25
-"""Rounds without a better tree after which a guided search ends; and by how much a tree must be better to count, where
-1 is what the guide charges for a row of which it is sure."""
+"""Rounds without a better tree after which breaking ties ends; and by how much a tree must be better to count, where 1
+is what the guide charges for a row of which it is sure."""
 
 LAST_SHARE = 0.05
 """The last share of the time limit, in which a guide that only breaks ties is no longer asked."""
@@ -110,7 +109,16 @@ class TieBreak:
         ties = Incumbent(clock, partial(_charge, guided, solved.incumbent.best_cost))
         ties.offer(solved.tree)
         instance = Instance.of(guided, solved.bound.value).charged(TIE_PRICE * guided.problem.guide.charges)
-        _guided_exploration(guided, instance, ties, context, WORTH).run()
+        # The search ends by itself and not by the clock, so that it gives the same tree every time.
+        Exploration(
+            instance,
+            ties,
+            partial(polish, guided),
+            context.budget.seed,
+            context.budget.n_jobs,
+            patience=PATIENCE,
+            worth=WORTH,
+        ).run()
         ended = INTERRUPTED if clock.stopped() else solved.ended
         return StrategyResult(guided, ties.winner, solved.bound, ended, solved.incumbent)
 
@@ -183,21 +191,6 @@ def _charge(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[Oblique
     return assignment.tree, found.guide_cost
 
 
-def _guided_exploration(
-    prepared: Prepared, instance: Instance, incumbent: Incumbent, context: FitContext, worth: float
-) -> Exploration:
-    """A search that ends by itself and not by the clock, so that it gives the same tree every time."""
-    return Exploration(
-        instance,
-        incumbent,
-        partial(polish, prepared),
-        context.budget.seed,
-        context.budget.n_jobs,
-        patience=PATIENCE,
-        worth=worth,
-    )
-
-
 def p2_formulation(prepared: Prepared, build: Callable[[Prepared], Milp] = build_lean) -> Formulation:
     """P2 for a solver: the lean model, or the literal one."""
     problem, topology, most = prepared.problem, prepared.topology, prepared.most_features
@@ -208,5 +201,4 @@ def p2_formulation(prepared: Prepared, build: Callable[[Prepared], Milp] = build
         build=lambda: build(prepared),
         encode=lambda milp, tree: encode_tree(milp, problem, tree),
         decode=lambda milp, x: decode_tree(milp, x, topology),
-        attainable=lambda bound: bound + objective_constant(prepared),
     )

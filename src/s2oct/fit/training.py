@@ -91,7 +91,7 @@ def train(
     stop: Stop = never,
     listener: Listener | None = None,
 ) -> Trained:
-    """Fit a tree to P2, guided or not.
+    """Fit a tree: of the evidence model where a guide has weight, of P2 otherwise.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
     prepared = prepare(problem, spec, merge=False)
     incumbent = Incumbent(context.clock, partial(assess, prepared))
     portfolio = Portfolio(context, incumbent, lambda number, seconds: number, p2_formulation(prepared, build_p2))
-    portfolio.solve(None, context.clock.seconds_left)
+    portfolio.solve(None)
     # A solver may end without any tree.
     offer_constant_trees(prepared, incumbent)
     outcome = StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)

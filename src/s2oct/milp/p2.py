@@ -26,13 +26,8 @@ def build_p2(prepared: Prepared) -> Milp:
 
 
 def objective(v: P2Variables, prepared: Prepared) -> Costs:
-    """(eqMIOobj) and what further cost terms add, up to `objective_constant`."""
+    """(eqMIOobj)."""
     return [cost for term in prepared.terms for cost in term.milp_costs(v, prepared.problem)]
-
-
-def objective_constant(prepared: Prepared) -> float:
-    """What the model's objective leaves out of the cost of a tree."""
-    return sum(term.milp_constant(prepared.problem) for term in prepared.terms)
 
 
 def add_variables(

@@ -12,27 +12,26 @@ from s2oct.errors import InvalidProblem
 
 @dataclass(frozen=True, eq=False)
 class Guide:
-    """What another classifier charges for the classes of the unlabeled rows: a linear term added to P2's cost.
-
-    The guide knows the totals. So it also charges 1 for each row by which a tree misses them.
+    """What another classifier charges for the classes of the unlabeled rows.
 
     Attributes
     ----------
     charges : ndarray of shape (m, n_classes)
         What it charges for putting a row into a class; at least 0.
-    price : float
-        What one unit of these charges costs. With 0 the guide only decides between trees of equal cost.
+    weight : float
+        What an unlabeled row of which the guide is sure counts against a labeled one. With 0 the guide only chooses
+        between trees of equal cost in P2.
     """
 
     charges: FloatArray
-    price: float = 0.0
+    weight: float = 0.0
 
     @classmethod
-    def from_probabilities(cls, probabilities: FloatArray, price: float = 0.0) -> Guide:
+    def from_probabilities(cls, probabilities: FloatArray, weight: float = 0.0) -> Guide:
         """Charge for each class the difference between its probability and that of the row's likeliest class."""
         if not np.isfinite(probabilities).all():
             raise InvalidProblem("Expected the guide to give finite probabilities, got NaN or infinity.")
-        return cls(probabilities.max(axis=1, keepdims=True) - probabilities, price)
+        return cls(probabilities.max(axis=1, keepdims=True) - probabilities, weight)
 
     def is_against(self, classes: IntArray) -> BoolArray:
         """Whether the guide finds another class likelier than the given one, for each row, shape (m,)."""

@@ -17,7 +17,7 @@ from s2oct.model.merging import group_means
 from s2oct.model.problem import Problem
 from s2oct.model.scaling import Scaling
 from s2oct.model.spec import ModelSpec
-from s2oct.model.terms import CostTerm, GuideCharges, LabelErrors, TotalMiss
+from s2oct.model.terms import CostTerm, LabelErrors, TotalMiss
 from s2oct.model.topology import Topology
 
 TINY = 1e-3
@@ -59,9 +59,8 @@ class Prepared:
 
     @property
     def terms(self) -> tuple[CostTerm, ...]:
-        """The parts of what a tree costs, in the order in which they add up."""
-        p2: tuple[CostTerm, ...] = (LabelErrors(), TotalMiss(self.spec.C))
-        return p2 if self.problem.guide is None else (*p2, GuideCharges(self.problem.guide))
+        """The parts of what a tree costs in P2, in the order in which they add up."""
+        return LabelErrors(), TotalMiss(self.spec.C)
 
     @property
     def most_features(self) -> int | None:
@@ -91,10 +90,6 @@ class Prepared:
             given=replace(self.given, guide=guide),
             problem=replace(self.problem, guide=replace(guide, charges=charges)),
         )
-
-    def with_guide_price(self, price: float) -> Prepared:
-        """The same problem with another price of its guide."""
-        return replace(self, given=_priced(self.given, price), problem=_priced(self.problem, price))
 
     def without_guide(self) -> Prepared:
         """The same problem without its guide."""
@@ -129,7 +124,3 @@ def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True) -> Prepare
     if not merge:
         merged, groups = scaling.scale_problem(problem), np.arange(problem.n_unlabeled)
     return Prepared(problem, merged, groups, spec, scaling, topology, bounds)
-
-
-def _priced(problem: Problem, price: float) -> Problem:
-    return problem if problem.guide is None else replace(problem, guide=replace(problem.guide, price=price))

@@ -46,8 +46,6 @@ class FitRecord:
         Why the fit ended, one of `ENDINGS`.
     history : tuple of Moment
         Best cost and lower bound over time.
-    guided_bound : float, optional
-        A lower bound of P2's cost plus the guide's, where the fit minimised that.
     model : str
         The model that was fitted, one of `MODELS`.
     evidence_cost, evidence_bound : float, optional
@@ -58,7 +56,6 @@ class FitRecord:
     seconds: float
     ended: str
     history: tuple[Moment, ...] = ()
-    guided_bound: float | None = None
     model: str = PAPER
     evidence_cost: float | None = None
     evidence_bound: float | None = None

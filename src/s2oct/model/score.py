@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from s2oct.model.assignment import Assignment
+from s2oct.model.guide import Guide
 from s2oct.model.terms import LabelErrors, TotalMiss
-from s2oct.model.terms.guide import guide_cost
 from s2oct.model.terms.totals import rows_off
 
 MARGIN_TOLERANCE = 1e-6
@@ -30,7 +32,7 @@ class Score:
     min_margin : float
         Least distance of an unlabeled row from a hyperplane.
     guide_cost : float
-        What the guide charges, before its price; 0 without a guide.
+        What the guide charges, see `guide_cost`; 0 without a guide.
     """
 
     leaf_error: float
@@ -54,3 +56,13 @@ def score(assignment: Assignment, C: float) -> Score:
         min_margin=float(margins.min()) if len(margins) else float("inf"),
         guide_cost=0.0 if problem.guide is None else guide_cost(problem.guide, assignment),
     )
+
+
+def guide_cost(guide: Guide, assignment: Assignment) -> float:
+    """What a guide charges for a tree.
+
+    The guide knows the totals, so a row off them counts as one that is surely in the wrong class.
+    """
+    assigned = assignment.unlabeled_classes
+    charged = guide.charges[np.arange(len(assigned)), assigned]
+    return float(assignment.problem.unlabeled_multiplicity @ charged) + rows_off(assignment)

@@ -17,8 +17,8 @@ from scipy.special import expit
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.topology import Topology
 from s2oct.search.forward import forward_path
-from s2oct.search.gaps import length_factors
 from s2oct.search.instance import Instance
+from s2oct.search.lengths import length_factors
 from s2oct.search.row_prices import FEATURES, class_prices, correlated_features
 from s2oct.stopping import Deadline
 

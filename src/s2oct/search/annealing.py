@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from s2oct.arrays import FloatArray
 from s2oct.search import kernels
-from s2oct.search.gaps import length_factors
 from s2oct.search.instance import Instance
+from s2oct.search.lengths import length_factors
 from s2oct.stopping import Deadline
 
 STRETCH_WORK = 2e6

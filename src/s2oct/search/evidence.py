@@ -204,6 +204,9 @@ class EvidenceSearch:
         if self.evidence.n_rows <= SAMPLE:
             self._sweep(table, splits, self._worth(RISING[-1]), Effort(True, TRIES))
         for wider in self._widths():
+            if not splits.omega.any() and self._misses_totals(splits):
+                # Repairs move splits. A rare class needs one though it saves less evidence than its terms cost.
+                self._sweep(table, splits, self._worth(ROW_OFF, most=wider), Effort(True, 0))
             for price in REPAIR_PRICES:
                 for effort in (Effort(False, 0), Effort(False, REPAIR_TRIES)):
                     splits = self._repaired(table, splits, self._worth(price, most=wider), effort)
@@ -216,10 +219,14 @@ class EvidenceSearch:
             return [self.most]
         return sorted({min(self.most + extra, len(self.allowed)) for extra in (0, 1, 3, len(self.allowed))} - {0})
 
+    def _misses_totals(self, splits: Splits) -> bool:
+        """Whether some tree may be nearer to the totals."""
+        return bool(evidence_of(self.table, splits)[1] >= self.evidence.least_off + 0.5)
+
     def _repaired(self, table: Table, splits: Splits, worth: Worth, effort: Effort) -> Splits:
         """Refit the node whose refit saves most, as long as rows are off."""
         for _ in range(REPAIRS):
-            if self.deadline.passed or evidence_of(table, splits)[1] < self.evidence.least_off + 0.5:
+            if self.deadline.passed or not self._misses_totals(splits):
                 break
             best, most = splits, 0.0
             for node in self.evidence.topology.branches:

@@ -25,11 +25,11 @@ class Instance:
     labels : ndarray of shape (n,)
         Class of each labeled row.
     sizes : ndarray of shape (n + m,)
-        How many rows each row stands for; labeled rows in units of the search's cost.
+        How many rows each row stands for.
     totals : ndarray of shape (n_classes,)
         Known total of each class.
     charges : ndarray of shape (m, n_classes)
-        What the guide charges for putting an unlabeled row into a class, times its price.
+        What each class costs each unlabeled row; 0 unless a guide breaks ties, see `charged`.
     row_off : float
         Price of a row by which the totals are missed.
     s : float
@@ -56,26 +56,19 @@ class Instance:
 
     @classmethod
     def of(cls, prepared: Prepared, floor: float) -> Instance:
-        """Lay out a problem in model units.
-
-        Costs are divided by the guide's price where that is above 1: the temperatures and prices of the annealing
-        suit costs of about 1 per row.
-        """
+        """Lay out a problem in model units; a guide charges nothing yet."""
         problem = prepared.problem
-        unit = 1.0 if problem.guide is None else max(problem.guide.price, 1.0)
-        prices = [term.search_prices(problem, unit) for term in prepared.terms]
-        charges = [price.charges for price in prices if price.charges is not None]
         return cls(
             topology=prepared.topology,
             XT=np.ascontiguousarray(problem.X.T),
             labels=problem.labels,
-            sizes=np.concatenate([problem.labeled_multiplicity / unit, problem.unlabeled_multiplicity]),
+            sizes=np.concatenate([problem.labeled_multiplicity, problem.unlabeled_multiplicity]),
             totals=problem.totals.astype(float),
-            charges=sum(charges, np.zeros((problem.n_unlabeled, problem.n_classes))),
-            row_off=sum(price.row_off for price in prices) / unit,
+            charges=np.zeros((problem.n_unlabeled, problem.n_classes)),
+            row_off=sum(term.row_off for term in prepared.terms),
             s=prepared.bounds.s,
             quanta=grid_quanta(problem.X, prepared.bounds.s),
-            floor=floor / unit,
+            floor=floor,
             most_features=prepared.most_features,
         )
 

@@ -91,7 +91,8 @@ class CertificateFacts:
     leaf_error, xi, n_errors : float, float and int, or None
         The parts of the cost, in the model of the tree.
     guide_weight, guide_cost : float or None
-        The price of the guide's charges, and what it charged; None without a guide.
+        What a row of which the guide is sure counted against a labeled one, and what the guide charged; None without
+        a guide.
     """
 
     objective: float | None

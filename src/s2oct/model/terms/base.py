@@ -27,22 +27,6 @@ class P2Variables:
     used: Block | None = None  # (b, j) 1 where a split may have a coefficient; None if splits may use all features
 
 
-@dataclass(frozen=True, eq=False)
-class SearchPrices:
-    """What the compiled search pays, as the terms add it up.
-
-    Attributes
-    ----------
-    row_off : float
-        Price of a row by which the totals are missed.
-    charges : ndarray of shape (m, n_classes), optional
-        What each class costs each unlabeled row.
-    """
-
-    row_off: float = 0.0
-    charges: FloatArray | None = None
-
-
 class CostTerm(Protocol):
     """A part of what a tree costs. The parts add up in the order in which a problem lists them."""
 
@@ -52,11 +36,9 @@ class CostTerm(Protocol):
     def milp_costs(self, v: P2Variables, problem: Problem) -> Costs:
         """What the term's variables cost in the mixed-integer model."""
 
-    def milp_constant(self, problem: Problem) -> float:
-        """The part of the cost that no variable changes; the model's objective leaves it out."""
-
-    def search_prices(self, problem: Problem, unit: float) -> SearchPrices:
-        """What the search pays for this term; ``unit`` is the cost that counts as 1 there."""
+    @property
+    def row_off(self) -> float:
+        """What the search pays for each row by which the totals are missed; it counts errors of labels by itself."""
 
 
 def hyperplane_terms(v: P2Variables, X: FloatArray, sign: float) -> Terms:

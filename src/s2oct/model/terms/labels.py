@@ -11,7 +11,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.linear.model import Costs, Rows, Terms, linear_rows
 from s2oct.model.assignment import Assignment
 from s2oct.model.problem import Problem
-from s2oct.model.terms.base import P2Variables, SearchPrices, hyperplane_terms
+from s2oct.model.terms.base import P2Variables, hyperplane_terms
 from s2oct.model.topology import Topology
 
 
@@ -27,13 +27,10 @@ class LabelErrors:
         """Every beta costs 1, times the multiplicity of its row."""
         return [(v.beta, problem.labeled_multiplicity[:, None])]
 
-    def milp_constant(self, problem: Problem) -> float:
-        """Nothing is left out."""
+    @property
+    def row_off(self) -> float:
+        """Nothing: this term is about labeled rows."""
         return 0.0
-
-    def search_prices(self, problem: Problem, unit: float) -> SearchPrices:
-        """The search counts these errors by itself."""
-        return SearchPrices()
 
 
 def label_equations(v: P2Variables, problem: Problem, topology: Topology, B: float) -> Iterator[Rows]:

@@ -10,7 +10,7 @@ import numpy as np
 from s2oct.linear.model import Costs, Rows, linear_rows
 from s2oct.model.assignment import Assignment
 from s2oct.model.problem import Problem
-from s2oct.model.terms.base import P2Variables, SearchPrices
+from s2oct.model.terms.base import P2Variables
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,10 @@ class TotalMiss:
         """Xi costs C."""
         return [(v.xi, self.price)]
 
-    def milp_constant(self, problem: Problem) -> float:
-        """Nothing is left out."""
-        return 0.0
-
-    def search_prices(self, problem: Problem, unit: float) -> SearchPrices:
+    @property
+    def row_off(self) -> float:
         """A row off the totals costs C."""
-        return SearchPrices(row_off=self.price)
+        return self.price
 
 
 def rows_off(assignment: Assignment) -> float:
