@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from s2oct.certificate import Certificate, OCTHCertificate
     from s2oct.errors import S2OCTError, S2OCTWarning
     from s2oct.estimators import LabeledKFold, OCTHClassifier, S2OCTClassifier
-    from s2oct.export import load, plot_partition, plot_progress, plot_totals, plot_tree, save
+    from s2oct.export import load, plot_partition, plot_progress, plot_simplicity, plot_totals, plot_tree, save
     from s2oct.guides import PriorCorrectedClassifier, SelfTrainedForest, TopTotalClassifier
     from s2oct.model.problem import Problem
     from s2oct.model.topology import Topology
@@ -37,6 +37,7 @@ _HOME = {
     "load": "s2oct.export",
     "plot_partition": "s2oct.export",
     "plot_progress": "s2oct.export",
+    "plot_simplicity": "s2oct.export",
     "plot_totals": "s2oct.export",
     "plot_tree": "s2oct.export",
     "save": "s2oct.export",
@@ -60,6 +61,7 @@ __all__ = [
     "load",
     "plot_partition",
     "plot_progress",
+    "plot_simplicity",
     "plot_totals",
     "plot_tree",
     "save",

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.estimators.s2oct import _slope
+from s2oct.estimators.margins import slope_for
 from s2oct.model.problem import Problem
 from tests.preparing import score_of
 
@@ -408,7 +408,7 @@ def test_probabilities_do_not_depend_on_the_length_of_the_normals(seed, total, l
     """A raised bound on the coefficients makes all margins longer, and no row surer."""
     rng = np.random.default_rng(seed)
     signed = np.where(np.arange(30) < total, 1.0, -1.0) * (1 + rng.exponential(3.0, 30))
-    slope, shorter = _slope(signed, total, 0.0), _slope(length * signed, total, 0.0)
+    slope, shorter = slope_for(signed, total, 0.0), slope_for(length * signed, total, 0.0)
     assert abs(expit(shorter * length * signed).sum() - total) <= 0.5
     if slope < 64:
         assert shorter * length == pytest.approx(slope)

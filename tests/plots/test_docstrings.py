@@ -46,9 +46,9 @@ def test_function_without_docstring_stays_without_one():
     assert draw.__doc__ is None
 
 
-@pytest.mark.parametrize("name", ["tree", "partition", "totals", "progress"])
+@pytest.mark.parametrize("name", ["tree", "partition", "totals", "progress", "simplicity"])
 def test_every_plot_function_describes_the_parameters_of_its_display(name):
     display = getattr(export, f"{name.capitalize()}Display")
     described = getattr(export, f"plot_{name}").__doc__
-    assert "    A fitted one." in described
+    assert "    A fitted one" in described
     assert f"{display.__name__}\n    The display, drawn." in described

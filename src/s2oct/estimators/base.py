@@ -59,7 +59,10 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     def rules_(self) -> str:
         """The tree as text, with exactly the numbers that predict."""
         check_is_fitted(self)
-        return "\n".join(rule_lines(self.tree_, self._shown_names(), self.classes_.tolist()))
+        return self._rules_of(self.tree_)
+
+    def _rules_of(self, tree: ObliqueTree) -> str:
+        return "\n".join(rule_lines(tree, self._shown_names(), self.classes_.tolist()))
 
     def _shown_names(self) -> tuple[str, ...]:
         """Names of the features; x0, x1, ... where the fit had no names."""

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from scipy.special import expit
-from sklearn.utils.validation import check_is_fitted
-
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
+from s2oct.estimators.margins import Margins, slope_for
+from s2oct.estimators.simpler_trees import SimplerTrees
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
 from s2oct.fit.listening import Listener
-from s2oct.fit.simplicity import SimplicityPath, Simplification
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest, guide_probabilities
 from s2oct.guides.base import TwoClasses
@@ -39,11 +36,8 @@ from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
 from s2oct.stopping import Deadline, Stop
 
-_STEEPEST = 64.0
-"""With this slope, rows at distance 1 have a probability of 0 or 1 to the last digit."""
 
-
-class S2OCTClassifier(TwoClasses, TreeClassifier):
+class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
     """A shallow oblique tree from few labeled rows, many unlabeled ones and a known total.
 
     The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each
@@ -216,7 +210,7 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
-        self._slope = _slope(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
+        self._slope = slope_for(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
         wrong = self.tree_.predict(problem.X_labeled) != problem.labels
         self.contradicted_ = np.flatnonzero(labels.is_labeled)[wrong]
         fit_notices = notices_of(trained.notices, trained.certificate, labels.classes)
@@ -261,82 +255,3 @@ class S2OCTClassifier(TwoClasses, TreeClassifier):
         at_least_zero_or_auto("term_price", self.term_price)
         if self.scaling not in ("paper", None):
             raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {self.scaling!r}.")
-
-    def simplicity_path(self) -> SimplicityPath:
-        """Fit trees from the simplest to the richest, and say what each loses.
-
-        The trees are fitted to the rows of the fit at several prices of a feature in a split. A tree is left out if a
-        simpler one has no more evidence against it. Only a classifier that was fitted with a guide in this session has
-        such a path: neither model files nor pickles keep the rows.
-
-        Returns
-        -------
-        SimplicityPath
-            Trees with their numbers of terms and splits, the rows they lose against the best tree of the path, and
-            the rows by which they miss the totals.
-        """
-        check_is_fitted(self)
-        simplification: Simplification | None = getattr(self, "_simplification", None)
-        if simplification is None:
-            raise InvalidProblem(
-                "Expected a classifier that was fitted with a guide in this session, got one without the rows of its "
-                "fit or without a guide."
-            )
-        return simplification.path()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the rows of the fit."""
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_simplification"}
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
-
-        Its size is the least ``|omega . x - gamma|`` of the hyperplanes that led the row to its leaf; the unlabeled
-        rows of the fit have at least 1.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Signed margins.
-        """
-        return self._signed_margin(self._rows(X))
-
-    def _signed_margin(self, rows: FloatArray) -> FloatArray:
-        # A row on a hyperplane has margin 0; the smallest number keeps it on the side of its class.
-        margin = np.maximum(self.witness_.path_margin(rows), np.finfo(float).tiny)
-        return np.where(self.tree_.predict(rows) == 1, margin, -margin)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities: a logistic function of the signed margin.
-
-        Its slope is 1, 2, 4, ... divided by the median margin: the smallest for which the probabilities of the
-        unlabeled rows of the fit add up to the known total within half a row (plus the rows by which the tree itself
-        misses the total). The probabilities agree with `predict`. They only say how far a row is from the nearest
-        split: they are not calibrated on held-out labels.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, 2)
-            Probabilities of ``classes_[0]`` and ``classes_[1]``.
-        """
-        second = expit(self.decision_function(X) * self._slope)
-        return np.column_stack([1 - second, second])
-
-
-def _slope(margin: FloatArray, total: float, xi: float) -> float:
-    """The smallest of 1, 2, 4, ... divided by the median margin that keeps the sum of probabilities near the total."""
-    slope = 1.0 / max(float(np.median(np.abs(margin))), 1.0) if len(margin) else 1.0
-    while slope < _STEEPEST and abs(float(expit(slope * margin).sum()) - total) > xi + 0.5:
-        slope *= 2
-    return min(slope, _STEEPEST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.model.columns import Columns, widened_tree
-from s2oct.model.evidence import AUTO_TERM_SHARE, Evidence, Sparsity
+from s2oct.model.evidence import AUTO_TERM_SHARE, Evidence, EvidenceCost, Sparsity
 from s2oct.model.rounding import as_rules
+from s2oct.model.rules import pruned
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch
@@ -19,6 +20,9 @@ from s2oct.stopping import NO_DEADLINE, Deadline
 
 PRICES = (64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.0)
 """Prices of a term at which trees are fitted, where 1 is the automatic price."""
+
+WORTH = 0.5
+"""Rows that a richer tree must save to be on the path."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +36,13 @@ class SimplicityStep:
     n_terms : int
         Features over all its splits.
     n_splits : int
-        Splits that have features.
+        Splits that decide something.
     rows_lost : float
-        Evidence against it beyond that of the best tree of the path, in rows.
+        Evidence against it beyond that of the best tree of the path, in rows; a row off the totals counts as one.
     rows_off : float
         Rows by which it misses the totals.
+    rules : str
+        The tree as text.
     """
 
     tree: ObliqueTree
@@ -44,6 +50,7 @@ class SimplicityStep:
     n_splits: int
     rows_lost: float
     rows_off: float
+    rules: str
 
 
 class SimplicityPath(Sequence[SimplicityStep]):
@@ -53,10 +60,13 @@ class SimplicityPath(Sequence[SimplicityStep]):
     ----------
     steps : sequence of SimplicityStep
         The trees, each with more terms and less evidence against it than the one before.
+    fitted : SimplicityStep
+        The tree of the fit. It is one of the steps, unless a simpler tree has no more evidence against it.
     """
 
-    def __init__(self, steps: Sequence[SimplicityStep]) -> None:
+    def __init__(self, steps: Sequence[SimplicityStep], fitted: SimplicityStep) -> None:
         self._steps = tuple(steps)
+        self.fitted = fitted
 
     @overload
     def __getitem__(self, index: int) -> SimplicityStep: ...
@@ -64,7 +74,7 @@ class SimplicityPath(Sequence[SimplicityStep]):
     def __getitem__(self, index: slice) -> SimplicityPath: ...
     def __getitem__(self, index: int | slice) -> SimplicityStep | SimplicityPath:
         found = self._steps[index]
-        return SimplicityPath(found) if isinstance(found, tuple) else found
+        return SimplicityPath(found, self.fitted) if isinstance(found, tuple) else found
 
     def __len__(self) -> int:
         return len(self._steps)
@@ -73,14 +83,18 @@ class SimplicityPath(Sequence[SimplicityStep]):
         return iter(self._steps)
 
     def __str__(self) -> str:
+        shown = self._steps if self.fitted in self._steps else (*self._steps, self.fitted)
         lines = ["terms  splits  rows lost  rows off"]
         lines += [
-            f"{step.n_terms:5d}  {step.n_splits:6d}  {step.rows_lost:9.1f}  {step.rows_off:8g}" for step in self._steps
+            f"{step.n_terms:5d}  {step.n_splits:6d}  {step.rows_lost:9.1f}  {step.rows_off:8g}"
+            f"{'  the fitted tree' if step is self.fitted else ''}"
+            for step in shown
         ]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<SimplicityPath of {len(self)} trees with {self[0].n_terms} to {self[-1].n_terms} terms>"
+        terms = ", ".join(str(step.n_terms) for step in self._steps)
+        return f"<SimplicityPath of {f'trees with {terms} terms' if terms else 'no trees'}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +105,10 @@ class Simplification:
     ----------
     evidence : Evidence
         What classes cost rows, in model units.
+    fitted : ObliqueTree
+        The tree of the fit in the user's units, over the columns that it may use.
+    fitted_cost : EvidenceCost
+        What it costs.
     scaling : Scaling
         The map from the user's units to those of the model.
     rows : ndarray of shape (n + m, p)
@@ -106,6 +124,8 @@ class Simplification:
     """
 
     evidence: Evidence
+    fitted: ObliqueTree
+    fitted_cost: EvidenceCost
     scaling: Scaling
     rows: FloatArray
     columns: Columns
@@ -113,30 +133,52 @@ class Simplification:
     sparsity: Sparsity
     seed: int
 
-    def path(self, deadline: Deadline = NO_DEADLINE) -> SimplicityPath:
-        """Fit trees at several prices of a term, and keep those that no simpler tree matches."""
-        found: list[tuple[int, float, ObliqueTree]] = []
+    def path(self, write_rules: Callable[[ObliqueTree], str], deadline: Deadline = NO_DEADLINE) -> SimplicityPath:
+        """Fit trees at several prices of a term, and keep those that no simpler tree matches.
+
+        Parameters
+        ----------
+        write_rules : callable
+            From a tree over all columns to its text.
+        deadline : Deadline
+            When to end with the trees so far.
+
+        Returns
+        -------
+        SimplicityPath
+            The trees, the fitted one among them unless a simpler one matches it.
+        """
+        fitted = self._step(self.fitted, self.fitted_cost, write_rules)
+        found = [fitted, *self._at_all_prices(write_rules, deadline)]
+        kept: list[SimplicityStep] = []
+        # Of trees with as many terms, the fitted one comes first unless another is better by more than it is worth.
+        for step in sorted(found, key=lambda step: (step.n_terms, step.rows_lost - WORTH * (step is fitted))):
+            if not kept or step.rows_lost < kept[-1].rows_lost - WORTH:
+                kept.append(step)
+        least = kept[-1].rows_lost
+        against_best = {id(step): replace(step, rows_lost=step.rows_lost - least) for step in (*kept, fitted)}
+        return SimplicityPath([against_best[id(step)] for step in kept], against_best[id(fitted)])
+
+    def _at_all_prices(self, write_rules: Callable[[ObliqueTree], str], deadline: Deadline) -> Iterator[SimplicityStep]:
         for factor in PRICES:
+            if deadline.passed:
+                return
             price = factor * AUTO_TERM_SHARE * self.evidence.n_given
             search = EvidenceSearch(self.evidence, replace(self.sparsity, term_price=price), self.seed, deadline)
-            tree = as_rules(self.scaling.to_user(search.run()[0]), self.rows)
-            cost = self.evidence.cost_of(self.scaling.to_model(tree))
-            # To be off the totals counts as much as evidence here: a path shows what simplicity costs.
-            found.append((cost.terms, cost.rows + cost.off, tree))
-            if deadline.passed:
-                break
-        steps: list[SimplicityStep] = []
-        least = min(rows for _, rows, _ in found)
-        for terms, rows, tree in sorted(found, key=lambda entry: entry[:2]):
-            if not steps or rows < steps[-1].rows_lost + least - 0.5:
-                off = self.evidence.cost_of(self.scaling.to_model(tree)).off
-                steps.append(
-                    SimplicityStep(
-                        widened_tree(tree, self.columns, self.n_features),
-                        terms,
-                        int(np.count_nonzero(tree.omega.any(axis=1))),
-                        rows - least,
-                        off,
-                    )
-                )
-        return SimplicityPath(steps)
+            tree = search.run()[0]
+            # The rules keep every row in its leaf, so that the cost stays.
+            rules = as_rules(self.scaling.to_user(tree), self.rows)
+            yield self._step(rules, self.evidence.cost_of(tree), write_rules)
+
+    def _step(self, tree: ObliqueTree, cost: EvidenceCost, write_rules: Callable[[ObliqueTree], str]) -> SimplicityStep:
+        """A tree over the columns that it may use as a step; what it costs stands for what it loses."""
+        deciding = [split.node - 1 for split in pruned(tree).splits]
+        widened = widened_tree(tree, self.columns, self.n_features)
+        return SimplicityStep(
+            tree=widened,
+            n_terms=int(np.count_nonzero(tree.omega[deciding])),
+            n_splits=len(deciding),
+            rows_lost=cost.rows + cost.off,
+            rows_off=cost.off,
+            rules=write_rules(widened),
+        )

@@ -122,25 +122,21 @@ def train(
         context.notices.append(
             f"The fit was stopped while it looked for other trees of the same cost: it had found {len(others)}."
         )
-    trained = _trained(outcome, seconds, others, context).over(problem)
-    return replace(trained, simplification=_simplification(outcome, guidance, problem, budget))
-
-
-def _simplification(
-    outcome: StrategyResult, guidance: Guidance | None, problem: Problem, budget: Budget
-) -> Simplification | None:
+    trained = _trained(outcome, seconds, others, context)
     if outcome.weighed is None or guidance is None:
-        return None
-    prepared = outcome.prepared
-    return Simplification(
-        outcome.weighed.evidence,
-        prepared.scaling,
-        prepared.given.X,
-        prepared.spec.features,
-        problem.n_features,
-        guidance.sparsity,
-        budget.seed,
+        return trained.over(problem)
+    simplification = Simplification(
+        evidence=outcome.weighed.evidence,
+        fitted=trained.tree,
+        fitted_cost=outcome.weighed.cost,
+        scaling=prepared.scaling,
+        rows=prepared.given.X,
+        columns=spec.features,
+        n_features=problem.n_features,
+        sparsity=guidance.sparsity,
+        seed=budget.seed,
     )
+    return replace(trained.over(problem), simplification=simplification)
 
 
 def open_context(budget: Budget, stop: Stop, listener: Listener | None) -> FitContext:

@@ -2,16 +2,19 @@
 
 from s2oct.plots.partition import PartitionDisplay, plot_partition
 from s2oct.plots.progress import ProgressDisplay, plot_progress
+from s2oct.plots.simplicity import SimplicityDisplay, plot_simplicity
 from s2oct.plots.totals import TotalsDisplay, plot_totals
 from s2oct.plots.tree import TreeDisplay, plot_tree
 
 __all__ = [
     "PartitionDisplay",
     "ProgressDisplay",
+    "SimplicityDisplay",
     "TotalsDisplay",
     "TreeDisplay",
     "plot_partition",
     "plot_progress",
+    "plot_simplicity",
     "plot_totals",
     "plot_tree",
 ]

@@ -9,9 +9,11 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.estimators.fitted import FittedRows
+from s2oct.fit.simplicity import SimplicityPath
 from s2oct.pages.pictures import Picture, embed, page_style
 from s2oct.plots.partition import PartitionDisplay
 from s2oct.plots.progress import ProgressDisplay
+from s2oct.plots.simplicity import SimplicityDisplay
 from s2oct.plots.style import CLASS_COLOURS, Ink, open_frame
 from s2oct.plots.totals import TotalsDisplay
 from s2oct.plots.tree import TreeDisplay
@@ -60,6 +62,13 @@ def progress_picture(estimator: Any) -> Picture:
     title = "Cost and lower bound over the seconds of the fit"
     with page_style():
         return _picture("progress", (WIDTH, 2.5), lambda ax: ProgressDisplay.from_estimator(estimator, ax=ax), title)
+
+
+def simplicity_picture(path: SimplicityPath) -> Picture:
+    """Rows lost over terms."""
+    title = "Rows lost by simpler trees over their terms"
+    with page_style():
+        return _picture("simplicity", (WIDTH, 2.7), lambda ax: SimplicityDisplay.from_path(path, ax=ax), title)
 
 
 def stability_picture(values: FloatArray) -> Picture:

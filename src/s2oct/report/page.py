@@ -29,6 +29,7 @@ from s2oct.report.figures import (
 from s2oct.report.leaves import describe_leaves, describe_splits, rules_text
 from s2oct.report.reproduce import parameters, python_code, seed_note, versions
 from s2oct.report.rivals import Comparison, compare_rivals
+from s2oct.report.simplicity import Simplicity, describe_simplicity
 from s2oct.report.single_rows import describe_contradictions, names_of_rows
 from s2oct.report.stability import DETERMINED, OPEN, Stability, describe_stability
 from s2oct.report.wording import FILTERS, clean
@@ -92,6 +93,9 @@ def report_html(
 ) -> str:
     """Write the report of one fit as HTML: style and pictures inside, no scripts, nothing to fetch.
 
+    For a classifier that was fitted with a guide in this session, simpler and richer trees are fitted for the report,
+    which takes as long as its time limit at most.
+
     Parameters
     ----------
     estimator : S2OCTClassifier or OCTHClassifier
@@ -131,14 +135,16 @@ def report_html(
     stability = describe_stability(estimator, rows)
     names = names_of_rows(rows, row_ids)
     comparison = _comparison(rows, known if sample.has_total else None, rivals, stability, names)
+    simplicity = describe_simplicity(estimator, rows)
     column = clean(label) if label else None
     return page.render(
         title=f"A tree for {column}" if column else "A fitted tree",
-        contents=_contents(sample, stability, comparison),
+        contents=_contents(sample, simplicity, stability, comparison),
         data_name=clean(data_name) if data_name else None,
         label=column,
         date=f"{when or datetime.now(UTC):%-d %B %Y}",
         sample=sample,
+        simplicity=simplicity,
         stability=stability,
         determined=DETERMINED,
         open=OPEN,
@@ -173,13 +179,16 @@ def _comparison(
     return compare_rivals(rows, assigned, names, None if stability is None else stability.values)
 
 
-def _contents(sample: Sample, stability: Stability | None, comparison: Comparison | None) -> list[tuple[str, str]]:
+def _contents(
+    sample: Sample, simplicity: Simplicity | None, stability: Stability | None, comparison: Comparison | None
+) -> list[tuple[str, str]]:
     """Anchors and names of the sections that are there."""
     sections = [
         ("data", "Data and sample", True),
         ("totals", "Totals" if sample.has_total else "Assigned classes", sample.n_unlabeled > 0),
         ("tree", "Tree", True),
         ("leaves", "Leaves", True),
+        ("simplicity", "Simpler trees", simplicity is not None),
         ("stability", "Stability", stability is not None),
         ("certificate", "Proof", True),
         ("rivals", "Other methods", comparison is not None),

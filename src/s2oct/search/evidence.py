@@ -23,8 +23,8 @@ from s2oct.search.evidence_kernels import (
     Worth,
     classes_of,
     evidence_of,
-    place,
     refit,
+    set_hyperplane,
 )
 from s2oct.stopping import Deadline
 
@@ -161,7 +161,7 @@ class EvidenceSearch:
             chosen = self.rng.permutation(self.allowed)[: min(self.most, 2)]
             direction[chosen] = self.rng.normal(size=len(chosen))
         row = int(self.rng.integers(table.XT.shape[1]))
-        place(table, splits, node, direction, float(table.XT[:, row] @ direction))
+        set_hyperplane(table, splits, node, direction, float(table.XT[:, row] @ direction))
 
     def _alternate_with_class_prices(self, table: Table, splits: Splits) -> None:
         """Refit the nodes; between sweeps, classes with too many rows become more expensive."""
@@ -259,7 +259,7 @@ class EvidenceSearch:
         n_branches = len(splits.gamma)
         moved = Splits(splits.omega.copy(), splits.gamma.copy(), np.zeros((n_branches, self.XT.shape[1]), dtype=bool))
         for node in self.evidence.topology.branches:
-            place(self.table, moved, node, splits.omega[node - 1].copy(), float(splits.gamma[node - 1]))
+            set_hyperplane(self.table, moved, node, splits.omega[node - 1].copy(), float(splits.gamma[node - 1]))
         return moved
 
     def tree(self, splits: Splits) -> ObliqueTree:

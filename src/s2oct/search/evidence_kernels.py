@@ -128,11 +128,11 @@ def evidence_of(table, splits):
         k = end_class(table, splits, 1, i)
         paid += table.cost[i, k]
         counts[k] += table.size[i]
-    return paid, rows_off(counts, table.totals)
+    return paid, rows_to_move(counts, table.totals)
 
 
 @compiled
-def rows_off(counts, totals):
+def rows_to_move(counts, totals):
     """Rows that would have to change class to meet the totals."""
     off = 0.0
     for k in range(len(totals)):
@@ -230,8 +230,8 @@ def best_cut(table, choice, values, order, row_off):
         here = passed
         there = everything - passed
         if row_off > 0:
-            here += row_off * rows_off(forward, totals)
-            there += row_off * rows_off(backward, totals)
+            here += row_off * rows_to_move(forward, totals)
+            there += row_off * rows_to_move(backward, totals)
         if here < best - _WORTH or (here <= best + _WORTH and gap > width):
             best, sign, width = here, 1.0, gap
             offset = 0.5 * values[i] + 0.5 * values[order[t + 1]]
@@ -281,7 +281,7 @@ def projected(table, choice, fit):
 
 
 @compiled
-def solve_small(H, g):
+def solve_positive(H, g):
     """Solve H x = g by elimination, in place; H is positive definite."""
     size = len(g)
     for a in range(size):
@@ -342,7 +342,7 @@ def newton(table, choice, fit):
         for a in range(size + 1):
             for b in range(a):
                 H[b, a] = H[a, b]
-        solve_small(H, g)
+        solve_positive(H, g)
         for a in range(size + 1):
             beta[a] -= g[a]
 
@@ -405,7 +405,7 @@ def screened(table, choice, allowed):
 
 
 @compiled
-def random_unit(state):
+def next_unit(state):
     """A number in [0, 1) from a xorshift state of one 64-bit word."""
     word = state[0]
     word ^= word << np.uint64(13)
@@ -416,7 +416,7 @@ def random_unit(state):
 
 
 @compiled
-def place(table, splits, node, direction, offset):
+def set_hyperplane(table, splits, node, direction, offset):
     """Give a node a hyperplane."""
     b = node - 1
     n = table.XT.shape[1]
@@ -464,8 +464,8 @@ def restart(fit, found):
 def consider_no_split(table, choice, worth, fit, found):
     """All rows go right, or all go left."""
     fit.size[0] = 0
-    to_right = worth.row_off * rows_off(choice.counts, table.totals)
-    to_left = worth.row_off * rows_off(all_left(table, choice), table.totals)
+    to_right = worth.row_off * rows_to_move(choice.counts, table.totals)
+    to_left = worth.row_off * rows_to_move(all_left(table, choice), table.totals)
     for t in range(len(choice.rows)):
         to_left += choice.extra[t]
     keep(found, to_right, 1.0, -1.0, fit)
@@ -550,9 +550,9 @@ def consider_changes(table, choice, worth, allowed, tries, fit, found, state):
         largest = 0.0
         for a in range(size):
             largest = max(largest, abs(fit.beta[a]))
-        a = min(int(random_unit(state) * size), size - 1)
-        if size < worth.most and random_unit(state) < 0.5:
-            j = allowed[min(int(random_unit(state) * len(allowed)), len(allowed) - 1)]
+        a = min(int(next_unit(state) * size), size - 1)
+        if size < worth.most and next_unit(state) < 0.5:
+            j = allowed[min(int(next_unit(state) * len(allowed)), len(allowed) - 1)]
             known = False
             for c in range(size):
                 known = known or fit.support[c] == j
@@ -560,7 +560,7 @@ def consider_changes(table, choice, worth, allowed, tries, fit, found, state):
                 a = size
                 fit.support[a], fit.beta[a] = j, 0.0
                 fit.size[0] = size + 1
-        fit.beta[a] += largest * (2.0 * random_unit(state) - 1.0) * 10.0 ** (-2.0 * random_unit(state))
+        fit.beta[a] += largest * (2.0 * next_unit(state) - 1.0) * 10.0 ** (-2.0 * next_unit(state))
         consider(table, choice, worth, fit, found)
 
 
@@ -578,7 +578,7 @@ def present_split(table, splits, worth, choice, node):
     size = 0
     for j in range(table.XT.shape[0]):
         size += splits.omega[node - 1, j] != 0.0
-    return cost + worth.row_off * rows_off(counts, table.totals) + worth.term * size, size
+    return cost + worth.row_off * rows_to_move(counts, table.totals) + worth.term * size, size
 
 
 @compiled
@@ -612,5 +612,5 @@ def refit(table, splits, worth, node, allowed, effort, state):
     direction = np.zeros(table.XT.shape[0])
     for a in range(found.size[0]):
         direction[found.support[a]] = found.numbers[1] * found.beta[a]
-    place(table, splits, node, direction, found.numbers[2])
+    set_hyperplane(table, splits, node, direction, found.numbers[2])
     return cost - found.numbers[0]

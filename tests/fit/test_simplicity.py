@@ -1,0 +1,197 @@
+"""The path from the simplest to the richest tree: what is on it, and that its numbers are those of its trees."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import time
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from s2oct import S2OCTClassifier, TopTotalClassifier, load, save
+from s2oct.datasets import make_labour_force
+from s2oct.errors import InvalidProblem, S2OCTWarning
+from tests.fitted import Fit
+from tests.oracles import walk
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+GUIDE_WEIGHT = 1 / 3
+NO_PATH = "Expected a classifier that was fitted with a guide in this session"
+
+
+def guide():
+    return make_pipeline(StandardScaler(), LogisticRegression())
+
+
+def fitted(seed: int = 2, **parameters) -> Fit:
+    """A survey with named features, which no two people share."""
+    survey = make_labour_force(n_people=200, n_labeled=30, seed=seed)
+    X = pd.DataFrame(survey.X, columns=survey.feature_names)
+    assert len(X.drop_duplicates()) == len(X)
+    clf = S2OCTClassifier(**{"depth": 2, "guide": guide(), "random_state": 0, **parameters})
+    return Fit(clf.fit(X, survey.y, totals=survey.totals), X, survey.y, survey.totals)
+
+
+@pytest.fixture(scope="module", params=[2, 3, 5])
+def fit(request) -> Fit:
+    return fitted(request.param)
+
+
+@pytest.fixture(scope="module")
+def path(fit):
+    return fit.clf.simplicity_path()
+
+
+@pytest.fixture(scope="module")
+def answer(fit) -> np.ndarray:
+    """What the guide says of the unlabeled rows."""
+    return TopTotalClassifier(guide()).fit(fit.X, fit.y, totals=fit.totals).predict_proba(fit.X[~fit.is_labeled])
+
+
+def evidence_by_loops(fit: Fit, answer: np.ndarray, tree) -> tuple[float, float]:
+    """What labels and guide have against a tree, and rows off the totals, row by row."""
+    says = iter(answer)
+    against, counts = 0.0, dict.fromkeys(fit.totals, 0)
+    for x, label in zip(fit.rows, fit.y, strict=True):
+        k = tree.leaf_classes[walk(tree, x) - tree.topology.n_leaves]
+        if label is not None:
+            against += (fit.clf.classes_[k] != label) / GUIDE_WEIGHT
+            continue
+        probability = next(says)
+        counts[fit.clf.classes_[k]] += 1
+        lead = max(probability) - probability[k]
+        against += lead / 2 + (lead > 0) / 2
+    return against, abs(counts["yes"] - fit.totals["yes"])
+
+
+def test_each_tree_has_more_terms_and_loses_fewer_rows(path):
+    assert len(path) > 2, "a path of fewer trees tests nothing"
+    assert path[-1].rows_lost == 0
+    for simple, rich in pairwise(path):
+        assert simple.n_terms < rich.n_terms
+        assert simple.rows_lost > rich.rows_lost + 0.5
+
+
+def test_numbers_are_those_of_the_trees_in_the_units_of_the_rows(fit, answer, path):
+    against = [evidence_by_loops(fit, answer, step.tree) for step in path]
+    best = sum(against[-1])
+    for step, (rows, off) in zip(path, against, strict=True):
+        assert step.rows_off == off
+        assert step.rows_lost == pytest.approx(rows + off - best, abs=1e-6)
+        assert step.n_splits == len(re.findall(r"\bif ", step.rules))
+        assert step.n_terms == sum(step.rules.count(name) for name in fit.X.columns)
+
+
+def test_fitted_tree_is_on_the_path_or_matched_by_a_simpler_one(fit, answer, path):
+    clf, found = fit.clf, path.fitted
+    assert found.tree.omega.tolist() == clf.tree_.omega.tolist()
+    assert found.tree.gamma.tolist() == clf.tree_.gamma.tolist()
+    assert found.rules == clf.rules_
+    simpler = any(step.n_terms < found.n_terms and step.rows_lost <= found.rows_lost + 0.5 for step in path)
+    better = any(step.n_terms == found.n_terms and step.rows_lost < found.rows_lost - 0.5 for step in path)
+    assert found in path or simpler or better
+    best = sum(evidence_by_loops(fit, answer, path[-1].tree))
+    assert found.rows_lost == pytest.approx(sum(evidence_by_loops(fit, answer, clf.tree_)) - best, abs=1e-6)
+
+
+def test_trees_are_rules_that_predict_what_they_say(fit, path):
+    """The text of each tree, executed as a program by a reader that knows nothing of trees."""
+    for step in path:
+        program = re.sub(r"^( *)(yes|no)$", r"\1said = '\2'", step.rules, flags=re.MULTILINE)
+        program = program.replace("otherwise:", "else:")
+        for i in range(0, len(fit.X), 7):
+            space = dict(zip(fit.X.columns, fit.rows[i].tolist(), strict=True))
+            exec(program, space)
+            assert space["said"] == fit.clf.classes_[step.tree.predict(fit.rows[i : i + 1])[0]]
+
+
+def test_it_prints_a_table_and_slices_are_paths(path):
+    lines = str(path).splitlines()
+    n_shown = len(path) + (path.fitted not in path)
+    assert lines[0].split("  ")[0] == "terms"
+    assert len(lines) == 1 + n_shown
+    assert [int(line.split()[0]) for line in lines[1 : len(path) + 1]] == [step.n_terms for step in path]
+    (marked,) = [line for line in lines if line.endswith("the fitted tree")]
+    assert int(marked.split()[0]) == path.fitted.n_terms
+    assert list(path[1:]) == list(path)[1:]
+    assert path[:0].fitted is path.fitted
+    assert repr(path[:1]) == f"<SimplicityPath of trees with {path[0].n_terms} terms>"
+    assert repr(path[:0]) == "<SimplicityPath of no trees>"
+
+
+def test_it_repeats_itself(fit, path):
+    again = fit.clf.simplicity_path()
+    assert str(again) == str(path)
+    assert [step.rules for step in again] == [step.rules for step in path]
+
+
+def test_only_the_features_that_rules_may_use_are_used():
+    allowed = ["age", "education_years", "urbanity"]
+    fit = fitted(features=allowed)
+    path = fit.clf.simplicity_path()
+    assert len(path) > 1
+    for step in (*path, path.fitted):
+        assert step.tree.n_features == fit.X.shape[1]
+        used = fit.X.columns[step.tree.omega.any(axis=0)]
+        assert set(used) <= set(allowed)
+
+
+def test_limit_on_the_features_of_a_split_holds_on_the_path():
+    path = fitted(max_features_per_split=2).clf.simplicity_path()
+    assert len(path) > 1
+    for step in path:
+        assert np.count_nonzero(step.tree.omega, axis=1).max() <= 2
+
+
+def test_path_has_the_time_limit_of_a_fit_and_at_least_the_fitted_tree(fit):
+    clf = fitted().clf
+    clf.time_limit = 1e-9
+    began = time.monotonic()
+    path = clf.simplicity_path()
+    assert time.monotonic() - began < 1
+    assert list(path) == [path.fitted]
+    assert path.fitted.rules == clf.rules_
+    assert path.fitted.rows_lost == 0
+
+
+def test_pickles_and_model_files_have_no_path(tmp_path):
+    clf = fitted().clf
+    save(clf, tmp_path / "model.json")
+    with pytest.warns(S2OCTWarning, match="a model file does not keep"):
+        loaded = load(tmp_path / "model.json")
+    for copied in (pickle.loads(pickle.dumps(clf)), loaded):
+        assert not copied.has_simplicity_path
+        with pytest.raises(InvalidProblem, match=NO_PATH):
+            copied.simplicity_path()
+    assert clf.has_simplicity_path
+
+
+def test_rows_are_not_in_the_pickle():
+    clf = fitted().clf
+    assert len(pickle.dumps(clf)) < 20_000 < len(pickle.dumps(clf._simplification))
+
+
+def test_only_a_fit_with_a_guide_has_a_path(survey):
+    X, y, totals = survey
+    clf = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=2, random_state=0).fit(X, y, totals=totals)
+    assert not clf.has_simplicity_path
+    with pytest.raises(InvalidProblem, match=NO_PATH):
+        clf.simplicity_path()
+    with pytest.raises(NotFittedError):
+        S2OCTClassifier().simplicity_path()
+
+
+def test_fit_without_unlabeled_rows_has_none(survey):
+    X, y, _ = survey
+    with pytest.warns(S2OCTWarning, match="Every row is labeled"):
+        clf = S2OCTClassifier(depth=1, solver=None, time_limit=2, random_state=0).fit(X[:6], y[:6])
+    with pytest.raises(InvalidProblem, match=NO_PATH):
+        clf.simplicity_path()
