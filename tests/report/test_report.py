@@ -399,13 +399,14 @@ def test_guide_is_described_where_there_was_one(labour_force, guide, words):
 
 
 def test_fit_with_a_guide_has_its_report(browser, labour_force, tmp_path):
-    clf = S2OCTClassifier(depth=1, guide=LogisticRegression(max_iter=5000), solver=None, time_limit=2, random_state=0)
+    clf = S2OCTClassifier(depth=1, guide=LogisticRegression(max_iter=5000), solver=None, time_limit=20, random_state=0)
     clf.fit(labour_force.X, labour_force.y, totals=labour_force.totals)
     path = write_report(clf, labour_force.X, labour_force.y, tmp_path / "r.html", rivals=False)
     with browser.page(path) as page:
         assert_in_order(page)
         proof = page.evaluate("document.getElementById('certificate').innerText")
-    assert f"{clf.certificate_.guided_objective:.4g} in all" in proof
+    assert f"The tree costs {clf.certificate_.objective:.4g}" in proof
+    assert "(the guide) helped to choose" in proof
 
 
 def test_unknown_stability_is_not_counted(labour_force):

@@ -59,7 +59,11 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     def rules_(self) -> str:
         """The tree as text, with exactly the numbers that predict."""
         check_is_fitted(self)
-        return "\n".join(rule_lines(self.tree_, self._shown_names(), self.classes_.tolist()))
+        try:
+            return "\n".join(rule_lines(self.tree_, self._shown_names(), self.classes_.tolist()))
+        except InvalidProblem as error:
+            # scikit-learn asks a classifier for all its attributes to show it. One that is incomplete has no rules.
+            raise AttributeError(str(error)) from error
 
     def _shown_names(self) -> tuple[str, ...]:
         """Names of the features; x0, x1, ... where the fit had no names."""
