@@ -23,7 +23,7 @@ FRAME = pd.DataFrame({"age": [1.0, 2, 8, 9, 1, 3, 7, 7], "height": [5.0, 1, 2, 8
 def fit(X: Any = X, y: Any = Y, **keywords: Any) -> S2OCTClassifier:
     """Fit with everything right but for what a case changes."""
     given = {name: keywords.pop(name) for name in ("totals", "population_totals") if name in keywords}
-    parameters = {"depth": 1, "time_limit": 5.0, "random_state": 0, **keywords}
+    parameters = {"depth": 1, "random_state": 0, **keywords}
     return S2OCTClassifier(**parameters).fit(X, y, **(given or {"totals": {"yes": 2}}))
 
 

@@ -36,7 +36,7 @@ def test_a_fit_imports_only_the_solver_it_uses(solver):
     """
     code = (
         "import json, sys; from s2oct import S2OCTClassifier;"
-        f"S2OCTClassifier(depth=1, solver={solver!r}, time_limit=5).fit("
+        f"S2OCTClassifier(depth=1, solver={solver!r}).fit("
         "[[0.0], [1.0], [2.0]], ['a', 'b', None], totals={'a': 0});"
         "names = ('highspy', 'gurobipy', 'pyscipopt', 'matplotlib');"
         "print(json.dumps([name for name in names if name in sys.modules]))"

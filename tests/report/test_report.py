@@ -6,7 +6,6 @@ import copy
 import itertools
 import re
 import sys
-import warnings
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -441,9 +440,7 @@ def test_an_open_proof_says_why(labour_force, ended, note):
 
 def test_fit_with_a_guide_has_its_report(browser, labour_force, tmp_path):
     clf = S2OCTClassifier(depth=1, guide=LogisticRegression(max_iter=5000), solver=None, time_limit=20, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", S2OCTWarning)
-        clf.fit(labour_force.X, labour_force.y, totals=labour_force.totals)
+    clf.fit(labour_force.X, labour_force.y, totals=labour_force.totals)
     path = write_report(clf, labour_force.X, labour_force.y, tmp_path / "r.html", rivals=False)
     with browser.page(path) as page:
         assert_in_order(page)

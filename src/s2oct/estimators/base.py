@@ -59,7 +59,11 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     def rules_(self) -> str:
         """The tree as text, with exactly the numbers that predict."""
         check_is_fitted(self)
-        return self._rules_of(self.tree_)
+        try:
+            return self._rules_of(self.tree_)
+        except InvalidProblem as error:
+            # scikit-learn asks a classifier for all its attributes to show it. One that is incomplete has no rules.
+            raise AttributeError(str(error)) from error
 
     def _rules_of(self, tree: ObliqueTree) -> str:
         return "\n".join(rule_lines(tree, self._shown_names(), self.classes_.tolist()))
