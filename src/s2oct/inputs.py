@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, S2OCTWarning
-from s2oct.model.labels import Labels, read_labels
+from s2oct.model.labels import UNLABELED, Labels, read_labels
 from s2oct.model.totals import Totals, named_classes, read_totals
 
 
@@ -118,6 +118,15 @@ def read_answers(
     for doubt in doubts_about(labels, counts, has_totals=totals is not None or population_totals is not None):
         warnings.warn(doubt, S2OCTWarning, stacklevel=3)
     return labels, counts
+
+
+def read_complete_labels(y: Any, n_rows: int) -> Labels | None:
+    """Labels of two classes if every row has one, else None. Here -1 is no marker: without totals it can be a class."""
+    labels = read_labels(y, n_rows=n_rows, named=[UNLABELED])
+    if not labels.is_labeled.all() or len(labels.classes) != 2 or not labels.counts().all():
+        return None
+    warn_of_column(y)
+    return labels
 
 
 def doubts_about(labels: Labels, counts: IntArray, *, has_totals: bool) -> tuple[str, ...]:

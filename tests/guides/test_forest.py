@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from s2oct import (
     OCTHClassifier,
@@ -23,8 +24,10 @@ from s2oct import (
     TopTotalClassifier,
 )
 from s2oct.guides import guide_probabilities
+from s2oct.guides.stopped import GuideStopped
 from s2oct.model.guide import Guide
-from s2oct.model.labels import read_labels
+from s2oct.model.labels import Labels, read_labels
+from s2oct.stopping import Deadline
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -103,32 +106,153 @@ def test_one_labeled_class_is_separated_from_the_unlabeled_rows(clusters):
     assert (forest.transduction_ == truth).mean() > 0.8
 
 
-def test_no_further_forest_is_begun_after_its_seconds(clusters):
-    X, y, _, _, totals = clusters
-    hasty = SelfTrainedForest(n_estimators=10, max_seconds=1e-9, random_state=0).fit(X, y, totals=totals)
-    assert len(hasty.members_) == 1
+FEW = ["a", "a", "b", "b", None, None]
 
 
-def test_features_of_any_size_are_read():
-    X = np.array([[1e300], [2e300], [8e300], [9e300], [1.5e300], [7e300]])
-    y = ["a", "a", "b", "b", None, None]
-    forest = SelfTrainedForest(n_estimators=10, random_state=0).fit(X, y, totals={"b": 1})
+@pytest.mark.parametrize("size", [1e300, 1e-300, 1e-310], ids=str)
+def test_features_of_any_size_are_read(size):
+    X = np.array([[1.0], [2.0], [8.0], [9.0], [1.5], [7.0]]) * size
+    forest = SelfTrainedForest(n_estimators=10, random_state=0).fit(X, FEW, totals={"b": 1})
     assert forest.transduction_.tolist()[-2:] == ["a", "b"]
+    assert np.isfinite(forest.predict_proba([[-1.7e308], [1.7e308]])).all()
 
 
-@pytest.mark.parametrize(
-    "parameters", [{"n_estimators": 0}, {"n_rounds": -1}, {"n_rounds": 1.5}, {"max_seconds": 0}], ids=str
-)
+DRAWS = {
+    "one unlabeled row": ([[0.0], [1.0], [0.9]], ["a", "b", None], {"b": 1}),
+    "two labeled rows": ([[0.0, 1.0], [1.0, 0.0], [0.1, 1.0], [0.9, 0.0]], ["a", "b", None, None], {"b": 1}),
+    "one labeled row": ([[0.0], [1.0], [0.1], [0.9]], ["a", None, None, None], {"a": 1, "b": 2}),
+    "one class and nothing unlabeled": ([[0.0], [1.0]], ["a", "a"], {"a": 0, "b": 0}),
+    "one row": ([[0.0]], ["a"], {"a": 0, "b": 0}),
+    "total 0": (np.arange(6.0)[:, None], FEW, {"b": 0}),
+    "total of all": (np.arange(6.0)[:, None], FEW, {"b": 2}),
+    "a constant feature": (np.column_stack([np.arange(6.0), np.ones(6)]), FEW, {"b": 1}),
+    "equal rows": (np.ones((6, 3)), FEW, {"b": 1}),
+    "more features than rows": (np.random.default_rng(0).normal(size=(6, 300)), FEW, {"b": 1}),
+}
+
+
+@pytest.mark.filterwarnings("error", "ignore:Every row is labeled:s2oct.errors.S2OCTWarning")
+@pytest.mark.parametrize("draw", DRAWS)
+def test_every_draw_is_fitted_without_a_warning(draw):
+    X, y, totals = DRAWS[draw]
+    forest = SelfTrainedForest(n_estimators=15, random_state=0).fit(X, y, totals=totals)
+    unlabeled = np.array([label is None for label in y])
+    assert (forest.transduction_[unlabeled] == "b").sum() == totals["b"]
+    assert forest.probabilities_.shape == (unlabeled.sum(), 2)
+    assert np.isfinite(forest.probabilities_).all()
+    assert np.allclose(forest.predict_proba(X).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(("total", "label"), [(0, "a"), (90, "b")])
+def test_where_the_total_leaves_no_choice_the_probabilities_say_so(clusters, total, label):
+    X, y, _, _, _ = clusters
+    forest = SelfTrainedForest(n_estimators=10, random_state=0).fit(X, y, totals={"b": total})
+    assert (forest.probabilities_.max(axis=1) > 0.5).all()
+    assert (forest.classes_[forest.probabilities_.argmax(axis=1)] == label).all()
+
+
+def test_equal_rows_are_given_out_in_their_order():
+    y = np.array(["a", "b", *[None] * 6], dtype=object)
+    forest = SelfTrainedForest(n_estimators=10, random_state=0).fit(np.ones((8, 2)), y, totals={"b": 2})
+    assert forest.transduction_.tolist() == ["a", "b", "b", "b", "a", "a", "a", "a"]
+    assert np.allclose(forest.probabilities_, 0.5)
+
+
+@pytest.mark.filterwarnings("error")
+def test_without_unlabeled_rows_it_is_a_forest(clusters):
+    X, _, truth, _, _ = clusters
+    train = np.arange(100) % 2 == 0
+    forest = SelfTrainedForest(random_state=0).fit(X[train], truth[train])
+    plain = RandomForestClassifier(200, random_state=0).fit(X[train], truth[train])
+    assert forest.probabilities_.shape == (0, 2)
+    assert (forest.transduction_ == truth[train]).all()
+    assert forest.score(X[~train], truth[~train]) >= plain.score(X[~train], truth[~train]) - 0.04
+    assert np.abs(forest.predict_proba(X[~train]) - plain.predict_proba(X[~train])).mean() < 0.06
+
+
+def test_without_totals_minus_1_beside_one_label_is_a_class_and_with_totals_it_may_be_a_marker(clusters):
+    X, _, truth, _, _ = clusters
+    forest = SelfTrainedForest(n_estimators=10, random_state=0).fit(X, np.where(truth == "b", 1, -1))
+    assert forest.classes_.tolist() == [-1, 1]
+    assert forest.score(X, np.where(truth == "b", 1, -1)) > 0.95
+    y = np.where(truth == "b", 1, -1)
+    y[:8] = 0
+    assert SelfTrainedForest(n_estimators=10).fit(X, y, totals={1: 10}).probabilities_.shape == (52, 2)
+
+
+def test_without_totals_the_shares_of_the_labels_are_used_with_a_warning(clusters):
+    X, y, _, unlabeled, _ = clusters
+    with pytest.warns(S2OCTWarning, match="No totals were given"):
+        forest = SelfTrainedForest(n_estimators=10, random_state=0).fit(X, y)
+    assert (forest.transduction_[unlabeled] == "b").sum() == 18
+
+
+def test_the_number_of_jobs_changes_nothing(clusters):
+    X, y, _, _, totals = clusters
+    X = np.round(X)
+    one, two = (
+        SelfTrainedForest(n_estimators=20, n_jobs=n_jobs, random_state=5).fit(X, y, totals=totals) for n_jobs in (1, 2)
+    )
+    assert (one.probabilities_ == two.probabilities_).all()
+    assert (one.predict_proba(X) == two.predict_proba(X)).all()
+
+
+def test_new_rows_like_the_unlabeled_ones_get_probabilities_like_theirs(clusters):
+    X, y, _, unlabeled, totals = clusters
+    forest = SelfTrainedForest(random_state=0).fit(X, y, totals=totals)
+    near = forest.predict_proba(X[unlabeled] + 1e-6)
+    assert np.abs(near - forest.probabilities_).mean() < 0.1
+    assert (near[:, 1] > 0.5).sum() == pytest.approx(totals["b"], abs=5)
+
+
+@pytest.mark.parametrize("shape", [(40_000, 10), (1600, 1000)], ids=str)
+@pytest.mark.parametrize("seconds", [0.0, 0.3, 1.0])
+def test_the_forests_stop_soon_after_the_deadline(shape, seconds):
+    """Labels by chance make the largest trees. The bound leaves room for a busy machine."""
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=shape), rng.integers(-1, 2, shape[0])
+    m = int((codes == -1).sum())
+    deadline = Deadline.after(seconds)
+    with pytest.raises(GuideStopped):
+        SelfTrainedForest(random_state=0)._fit_rows(
+            X, Labels(np.array(["a", "b"]), codes), np.array([m // 2, m - m // 2]), deadline
+        )
+    assert time.monotonic() - deadline.at < 1.0
+
+
+def test_a_fit_takes_about_as_long_as_one_random_forest():
+    """Ours has 420 trees of up to 400 rows, the random forest 200 trees of 40 rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 10))
+    truth = (X[:, 0] + X[:, 1] > 0).astype(int)
+    y = np.where(np.arange(400) < 40, truth, np.nan)
+    ours, theirs = [], []
+    for _ in range(3):
+        began = time.process_time()
+        RandomForestClassifier(200, random_state=0).fit(X[:40], truth[:40]).predict_proba(X[40:])
+        middle = time.process_time()
+        SelfTrainedForest(random_state=0, n_jobs=1).fit(X, y, totals={1: int(truth[40:].sum())})
+        ours.append(time.process_time() - middle)
+        theirs.append(middle - began)
+    assert min(ours) < 1.5 * min(theirs)
+
+
+@pytest.mark.parametrize("parameters", [{"n_estimators": 0}, {"n_rounds": -1}, {"n_rounds": 1.5}], ids=str)
 def test_parameters_out_of_range_are_refused(clusters, parameters):
     X, y, _, _, totals = clusters
     with pytest.raises(S2OCTError, match="Expected"):
         SelfTrainedForest(**parameters).fit(X, y, totals=totals)
 
 
+@parametrize_with_checks([SelfTrainedForest(n_estimators=20)])
+@pytest.mark.filterwarnings("error::s2oct.errors.S2OCTWarning")
+def test_scikit_learn_finds_nothing(estimator, check):
+    check(estimator)
+
+
 def test_charges_are_nothing_for_the_likelier_class_and_the_lead_for_the_other():
-    guide = Guide.from_probabilities(np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]), 2.0)
+    guide = Guide.from_probabilities(np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]))
     assert np.allclose(guide.charges, [[0, 0.8], [0, 0], [0.6, 0]])
-    assert guide.price == 2.0
 
 
 def test_probabilities_that_are_no_numbers_are_refused():
@@ -171,7 +295,7 @@ def test_the_default_tree_follows_its_guide_and_meets_the_total(clusters):
     clf = fit(clusters)
     forest = SelfTrainedForest(random_state=0).fit(X, y, totals=totals)
     assert (clf.predict(X[unlabeled]) == forest.transduction_[unlabeled]).mean() > 0.95
-    assert clf.certificate_.feasible
+    assert clf.certificate_.xi == 0
     assert (clf.transduction_ == truth)[unlabeled].mean() > 0.9
 
 
@@ -187,7 +311,6 @@ def test_guides_that_disagree_lead_to_different_trees(clusters):
     found = np.array([[agreement(tree, guide, clusters) for guide in guides] for tree in trees])
     assert found[0, 0] > found[0, 1]
     assert found[1, 1] > found[1, 0]
-    assert all(tree.certificate_.feasible for tree in trees)
 
 
 def test_weight_0_breaks_ties_only(clusters):
@@ -199,22 +322,6 @@ def test_weight_0_breaks_ties_only(clusters):
     assert tied.certificate_.guided_lower_bound is None
     wrapped = TopTotalClassifier(LogisticRegression()).fit(clusters[0], clusters[1], totals=clusters[4])
     assert agreement(tied, wrapped, clusters) >= agreement(plain, wrapped, clusters)
-
-
-def test_a_weight_left_to_the_fit_is_the_price_of_labels_that_the_guide_gets_wrong(clusters):
-    """Clean labels cost nothing along the guide's cut; labels on the wrong side cost as far as they are from it."""
-    X, y, _, unlabeled, totals = clusters
-    clean = S2OCTClassifier(guide=LogisticRegression(), random_state=0, solver=None, time_limit=5)
-    clean.fit(X, y, totals=totals)
-    paper_s = (
-        S2OCTClassifier(guide=None, solver=None, random_state=0).fit(X, y, totals=totals).certificate_.weight_bound
-    )
-    assert clean.certificate_.guide_weight == clean.certificate_.weight_bound / paper_s
-    flipped = y.copy()
-    far_left = np.flatnonzero(~unlabeled)[np.argsort(X[~unlabeled, 0])[:2]]
-    flipped[far_left] = "b"
-    noisy = clone(clean).fit(X, flipped, totals=totals)
-    assert noisy.certificate_.guide_weight > 2 * noisy.certificate_.weight_bound / paper_s
 
 
 class Watched(LogisticRegression):
@@ -248,7 +355,7 @@ def test_without_a_guide_the_certificate_says_nothing_of_one(clusters):
     assert "guide" not in str(certificate)
 
 
-def test_the_guided_objective_is_recomputed_from_the_tree(clusters):
+def test_disagreement_with_the_guide_is_recomputed_from_the_tree(clusters):
     X, y, _, unlabeled, totals = clusters
     clf = fit(clusters, guide=LogisticRegression(), guide_weight=0.7)
     wrapped = TopTotalClassifier(LogisticRegression()).fit(X, y, totals=totals)
@@ -256,8 +363,6 @@ def test_the_guided_objective_is_recomputed_from_the_tree(clusters):
     charged = np.where(clf.predict(X[unlabeled]) == "a", p[:, 1] - p[:, 0], p[:, 0] - p[:, 1])
     certificate = clf.certificate_
     assert certificate.guide_cost == pytest.approx(np.maximum(charged, 0).sum() + certificate.xi, abs=1e-9)
-    assert certificate.guided_objective == pytest.approx(certificate.objective + 0.7 * certificate.guide_cost)
-    assert certificate.guided_lower_bound <= certificate.guided_objective + 1e-6
     n_against = int((charged > 0).sum())
     assert certificate.n_against_guide == n_against
     assert f"differs from the guide on {n_against} of 90 unlabeled rows" in str(certificate)
@@ -267,11 +372,6 @@ def test_more_weight_never_charges_more(clusters):
     light, heavy = (fit(clusters, guide=LogisticRegression(), guide_weight=w).certificate_ for w in (0.01, 100.0))
     assert heavy.guide_cost <= light.guide_cost + 1e-9
     assert light.objective <= heavy.objective + 1e-6
-
-
-def test_a_guide_without_an_opinion_leaves_the_least_cost(clusters):
-    plain, free = fit(clusters, guide=None), fit(clusters, guide=DummyClassifier(strategy="uniform", random_state=0))
-    assert free.certificate_.objective <= plain.certificate_.objective + 1e-6
 
 
 @pytest.mark.parametrize(
@@ -349,22 +449,6 @@ def test_the_guide_runs_under_the_users_settings_of_scikit_learn_and_joblib(clus
         fit(clusters, guide=Curious())
     assert seen["assume_finite"] is True
     assert type(seen["backend"]).__name__ == "ThreadingBackend"
-
-
-@pytest.mark.filterwarnings("ignore:The tree misses the total")
-def test_rows_too_dense_for_the_papers_bound_are_given_room():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 2))
-    truth = np.where(X[:, 0] + 0.5 * X[:, 1] > 0.3, "b", "a")
-    y = truth.astype(object)
-    y[100:] = None
-    totals = {"b": int((truth[100:] == "b").sum())}
-    paper = S2OCTClassifier(guide=None, time_limit=0.5, solver=None, random_state=0, depth=2).fit(X, y, totals=totals)
-    clf = S2OCTClassifier(guide=LogisticRegression(), time_limit=10.0, solver=None, random_state=0, depth=2)
-    clf.fit(X, y, totals=totals)
-    assert clf.certificate_.weight_bound > paper.certificate_.weight_bound
-    assert clf.certificate_.feasible
-    assert (clf.transduction_ == truth).mean() > 0.97
 
 
 def test_a_weight_bound_that_is_given_is_kept(clusters):

@@ -21,7 +21,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import SelfTrainedForest
 from s2oct.guides.known_total import KnownTotalClassifier
-from s2oct.guides.self_training import GuideStopped
+from s2oct.guides.stopped import GuideStopped
 from s2oct.guides.top_total import TopTotalClassifier
 from s2oct.model.labels import Labels
 from s2oct.stopping import NO_DEADLINE, Deadline

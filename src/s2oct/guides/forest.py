@@ -5,39 +5,48 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.guides.base import PartlyLabeledClassifier, TwoClasses
-from s2oct.guides.self_training import SelfTraining, at_threshold, second_probability
-from s2oct.guides.top_total import top_rows, top_threshold
-from s2oct.inputs import read_answers, read_features, whole
+from s2oct.guides.growing import Grower
+from s2oct.guides.self_training import SelfTraining, score_threshold, scores_of
+from s2oct.guides.top_total import top_rows
+from s2oct.guides.widening import Widening
+from s2oct.inputs import read_answers, read_complete_labels, read_features, whole
 from s2oct.model.labels import Labels
 from s2oct.model.totals import Totals
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 TREES_TIMES_ROWS = 2e6
-"""Most trees times rows of a forest: with more rows it has fewer trees than asked for, but at least 30."""
+"""Most trees times rows of a forest: with more rows it has fewer trees than the user asks for, but at least 30."""
 
 
 class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
     """Forests that learn from the unlabeled rows and the known totals as well as from the labeled rows.
 
     Four forests rank the unlabeled rows: a random forest, extremely randomised trees, extremely randomised trees that
-    also use principal components of all rows, and a random forest that looks at all features at every split. Labeled
-    rows are weighted so that the classes have their known shares. The forests are mixed: half of the mix is even, the
-    other half follows the likelihood of the labels under the trees that have not seen them. The top rows get the class,
-    as many as its total. Then extremely randomised trees are fitted to the labeled rows and, with little weight, to
-    these labels. They rank the unlabeled rows again, each row by the trees that were not fitted to it; and so on.
-    Probabilities are shifted so that the known total is met at 1/2.
+    also use principal components of all rows, and a random forest that looks at all features at every split, at 100 of
+    them if there are more. Labeled rows are drawn so that the classes have their known shares. The forests are mixed:
+    half of the mix is even, the other half follows the likelihood of the labels under the trees that have not seen
+    them. The top rows get the class, as many as its total. Then extremely randomised trees are fitted to the labeled
+    rows and, with little weight, to these labels. They rank the unlabeled rows again, each row by the trees that were
+    not fitted to it. This ranking and the mix count half each, and the next round begins. Probabilities are shifted so
+    that the known total is met at 1/2.
+
+    If all labeled rows are of one class, the four forests separate them from the unlabeled rows. If all rows are
+    labeled, the classifier is the mix of the four forests.
+
+    The same seed gives the same result, for any number of jobs. With many rows a tree is fitted to a sample of them.
 
     Parameters
     ----------
     n_estimators : int
-        Trees of each forest.
+        Trees of each forest. If there are more than 2,000,000 trees times rows, there are fewer trees, but at least 30.
     n_rounds : int
-        Rounds of self-training; 0 for none.
+        Rounds of self-training; 0 for none. There are none either if the total is 0 or all unlabeled rows.
     n_jobs : int or None
         Trees to fit at a time.
     random_state : int, RandomState or None
@@ -46,13 +55,16 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
     Attributes
     ----------
     probabilities_ : ndarray of shape (n_unlabeled, 2)
-        Probabilities of the unlabeled rows, in the order of the rows.
+        Probabilities of the unlabeled rows, in the order of the rows. With a threshold of 1/2 they meet the total,
+        except for rows with equal votes at the threshold.
     transduction_ : ndarray of shape (n_rows,)
         A label for every training row, the given ones kept; it meets the totals exactly, ties broken by row order.
     classes_ : ndarray of shape (2,)
         The class labels, sorted.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features; only if ``X`` has column names that are all strings.
 
     Examples
     --------
@@ -86,7 +98,8 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
         X : array-like or data frame of shape (n_rows, n_features)
             Labeled and unlabeled rows together, all numeric and complete.
         y : array-like of shape (n_rows,)
-            Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
+            Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class. Without totals,
+            -1 beside one other label is a class. All rows may be labeled.
         totals : mapping of class to count, optional
             Number of unlabeled rows of a class. One class is enough; several must add up.
         population_totals : mapping of class to count, optional
@@ -98,6 +111,9 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
             The fitted classifier.
         """
         rows = read_features(self, X, reset=True)
+        labels = read_complete_labels(y, len(rows)) if totals is None and population_totals is None else None
+        if labels is not None:
+            return self._fit_rows(rows, labels, np.zeros(2, dtype=np.int64))
         labels, counts = read_answers(y, len(rows), totals, population_totals)
         return self._fit_rows(rows, labels, counts)
 
@@ -105,28 +121,32 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
         self, rows: FloatArray, labels: Labels, counts: IntArray, deadline: Deadline = NO_DEADLINE
     ) -> SelfTrainedForest:
         """Fit to what is read already; raises `GuideStopped` after the deadline."""
-        whole("n_rounds", self.n_rounds, 0)
-        n_trees = whole("n_estimators", self.n_estimators, 1)
-        self.classes_ = labels.classes
+        n_rounds = whole("n_rounds", self.n_rounds, 0)
+        n_trees = int(min(whole("n_estimators", self.n_estimators, 1), max(30, TREES_TIMES_ROWS / len(rows))))
+        rng = check_random_state(self.random_state)
+        widening = Widening.of(rows, rng, deadline)
         fitting = SelfTraining(
-            rows,
-            labels,
+            widening.transform(rows, np.flatnonzero(labels.is_labeled), deadline),
+            widening.transform(rows, np.flatnonzero(~labels.is_labeled), deadline),
+            rows.shape[1],
+            labels.codes[labels.is_labeled],
             counts,
-            n_trees=int(min(n_trees, max(30, TREES_TIMES_ROWS / len(rows)))),
-            rng=check_random_state(self.random_state),
-            n_jobs=self.n_jobs,
-            deadline=deadline,
+            Grower(n_trees, rng, self.n_jobs, deadline),
         )
-        fitting.run(self.n_rounds)
-        self.scaling_, self.widening_, self.members_ = fitting.scaling, fitting.widening, fitting.members
-        self.threshold_ = top_threshold(fitting.ranking, int(counts[1]))
-        second = at_threshold(fitting.ranking, self.threshold_)
-        self.probabilities_ = np.column_stack([1 - second, second])
+        fitting.run(n_rounds)
+        self.classes_ = labels.classes
+        self._widening, self._members = widening, tuple(fitting.members)
+        scores = scores_of(fitting.ranking)
+        self._threshold = score_threshold(scores, int(counts[1]))
+        self.probabilities_ = _two_columns(expit(scores - self._threshold))
         self.transduction_ = labels.completed(top_rows(fitting.ranking, int(counts[1])))
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities; with a threshold of 1/2 the unlabeled rows of the fit meet their total.
+        """Class probabilities of new rows.
+
+        They are the mix of the first forests and of the forest of the last round, half each, with the threshold of the
+        fit. The unlabeled rows of the fit are no new rows for the last forest: see ``probabilities_``.
 
         Parameters
         ----------
@@ -139,12 +159,11 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
             Probabilities of ``classes_[0]`` and ``classes_[1]``.
         """
         check_is_fitted(self)
-        rows = read_features(self, X, reset=False)
-        wide = self.widening_.transform(self.scaling_.transform(rows))
-        shares = np.array([member.share for member in self.members_])
-        votes = [second_probability(member.forest, wide[:, : member.n_columns]) for member in self.members_]
-        second = at_threshold(shares @ np.array(votes) / shares.sum(), self.threshold_)
-        return np.column_stack([1 - second, second])
+        wide = self._widening.transform(read_features(self, X, reset=False))
+        second = np.zeros(len(wide))
+        for member in self._members:
+            second += member.share * member.forest.second_probability(wide[:, : member.n_columns], self.n_jobs)
+        return _two_columns(expit(scores_of(second) - self._threshold))
 
     def predict(self, X: Any) -> ObjectArray:
         """Class label of each row.
@@ -159,4 +178,10 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
         ndarray of shape (n_rows,)
             A class label for each row.
         """
-        return np.asarray(self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)])
+        above = self.predict_proba(X)[:, 1] > 0.5
+        return np.asarray(self.classes_[above.astype(int)])
+
+
+def _two_columns(second: FloatArray) -> FloatArray:
+    """Probabilities of both classes, given those of the second."""
+    return np.column_stack([1 - second, second])

@@ -1,0 +1,121 @@
+"""How forests are mixed, which weights labels get, and where the threshold is."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from s2oct.guides.growing import Grower
+from s2oct.guides.self_training import (
+    EVEN_SHARE,
+    SelfTraining,
+    _known_share_weights,
+    _shares,
+    score_threshold,
+    scores_of,
+)
+from s2oct.guides.top_total import top_rows
+
+
+def trained(rows, codes, n_labeled, n_second, n_rounds=0, n_trees=60):
+    rows = rows.astype(np.float32)
+    counts = np.array([len(rows) - n_labeled - n_second, n_second])
+    grower = Grower(n_trees, np.random.RandomState(0))
+    fitting = SelfTraining(rows[:n_labeled], rows[n_labeled:], rows.shape[1], codes[:n_labeled], counts, grower)
+    fitting.run(n_rounds)
+    return fitting
+
+
+# The mix
+
+
+def test_half_of_the_mix_is_even_and_half_follows_the_likelihood():
+    shares = _shares(np.array([3.0, 3.0 + np.log(2), 3.0 + np.log(4)]))
+    assert np.allclose(shares, EVEN_SHARE / 3 + (1 - EVEN_SHARE) * np.array([4, 2, 1]) / 7)
+    assert np.allclose(_shares(np.array([1e6, 0.0])), [EVEN_SHARE / 2, 1 - EVEN_SHARE / 2])
+
+
+def test_where_one_feature_decides_the_forest_that_looks_at_all_features_counts_most():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 30))
+    codes = (rows[:, 7] > 0).astype(np.int64)
+    fitting = trained(rows, codes, 60, int(codes[60:].sum()))
+    shares = [member.share for member in fitting.members]
+    assert sum(shares) == pytest.approx(1)
+    assert np.argmax(shares) == 3
+    assert shares[3] > 0.6
+    assert (top_rows(fitting.ranking, fitting.n_second) == codes[60:]).mean() > 0.9
+
+
+def test_labels_by_chance_leave_the_mix_nearer_to_even():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 100)
+    shares = [member.share for member in trained(rng.normal(size=(100, 5)), codes, 20, 40).members]
+    assert min(shares) >= EVEN_SHARE / 4
+    assert max(shares) < 0.6
+
+
+def test_the_forest_of_the_last_round_counts_half():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(80, 3))
+    codes = (rows[:, 0] > 0).astype(np.int64)
+    first = trained(rows, codes, 20, 30).members
+    members = trained(rows, codes, 20, 30, n_rounds=2).members
+    assert members[0].share == 0.5
+    assert [member.share for member in members[1:]] == [0.5 * member.share for member in first]
+
+
+@pytest.mark.parametrize("n_second", [0, 60])
+def test_a_total_that_leaves_no_choice_needs_no_rounds(n_second):
+    rng = np.random.default_rng(1)
+    codes = np.arange(80) % 2
+    assert len(trained(rng.normal(size=(80, 3)), codes, 20, n_second, n_rounds=2).members) == 4
+
+
+# Weights
+
+
+def test_labeled_rows_get_the_known_shares():
+    codes = np.array([0] * 8 + [1] * 2)
+    weights = _known_share_weights(codes, np.array([30, 90]))
+    assert weights.mean() == pytest.approx(1)
+    assert weights[codes == 1].sum() / weights.sum() == pytest.approx(0.75)
+    assert len(set(weights[codes == 0])) == 1
+
+
+def test_a_class_with_a_total_of_0_keeps_some_weight():
+    weights = _known_share_weights(np.array([0, 0, 1]), np.array([10, 0]))
+    assert (weights > 0).all()
+    assert weights[2] < weights[0]
+
+
+def test_without_unlabeled_rows_all_weights_are_1():
+    assert _known_share_weights(np.array([0, 0, 1]), np.array([0, 0])).tolist() == [1, 1, 1]
+
+
+# The threshold
+
+
+def test_scores_keep_the_order_of_probabilities_and_are_finite():
+    second = np.array([0.0, 1e-4, 1e-3, 0.3, 0.9, 0.9999, 1.0])
+    scores = scores_of(second)
+    assert np.isfinite(scores).all()
+    assert (np.diff(scores) > 0).all()
+    assert scores_of(np.array([0.5])) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("n_above", range(6))
+@pytest.mark.parametrize("second", [[0.0, 0.2, 0.4, 0.9, 1.0], [0.0, 1e-5, 1e-4, 2e-4, 1e-3]], ids=["spread", "low"])
+def test_as_many_rows_are_above_the_threshold_as_the_total_says(second, n_above):
+    scores = scores_of(np.array(second))
+    assert (expit(scores - score_threshold(scores, n_above)) > 0.5).sum() == n_above
+
+
+def test_equal_scores_at_the_threshold_are_at_a_half_and_the_first_rows_get_the_class():
+    second = np.array([0.1, 0.6, 0.6, 0.6, 0.9])
+    scores = scores_of(second)
+    assert expit(scores - score_threshold(scores, 2)).tolist()[1:4] == [0.5] * 3
+    assert top_rows(second, 2).tolist() == [0, 1, 0, 0, 1]
+
+
+def test_without_scores_the_threshold_is_a_probability_of_a_half():
+    assert score_threshold(np.empty(0), 0) == 0
