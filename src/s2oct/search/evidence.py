@@ -210,6 +210,10 @@ class EvidenceSearch:
             for price in REPAIR_PRICES:
                 for effort in (Effort(False, 0), Effort(False, REPAIR_TRIES)):
                     splits = self._repaired(table, splits, self._worth(price, most=wider), effort)
+        # Where no change of the splits that are there meets the totals, fresh ones may, also in nodes without a split.
+        if self.evidence.n_rows <= SAMPLE:
+            for wider in self._widths():
+                splits = self._repaired(table, splits, self._worth(ROW_OFF, most=wider), Effort(True, REPAIR_TRIES))
         self._sweep(table, splits, self._worth(ROW_OFF), Effort(False, TRIES))
         return splits
 
