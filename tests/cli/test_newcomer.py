@@ -181,7 +181,7 @@ def test_ctrl_c_keeps_the_best_tree_and_writes_every_file(folder, people):
     hard.to_csv("hard.csv", index=False)
     fit = command(
         *["fit", "hard.csv", "--label", "label", "--total", "x=75", "--out", "hard.json", "--time-limit", "300"],
-        *["--predictions", "hard.parquet", "--solver", "none"],
+        *["--predictions", "hard.parquet", "--solver", "none", "--guide", "none"],
         env={**os.environ, "FORCE_COLOR": "1"},
     )
     shown = ""

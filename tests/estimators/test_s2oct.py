@@ -234,7 +234,7 @@ def test_no_split_uses_more_features_than_asked_for(k, guide_weight):
     assert clf.certificate_.proved_for_any_features or guide_weight == "auto"
 
 
-def test_a_split_has_three_features_by_default_fewer_at_a_higher_price_and_more_without_a_limit():
+def test_a_split_has_four_features_by_default_fewer_at_a_higher_price_and_more_without_a_limit():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 6))
     truth = X @ [3.0, 2.0, 1.0, 0.5, 0.5, 0.0] > 0
@@ -246,7 +246,7 @@ def test_a_split_has_three_features_by_default_fewer_at_a_higher_price_and_more_
     costly = classifier(term_price=1000.0).fit(X, y, totals={"b": total})
     used = [np.count_nonzero(clf.tree_.omega) for clf in (costly, capped, by_default, free)]
     assert used == sorted(used)
-    assert used[:3] == [1, 1, 3]
+    assert used[:3] == [1, 1, 4]
     assert by_default.certificate_.xi == 0
 
 

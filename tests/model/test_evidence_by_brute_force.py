@@ -102,7 +102,7 @@ def test_closeness_counts_evidence_and_rows_off_alike():
 
 
 def test_sparsity_says_how_many_features_and_what_each_must_save():
-    assert Sparsity().most_of(10) == 3
+    assert Sparsity().most_of(10) == 4
     assert Sparsity().most_of(2) == 2
     assert Sparsity(None).most_of(10) == 10
     assert Sparsity(4).most_of(0) == 1

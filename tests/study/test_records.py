@@ -8,7 +8,7 @@ import math
 import pytest
 
 from s2oct.certificate import Certificate, OCTHCertificate
-from s2oct.model.proof import ENDINGS, PROVED
+from s2oct.model.proof import EVIDENCE, PAPER, PROVED
 from s2oct.study.records import CertificateFacts
 
 P2 = Certificate(
@@ -23,7 +23,16 @@ P2 = Certificate(
     xi=1.0,
     n_margin_violations=0,
 )
-GUIDED = dataclasses.replace(P2, guide_cost=3.0, guide_weight=0.5, feasible=False, ended=PROVED)
+GUIDED = dataclasses.replace(
+    P2,
+    guide_cost=3.0,
+    guide_weight=0.5,
+    feasible=False,
+    ended=PROVED,
+    model=EVIDENCE,
+    evidence_cost=2.0,
+    evidence_bound=2.0,
+)
 
 
 def test_a_claim_of_p2_keeps_its_costs():
@@ -51,7 +60,7 @@ def test_a_fit_of_the_evidence_model_is_settled_when_it_ended_with_a_proof():
 
 @pytest.mark.parametrize(
     "change",
-    [*({"ended": ended} for ended in ENDINGS if ended != PROVED), {"guide_weight": 0.0}, {"guide_weight": None}],
+    [{"evidence_bound": 1.0}, {"model": PAPER}, {"model": PAPER, "guide_weight": 0.0}],
 )
 def test_without_such_a_proof_it_is_not_and_a_fit_of_p2_needs_one_of_p2(change):
     assert not CertificateFacts.of(dataclasses.replace(GUIDED, **change)).settled

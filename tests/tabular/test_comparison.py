@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import InvalidProblem
@@ -18,7 +19,7 @@ from s2oct.tabular.comparison import HeldOutScore, TableComparison, compare_tabl
 from s2oct.tabular.fitted_table import FitRequest
 from s2oct.tabular.roles import Roles
 
-QUICK = {"depth": 1, "guide": None, "solver": None, "time_limit": 0.5, "random_state": 0}
+QUICK = {"depth": 1, "guide": LogisticRegression(), "time_limit": 20, "random_state": 0}
 FITS = []
 
 

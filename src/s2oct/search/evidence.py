@@ -234,6 +234,8 @@ class EvidenceSearch:
                 break
             best, most = splits, 0.0
             for node in self.evidence.topology.branches:
+                if self.deadline.passed:
+                    return best
                 changed = Splits(*(part.copy() for part in splits))
                 saved = refit(table, changed, worth, node, self.allowed, effort, self.state)
                 if saved > most:

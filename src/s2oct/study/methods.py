@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from s2oct.arrays import BoolArray, FloatArray, ObjectArray
 from s2oct.certificate import Claim
-from s2oct.errors import MissingExtra
+from s2oct.errors import MissingExtra, S2OCTWarning
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
 from s2oct.estimators.tree_size import tree_size
 from s2oct.fit.context import Budget
@@ -175,7 +175,10 @@ def _s2oct(**parameters: Any) -> Predictor:
             random_state=options.random_state,
             **parameters,
         )
-        clf.fit(draw.data.X, draw.y, totals=draw.totals)
+        with warnings.catch_warnings():
+            # The record has what the warnings say: rows off the total, how the fit ended, the labels of each class.
+            warnings.simplefilter("ignore", S2OCTWarning)
+            clf.fit(draw.data.X, draw.y, totals=draw.totals)
         return _of_tree(clf, draw.data.X)
 
     return predict
