@@ -59,24 +59,30 @@ def much_noise():
 
 
 @pytest.mark.parametrize("solver", [None, "highs", "scip", "gurobi"])
-@pytest.mark.parametrize("guide", [None, "auto"])
-@pytest.mark.parametrize("after", [0.3, 2.5])
-def test_a_fit_in_another_thread_stops_within_0_3_s_and_keeps_its_best_tree(noise, much_noise, solver, guide, after):
+@pytest.mark.parametrize(
+    ("guide", "stage", "delay"),
+    [(None, SEARCHING, 0.3), (None, SEARCHING, 2.5), ("auto", ASKING_GUIDE, 0.1), ("auto", SEARCHING, 0.05)],
+)
+def test_a_fit_in_another_thread_stops_within_0_3_s_and_keeps_its_best_tree(
+    noise, much_noise, solver, guide, stage, delay
+):
     """While the guide is asked, during the search, in a linear program, or beside a solver."""
     if solver is not None:
         backend_or_skip(solver)
-    X, y, totals = noise if guide is None or after < 1 else much_noise
-    asked, ended = threading.Event(), []
+    X, y, totals = noise if guide is None else much_noise
+    asked, ended, heard = threading.Event(), [], Notebook()
     clf = S2OCTClassifier(guide=guide, solver=solver, time_limit=15.0, random_state=0)
 
     def work() -> None:
-        clf.fit(X, y, totals=totals, stop=asked.is_set)
+        clf.fit(X, y, totals=totals, stop=asked.is_set, listener=heard)
         ended.append(time.monotonic())
 
     def stop_from_here() -> float:
         thread = threading.Thread(target=work)
         thread.start()
-        time.sleep(after)
+        while stage not in heard.stages:
+            time.sleep(0.001)
+        time.sleep(delay)
         asked_at = time.monotonic()
         asked.set()
         thread.join(10)

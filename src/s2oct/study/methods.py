@@ -241,6 +241,13 @@ _S2OCT_TREES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "s2oct-light": ("S²OCT, the guide with weight 0.1", {"guide_weight": 0.1}),
     "s2oct-heavy": ("S²OCT, the guide with weight 10", {"guide_weight": 10.0}),
+    "s2oct-k1": ("S²OCT with one feature in a split", {"max_features_per_split": 1}),
+    "s2oct-k2": ("S²OCT with at most 2 features in a split", {"max_features_per_split": 2}),
+    "s2oct-k3": ("S²OCT with at most 3 features in a split", {"max_features_per_split": 3}),
+    "s2oct-dense": (
+        "S²OCT with any number of features, free of charge",
+        {"max_features_per_split": None, "term_price": 0},
+    ),
 }
 """The classifier of this package with some parameters; a line here is a method."""
 
