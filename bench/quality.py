@@ -19,7 +19,7 @@ import argparse
 import csv
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +34,9 @@ from s2oct.study.sources import DataSource
 from s2oct.study.store import read_store
 
 DEFAULT = "s2oct-guided"
+EARLIER = "s2oct-earlier"
+"""The default of an earlier version, from the records of its own run."""
+
 LEFT_OUT = ("octh-separate", "s2oct-plain")
 CANDIDATES = tuple(name for name in METHODS if name.startswith("s2oct") and name not in LEFT_OUT)
 """Settings of the tree between which the defaults are chosen; those without records are left out."""
@@ -71,6 +74,8 @@ def main() -> None:
     if options.data is not None:
         fit_all(options)
     rows = read_rows(options.out)
+    if options.earlier is not None:
+        rows += [replace(row, method=EARLIER) for row in read_rows(options.earlier) if row.method == DEFAULT]
     write_csv(rows, options.out / "quality.csv")
     for design in sorted({row.design for row in rows}):
         of_design = [row for row in rows if row.design == design]
@@ -97,6 +102,7 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with the study's files; without it, only report")
     parser.add_argument("--out", type=Path, default=Path("bench/out/quality"), help="folder of the records")
+    parser.add_argument("--earlier", type=Path, help="records of an earlier version, whose default takes part, too")
     parser.add_argument("--sets", nargs="*", default=None, help="instances (default: those in the folder)")
     parser.add_argument("--draws", type=int, default=5, help="draws of each set")
     parser.add_argument("--designs", nargs="*", default=["biased", "simple"])
@@ -163,7 +169,7 @@ def by_method(rows: Iterable[Row]) -> dict[str, dict[tuple[str, int], Row]]:
     found: dict[str, dict[tuple[str, int], Row]] = defaultdict(dict)
     for row in rows:
         found[row.method][row.instance, row.sample] = row
-    return {name: found[name] for name in METHODS if name in found}
+    return {name: found[name] for name in (*METHODS, EARLIER) if name in found}
 
 
 def report(rows: Sequence[Row], title: str) -> None:

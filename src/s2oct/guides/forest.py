@@ -33,8 +33,8 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
     half of the mix is even, the other half follows the likelihood of the labels under the trees that have not seen
     them. The top rows get the class, as many as its total. Then extremely randomised trees are fitted to the labeled
     rows and, with little weight, to these labels. They rank the unlabeled rows again, each row by the trees that were
-    not fitted to it. This ranking and the mix count half each, and the next round begins. Probabilities are shifted so
-    that the known total is met at 1/2.
+    not fitted to it. This ranking and the mix count half each, and the next round begins. The result is the mean over
+    the rounds. Probabilities are shifted so that the known total is met at 1/2.
 
     If all labeled rows are of one class, the four forests separate them from the unlabeled rows. If all rows are
     labeled, the classifier is the mix of the four forests.
@@ -78,7 +78,7 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
 
     def __init__(
         self,
-        n_estimators: int = 60,
+        n_estimators: int = 100,
         n_rounds: int = 3,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -145,8 +145,8 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities of new rows.
 
-        They are the mix of the first forests and of the forest of the last round, half each, with the threshold of the
-        fit. The unlabeled rows of the fit are no new rows for the last forest: see ``probabilities_``.
+        They are the mix of the first forests and of the forests of the rounds, half each, with the threshold of the
+        fit. The unlabeled rows of the fit are no new rows for the latter: see ``probabilities_``.
 
         Parameters
         ----------

@@ -85,11 +85,16 @@ class SelfTraining:
         self.ranking, self.members = first, opening
         if not 0 < self.n_second < len(first):
             return
+        mixed, again = [], []
         for _ in range(n_rounds):
-            forest, again = self._again()
-            self.ranking = 0.5 * first + 0.5 * again
+            forest, ranking = self._again()
+            again.append(forest)
+            mixed.append(0.5 * first + 0.5 * ranking)
+            self.ranking = mixed[-1]
+        if again:
+            self.ranking = np.mean(mixed, axis=0)
             halved = [replace(member, share=0.5 * member.share) for member in opening]
-            self.members = [Member(forest, n_columns, 0.5), *halved]
+            self.members = [*(Member(forest, n_columns, 0.5 / n_rounds) for forest in again), *halved]
 
     def _first(
         self, rows: Float32Array, splitter: Splitter, n_columns: int, n_tried: int

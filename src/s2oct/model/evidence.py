@@ -20,7 +20,7 @@ from s2oct.model.proof import DECIDED_TOLERANCE
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 
-AUTO_GUIDE_WEIGHT = 1 / 3
+AUTO_GUIDE_WEIGHT = 0.25
 """What a sure unlabeled row counts against a labeled one, if the user does not say."""
 
 

@@ -31,10 +31,10 @@ from s2oct.stopping import Deadline
 SAMPLE = 2500
 """Rows to which directions are fitted first."""
 
-WORK = 4e6
+WORK = 8e6
 """Rows times features, summed over the starts: large problems have fewer."""
 
-FEWEST_STARTS, MOST_STARTS = 4, 16
+FEWEST_STARTS, MOST_STARTS = 4, 24
 FRESH_STARTS = 4
 """Starts, at least and at most; and how many of them do not begin from the best tree so far."""
 
@@ -86,9 +86,17 @@ class EvidenceSearch:
         sample = self._sample()
         starts = self.starts(sample)
         others = [self.tree(self._onto_all(splits)) for splits in starts]
+        return [self.tree(self._best_finished(sample, starts)), *others]
+
+    def _best_finished(self, sample: Table, starts: list[Splits]) -> Splits:
+        """The best of some starts that are made to meet the totals; of all starts, if none of these does."""
         n_finalists = FINALISTS if self.evidence.n_rows <= SAMPLE else 1
-        finished = [self.finished(self._onto_all(self.settled(sample, splits))) for splits in starts[:n_finalists]]
-        return [self.tree(min(finished, key=self.full_cost)), *others]
+        finished: list[Splits] = []
+        for splits in starts:
+            if len(finished) >= n_finalists and not self._misses_totals(min(finished, key=self.full_cost)):
+                break
+            finished.append(self.finished(self._onto_all(self.settled(sample, splits))))
+        return min(finished, key=self.full_cost)
 
     def _table(self, rows: IntArray, weight: FloatArray) -> Table:
         evidence = self.evidence
