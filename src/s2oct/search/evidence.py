@@ -48,7 +48,7 @@ RISING = (0.5, 1.0, 2.0)
 REPAIR_PRICES = (4.0, 16.0, ROW_OFF)
 """Prices of a row off while the last rows are repaired: cheap repairs come first."""
 
-FINALISTS, AIMS, TRIES = 3, 5, 6
+FINALISTS, AIMS, TRIES = 3, 10, 6
 REPAIRS = 40
 REPAIR_TRIES = 30
 
@@ -86,19 +86,20 @@ class EvidenceSearch:
         sample = self._sample()
         starts = self.starts(sample)
         others = [self.tree(self._onto_all(splits)) for splits in starts]
-        return [self.tree(self._aimed(self._best_finished(sample, starts))), *others]
+        return [self.tree(self._further(self._best_finished(sample, starts))), *others]
 
-    def _aimed(self, best: Splits) -> Splits:
-        """The best tree, or if it misses the totals one that aims at classes that meet them exactly."""
+    def _further(self, best: Splits) -> Splits:
+        """The best tree. If it misses the totals, others are tried: from a random root, or aimed at exact classes."""
         for number in range(AIMS):
             if self.deadline.passed or not self._misses_totals(best):
                 break
+            tried = [best, self.finished(self._grown(self.table, at_random=True))]
             # Perhaps no tree has the classes of least cost: the next aims are nearly as good.
             prices = aimed_prices(self.evidence, self.rng if number else None)
-            if prices is None:
-                break
-            table = self.table._replace(cost=prices)
-            best = min(best, self._best_finished(table, self.starts(table)), key=self.full_cost)
+            if prices is not None:
+                table = self.table._replace(cost=prices)
+                tried.append(self._best_finished(table, self.starts(table)))
+            best = min(tried, key=self.full_cost)
         return best
 
     def _best_finished(self, sample: Table, starts: list[Splits]) -> Splits:
