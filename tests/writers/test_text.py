@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,6 +112,16 @@ def test_tree_that_splits_nothing_is_its_one_leaf(right, label):
     tree = ObliqueTree.constant(Topology(3), 2, right=right)
     assert tree_to_text(tree, ["a", "b"], CLASSES) == label
     assert tree_to_text(tree, ["a", "b"], CLASSES, labeled=np.zeros((3, 2))) == f"{label}  (3 labeled)"
+
+
+def test_a_split_with_the_same_rules_on_both_sides_is_left_out():
+    omega = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    X = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]])
+    tree = ObliqueTree.of(Topology(2), omega, np.array([4.0, 5.0, 5.0]))
+    text = tree_to_text(tree, ["x", "z"], CLASSES, labeled=X)
+    assert text == "if z <= 5:\n    no  (2 labeled)\notherwise:\n    yes  (2 labeled)"
+    other = replace(tree, gamma=np.array([4.0, 5.0, 6.0]))
+    assert tree_to_text(other, ["x", "z"], CLASSES).startswith("if x <= 4:")
 
 
 def test_constant_splits_show_only_the_side_that_can_be_reached():

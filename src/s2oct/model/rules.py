@@ -16,7 +16,7 @@ INDENT = "    "
 
 @dataclass(frozen=True)
 class Leaf:
-    """Neighbouring leaves of one class, written as one leaf."""
+    """Leaves of one class, written as one leaf."""
 
     ids: tuple[int, ...]
     class_index: int
@@ -62,7 +62,7 @@ class Split:
 
 
 def pruned(tree: ObliqueTree, node: int = 1) -> Leaf | Split:
-    """The tree below a node without splits that decide nothing: constant splits, and splits between equal classes."""
+    """The tree below a node without splits that decide nothing: constant ones, and ones with the same on both sides."""
     first_leaf = tree.topology.n_leaves
     if node >= first_leaf:
         return Leaf((node,), int(tree.leaf_classes[node - first_leaf]))
@@ -70,9 +70,18 @@ def pruned(tree: ObliqueTree, node: int = 1) -> Leaf | Split:
         everyone_goes_right = -tree.gamma[node - 1] > 0
         return pruned(tree, 2 * node + int(everyone_goes_right))
     left, right = pruned(tree, 2 * node), pruned(tree, 2 * node + 1)
-    if isinstance(left, Leaf) and isinstance(right, Leaf) and left.class_index == right.class_index:
-        return Leaf(left.ids + right.ids, left.class_index)
-    return Split(node, left, right)
+    return _joined(tree, left, right) or Split(node, left, right)
+
+
+def _joined(tree: ObliqueTree, left: Leaf | Split, right: Leaf | Split) -> Leaf | Split | None:
+    """Two parts as one, if they have the same rules and classes."""
+    if isinstance(left, Leaf) and isinstance(right, Leaf):
+        is_same = left.class_index == right.class_index
+        return Leaf(left.ids + right.ids, left.class_index) if is_same else None
+    if isinstance(left, Leaf) or isinstance(right, Leaf) or terms(tree, left.node) != terms(tree, right.node):
+        return None
+    below = _joined(tree, left.left, right.left), _joined(tree, left.right, right.right)
+    return None if below[0] is None or below[1] is None else Split(left.node, below[0], below[1])
 
 
 def conditions(part: Leaf | Split, leaf: Leaf) -> Iterator[tuple[Split, bool]]:
