@@ -98,6 +98,23 @@ def terms(tree: ObliqueTree, node: int) -> tuple[list[tuple[int, float]], float]
     return [(j, float(omega[j])) for j in np.flatnonzero(omega).tolist()], float(tree.gamma[node - 1])
 
 
+def inequality(tree: ObliqueTree, node: int) -> tuple[list[tuple[int, float]], str, float]:
+    """The terms of a split, ``<=`` or ``>=``, and the offset, written the way round that has fewer minus signs.
+
+    Both ways decide every row alike, because floats are negated without rounding.
+    """
+    pairs, offset = terms(tree, node)
+    turned = [(j, -c) for j, c in pairs]
+    if _minus_signs(turned, -offset) < _minus_signs(pairs, offset):
+        return turned, ">=", 0.0 - offset  # no minus before a zero
+    return pairs, "<=", offset
+
+
+def _minus_signs(pairs: Sequence[tuple[int, float]], offset: float) -> tuple[int, bool, bool]:
+    """How many terms have one; whether the offset has one; whether the first term has one."""
+    return sum(c < 0 for _, c in pairs), offset < 0, pairs[0][1] < 0
+
+
 def features_used(tree: ObliqueTree, part: Leaf | Split) -> list[int]:
     """The features that some split of the part uses, in their order."""
     if isinstance(part, Leaf):
@@ -152,8 +169,7 @@ def rule_text(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> str
 def rule_parts(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> tuple[str, ...]:
     """The terms of a rule with their signs, and at the end its relation and offset.
 
-    A rule whose terms are all negative is written with ``>=`` and the other signs. Both forms decide every row alike,
-    because floats are negated without rounding. Nothing is divided, because that would round.
+    The rule is written as `inequality` has it. Nothing is divided, because that would round.
 
     Parameters
     ----------
@@ -169,10 +185,7 @@ def rule_parts(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> tu
     tuple of str
         For example ``("age", "- 0.5 * income", "<= 3")``.
     """
-    pairs, offset = terms(tree, node)
-    relation = "<="
-    if all(c < 0 for _, c in pairs):
-        pairs, offset, relation = [(j, -c) for j, c in pairs], -offset, ">="
+    pairs, relation, offset = inequality(tree, node)
     products = [(c < 0, _product(abs(c), feature_names[j])) for j, c in pairs]
     return (*signed_terms(products), f"{relation} {plain_number(offset)}")
 
