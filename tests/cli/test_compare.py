@@ -50,6 +50,15 @@ def test_without_a_total_the_shares_of_the_labels_are_used_with_a_warning(folder
     assert "No totals were given" in capsys.readouterr().err
 
 
+def test_the_rules_of_the_tree_use_the_columns_that_are_named(folder, capsys):
+    assert run(["compare", "people.csv", *COMPARE, "--folds", "2", "--rule-features", "health"]) == 0
+    tree = capsys.readouterr().out.splitlines()[2]
+    assert tree.startswith("s2oct tree of depth 2")
+    assert tree.split()[-3] == "1.0"
+    assert run(["compare", "people.csv", *COMPARE, "--folds", "2", "--rule-features", "wealth"]) == 2
+    assert "wealth" in capsys.readouterr().err
+
+
 def test_nothing_is_written(folder):
     before = sorted(path.name for path in folder.iterdir())
     assert run(["compare", "people.csv", *COMPARE, "--folds", "2"]) == 0

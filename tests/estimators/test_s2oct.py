@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.margins import slope_for
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TERM_SHARE
 from s2oct.model.problem import Problem
 from tests.preparing import score_of
 
@@ -43,6 +44,26 @@ def test_the_contract_of_the_fitted_attributes(fitted, survey):
     assert not hasattr(fitted, "feature_names_in_")
     assert fitted.transduction_.shape == (len(X),)
     assert is_classifier(fitted)
+
+
+def test_the_docstring_says_what_auto_is():
+    text = " ".join(S2OCTClassifier.__doc__.split())
+    assert f'"auto" is {AUTO_MOST}, and more only where the totals cannot be met otherwise' in text
+    assert f'"auto" is {AUTO_TERM_SHARE:.1%} of all rows'.replace("%", " %") in text
+    assert f'"auto" is 1/{1 / AUTO_GUIDE_WEIGHT:.0f}.' in text
+
+
+def test_nothing_is_called_proved_if_rounding_in_the_units_of_the_user_misses_the_total():
+    """Beside 1e15 the last digits of a sum are lost, and rows change sides on the way back from model units."""
+    exact = np.random.default_rng(0).normal(size=(120, 3))
+    truth = np.where(exact[:, 0] > 0, "a", "b").astype(object)
+    y = np.where(np.arange(120) < 30, truth, None)
+    clf = S2OCTClassifier(random_state=0)
+    with pytest.warns(S2OCTWarning, match="misses the total by 1 row"):
+        clf.fit(np.round(10 * exact) + 1e15, y, totals={"a": int((truth[30:] == "a").sum())})
+    assert clf.certificate_.xi > clf.certificate_.least_xi
+    assert clf.certificate_.ended == "converged"
+    assert not clf.certificate_.proved_best
 
 
 def test_the_default_parameters_are_those_of_the_contract():

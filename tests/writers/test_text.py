@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem
-from s2oct.export import tree_to_dot, tree_to_text
+from s2oct.export import tree_to_dot, tree_to_python, tree_to_sql, tree_to_text
 from s2oct.model.rounding import as_rules
 from s2oct.writers.rules import rule_text
 
@@ -85,7 +86,10 @@ def test_counts_in_the_leaves_are_those_of_the_tree(seed, depth):
     [
         ([0.52, -1.3, 1.0], 17.2, "0.52 * age - 1.3 * income + kids <= 17.2"),
         ([1.0, -0.5, 0.0], 3.0, "age - 0.5 * income <= 3"),
-        ([-1.0, 0.5, 0.0], -3.0, "-age + 0.5 * income <= -3"),
+        ([-1.0, 0.5, 0.0], -3.0, "age - 0.5 * income >= 3"),
+        ([-1.0, 0.5, 0.0], 3.0, "-age + 0.5 * income <= 3"),
+        ([-1.0, 0.5, 0.0], 0.0, "age - 0.5 * income >= 0"),
+        ([-1.0, -0.5, 0.25], 3.0, "age + 0.5 * income - 0.25 * kids >= -3"),
         ([1.0, 0.0, 0.0], 26.0, "age <= 26"),
         ([-1.0, 0.0, 0.0], -27.0, "age >= 27"),
         ([0.0, 0.0, -1.0], 0.0, "kids >= 0"),
@@ -98,7 +102,7 @@ def test_counts_in_the_leaves_are_those_of_the_tree(seed, depth):
     ],
 )
 def test_a_rule_has_the_numbers_of_the_tree(omega, gamma, rule):
-    """A float is written without `.0`; nothing is divided; negative terms alone turn the rule around."""
+    """A float is written without `.0`; nothing is divided; most minus signs turn the rule around."""
     tree = ObliqueTree.of(Topology(1), np.array([omega]), np.array([gamma]))
     names = ["age", "income", "kids"]
     assert rule_text(tree, 1, names) == rule
@@ -111,6 +115,16 @@ def test_tree_that_splits_nothing_is_its_one_leaf(right, label):
     tree = ObliqueTree.constant(Topology(3), 2, right=right)
     assert tree_to_text(tree, ["a", "b"], CLASSES) == label
     assert tree_to_text(tree, ["a", "b"], CLASSES, labeled=np.zeros((3, 2))) == f"{label}  (3 labeled)"
+
+
+def test_a_split_with_the_same_rules_on_both_sides_is_left_out():
+    omega = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    X = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]])
+    tree = ObliqueTree.of(Topology(2), omega, np.array([4.0, 5.0, 5.0]))
+    text = tree_to_text(tree, ["x", "z"], CLASSES, labeled=X)
+    assert text == "if z <= 5:\n    no  (2 labeled)\notherwise:\n    yes  (2 labeled)"
+    other = replace(tree, gamma=np.array([4.0, 5.0, 6.0]))
+    assert tree_to_text(other, ["x", "z"], CLASSES).startswith("if x <= 4:")
 
 
 def test_constant_splits_show_only_the_side_that_can_be_reached():
@@ -130,3 +144,9 @@ def test_number_of_names_must_be_that_of_the_features():
     tree = ObliqueTree.constant(Topology(1), 2, right=False)
     with pytest.raises(InvalidProblem, match="Expected 2 feature names, got 3"):
         tree_to_text(tree, ["a", "b", "c"], CLASSES)
+
+
+def test_sql_and_python_write_a_rule_the_same_way_round():
+    tree = ObliqueTree.of(Topology(1), np.array([[-1.0, 0.0]]), np.array([-27.0]))
+    assert '1.0e0 * "age" >= 27.0e0' in tree_to_sql(tree, ["age", "income"], CLASSES)
+    assert "if x0 >= 27:" in tree_to_python(tree, ["age", "income"], CLASSES)

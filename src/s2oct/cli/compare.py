@@ -34,7 +34,12 @@ def compare(
     """Compare the tree with other classifiers that know the total, by cross-validation over labeled rows."""
     source = data.source()
     request = FitRequest(
-        source, columns.roles(source, label), columns.treatment(), totals.totals(), estimator.parameters()
+        source,
+        columns.roles(source, label),
+        columns.treatment(),
+        totals.totals(),
+        estimator.parameters(),
+        estimator.rule_columns(source),
     )
     with printed_warnings(), Console(stderr=True).status("reading the table") as status:
         comparison = compare_table(request, n_folds=folds, announce=status.update)

@@ -30,7 +30,7 @@ from s2oct.model.columns import narrowed_tree, uses_others, widened_scaling, wid
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.prepared import LARGEST_M, prepare
 from s2oct.model.problem import Problem
-from s2oct.model.proof import EVIDENCE, INTERRUPTED, Bound, FitRecord
+from s2oct.model.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, Bound, FitRecord
 from s2oct.model.rounding import as_rules
 from s2oct.model.scaling import Scaling
 from s2oct.model.spec import ModelSpec
@@ -168,6 +168,11 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
     )
     stability = agreement(prepared, tree, others)
     certificate = certify(prepared, witness, record, tree)
+    if outcome.weighed is not None and certificate.xi > outcome.weighed.cost.off:
+        # Features so large that their last digits are lost in sums: in the user's units rows have changed sides.
+        cost = outcome.weighed.cost.rows + certificate.xi
+        ended = CONVERGED if outcome.ended == PROVED else outcome.ended
+        certificate = replace(certificate, evidence_cost=cost, ended=ended)
     return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.model.few_digits import few_digits
-from s2oct.model.rules import Split, plain_number, pruned, rule_parts, terms
+from s2oct.model.rules import Split, inequality, plain_number, pruned, rule_parts
 from s2oct.model.tree import ObliqueTree
 
 DIGITS = 6
@@ -127,10 +127,7 @@ class _Visit:
 
     def step(self) -> Step:
         *products, comparison = rule_parts(self.tree, self.node, self.names)
-        relation, _ = comparison.split(" ")
-        pairs, bound = terms(self.tree, self.node)
-        if relation == ">=":  # the rule is written with the other signs
-            pairs, bound = [(j, -coefficient) for j, coefficient in pairs], -bound
+        pairs, relation, bound = inequality(self.tree, self.node)
         total = 0.0
         for j, coefficient in pairs:
             total += coefficient * self.row[j]

@@ -16,7 +16,7 @@ INDENT = "    "
 
 @dataclass(frozen=True)
 class Leaf:
-    """Neighbouring leaves of one class, written as one leaf."""
+    """Leaves of one class, written as one leaf."""
 
     ids: tuple[int, ...]
     class_index: int
@@ -62,7 +62,7 @@ class Split:
 
 
 def pruned(tree: ObliqueTree, node: int = 1) -> Leaf | Split:
-    """The tree below a node without splits that decide nothing: constant splits, and splits between equal classes."""
+    """The tree below a node without splits that decide nothing: constant ones, and ones with the same on both sides."""
     first_leaf = tree.topology.n_leaves
     if node >= first_leaf:
         return Leaf((node,), int(tree.leaf_classes[node - first_leaf]))
@@ -70,9 +70,18 @@ def pruned(tree: ObliqueTree, node: int = 1) -> Leaf | Split:
         everyone_goes_right = -tree.gamma[node - 1] > 0
         return pruned(tree, 2 * node + int(everyone_goes_right))
     left, right = pruned(tree, 2 * node), pruned(tree, 2 * node + 1)
-    if isinstance(left, Leaf) and isinstance(right, Leaf) and left.class_index == right.class_index:
-        return Leaf(left.ids + right.ids, left.class_index)
-    return Split(node, left, right)
+    return _joined(tree, left, right) or Split(node, left, right)
+
+
+def _joined(tree: ObliqueTree, left: Leaf | Split, right: Leaf | Split) -> Leaf | Split | None:
+    """Two parts as one, if they have the same rules and classes."""
+    if isinstance(left, Leaf) and isinstance(right, Leaf):
+        is_same = left.class_index == right.class_index
+        return Leaf(left.ids + right.ids, left.class_index) if is_same else None
+    if isinstance(left, Leaf) or isinstance(right, Leaf) or terms(tree, left.node) != terms(tree, right.node):
+        return None
+    below = _joined(tree, left.left, right.left), _joined(tree, left.right, right.right)
+    return None if below[0] is None or below[1] is None else Split(left.node, below[0], below[1])
 
 
 def conditions(part: Leaf | Split, leaf: Leaf) -> Iterator[tuple[Split, bool]]:
@@ -87,6 +96,23 @@ def terms(tree: ObliqueTree, node: int) -> tuple[list[tuple[int, float]], float]
     """(feature, coefficient) pairs of a split in the order in which they are added up, and its offset."""
     omega = tree.omega[node - 1]
     return [(j, float(omega[j])) for j in np.flatnonzero(omega).tolist()], float(tree.gamma[node - 1])
+
+
+def inequality(tree: ObliqueTree, node: int) -> tuple[list[tuple[int, float]], str, float]:
+    """The terms of a split, ``<=`` or ``>=``, and the offset, written the way round that has fewer minus signs.
+
+    Both ways decide every row alike, because floats are negated without rounding.
+    """
+    pairs, offset = terms(tree, node)
+    turned = [(j, -c) for j, c in pairs]
+    if _minus_signs(turned, -offset) < _minus_signs(pairs, offset):
+        return turned, ">=", 0.0 - offset  # no minus before a zero
+    return pairs, "<=", offset
+
+
+def _minus_signs(pairs: Sequence[tuple[int, float]], offset: float) -> tuple[int, bool, bool]:
+    """How many terms have one; whether the offset has one; whether the first term has one."""
+    return sum(c < 0 for _, c in pairs), offset < 0, pairs[0][1] < 0
 
 
 def features_used(tree: ObliqueTree, part: Leaf | Split) -> list[int]:
@@ -143,8 +169,7 @@ def rule_text(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> str
 def rule_parts(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> tuple[str, ...]:
     """The terms of a rule with their signs, and at the end its relation and offset.
 
-    A rule whose terms are all negative is written with ``>=`` and the other signs. Both forms decide every row alike,
-    because floats are negated without rounding. Nothing is divided, because that would round.
+    The rule is written as `inequality` has it. Nothing is divided, because that would round.
 
     Parameters
     ----------
@@ -160,10 +185,7 @@ def rule_parts(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> tu
     tuple of str
         For example ``("age", "- 0.5 * income", "<= 3")``.
     """
-    pairs, offset = terms(tree, node)
-    relation = "<="
-    if all(c < 0 for _, c in pairs):
-        pairs, offset, relation = [(j, -c) for j, c in pairs], -offset, ">="
+    pairs, relation, offset = inequality(tree, node)
     products = [(c < 0, _product(abs(c), feature_names[j])) for j, c in pairs]
     return (*signed_terms(products), f"{relation} {plain_number(offset)}")
 

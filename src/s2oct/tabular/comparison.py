@@ -116,7 +116,7 @@ def compare_table(request: FitRequest, *, n_folds: int = 5, announce: Announce =
     TableComparison
         Scores on the rows held back, the tree first.
     """
-    table, _, rows = encode_table(request)
+    table, encoding, rows = encode_table(request)
     labels, counts = read_answers(table.labels, len(rows), **request.totals.counts(table.labels))
     fewest = int(labels.counts().min())
     if fewest < 2:
@@ -126,6 +126,9 @@ def compare_table(request: FitRequest, *, n_folds: int = 5, announce: Announce =
             f"{name!s}."
         )
     tree = S2OCTClassifier(**request.parameters)
+    if request.rule_columns:
+        chosen = encoding.features_of(request.rule_columns)
+        tree.set_params(features=[encoding.features.index(name) for name in chosen])  # the rows have no names
     depth = paper_depth(len(rows)) if tree.depth == "auto" else int(tree.depth)
     seed = tree.random_state or 0
     rivals = {name: strong(rival, seed) for name, rival in light_rivals(depth, seed).items()}

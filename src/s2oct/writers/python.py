@@ -7,7 +7,7 @@ from typing import Any
 
 from s2oct.model.tree import ObliqueTree
 from s2oct.tabular.encoding import NUMBER, ORDINAL, Encoding
-from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, pruned, terms
+from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, pruned, rule_text
 
 _HEAD = '''\
 """A classification tree, written by s2oct. It needs Python 3 and nothing else.
@@ -137,8 +137,6 @@ def _branches(tree: ObliqueTree, part: Leaf | Split, labels: Sequence[str]) -> I
     if isinstance(part, Leaf):
         yield f"return {labels[part.class_index]}"
         return
-    pairs, offset = terms(tree, part.node)
-    total = " + ".join(f"{w!r} * x{j}" for j, w in pairs)
-    yield f"if {total} <= {offset!r}:"
+    yield f"if {rule_text(tree, part.node, [f'x{j}' for j in range(tree.n_features)])}:"
     yield from (f"    {line}" for line in _branches(tree, part.left, labels))
     yield from _branches(tree, part.right, labels)

@@ -11,12 +11,12 @@ from s2oct.model.rules import (
     check_names,
     conditions,
     features_used,
+    inequality,
     pruned,
     rule_lines,
     rule_parts,
     rule_text,
     signed_terms,
-    terms,
 )
 from s2oct.model.tree import ObliqueTree
 from s2oct.tabular.encoding import Encoding, plain_encoding
@@ -28,12 +28,12 @@ __all__ = [
     "checked_encoding",
     "conditions",
     "features_used",
+    "inequality",
     "pruned",
     "rule_lines",
     "rule_parts",
     "rule_text",
     "signed_terms",
-    "terms",
 ]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
 from s2oct.tabular.encoding import NUMBER, ORDINAL, Column, Encoding
-from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, pruned, signed_terms, terms
+from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, inequality, pruned, signed_terms
 
 INDENT = "    "
 _LARGEST = "1.7976931348623157e308"
@@ -117,9 +117,9 @@ class _Sql:
         yield f"{indent}END"
 
     def _condition(self, node: int) -> str:
-        pairs, offset = terms(self.tree, node)
+        pairs, relation, offset = inequality(self.tree, node)
         products = ((c < 0, f"{sql_number(abs(c))} * {self._feature(j)}") for j, c in pairs)
-        return f"{' '.join(signed_terms(products))} <= {sql_number(offset)}"
+        return f"{' '.join(signed_terms(products))} {relation} {sql_number(offset)}"
 
     def _guards(self, part: Leaf | Split) -> list[str]:
         """Conditions on the columns in use that a row fulfils unless `predict` refuses it."""
