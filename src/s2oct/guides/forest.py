@@ -20,7 +20,7 @@ from s2oct.model.labels import Labels
 from s2oct.model.totals import Totals
 from s2oct.stopping import NO_DEADLINE, Deadline
 
-TREES_TIMES_ROWS = 2e6
+TREES_TIMES_ROWS = 8e5
 """Most trees times rows of a forest: with more rows it has fewer trees than the user asks for, but at least 30."""
 
 
@@ -44,7 +44,7 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
     Parameters
     ----------
     n_estimators : int
-        Trees of each forest. If there are more than 2,000,000 trees times rows, there are fewer trees, but at least 30.
+        Trees of each forest. If there are more than 800,000 trees times rows, there are fewer trees, but at least 30.
     n_rounds : int
         Rounds of self-training; 0 for none. There are none either if the total is 0 or all unlabeled rows.
     n_jobs : int or None

@@ -32,7 +32,7 @@ from s2oct.stopping import Deadline
 SAMPLE = 2500
 """Rows to which directions are fitted first."""
 
-WORK = 8e6
+WORK = 3e6
 """Rows times features, summed over the starts: large problems have fewer."""
 
 FEWEST_STARTS, MOST_STARTS = 4, 24
