@@ -71,6 +71,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": ExplicitOrder(
         [
             "read_a_tree.py",
+            "election_study.py",
             "which_tree.py",
             "totals.py",
             "partition.py",
