@@ -92,13 +92,11 @@ print(path[0].rules)
 plot_simplicity(tree)
 
 # %%
-# Against other classifiers
-# -------------------------
-#
-# Here the truth is known, so that methods can be compared on those who did not answer. All rivals are as strong as a
-# competent user makes them: the answers are weighted so that the candidates have their known shares, and as many people
-# are given to Dole as the election says. The decision tree has the same depth as ours. One sample proves little. So
-# there are ten in which voters of Clinton answer more readily, and ten in which voters of Dole do.
+# Do other classifiers do better? Here the truth is known, so that methods can be compared on those who did not answer.
+# All rivals are as strong as a competent user makes them: the answers are weighted so that the candidates have their
+# known shares, and as many people are given to Dole as the election says. The decision tree has the same depth as ours.
+# One sample proves little. So there are ten in which voters of Clinton answer more readily, and ten in which voters of
+# Dole do.
 
 SAMPLES = 10
 RIVALS = {
@@ -145,9 +143,11 @@ for name in RIVALS:
 
 figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
 table = np.array([all_samples(name) for name in METHODS])
-ax.plot(table, color="0.75", linewidth=0.8)
+ax.plot(table, color="0.8", linewidth=0.8)
 ax.plot(table.mean(axis=1), "o", color="#4c72b0", markersize=9, label="mean")
 ax.set_xticks(range(len(METHODS)), METHODS)
+ax.set_xlim(-0.5, len(METHODS) - 0.5)
 ax.set_ylabel("right, in %")
-ax.legend(frameon=False)
+ax.spines[["top", "right"]].set_visible(False)
+ax.legend(frameon=False, loc="lower left")
 plt.show()

@@ -18,7 +18,7 @@ from s2oct.datasets import make_labour_force
 
 survey = make_labour_force(seed=3)
 silent = ~survey.is_labeled
-people, names = survey.X[:, 1:], survey.feature_names[1:]  # without the region, a code that has no order
+people = survey.X[:, 1:]  # without the region, which is a code without order
 
 found = []
 for seed in range(3):
@@ -34,7 +34,7 @@ print(f"two of these trees agree on {together:.1%} of those who did not answer")
 # %%
 # The truth is known here only because the survey is made up. With real data, nobody knows which of the three is the
 # best. The default fit weighs more evidence. Its guide is a mixture of forests that know the same total. It says how
-# likely each person works. A label counts as much as three unlabeled rows of which the guide is sure.
+# likely it is that a person works. A label counts as much as three unlabeled rows of which the guide is sure.
 
 guided = S2OCTClassifier(random_state=0)
 guided.fit(people, survey.y, totals=survey.totals)
@@ -48,7 +48,8 @@ print(f"{np.mean(guided.transduction_[silent] == survey.truth[silent]):.1%} righ
 # one. A small weight trusts the labels, a large one the guide.
 
 for weight in (0.05, 1 / 3, 3):
-    tree = S2OCTClassifier(guide_weight=weight, random_state=0).fit(people, survey.y, totals=survey.totals)
+    tree = S2OCTClassifier(guide_weight=weight, random_state=0)
+    tree.fit(people, survey.y, totals=survey.totals)
     says = tree.certificate_
     right = np.mean(tree.transduction_[silent] == survey.truth[silent])
     print(
