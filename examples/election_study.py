@@ -134,7 +134,8 @@ print(f"{'the tree against':<24}{'lead in points':>16}{'ahead in':>12}   winner"
 for name in RIVALS:
     lead = all_samples("s2oct tree") - all_samples(name)
     error = lead.std(ddof=1) / np.sqrt(len(lead))
-    winner = "not clear" if abs(lead.mean()) <= 2 * error else "the tree" if lead.mean() > 0 else name
+    better = "the tree" if lead.mean() > 0 else name
+    winner = better if abs(lead.mean()) > 2 * error else "not clear"
     ahead = f"{(lead > 0).sum()} of {len(lead)}"
     print(f"{name:<24}{f'{lead.mean():+.1f} ± {error:.1f}':>16}{ahead:>12}   {winner}")
 

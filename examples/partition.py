@@ -43,5 +43,6 @@ plot_partition(employment, people, survey.y, feature_names=names)
 # You can also name two features as the axes. The regions are then those of a person whose other features have their
 # medians. A row can lie in a region of the other class, because its other features differ.
 
-plot_partition(employment, people, survey.y, features=("age", "education_years"), feature_names=names)
+pair = ("distance_km", "education_years")
+plot_partition(employment, people, survey.y, features=pair, feature_names=names)
 plt.show()

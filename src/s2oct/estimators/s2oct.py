@@ -64,7 +64,7 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
         tree is the best one found for it. Without a guide it has no effect.
     max_features_per_split : int, "auto" or None
         At most so many features have a coefficient in one split; with 1 all splits are ordinary ones, on single
-        features. None is no such limit. "auto" is 3, and more only where the totals cannot be met otherwise; in P2,
+        features. None is no such limit. "auto" is 4, and more only where the totals cannot be met otherwise; in P2,
         that is with ``guide=None`` or ``guide_weight=0``, it is no limit.
     term_price : float or "auto"
         So many rows a feature must save to get into a split; "auto" is 0.2 % of all rows. P2 has no such price.
