@@ -71,6 +71,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": ExplicitOrder(
         [
             "read_a_tree.py",
+            "election_study.py",
             "which_tree.py",
             "totals.py",
             "partition.py",
@@ -96,7 +97,8 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": {"**": ["page-toc"], "fidelity": []},  # its tables need the room
+    # The tables of one page and the rules of the other need the room.
+    "secondary_sidebar_items": {"**": ["page-toc"], "fidelity": [], "guide/survey_statisticians": []},
     "show_toc_level": 2,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",

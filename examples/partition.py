@@ -7,8 +7,8 @@ features there are three ways to draw a picture. This page shows two of them. Th
 """
 
 # %%
-# Two clouds of class "a" lie in opposite corners, and two clouds of class "b" in the other corners. Ten of two hundred
-# rows have a label.
+# Two clouds of class "a" lie in opposite corners, and two clouds of class "b" in the other corners. Twenty of two
+# hundred rows have a label.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,32 +21,28 @@ corner = rng.integers(0, 2, size=(200, 2))
 X = 8.0 * corner + rng.normal(scale=1.3, size=(200, 2))
 truth = np.where(corner[:, 0] == corner[:, 1], "a", "b").astype(object)
 y = truth.copy()
-y[10:] = None
+y[20:] = None
 
-tree = S2OCTClassifier(time_limit=30, random_state=0)
-tree.fit(X, y, totals={"a": int((truth[10:] == "a").sum())})
+tree = S2OCTClassifier(random_state=0)
+tree.fit(X, y, totals={"a": int((truth[20:] == "a").sum())})
 plot_partition(tree, X, y, feature_names=["east", "north"])
 print(f"{np.mean(tree.transduction_ == truth):.1%} of the rows have their class")
 
 # %%
-# The survey has eight features. By default the axes are the values of the splits: the first split across, and the
-# second split on the path of a row upwards. So every row is drawn in its own region. For rows near a line, the decision
-# was close.
+# The survey has eight features. One of them, the region, is a code without order and is left out. By default the axes
+# are the values of the splits: the first split across, and the second split on the path of a row upwards. So every row
+# is drawn in its own region. For rows near a line, the decision was close.
 
 survey = make_labour_force(seed=4)
-employment = S2OCTClassifier(guide=None, time_limit=30, random_state=0)
-employment.fit(survey.X, survey.y, totals=survey.totals)
-plot_partition(employment, survey.X, survey.y, feature_names=survey.feature_names)
+names, people = survey.feature_names[1:], survey.X[:, 1:]
+employment = S2OCTClassifier(random_state=0)
+employment.fit(people, survey.y, totals=survey.totals)
+plot_partition(employment, people, survey.y, feature_names=names)
 
 # %%
 # You can also name two features as the axes. The regions are then those of a person whose other features have their
 # medians. A row can lie in a region of the other class, because its other features differ.
 
-plot_partition(
-    employment,
-    survey.X,
-    survey.y,
-    features=("age", "education_years"),
-    feature_names=survey.feature_names,
-)
+pair = ("distance_km", "education_years")
+plot_partition(employment, people, survey.y, features=pair, feature_names=names)
 plt.show()

@@ -3,7 +3,7 @@ Fit a tree and read it
 ======================
 
 Forty of four hundred people said whether they work. A census counts the employed people among the others. One fit
-makes a tree from this. You can read the tree as a picture, as text, and for a single person.
+makes a tree from this. You can read the tree as text, as a picture, and for a single person.
 """
 
 # %%
@@ -11,44 +11,59 @@ makes a tree from this. You can read the tree as a picture, as text, and for a s
 
 import pandas as pd
 
-from s2oct import S2OCTClassifier, plot_progress, plot_tree
+from s2oct import S2OCTClassifier, plot_simplicity, plot_tree
 from s2oct.datasets import make_labour_force
-from s2oct.export import tree_to_text
 
 survey = make_labour_force(seed=0)
 rows, answered = pd.DataFrame(survey.X, columns=survey.feature_names), survey.is_labeled
 print(f"{answered.sum()} of {len(survey.y)} answered; of the others {survey.totals['yes']} are employed")
 
-tree = S2OCTClassifier(guide=None, time_limit=30, random_state=0)
+# %%
+# The region is a code from 1 to 4 without order. It makes no sense in a sum, so the rules may not use it.
+
+tree = S2OCTClassifier(features=[name for name in rows if name != "region"], random_state=0)
 tree.fit(rows, survey.y, totals=survey.totals)
 
 # %%
-# A row goes to "yes" where the rule of a split holds for it, to "no" otherwise. The leaves show how many labeled and
-# unlabeled rows end there.
+# These are the rules. They have exactly the numbers that decide, in the units of the table.
+
+print(tree.rules_)
+
+# %%
+# This is the same tree as a picture. A row goes to "yes" where the rule of a split holds for it, to "no" otherwise. The
+# leaves show how many labeled and unlabeled rows end there.
 
 plot_tree(tree, rows, survey.y)
 
 # %%
-# This is the same tree as text, with exactly the numbers that decide.
-
-print(tree_to_text(tree.tree_, survey.feature_names, tree.classes_))
-
-# %%
-# Why does one person have this class? ``explain`` goes through the rules with the person's values.
+# Why does one person have this class? ``explain`` goes through the rules with the person's values, and says what would
+# change the answer.
 
 first = rows[~answered][:1]
 print(tree.explain(first))
 
 # %%
-# How close was the decision? ``decision_function`` is the least distance from the splits on the person's path, negative
-# for the first class. Unlabeled rows of the fit keep a distance of 1 or more.
+# What does the tree do? The certificate says it in rows. It is recomputed from the rules.
 
-print(f"{abs(tree.decision_function(first)[0]):.2f}")
+for sentence in tree.certificate_.sentences(tree.classes_):
+    print(sentence)
 
 # %%
-# The certificate says in rows what the tree does, and then what it costs in the paper's model. Everything is recomputed
-# from the hyperplanes. A tree of cost 0 contradicts no label and meets the total. No tree can cost less, so such a tree
-# is optimal.
+# ``contradicted_`` has the positions of the labels that the tree contradicts. A fit may contradict some labels, because
+# some are noise.
 
-print(tree.certificate_)
-plot_progress(tree)
+print(rows[["age", "education_years", "distance_km", "health"]].iloc[tree.contradicted_].to_string())
+
+# %%
+# Could a simpler tree do? ``simplicity_path`` fits some. A term is a feature in a rule. A tree with fewer terms loses
+# some rows: more labels, or more of the guide's opinion, speak against it.
+
+path = tree.simplicity_path()
+print(path)
+plot_simplicity(tree)
+
+# %%
+# This is the simplest tree of the path that loses at most one row in twenty.
+
+step = next(step for step in path if step.rows_lost <= 0.05 * len(rows))
+print(step.rules)

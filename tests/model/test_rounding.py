@@ -109,6 +109,18 @@ def test_the_feature_of_largest_influence_has_coefficient_one_and_the_others_as_
     assert (grid @ [1.0, -3.0])[left].max() >= (grid @ [1.0, -3.0])[~left].min()
 
 
+def test_sides_are_not_told_apart_by_the_rounding_of_sums():
+    """With one digit, 0.1 + 0.2 is above 0.3 as a float, but not for a reader who adds up by hand."""
+    X = np.array([[-10, 0, 0, 0], [0, 0, 0, 1], [0, 1, 1, 0], [10, 0, 0, 0]], dtype=float)
+    tree = ObliqueTree.of(Topology(1), np.array([[1, 0.101, 0.201, 0.301]]), np.array([0.3015]))
+    rounded = as_rules(tree, X)
+    decimals = [Fraction(repr(c)) for c in rounded.omega[0].tolist()]
+    by_hand = [sum(c * Fraction(x) for c, x in zip(decimals, row, strict=True)) for row in X.tolist()]
+    offset = Fraction(repr(float(rounded.gamma[0])))
+    assert [value > offset for value in by_hand] == [False, False, True, True]
+    assert (rounded.omega.tolist(), rounded.gamma.tolist()) == ([[1.0, 0.101, 0.201, 0.301]], [0.301])
+
+
 def test_one_digit_is_enough_where_rows_are_far_from_the_hyperplane():
     assert rule([0.5234, -1.3456], 17.2345, [[100, 1], [0, 1], [100, 40], [90, 20]]) == ([0.4, -1.0], 0.0)
 

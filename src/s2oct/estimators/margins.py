@@ -22,8 +22,8 @@ class Margins(TreeClassifier):
     def decision_function(self, X: Any) -> FloatArray:
         """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
 
-        Its size is the least ``|omega . x - gamma|`` of the hyperplanes that led the row to its leaf; the unlabeled
-        rows of the fit have at least 1.
+        Its size is the least ``|omega . x - gamma|`` of the hyperplanes of ``witness_`` that led the row to its leaf.
+        The unlabeled rows of a fit that is feasible for P2 have at least 1.
 
         Parameters
         ----------

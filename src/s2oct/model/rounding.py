@@ -99,9 +99,7 @@ class _Sides:
         The values are updated from feature to feature. A gap no wider than what this may round is none.
         """
         kept, values = omega.copy(), self._values(omega)
-        used = np.flatnonzero(omega)
-        largest = np.abs(omega) * np.maximum(np.abs(self.lowest), np.abs(self.highest))
-        inexact = 2 * len(used) * np.finfo(float).eps * largest.sum()
+        used, inexact = np.flatnonzero(omega), self._inexact(omega)
         for j in used[np.argsort(self._influence(omega)[used], kind="stable")][:-1]:
             values -= omega[j] * self.rows[:, j]
             gap = self.gap(values)
@@ -111,17 +109,34 @@ class _Sides:
         return kept
 
     def shortest(self, omega: FloatArray) -> Hyperplane | None:
-        """The coefficients in units of the one with most influence, with the fewest digits that separate the sides."""
+        """The coefficients in units of the one with most influence, with the fewest digits that separate the sides.
+
+        A gap that may come from the rounding of sums is taken only if there is no other. By hand it does not exist, and
+        its offset has all digits of a float.
+        """
         used = np.flatnonzero(omega)
         unit = abs(float(omega[used[np.argmax(self._influence(omega)[used])]]))
+        narrow = None
         for digits in range(1, _EXACT + 1):
             short = np.zeros_like(omega)
             short[used] = [float(f"{c / unit:.{digits - 1}e}") for c in omega[used]]
             gap = self.gap(self._values(short))
-            if gap is not None:
-                found = short, shortest_between(*gap)
-                return found if self._agree(found) else None
-        return None
+            if gap is None:
+                continue
+            clear = gap[0], gap[1] - self._inexact(short)
+            if clear[0] < clear[1]:
+                return self._with_offset(short, clear)
+            narrow = narrow or (short, gap)
+        return None if narrow is None else self._with_offset(*narrow)
+
+    def _with_offset(self, omega: FloatArray, gap: tuple[float, float]) -> Hyperplane | None:
+        found = omega, shortest_between(*gap)
+        return found if self._agree(found) else None
+
+    def _inexact(self, omega: FloatArray) -> float:
+        """By how much the rounding of sums may move two values of rows apart."""
+        largest = np.abs(omega) * np.maximum(np.abs(self.lowest), np.abs(self.highest))
+        return float(2 * np.count_nonzero(omega) * np.finfo(float).eps * largest.sum())
 
     def _influence(self, omega: FloatArray) -> FloatArray:
         """Half of what each feature can change in the value of a row; the whole could be infinite."""
