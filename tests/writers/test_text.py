@@ -14,30 +14,9 @@ from s2oct.errors import InvalidProblem
 from s2oct.export import tree_to_dot, tree_to_text
 from s2oct.model.rounding import as_rules
 from s2oct.writers.rules import rule_text
+from tests.writers.rule_readers import read_back
 
 CLASSES = ["no", "yes"]
-
-
-def read_back(text, names, X):
-    """Predict rows by following the rules as they are written."""
-    return [_follow(text.splitlines(), dict(zip(names, row, strict=True))) for row in X]
-
-
-def _follow(lines, row, indent=0):
-    head = lines[0][indent:]
-    if not head.startswith("if "):
-        return head.split("  (")[0]
-    otherwise = next(i for i, line in enumerate(lines) if line == " " * indent + "otherwise:")
-    block = lines[1:otherwise] if _holds(head[3:-1], row) else lines[otherwise + 1 :]
-    return _follow(block, row, indent + 4)
-
-
-def _holds(rule, row):
-    left, relation, right = re.fullmatch(r"(.*) (<=|>=) (\S+)", rule).groups()
-    total = 0.0
-    for sign, coefficient, name in re.findall(r"([+-]?)\s*(?:([\d.e+-]+) \* )?([a-z]\w*)", left):
-        total += (-1 if sign == "-" else 1) * float(coefficient or 1) * row[name]
-    return total <= float(right) if relation == "<=" else total >= float(right)
 
 
 def random_tree(rng, depth, p):
