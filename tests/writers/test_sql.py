@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sqlite3
 
 import numpy as np
@@ -78,6 +79,13 @@ def test_a_missing_column_is_an_error_in_sqlite_and_not_a_string(name, table):
 def test_text_that_is_no_number_is_null_and_text_that_is_one_is_read(reader):
     cells = {"": None, "abc": None, "12abc": None, "1_000": None, "inf": None, "1": "no", " 2.0 ": "no", "3e0": "yes"}
     assert reader(SPLIT_AT_2, ["x"], ["no", "yes"], {"x": list(cells)}) == list(cells.values())
+
+
+def test_dates_are_null():
+    """`predict` refuses them, and SQLite stores them as text."""
+    dates = [datetime.date(2026, 1, 1), datetime.date(2027, 1, 1)]
+    assert by_duckdb(SPLIT_AT_2, ["x"], ["no", "yes"], {"x": dates}) == [None, None]
+    assert by_sqlite(SPLIT_AT_2, ["x"], ["no", "yes"], {"x": [str(date) for date in dates]}) == [None, None]
 
 
 @pytest.mark.parametrize("affinity", ["", "TEXT", "REAL", "INTEGER", "NUMERIC", "BLOB"])

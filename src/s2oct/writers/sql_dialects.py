@@ -72,7 +72,7 @@ SQLITE = SqlDialect(
     name_escapes={"`": "``"},
 )
 DUCKDB = SqlDialect(
-    number="CAST({0} AS DOUBLE)",
+    number="TRY_CAST({0} AS DOUBLE)",
     checked="CASE WHEN TYPEOF({0}) <> 'VARCHAR' OR REGEXP_MATCHES(CAST({0} AS VARCHAR), '"
     + _NUMBER
     + "') THEN TRY_CAST({0} AS DOUBLE) END",
@@ -85,7 +85,7 @@ POSTGRESQL = SqlDialect(
     written="CAST({0} AS DOUBLE PRECISION)",
 )
 SPARK = SqlDialect(
-    number="CAST({0} AS DOUBLE)",
+    number="TRY_CAST({0} AS DOUBLE)",
     checked="CASE WHEN TYPEOF({0}) <> 'string' OR CAST({0} AS STRING) RLIKE '"
     + _NUMBER
     + "' THEN TRY_CAST({0} AS DOUBLE) END",
@@ -95,7 +95,7 @@ SPARK = SqlDialect(
     string_escapes=_BACKSLASHES,
 )
 BIGQUERY = SqlDialect(
-    number="CAST({0} AS FLOAT64)",
+    number="SAFE_CAST({0} AS FLOAT64)",
     checked="CASE WHEN REGEXP_CONTAINS(CAST({0} AS STRING), '" + _NUMBER + "') THEN SAFE_CAST({0} AS FLOAT64) END",
     text="CAST({0} AS STRING)",
     quote="`",
