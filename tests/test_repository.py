@@ -147,13 +147,19 @@ def called_by_ci(tmp_path, *installed):
 
 
 def test_continuous_integration_runs_make_test_with_nothing_allowed_to_be_skipped(tmp_path):
-    assert called_by_ci(tmp_path, "make", "chromium") == ["make CI=true test"]
+    assert called_by_ci(tmp_path, "make", "chromium", "Rscript") == ["make CI=true test"]
 
 
-def test_continuous_integration_installs_a_browser_before_it_tests(tmp_path):
-    calls = called_by_ci(tmp_path, "make", "apt-get", "sudo")
+@pytest.mark.parametrize(
+    ("present", "missing"),
+    [((), ("chromium", "r-base-core")), (("chromium",), ("r-base-core",)), (("Rscript",), ("chromium",))],
+    ids=str,
+)
+def test_continuous_integration_installs_a_browser_and_r_before_it_tests(tmp_path, present, missing):
+    calls = called_by_ci(tmp_path, "make", "apt-get", "sudo", *present)
     assert calls[-1] == "make CI=true test"
-    assert any("install" in call and "chromium" in call for call in calls[:-1])
+    [installed] = [call.split() for call in calls[:-1] if "install" in call.split()]
+    assert [name for name in ("chromium", "r-base-core") if name in installed] == list(missing)
 
 
 @pytest.mark.parametrize(

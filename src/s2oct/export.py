@@ -11,6 +11,7 @@ from s2oct.lazy import import_on_use
 from s2oct.writers.dot import tree_to_dot
 from s2oct.writers.onnx import tree_to_onnx
 from s2oct.writers.python import tree_to_python
+from s2oct.writers.r import tree_to_r
 from s2oct.writers.sql import tree_to_sql
 from s2oct.writers.text import tree_to_text
 
@@ -66,6 +67,7 @@ __all__ = [
     "tree_to_dot",
     "tree_to_onnx",
     "tree_to_python",
+    "tree_to_r",
     "tree_to_sql",
     "tree_to_text",
     "write_report",

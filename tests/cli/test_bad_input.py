@@ -256,8 +256,14 @@ CASES = {
     "unknown form": (
         {},
         ["show", "model.json", "--as", "pdf"],
-        "Expected --as one of text, certificate, sql, dot, json, python, onnx",
+        "Expected --as one of text, certificate, sql, dot, json, python, r, onnx",
     ),
+    "unknown SQL dialect": (
+        {},
+        ["show", "model.json", "--as", "sql", "--dialect", "oracle"],
+        "Expected one of the SQL dialects sqlite, duckdb, postgresql, spark, bigquery, got 'oracle'.",
+    ),
+    "unknown SQL dialect of a fit": ({"d.csv": SMALL}, [*FIT, "--dialect", "oracle"], "got 'oracle'."),
     "ONNX for a terminal": ({}, ["show", "model.json", "--as", "onnx"], "Expected --out with --as onnx"),
     "new table without a feature": (
         {"new.csv": "person,region\n1,hills\n"},

@@ -20,6 +20,7 @@ import s2oct
 from s2oct.cli.app import COMMANDS, load_command, run
 from s2oct.export import read_model
 from tests.cli.conftest import QUICK
+from tests.writers.r_reader import run_r
 
 N_ROWS = 100_000
 
@@ -74,7 +75,8 @@ def test_100_000_rows_get_one_class_from_python_json_sql_onnx_and_the_command(fi
     assert by_command(fitted_folder, strangers, tmp_path, "parquet") == expected
     query = (fitted_folder / "predict.sql").read_text()
     assert by_sqlite(strangers, query) == expected
-    assert by_duckdb(strangers, query) == expected
+    assert by_duckdb(strangers, shown(fitted_folder, tmp_path, "sql", "--dialect", "duckdb")) == expected
+    assert by_rscript(fitted_folder, strangers, tmp_path) == expected
     assert by_module(fitted_folder, strangers, tmp_path) == expected
     assert by_onnx(fitted_folder, strangers, tmp_path) == expected
 
@@ -101,6 +103,18 @@ def by_duckdb(strangers, query):
     return connection.execute(query).df()["employed_predicted"].tolist()
 
 
+def shown(folder, tmp_path, form, *options):
+    """What ``s2oct show`` writes."""
+    assert run(["show", str(folder / "model.json"), "--as", form, "--out", str(tmp_path / "shown"), *options]) == 0
+    return (tmp_path / "shown").read_text()
+
+
+def by_rscript(folder, strangers, tmp_path):
+    strangers.to_csv(tmp_path / "strangers.csv", index=False)
+    program = shown(folder, tmp_path, "r") + 'cat(predict_class(read.csv("strangers.csv")), sep = "\\n")\n'
+    return run_r(program, tmp_path).split()
+
+
 def by_module(folder, strangers, tmp_path):
     assert run(["show", str(folder / "model.json"), "--as", "python", "--out", str(tmp_path / "tree.py")]) == 0
     strangers.head(500).to_csv(tmp_path / "few.csv", index=False)
@@ -123,7 +137,7 @@ def by_onnx(folder, strangers, tmp_path):
     return session.run(["label"], feed)[0].tolist()
 
 
-@pytest.mark.parametrize("form", ["text", "certificate", "sql", "dot", "json", "python"])
+@pytest.mark.parametrize("form", ["text", "certificate", "sql", "dot", "json", "python", "r"])
 def test_show_prints_what_it_writes(folder, capsys, form):
     assert run(["show", "model.json", "--as", form]) == 0
     printed = capsys.readouterr().out

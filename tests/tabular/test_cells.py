@@ -19,6 +19,11 @@ def test_numbers_may_have_signs_blanks_exponents_and_gaps():
     np.testing.assert_array_equal(found, [1.0, -2.5, 300.0, np.nan, np.nan, np.nan])
 
 
+@pytest.mark.parametrize("cell", ["+-1", "++1", "--1", "1_000", "0x10", "1d"])
+def test_text_that_other_programs_might_take_for_a_number_is_none(cell):
+    assert read_numbers(column([cell]), Dialect()) is None
+
+
 def test_decimal_comma_is_read_where_the_dialect_has_one():
     assert read_numbers(column(["1,5"]), Dialect()) is None
     np.testing.assert_array_equal(read_numbers(column(["1,5"]), Dialect(decimal=",")), [1.5])

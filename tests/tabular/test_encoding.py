@@ -44,6 +44,22 @@ def test_gaps_in_categories_are_filled_with_the_most_frequent_one_the_first_of_e
     assert column.encode(text(None, "b")).tolist() == [[0.0], [1.0]]
 
 
+@pytest.mark.parametrize("learned", [("False", "True"), ("false", "true"), ("FALSE", "TRUE")], ids=str)
+def test_booleans_are_known_in_every_spelling(learned):
+    """A tree that was fitted to a CSV file must predict a Parquet file with booleans."""
+    column = learn_column("c", text(*learned), "onehot")
+    assert column.encode(text("true", "False", "TRUE", "0", "1")).ravel().tolist() == [1, 0, 1, 0, 1]
+    with pytest.raises(InvalidProblem, match="got 'yes' in row 1"):
+        column.encode(text("yes"))
+
+
+def test_other_categories_are_known_in_their_own_spelling_only():
+    column = learn_column("c", text("false", "true", "unknown"), "onehot")
+    with pytest.raises(InvalidProblem, match="got 'True' in row 1"):
+        column.encode(text("True"))
+    assert learn_column("c", text("True", "true"), "onehot").encode(text("true")).tolist() == [[1.0]]
+
+
 def test_features_stand_in_the_order_of_the_columns():
     encoding = Encoding(
         (Column("c", "onehot", ("u", "v", "w")), Column("x", "number"), Column("o", "ordinal", ("a", "b")))

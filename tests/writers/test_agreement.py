@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import sqlite3
 
 import duckdb
 import numpy as np
+import onnxruntime
 import pytest
 
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem
-from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_sql
+from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r, tree_to_sql
 from s2oct.tabular.encoding import Column, Encoding
 from s2oct.writers.sql import sql_number
-from tests.writers.readers import READERS, by_duckdb, by_python, by_sqlite
+from tests.writers.readers import READERS, by_duckdb, by_sqlite
 
 N_ROWS = 100_000
 NAMES = ["age", 'the "income"', "x y", "select", "ü"]
@@ -110,8 +112,8 @@ def test_categories_and_gaps_are_encoded_in_every_export_as_in_the_table(reader,
     assert READERS[reader](tree, ENCODING.features, CLASSES, COLUMNS, ENCODING) == expected
 
 
-@pytest.mark.parametrize("reader", [by_sqlite, by_duckdb])
-def test_rows_that_predict_refuses_are_null_in_sql(reader):
+@pytest.mark.parametrize("reader", READERS)
+def test_rows_that_predict_refuses_get_no_class(reader):
     omega = np.array([[1.0, 1, 1, 1, 1, 1]])
     tree = ObliqueTree.of(Topology(1), omega, np.array([1e9]))
     encoding = Encoding((*ENCODING.columns[:1], Column("age", "number"), *ENCODING.columns[2:]))
@@ -121,7 +123,40 @@ def test_rows_that_predict_refuses_are_null_in_sql(reader):
         "sex": ["f", "f", "f", "f"],
         "school": ["none", "none", "none", "none"],
     }
-    assert reader(tree, encoding.features, CLASSES, columns, encoding) == [None, None, None, "no"]
+    assert READERS[reader](tree, encoding.features, CLASSES, columns, encoding) == [None, None, None, "no"]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("x", [[1e308, 1e308], [1e308, -1e308], [-1e308, 1e308], [-1e308, -1e308]], ids=str)
+def test_rows_whose_sums_overflow_get_one_class_everywhere(reader, x):
+    """Infinity minus infinity is not a number; it is not at most 0, so such a row goes right."""
+    tree = ObliqueTree.of(Topology(1), np.array([[1e10, 1e10]]), np.array([0.0]))
+    goes_left = all(value < 0 for value in x)
+    assert tree.predict(np.array([x])).tolist() == [int(not goes_left)]
+    assert tree.leaves_reached(tree.values(np.array([x]))).tolist() == tree.apply(np.array([x])).tolist()
+    columns = {"a": x[:1], "b": x[1:]}
+    assert READERS[reader](tree, ["a", "b"], CLASSES, columns) == [CLASSES[int(not goes_left)]]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("coefficient", [1 + 1e-12, 1e-300, 1 - 1e-16])
+def test_coefficients_that_are_1_or_0_as_floats_are_used_as_doubles(reader, coefficient):
+    """ONNX Runtime compares constants with 1 and 0 as floats when it looks for products and sums to leave out."""
+    tree = ObliqueTree.of(Topology(1), np.array([[coefficient]]), np.array([3 * coefficient]))
+    X = np.array([[3.0], [np.nextafter(3.0, 4)], [3 / coefficient], [2.0], [4.0]])
+    expected = [CLASSES[c] for c in tree.predict(X)]
+    assert READERS[reader](tree, ["x"], CLASSES, {"x": X[:, 0].tolist()}) == expected
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("spelled", [("False", "True"), ("false", "true"), ("FALSE", "TRUE")], ids=str)
+@pytest.mark.parametrize("cells", [[True, False, None], [1, 0, None], ["true", "FALSE", ""]], ids=str)
+def test_booleans_are_read_however_they_are_stored(reader, spelled, cells):
+    """A table says True, a database true or 1, and R TRUE."""
+    encoding = Encoding((Column("member", "onehot", spelled),))
+    tree = ObliqueTree.of(Topology(1), np.array([[1.0]]), np.array([0.5]))
+    found = READERS[reader](tree, encoding.features, CLASSES, {"member": cells}, encoding)
+    assert found == [CLASSES[1], CLASSES[0], None]
 
 
 def test_nan_is_null_in_a_database_that_has_it():
@@ -135,14 +170,17 @@ def test_nan_is_null_in_a_database_that_has_it():
         ({"sex": [None]}, "Column 'sex' has a missing value."),
         ({"sex": ["x"]}, "Column 'sex' has the value 'x', which is none of ['f', 'm']."),
         ({"age": [math.inf]}, "Column 'age' has the value inf, and only finite numbers count."),
+        ({"age": ["1_000"]}, "Column 'age' has the value '1_000', which is no number."),
     ],
     ids=str,
 )
 def test_rows_that_predict_refuses_are_refused_by_the_python_module(change, sentence):
     tree = ObliqueTree.of(Topology(1), np.ones((1, 6)), np.array([1e9]))
     columns = {name: values[:1] for name, values in COLUMNS.items()} | change
+    module = {"__name__": "tree"}
+    exec(tree_to_python(tree, ENCODING.features, CLASSES, encoding=ENCODING), module)
     with pytest.raises(ValueError, match=r"^Column") as refusal:
-        by_python(tree, ENCODING.features, CLASSES, columns, ENCODING)
+        module["predict"]({name: values[0] for name, values in columns.items()})
     assert str(refusal.value) == sentence
 
 
@@ -176,7 +214,24 @@ def test_python_module_needs_no_import_but_the_standard_library():
     tree = ObliqueTree.of(Topology(1), np.array([[0.5]]), np.array([1.0]))
     source = tree_to_python(tree, ["x"], np.array(["a", "b"]))
     imports = {line.strip() for line in source.splitlines() if line.strip().startswith(("import", "from"))}
-    assert imports == {"import math", "import csv", "import sys"}
+    assert imports == {"import math", "import re", "import csv", "import sys"}
+
+
+def test_a_column_may_be_called_like_an_output_of_the_onnx_graph():
+    encoding = Encoding((Column("label", "onehot", ("a", "b")), Column("leaf", "number")))
+    tree = ObliqueTree.of(Topology(1), np.array([[1.0, 1.0]]), np.array([2.5]))
+    columns = {"label": ["a", "b", "c"], "leaf": [2.0, 2.0, 2.0]}
+    assert READERS["ONNX"](tree, encoding.features, CLASSES, columns, encoding) == [*CLASSES, None]
+    session = onnxruntime.InferenceSession(tree_to_onnx(tree, encoding.features, CLASSES, encoding=encoding))
+    assert [output.name for output in session.get_outputs()] == ["label_", "leaf_"]
+    assert json.loads(session.get_modelmeta().custom_metadata_map["columns"]) == ["label", "leaf"]
+
+
+@pytest.mark.parametrize("reader", ["Python", "ONNX"])
+def test_classes_that_differ_in_a_nul_character_stay_apart(reader):
+    """SQL and R cannot write them and refuse them."""
+    tree = ObliqueTree.of(Topology(1), np.array([[1.0]]), np.array([2.0]))
+    assert READERS[reader](tree, ["x"], ["a", "a\0"], {"x": [1.0, 3.0]}) == ["a", "a\0"]
 
 
 def test_dot_names_every_split_and_leaf_once_and_escapes_names():
@@ -190,13 +245,13 @@ def test_dot_names_every_split_and_leaf_once_and_escapes_names():
         assert repr(abs(float(coefficient))) in graph
 
 
-@pytest.mark.parametrize("export", [tree_to_sql, tree_to_python, tree_to_onnx, tree_to_dot])
+@pytest.mark.parametrize("export", [tree_to_sql, tree_to_python, tree_to_r, tree_to_onnx, tree_to_dot])
 def test_number_of_names_must_be_that_of_the_features(export):
     with pytest.raises(InvalidProblem, match="Expected 2 feature names, got 1"):
         export(ObliqueTree.constant(Topology(1), 2, right=False), ["a"], CLASSES)
 
 
-@pytest.mark.parametrize("export", [tree_to_sql, tree_to_python, tree_to_onnx])
+@pytest.mark.parametrize("export", [tree_to_sql, tree_to_python, tree_to_r, tree_to_onnx])
 def test_encoding_must_be_that_of_the_features(export):
     with pytest.raises(InvalidProblem, match="Expected an encoding into the features"):
         export(ObliqueTree.constant(Topology(1), 6, right=False), list("abcdef"), CLASSES, encoding=ENCODING)

@@ -65,7 +65,7 @@ def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: s
         if options.report is not None:
             _write_report(fitted, outputs.draft(options.report), command)
         if options.sql is not None:
-            outputs.write(options.sql, query_of(model, options.table) + "\n")
+            outputs.write(options.sql, query_of(model, options.table, options.dialect) + "\n")
         if options.predictions is not None:
             _write_predictions(fitted, outputs.draft(options.predictions), options.predictions)
 

@@ -26,8 +26,8 @@ def predictor_of(model: Model) -> TablePredictor:
     return TablePredictor(model.estimator.tree_, model.classes, encoding_of(model), AddedColumns(model.label))
 
 
-def query_of(model: Model, table: str) -> str:
-    """Write the SQL query that predicts a table of a database."""
+def query_of(model: Model, table: str, dialect: str) -> str:
+    """Write the SQL query that predicts a table of a database, in the dialect of the database."""
     return tree_to_sql(
         model.estimator.tree_,
         model.feature_names,
@@ -35,4 +35,5 @@ def query_of(model: Model, table: str) -> str:
         encoding=model.encoding,
         table=table,
         column=AddedColumns(model.label).predicted,
+        dialect=dialect,
     )

@@ -18,6 +18,7 @@ from s2oct.tabular.roles import Roles
 from s2oct.tabular.source import Source
 from s2oct.tabular.target import check_table_name
 from s2oct.tabular.treatment import Treatment
+from s2oct.writers.sql_dialects import DIALECTS, sql_dialect
 
 ModelPath = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model file that s2oct fit or s2oct.save has written.")
@@ -30,6 +31,9 @@ IdNames = Annotated[
     list[str] | None, typer.Option("--id", help="Column to keep and not to use. May be repeated, or use commas.")
 ]
 SqlTable = Annotated[str, typer.Option("--table", help="Table that the SQL query reads.")]
+SqlDialectName = Annotated[
+    str, typer.Option("--dialect", help=f"Database that runs the SQL query: {', '.join(DIALECTS)}.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +204,7 @@ class OutputOptions:
     ] = None
     sql: Annotated[Path | None, typer.Option(help="SQL query to write that predicts in a database.")] = None
     table: SqlTable = "data"
+    dialect: SqlDialectName = "sqlite"
 
     @property
     def paths(self) -> list[Path]:
@@ -209,6 +214,7 @@ class OutputOptions:
     def check(self, inputs: Iterable[Path]) -> None:
         """Refuse files that cannot be written, before any work is done."""
         check_writable(self.paths, inputs)
+        sql_dialect(self.dialect)
         if self.predictions is not None:
             check_table_name(self.predictions)
 

@@ -1,4 +1,4 @@
-"""``s2oct show``: a model as rules, its certificate in words, SQL, a graph, JSON, Python or ONNX."""
+"""``s2oct show``: a model as rules, its certificate in words, SQL, a graph, JSON, Python, R or ONNX."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from s2oct.certificate import Certificate
 from s2oct.certificate.sentences import about_fit
 from s2oct.cli.messages import REMEDIES
 from s2oct.cli.models import query_of
-from s2oct.cli.options import ModelPath, SqlTable
+from s2oct.cli.options import ModelPath, SqlDialectName, SqlTable
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.errors import InvalidProblem
-from s2oct.export import read_model, tree_to_dot, tree_to_onnx, tree_to_python
+from s2oct.export import read_model, tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r
 from s2oct.persistence.model import Model
+from s2oct.writers.sql_dialects import sql_dialect
 
-FORMS = ("text", "certificate", "sql", "dot", "json", "python", "onnx")
+FORMS = ("text", "certificate", "sql", "dot", "json", "python", "r", "onnx")
 
 
 def show(
@@ -25,14 +26,17 @@ def show(
     form: Annotated[str, typer.Option("--as", help=f"One of {', '.join(FORMS)}.")] = "text",
     out: Annotated[Path | None, typer.Option(help="File to write instead of standard output; ONNX needs one.")] = None,
     table: SqlTable = "data",
+    dialect: SqlDialectName = "sqlite",
 ) -> None:
     """Show a model in a form that people or other programs read."""
     if form not in FORMS:
         raise InvalidProblem(f"Expected --as one of {', '.join(FORMS)}, got {form!r}.")
     if form == "onnx" and out is None:
         raise InvalidProblem("Expected --out with --as onnx, got none: ONNX is binary, and a terminal cannot show it.")
+    sql_dialect(dialect)
     check_writable([out], [model])
-    content = rendered(read_model(model), form, table, model)
+    stored = read_model(model)
+    content = query_of(stored, table, dialect) if form == "sql" else rendered(stored, form, model)
     if out is None:
         print(content if isinstance(content, str) else content.decode())
         return
@@ -41,19 +45,19 @@ def show(
     print(f"wrote {out}")
 
 
-def rendered(model: Model, form: str, table: str, path: Path) -> str | bytes:
-    """Write the model in one of the forms; ``path`` is its file."""
+def rendered(model: Model, form: str, path: Path) -> str | bytes:
+    """Write the model in one of the forms but SQL; ``path`` is its file."""
     tree, names, classes, encoding = model.estimator.tree_, model.feature_names, model.classes, model.encoding
     if form == "certificate":
         return "\n".join(_certificate(model))
-    if form == "sql":
-        return query_of(model, table)
     if form == "dot":
         return tree_to_dot(tree, names, classes)
     if form == "json":
         return path.read_text(encoding="utf-8").rstrip("\n")
     if form == "python":
         return tree_to_python(tree, names, classes, encoding=encoding).rstrip("\n")
+    if form == "r":
+        return tree_to_r(tree, names, classes, encoding=encoding).rstrip("\n")
     if form == "onnx":
         return tree_to_onnx(tree, names, classes, encoding=encoding)
     return model.estimator.rules_

@@ -3,7 +3,7 @@
 The products of omega . x are added in the order of the features. Each product and each sum is rounded once to a double.
 Then gamma is subtracted. BLAS does not promise any order: it adds as suits the machine, and fuses products with sums.
 With BLAS, a row very close to a hyperplane could change sides with the number of rows beside it. In our order plain
-Python, SQL and ONNX get the same double as we do.
+Python, SQL, R and ONNX get the same double as we do.
 
 This is one file on purpose: the cache on disk only notices changes in a function's own file.
 """
@@ -46,6 +46,7 @@ def leaves(X: Any, omega: Any, gamma: Any, depth: int) -> Any:
             for j in range(n_features):
                 value += omega[node - 1, j] * X[i, j]
             value -= gamma[node - 1]
-            node = 2 * node + (1 if value > 0 else 0)
+            # Left iff value <= 0, so that a sum that is not a number goes right, as in every export.
+            node = 2 * node + (0 if value <= 0 else 1)
         found[i] = node
     return found

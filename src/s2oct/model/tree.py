@@ -135,9 +135,9 @@ class ObliqueTree:
         Returns
         -------
         ndarray of bool of the same shape
-            True on the right.
+            True on the right, where values are not at most 0. So NaN, which huge rows can add up to, is on the right.
         """
-        return np.asarray(values > 0)
+        return np.asarray(~(values <= 0))
 
     def apply(self, X: FloatArray) -> IntArray:
         """Find the leaf in which each row ends.

@@ -49,7 +49,7 @@ def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
         text = _without_gaps(pc.utf8_trim_whitespace(column), dialect)
         if dialect.decimal == ",":
             text = pc.replace_substring(text, ",", ".")
-        column = pc.replace_substring_regex(text, r"^\+", "")
+        column = pc.replace_substring_regex(text, r"^\+([0-9.])", r"\1")
     elif not (
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
     ):

@@ -18,6 +18,8 @@ from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 NUMBER, ONEHOT, ORDINAL = "number", "onehot", "ordinal"
 KINDS = (NUMBER, ONEHOT, ORDINAL)
 
+_DIGITS = {"false": "0", "true": "1"}
+
 
 @dataclass(frozen=True)
 class Column:
@@ -48,6 +50,20 @@ class Column:
     def features(self) -> tuple[str, ...]:
         """Names of the features this column becomes."""
         return tuple(f"{self.name}={value}" for value in self.indicated) if self.kind == ONEHOT else (self.name,)
+
+    @property
+    def readings(self) -> dict[str, int]:
+        """Every text that stands for a category, with the position of the category.
+
+        Files, databases and languages write booleans in different ways. So a column of booleans takes all of them.
+        """
+        readings = {value: position for position, value in enumerate(self.categories)}
+        words = [value.lower() for value in self.categories]
+        if set(words) <= set(_DIGITS) and len(set(words)) == len(words):
+            for position, word in enumerate(words):
+                for spelling in (word, word.capitalize(), word.upper(), _DIGITS[word]):
+                    readings.setdefault(spelling, position)
+        return readings
 
     def encode(self, values: FloatArray | ObjectArray, first_row: int = 1) -> FloatArray:
         """Encode some rows, shape (rows, len(features)).
@@ -82,7 +98,7 @@ class Column:
         return np.asarray(values, dtype=float)
 
     def _positions(self, values: FloatArray | ObjectArray, first_row: int) -> Any:
-        index: dict[Any, int] = {value: position for position, value in enumerate(self.categories)}
+        index: dict[Any, int] = dict(self.readings)
         if self.fill is not None:
             index[None] = index[str(self.fill)]
         found = np.array([index.get(value, -1) for value in values], dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from s2oct.arrays import ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
+from s2oct.tabular.dialect import MISSING
 from s2oct.tabular.encoding import NUMBER, ORDINAL, Column, Encoding
 from s2oct.writers.rules import checked_encoding
 
@@ -24,9 +26,12 @@ def tree_to_onnx(
 
     The graph takes the features as one tensor ``X`` of doubles, shape (rows, features), and gives the tensors
     ``label``, the class of each row, and ``leaf``, the id of its leaf. If the encoding has categories or fills gaps,
-    there is one input of shape (rows, 1) per column instead, of doubles or strings; NaN and the empty string are gaps.
-    The graph adds up sums one feature at a time, as `predict` does, because a matrix product may add in any order.
-    ONNX cannot refuse a row: the output for a row that `predict` refuses has no meaning.
+    there is one input of shape (rows, 1) per column instead, of doubles or strings; NaN, the empty string and the usual
+    marks such as ``NA`` are gaps. The graph adds up sums one feature at a time, as `predict` does, because a matrix
+    product may add in any order.
+
+    ONNX cannot refuse a row: where `predict` refuses it, ``leaf`` is 0 and ``label`` has no meaning. If a column is
+    called ``label`` or ``leaf``, the name of that output gets an underscore at its end.
 
     Parameters
     ----------
@@ -45,15 +50,17 @@ def tree_to_onnx(
         The serialised model.
     """
     columns = checked_encoding(tree, feature_names, encoding)
-    graph = _Graph()
+    graph = _Graph(columns)
     features = graph.read_plain(len(feature_names)) if columns.is_plain else graph.read_columns(columns)
     graph.route(tree, features, _label_tensor(classes))
-    return graph.serialised(columns.names)
+    return graph.serialised()
 
 
 def _label_tensor(classes: Sequence[Any]) -> ObjectArray:
-    labels = np.array([label.item() if hasattr(label, "item") else label for label in classes])
-    if labels.dtype.kind not in "Uifb" and not all(isinstance(label, str) for label in labels.tolist()):
+    plain = [label.item() if hasattr(label, "item") else label for label in classes]
+    # As an array of text, numpy would drop NUL characters at the end.
+    labels = np.array(plain, dtype=object if any(isinstance(label, str) for label in plain) else None)
+    if labels.dtype.kind not in "ifb" and not all(isinstance(label, str) for label in plain):
         raise InvalidProblem(f"Expected classes that are strings, numbers or booleans, got {list(classes)}.")
     kinds: dict[str, Any] = {"i": np.int64, "f": np.float64, "b": np.bool_}
     return labels.astype(kinds.get(labels.dtype.kind, object))
@@ -62,12 +69,16 @@ def _label_tensor(classes: Sequence[Any]) -> ObjectArray:
 class _Graph:
     """Collects nodes and constants; every method that adds a node returns the name of the output of the node."""
 
-    def __init__(self) -> None:
+    def __init__(self, encoding: Encoding) -> None:
         try:
             import onnx
         except ModuleNotFoundError as error:
             raise InvalidProblem("ONNX export needs the package onnx: pip install 's2oct[onnx]'.") from error
         self._onnx = onnx
+        taken = () if encoding.is_plain else encoding.names
+        self._columns = encoding.names
+        self._results = {name: _unlike(taken, name) for name in ("label", "leaf")}
+        self._known: list[str] = []
         self._nodes: list[Any] = []
         self._constants: dict[str, Any] = {}
         self._inputs: list[Any] = []
@@ -77,7 +88,7 @@ class _Graph:
         """Columns of one input, each of shape (rows, 1)."""
         self._input("X", self._onnx.TensorProto.DOUBLE, n_features)
         return [
-            self._add("Gather", ["X", self._constant(f"column_{j}", np.array([j]))], f"x_{j}", axis=1)
+            self._finite(self._add("Gather", ["X", self._constant(f"column_{j}", np.array([j]))], f"x_{j}", axis=1), j)
             for j in range(n_features)
         ]
 
@@ -91,27 +102,33 @@ class _Graph:
     def _numbers(self, position: int, column: Column) -> list[str]:
         self._input(column.name, self._onnx.TensorProto.DOUBLE, 1)
         if column.fill is None:
-            return [column.name]
+            return [self._finite(column.name, position)]
         gap = self._add("IsNaN", [column.name], f"gap_{position}")
         fill = self._constant(f"fill_{position}", np.array([[float(column.fill)]]))
-        return [self._add("Where", [gap, fill, column.name], f"filled_{position}")]
+        return [self._finite(self._add("Where", [gap, fill, column.name], f"filled_{position}"), position)]
+
+    def _finite(self, number: str, position: int) -> str:
+        """The number itself; a row is known only if it is finite, and NaN is not."""
+        size = self._add("Abs", [number], f"size_{position}")
+        largest = self._constant("largest", np.array([[np.finfo(float).max]]))
+        self._known.append(self._add("LessOrEqual", [size, largest], f"known_{position}"))
+        return number
 
     def _codes(self, position: int, column: Column) -> list[str]:
         self._input(column.name, self._onnx.TensorProto.STRING, 1)
-        known = list(column.categories)
-        codes = list(range(len(known)))
-        if column.fill is not None and "" not in known:
-            known.append("")
-            codes.append(column.categories.index(str(column.fill)))
+        gaps = {} if column.fill is None else dict.fromkeys(MISSING, column.readings[str(column.fill)])
+        codes = column.readings | gaps
         code = self._add(
             "LabelEncoder",
             [column.name],
             f"code_{position}",
             domain="ai.onnx.ml",
-            keys_strings=known,
-            values_int64s=codes,
+            keys_strings=list(codes),
+            values_int64s=list(codes.values()),
             default_int64=-1,
         )
+        first = self._constant("first_code", np.array([[0]]))
+        self._known.append(self._add("GreaterOrEqual", [code, first], f"known_{position}"))
         if column.kind == ORDINAL:
             return [self._double(code, f"ordinal_{position}")]
         wanted = [column.categories.index(value) for value in column.indicated]
@@ -123,47 +140,62 @@ class _Graph:
 
     def route(self, tree: ObliqueTree, features: Sequence[str], labels: ObjectArray) -> None:
         """From features to leaves and labels."""
-        leaf = self._leaf(tree, self._side(tree, features))
+        reached = self._leaf(tree, self._side(tree, features))
         first = self._constant("first_leaf", np.array([tree.topology.n_leaves]))
         by_leaf = self._constant("label_of_leaf", labels[tree.leaf_classes])
-        self._add("Gather", [by_leaf, self._add("Sub", [leaf, first], "leaf_number")], "label", axis=0)
-        kind = self._onnx.helper.np_dtype_to_tensor_dtype(labels.dtype)
+        self._add("Gather", [by_leaf, self._add("Sub", [reached, first], "leaf_number")], "label", axis=0)
+        self._add("Where", [self._is_known(), reached, self._constant("no_leaf", np.array([0]))], "leaf")
+        kinds = {
+            "label": self._onnx.helper.np_dtype_to_tensor_dtype(labels.dtype),
+            "leaf": self._onnx.TensorProto.INT64,
+        }
         self._outputs = [
-            self._onnx.helper.make_tensor_value_info("label", kind, ["rows"]),
-            self._onnx.helper.make_tensor_value_info("leaf", self._onnx.TensorProto.INT64, ["rows"]),
+            self._onnx.helper.make_tensor_value_info(self._results[name], kind, ["rows"])
+            for name, kind in kinds.items()
         ]
 
+    def _is_known(self) -> str:
+        """Whether `predict` takes a row; shape (rows,)."""
+        every = self._known[0]
+        for i, known in enumerate(self._known[1:]):
+            every = self._add("And", [every, known], f"known_so_far_{i}")
+        return self._add("Squeeze", [every, self._constant("second_axis", np.array([1]))], "known")
+
     def _side(self, tree: ObliqueTree, features: Sequence[str]) -> str:
-        """The side of every row at every branch node, 1 for right; shape (rows, n_branches)."""
-        total = self._constant("nothing", np.zeros((1, tree.topology.n_branches)))
+        """The side of every row at every branch node, 1 for right; shape (rows, n_branches) or (rows, 2)."""
+        # ONNX Runtime drops a product with one single number that is 1 as a float, but perhaps not as a double.
+        # So a single hyperplane is written twice.
+        copies = 2 if tree.topology.n_branches == 1 else 1
+        omega, gamma = np.repeat(tree.omega, copies, axis=0), np.repeat(tree.gamma, copies)
+        total = self._constant("nothing", np.zeros((1, len(gamma))))
         for j, feature in enumerate(features):
-            coefficients = self._constant(f"omega_{j}", np.ascontiguousarray(tree.omega[:, j])[None, :])
+            coefficients = self._constant(f"omega_{j}", np.ascontiguousarray(omega[:, j])[None, :])
             product = self._add("Mul", [feature, coefficients], f"product_{j}")
             total = self._add("Add", [total, product], f"sum_{j}")
-        values = self._add("Sub", [total, self._constant("gamma", tree.gamma[None, :])], "values")
-        zero = self._constant("zero", np.zeros((1, 1)))
-        right = self._add("Greater", [values, zero], "goes_right")
+        # A sum that is not a number is not at most the offset and goes right.
+        left = self._add("LessOrEqual", [total, self._constant("gamma", gamma[None, :])], "goes_left")
+        right = self._add("Not", [left], "goes_right")
         return self._add("Cast", [right], "side", to=self._onnx.TensorProto.INT64)
 
     def _leaf(self, tree: ObliqueTree, side: str) -> str:
         """The id of every row's leaf; shape (rows,)."""
-        one, two = self._constant("one", np.array([[1]])), self._constant("two", np.array([[2]]))
+        two = self._constant("two", np.array([[2]]))
         root = self._constant("root_column", np.array([0]))
         node = self._add("Add", [two, self._add("Gather", [side, root], "side_0", axis=1)], "node_1")
         for level in range(1, tree.topology.depth):
-            column = self._add("Sub", [node, one], f"column_of_{level}")
+            column = self._add("Sub", [node, self._constant("one", np.array([[1]]))], f"column_of_{level}")
             step = self._add("GatherElements", [side, column], f"side_{level}", axis=1)
             node = self._add("Add", [self._add("Mul", [node, two], f"twice_{level}"), step], f"node_{level + 1}")
         axis = self._constant("second_axis", np.array([1]))
-        return self._add("Squeeze", [node, axis], "leaf")
+        return self._add("Squeeze", [node, axis], "reached")
 
-    def serialised(self, columns: Sequence[str]) -> bytes:
+    def serialised(self) -> bytes:
         """The model as bytes, checked by onnx itself."""
         helper = self._onnx.helper
         graph = helper.make_graph(self._nodes, "s2oct", self._inputs, self._outputs, list(self._constants.values()))
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="s2oct")
-        helper.set_model_props(model, {"columns": "\n".join(columns)})
+        helper.set_model_props(model, {"columns": json.dumps(self._columns)})
         self._onnx.checker.check_model(model, full_check=True)
         return bytes(model.SerializeToString())
 
@@ -179,6 +211,13 @@ class _Graph:
 
     def _add(self, operator: str, inputs: list[str], name: str, **attributes: Any) -> str:
         # A column of the table may have any name, also that of one of our nodes.
-        result = name if name in ("label", "leaf") else f"s2oct/{name}"
+        result = self._results.get(name, f"s2oct/{name}")
         self._nodes.append(self._onnx.helper.make_node(operator, inputs, [result], **attributes))
         return result
+
+
+def _unlike(taken: Sequence[str], name: str) -> str:
+    """The name, with underscores at its end until it is not taken."""
+    while name in taken:
+        name += "_"
+    return name

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from s2oct.model.tree import ObliqueTree
+from s2oct.tabular.dialect import MISSING
 from s2oct.tabular.encoding import NUMBER, ORDINAL, Encoding
 from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, pruned, rule_text
 
@@ -17,8 +18,14 @@ class. Run with the name of a CSV file, it prints the class of every row.
 """
 
 import math
+import re
 
 '''
+
+_CONSTANTS = f"""\
+GAPS = {list(MISSING)!r}
+NUMBER = re.compile(r"[-+]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][-+]?[0-9]+)?")
+"""
 
 _READERS = """\
 
@@ -28,7 +35,7 @@ def _cell(row, position):
 
 
 def _is_missing(value):
-    return value is None or value == "" or value != value
+    return value is None or value != value or isinstance(value, str) and value.strip() in GAPS
 
 
 def _number(row, position, fill):
@@ -37,21 +44,24 @@ def _number(row, position, fill):
         if fill is None:
             raise ValueError("Column %r has a missing value." % COLUMNS[position])
         return fill
+    if isinstance(value, str) and not NUMBER.fullmatch(value.strip()):
+        raise ValueError("Column %r has the value %r, which is no number." % (COLUMNS[position], value))
     number = float(value)
     if not math.isfinite(number):
         raise ValueError("Column %r has the value %r, and only finite numbers count." % (COLUMNS[position], value))
     return number
 
 
-def _category(row, position, categories, fill):
+def _category(row, position, readings, fill):
     value = _cell(row, position)
     if _is_missing(value):
         value = fill
     if value is None:
         raise ValueError("Column %r has a missing value." % COLUMNS[position])
-    if str(value) not in categories:
-        raise ValueError("Column %r has the value %r, which is none of %r." % (COLUMNS[position], value, categories))
-    return categories.index(str(value))
+    if str(value) not in readings:
+        known = list(readings)
+        raise ValueError("Column %r has the value %r, which is none of %r." % (COLUMNS[position], value, known))
+    return readings[str(value)]
 """
 
 _MAIN = """\
@@ -72,8 +82,8 @@ def tree_to_python(
 ) -> str:
     """Write a tree as the source of a Python module without dependencies.
 
-    Its ``predict(row)`` adds up sums in the same order as the tree's own `predict`. It raises a ValueError for the rows
-    that `predict` refuses.
+    Its ``predict(row)`` adds up sums in the same order as the tree's own `predict`. Only the columns that the rules use
+    are read. It raises a ValueError if one of them has a cell that `predict` refuses.
 
     Parameters
     ----------
@@ -107,7 +117,7 @@ def tree_to_python(
     labels = [repr(label.item() if hasattr(label, "item") else label) for label in classes]
     body = [*_features(columns, used), *_branches(tree, part, labels)]
     predict = "\n".join(f"    {line}" for line in body)
-    names = f"COLUMNS = {list(columns.names)!r}\nCLASSES = [{', '.join(labels)}]\n"
+    names = f"COLUMNS = {list(columns.names)!r}\nCLASSES = [{', '.join(labels)}]\n{_CONSTANTS}"
     title = '    """The class of one row."""\n'
     return f"{_HEAD}{names}{_READERS}\n\ndef predict(row):\n{title}{predict}\n{_MAIN}"
 
@@ -123,7 +133,7 @@ def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
         if column.kind == NUMBER:
             yield f"x{here.start} = _number(row, {position}, {column.fill!r})  # {column.name!r}"
             continue
-        read = f"_category(row, {position}, {list(column.categories)!r}, {column.fill!r})"
+        read = f"_category(row, {position}, {column.readings!r}, {column.fill!r})"
         if column.kind == ORDINAL:
             yield f"x{here.start} = float({read})  # {column.name!r}"
             continue

@@ -17,6 +17,7 @@ from s2oct.model.rules import (
     rule_parts,
     rule_text,
     signed_terms,
+    terms,
 )
 from s2oct.model.tree import ObliqueTree
 from s2oct.tabular.encoding import Encoding, plain_encoding
@@ -34,6 +35,7 @@ __all__ = [
     "rule_parts",
     "rule_text",
     "signed_terms",
+    "terms",
 ]
 
 

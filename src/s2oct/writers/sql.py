@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ulp
@@ -12,8 +12,10 @@ import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
+from s2oct.tabular.dialect import MISSING
 from s2oct.tabular.encoding import NUMBER, ORDINAL, Column, Encoding
-from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, inequality, pruned, signed_terms
+from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, inequality, pruned, signed_terms, terms
+from s2oct.writers.sql_dialects import SqlDialect, sql_dialect
 
 INDENT = "    "
 _LARGEST = "1.7976931348623157e308"
@@ -31,13 +33,16 @@ def tree_to_sql(
     encoding: Encoding | None = None,
     table: str | None = None,
     column: str = "predicted",
+    dialect: str = "sqlite",
 ) -> str:
     """Write a tree as a CASE expression, or as a query over a table.
 
-    The expression is standard SQL and is tested in SQLite and DuckDB. It adds up sums in the order in which `predict`
-    adds them, from exactly the numbers of the tree. So every row gets the same class, also a row so near a hyperplane
-    that rounding decides. A row that `predict` refuses, because a feature is missing, infinite or of an unknown
-    category, gets NULL.
+    The expression adds up sums in the order in which `predict` adds them, from exactly the numbers of the tree. So
+    every row gets the same class, also a row so near a hyperplane that rounding decides. Only the columns that the
+    rules use are read. A row gets NULL if one of them has a cell that `predict` refuses: a gap, infinity, text that is
+    no number, or an unknown category. Booleans may be stored as booleans, as 0 and 1, or as text.
+
+    PostgreSQL and BigQuery end a query with an error if a sum overflows, or if a boolean column should hold numbers.
 
     Parameters
     ----------
@@ -53,6 +58,8 @@ def tree_to_sql(
         With it the result is a complete query that adds a column to the table.
     column : str
         Name of that column.
+    dialect : {"sqlite", "duckdb", "postgresql", "spark", "bigquery"}
+        The database that will run it.
 
     Returns
     -------
@@ -64,12 +71,12 @@ def tree_to_sql(
     >>> import numpy as np
     >>> from s2oct import ObliqueTree, Topology
     >>> tree = ObliqueTree.of(Topology(1), np.array([[0.5, -0.125]]), np.array([17.25]))
-    >>> print(tree_to_sql(tree, ["age", "education"], ["no", "yes"]))
+    >>> print(tree_to_sql(tree, ["age", "education"], ["no", "yes"]))  # doctest: +ELLIPSIS
     CASE WHEN
-        ABS("age") <= 1.7976931348623157e308
-        AND ABS("education") <= 1.7976931348623157e308
+        CASE WHEN `age` = CAST(`age` AS NUMERIC) THEN CAST(`age` AS REAL) END BETWEEN ...
+        AND CASE WHEN `education` = CAST(`education` AS NUMERIC) THEN CAST(`education` AS REAL) END BETWEEN ...
     THEN
-        CASE WHEN 0.5e0 * "age" - 0.125e0 * "education" <= 17.25e0 THEN
+        CASE WHEN 0.5e0 * CAST(`age` AS REAL) - 0.125e0 * CAST(`education` AS REAL) <= 17.25e0 THEN
             'no'
         ELSE
             'yes'
@@ -77,12 +84,12 @@ def tree_to_sql(
     END
     """
     columns = checked_encoding(tree, feature_names, encoding)
-    words = _Sql(tree, tuple(_literal(label) for label in classes), columns)
+    words = _Sql(tree, tuple(classes), columns, sql_dialect(dialect))
     if table is None:
         return "\n".join(words.expression())
     # Line by line: names and labels may contain line breaks, which must stay as they are.
     indented = "\n".join(f"{INDENT}{line}" for line in words.expression())
-    return f"SELECT\n{INDENT}*,\n{indented} AS {_quoted(column)}\nFROM {_quoted(table)};"
+    return f"SELECT\n{INDENT}*,\n{indented} AS {words.dialect.name(column)}\nFROM {words.dialect.name(table)};"
 
 
 @dataclass(frozen=True)
@@ -90,25 +97,26 @@ class _Sql:
     """Writes the parts of a tree as SQL."""
 
     tree: ObliqueTree
-    labels: tuple[str, ...]
+    classes: tuple[Any, ...]
     encoding: Encoding
+    dialect: SqlDialect
 
     def expression(self) -> Iterator[str]:
         part = pruned(self.tree)
-        guards = self._guards(part)
-        if not guards:
+        columns = dict.fromkeys(self._source(j)[0] for j in features_used(self.tree, part))
+        if not columns:
             yield from self._block(part, "")
             return
         yield "CASE WHEN"
-        for i, guard in enumerate(guards):
-            yield f"{INDENT}{'AND ' if i else ''}{guard}"
+        for i, column in enumerate(columns):
+            yield f"{INDENT}{'AND ' if i else ''}{self._guard(column)}"
         yield "THEN"
         yield from self._block(part, INDENT)
         yield "END"
 
     def _block(self, part: Leaf | Split, indent: str) -> Iterator[str]:
         if isinstance(part, Leaf):
-            yield f"{indent}{self.labels[part.class_index]}"
+            yield f"{indent}{self._literal(self.classes[part.class_index])}"
             return
         yield f"{indent}CASE WHEN {self._condition(part.node)} THEN"
         yield from self._block(part.left, indent + INDENT)
@@ -118,35 +126,50 @@ class _Sql:
 
     def _condition(self, node: int) -> str:
         pairs, relation, offset = inequality(self.tree, node)
+        if len(pairs) > 1:
+            # Infinite products may add up to NaN, which most databases take for larger than any number.
+            (pairs, offset), relation = terms(self.tree, node), "<="
         products = ((c < 0, f"{sql_number(abs(c))} * {self._feature(j)}") for j, c in pairs)
         return f"{' '.join(signed_terms(products))} {relation} {sql_number(offset)}"
 
-    def _guards(self, part: Leaf | Split) -> list[str]:
-        """Conditions on the columns in use that a row fulfils unless `predict` refuses it."""
-        guards = []
-        for column in dict.fromkeys(self._source(j)[0] for j in features_used(self.tree, part)):
-            name = _quoted(column.name)
-            if column.kind == NUMBER and column.fill is None:
-                guards.append(f"ABS({name}) <= {_LARGEST}")
-            elif column.kind != NUMBER:
-                known = f"{_text(column)} IN ({', '.join(_literal(value) for value in column.categories)})"
-                guards.append(known if column.fill is None else f"({name} IS NULL OR {known})")
-        return guards
+    def _guard(self, column: Column) -> str:
+        """A condition that a row fulfils unless `predict` refuses its cell of this column."""
+        known = self._is_known(column)
+        if column.fill is None:
+            return known
+        return f"(COALESCE(TRIM({self._text(column)}), '') IN ({self._strings(MISSING)}) OR ({known}))"
+
+    def _is_known(self, column: Column) -> str:
+        """A condition that holds for the cells that `predict` takes, gaps excluded."""
+        if column.kind != NUMBER:
+            return f"{self._text(column)} IN ({self._strings(column.readings)})"
+        checked = self.dialect.checked.format(self.dialect.name(column.name))
+        return f"{checked} BETWEEN -{_LARGEST} AND {_LARGEST}"
 
     def _feature(self, j: int) -> str:
+        """A feature of a row that fulfils the guards: what is not known there is a gap."""
         column, category = self._source(j)
         if column.kind == NUMBER:
-            name = _quoted(column.name)
-            # NaN is a gap like NULL in databases that have both.
-            filled = f"CASE WHEN ABS({name}) <= {_LARGEST} THEN {name} ELSE {sql_number(float(column.fill or 0.0))} END"
-            return name if column.fill is None else filled
-        value = _text(column) if column.fill is None else f"COALESCE({_text(column)}, {_literal(str(column.fill))})"
-        if column.kind == ORDINAL:
-            cases = " ".join(
-                f"WHEN {_literal(known)} THEN {sql_number(float(i))}" for i, known in enumerate(column.categories)
-            )
-            return f"CASE {value} {cases} END"
-        return f"CASE WHEN {value} = {_literal(category)} THEN 1.0e0 ELSE 0.0e0 END"
+            number = self._number(column)
+            if column.fill is None:
+                return number
+            return f"CASE WHEN {self._is_known(column)} THEN {number} ELSE {sql_number(float(column.fill))} END"
+        positions = self._positions(column) if column.kind == ORDINAL else self._indicator(column, category)
+        return self.dialect.written.format(positions)
+
+    def _positions(self, column: Column) -> str:
+        cases = [f"WHEN {self.dialect.string(text)} THEN {sql_number(float(i))}" for text, i in column.readings.items()]
+        if column.fill is not None:
+            cases.append(f"ELSE {sql_number(float(column.readings[str(column.fill)]))}")
+        return f"CASE {self._text(column)} {' '.join(cases)} END"
+
+    def _indicator(self, column: Column, category: str) -> str:
+        """1 for one category; if gaps are filled with it, 0 for all others and 1 for what is left."""
+        wanted = column.categories.index(category)
+        is_fill = column.fill is not None and str(column.fill) == category
+        listed = [text for text, position in column.readings.items() if (position == wanted) != is_fill]
+        found, otherwise = ("0.0e0", "1.0e0") if is_fill else ("1.0e0", "0.0e0")
+        return f"CASE WHEN {self._text(column)} IN ({self._strings(listed)}) THEN {found} ELSE {otherwise} END"
 
     def _source(self, j: int) -> tuple[Column, str]:
         """The column of a feature, and the category if the feature is an indicator."""
@@ -156,6 +179,27 @@ class _Sql:
             j -= len(column.features)
         raise IndexError(j)
 
+    def _number(self, column: Column) -> str:
+        return self.dialect.number.format(self.dialect.name(column.name))
+
+    def _text(self, column: Column) -> str:
+        return self.dialect.text.format(self.dialect.name(column.name))
+
+    def _strings(self, texts: Iterable[str]) -> str:
+        return ", ".join(self.dialect.string(text) for text in texts)
+
+    def _literal(self, label: Any) -> str:
+        """A class as SQL writes it."""
+        if isinstance(label, (bool, np.bool_)):
+            return self.dialect.booleans[bool(label)]
+        if isinstance(label, (int, np.integer)):
+            return str(int(label))
+        if isinstance(label, (float, np.floating)):
+            return sql_number(float(label))
+        if isinstance(label, str):
+            return self.dialect.string(label)
+        raise InvalidProblem(f"Expected labels that are strings, numbers or booleans, got {label!r}.")
+
 
 def sql_number(value: float) -> str:
     """A literal that every database reads as exactly this double; 0.5 without an exponent is a decimal in some."""
@@ -163,26 +207,3 @@ def sql_number(value: float) -> str:
     candidates = (repr(value), *(f"{value:.{digits}g}" for digits in range(15, _MOST_DIGITS + 1)))
     text = next((text for text in candidates if abs(Fraction(text) - Fraction(value)) <= room), candidates[-1])
     return text if "e" in text else f"{text}e0"
-
-
-def _text(column: Column) -> str:
-    return f"CAST({_quoted(column.name)} AS VARCHAR)"
-
-
-def _quoted(name: str) -> str:
-    return '"' + str(name).replace('"', '""') + '"'
-
-
-def _literal(label: Any) -> str:
-    """A class or a category as SQL writes it."""
-    if isinstance(label, (bool, np.bool_)):
-        return "TRUE" if label else "FALSE"
-    if isinstance(label, (int, np.integer)):
-        return str(int(label))
-    if isinstance(label, (float, np.floating)):
-        return sql_number(float(label))
-    if isinstance(label, str):
-        if "\0" in label:
-            raise InvalidProblem(f"Expected labels that SQL can write, got {label!r} with a NUL character.")
-        return "'" + label.replace("'", "''") + "'"
-    raise InvalidProblem(f"Expected labels that are strings, numbers or booleans, got {label!r}.")

@@ -1,0 +1,247 @@
+"""A tree as an R function without packages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from s2oct.errors import InvalidProblem
+from s2oct.model.tree import ObliqueTree
+from s2oct.tabular.dialect import MISSING
+from s2oct.tabular.encoding import NUMBER, ORDINAL, Encoding
+from s2oct.writers.rules import (
+    Leaf,
+    Split,
+    checked_encoding,
+    features_used,
+    inequality,
+    pruned,
+    rule_text,
+    signed_terms,
+)
+
+_EXACT = 2**53
+_LARGEST_INTEGER = 2**31 - 1
+
+_HEAD = """\
+# A classification tree, written by s2oct. It needs R and no packages.
+#
+# predict_class(data) takes a data frame and returns a vector with the class of each row. The class is NA if a column
+# that the rules use has a gap that is not filled, an infinite number, text that is no number or an unknown category.
+# Numbers are hexadecimal, because R does not read every decimal exactly.
+
+predict_class <- local({
+"""
+
+_READERS = r"""
+  number_pattern <- "^[-+]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][-+]?[0-9]+)?$"
+
+  column <- function(data, name) {
+    if (!name %in% names(data)) {
+      stop("Expected a column ", encodeString(name, quote = "'"), " in the data frame, got none.", call. = FALSE)
+    }
+    cells <- data[[name]]
+    if (is.factor(cells)) as.character(cells) else cells
+  }
+
+  is_plain_number <- function(cells) is.numeric(cells) && !inherits(cells, "integer64")
+
+  is_gap <- function(cells) {
+    if (is.character(cells)) is.na(cells) | trimws(cells) %in% gaps else is.na(cells)
+  }
+
+  number <- function(data, name, fill = NA_real_) {
+    cells <- column(data, name)
+    value <- rep(NA_real_, length(cells))
+    if (is.character(cells)) {
+      text <- trimws(cells)
+      is_number <- grepl(number_pattern, text)
+      value[is_number] <- as.double(text[is_number])
+    } else if (is.logical(cells) || is_plain_number(cells)) {
+      value <- as.double(cells)
+    } else {
+      return(value)
+    }
+    value[is_gap(cells)] <- fill
+    value[!is.finite(value)] <- NA
+    value
+  }
+
+  category <- function(data, name, readings, codes, fill = NA_real_) {
+    cells <- column(data, name)
+    text <- rep(NA_character_, length(cells))
+    if (is.character(cells) || is.logical(cells)) {
+      text <- as.character(cells)
+    } else if (is_plain_number(cells)) {
+      is_whole <- is.finite(cells) & cells == trunc(cells)
+      text[is_whole] <- sprintf("%.0f", as.double(cells[is_whole]))
+    } else {
+      return(rep(NA_real_, length(cells)))
+    }
+    code <- codes[match(text, readings)]
+    code[is_gap(cells)] <- fill
+    code
+  }
+
+  # A rule does not hold for a sum that is not a number.
+  holds <- function(rule) !is.na(rule) & rule
+
+  function(data) {
+    if (!is.data.frame(data)) stop("Expected a data frame, got ", class(data)[1], ".", call. = FALSE)
+"""
+
+
+def tree_to_r(
+    tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any], *, encoding: Encoding | None = None
+) -> str:
+    """Write a tree as the source of an R function without packages.
+
+    Its ``predict_class(data)`` takes a data frame and returns a vector of classes. It adds up sums in the same order as
+    the tree's own `predict`, and its numbers are hexadecimal, because R does not read every decimal exactly. Only the
+    columns that the rules use are read. A row gets NA if one of them has a cell that `predict` refuses. R hardly
+    distinguishes 1 from 1.0, so categories that are whole numbers may come as doubles.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+        The tree, in the units of the features.
+    feature_names : sequence of str
+        A name for every feature.
+    classes : sequence
+        The class labels, in the order of their indices: strings, integers, floats or booleans.
+    encoding : Encoding, optional
+        How features come from the columns of the data frame; by default every feature is a column.
+
+    Returns
+    -------
+    str
+        The source, in ASCII.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from s2oct import ObliqueTree, Topology
+    >>> tree = ObliqueTree.of(Topology(1), np.array([[0.5, -0.125]]), np.array([17.25]))
+    >>> source = tree_to_r(tree, ["age", "education"], ["no", "yes"])
+    >>> print(source[source.index("    class <-") :])
+        class <- ifelse(
+          # 0.5 * age - 0.125 * education <= 17.25
+          holds(0x1.0000000000000p-1 * x0 - 0x1.0000000000000p-3 * x1 <= 0x1.1400000000000p+4),
+          1L,
+          2L
+        )
+        class[!known] <- NA
+        classes[class]
+      }
+    })
+    <BLANKLINE>
+    """
+    columns = checked_encoding(tree, feature_names, encoding)
+    part = pruned(tree)
+    used = set(features_used(tree, part))
+    labels = ", ".join(_labels([label.item() if hasattr(label, "item") else label for label in classes]))
+    names = [_in_comment(name) for name in feature_names]
+    body = [*_features(columns, used), *_decision(tree, part, names), "classes[class]"]
+    constants = f"  classes <- c({labels})\n  gaps <- c({_strings(MISSING)})"
+    indented = "\n".join(f"    {line}" for line in body)
+    return f"{_HEAD}{constants}{_READERS}{indented}\n  }}\n}})\n"
+
+
+def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
+    """Lines that read the columns in use into x0, x1, ..., and then say which rows are known."""
+    first = 0
+    known = ["rep(TRUE, nrow(data))"]
+    for position, column in enumerate(encoding.columns):
+        here = range(first, first + len(column.features))
+        first = here.stop
+        if not used.intersection(here):
+            continue
+        name = r_string(column.name)
+        if column.kind == NUMBER:
+            fill = "" if column.fill is None else f", {r_number(float(column.fill))}"
+            known.append(f"!is.na(x{here.start})")
+            yield f"x{here.start} <- number(data, {name}{fill})"
+            continue
+        fill = "" if column.fill is None else f", {column.readings[str(column.fill)]}"
+        codes = ", ".join(map(str, column.readings.values()))
+        known.append(f"!is.na(c{position})")
+        yield f"c{position} <- category(data, {name}, c({_strings(column.readings)}), c({codes}){fill})"
+        if column.kind == ORDINAL:
+            yield f"x{here.start} <- c{position}"
+            continue
+        for j, category in zip(here, column.indicated, strict=True):
+            if j in used:
+                yield f"x{j} <- as.double(c{position} == {column.categories.index(category)})"
+    yield f"known <- {' & '.join(known)}"
+
+
+def _decision(tree: ObliqueTree, part: Leaf | Split, names: Sequence[str]) -> Iterator[str]:
+    """Lines that find the class of every row, as its place among the classes."""
+    if isinstance(part, Leaf):
+        yield f"class <- rep({part.class_index + 1}L, nrow(data))"
+    else:
+        first, *rest = _branches(tree, part, names)
+        yield f"class <- {first}"
+        yield from rest
+    yield "class[!known] <- NA"
+
+
+def _branches(tree: ObliqueTree, part: Leaf | Split, names: Sequence[str]) -> Iterator[str]:
+    if isinstance(part, Leaf):
+        yield f"{part.class_index + 1}L"
+        return
+    pairs, relation, offset = inequality(tree, part.node)
+    total = " ".join(signed_terms((c < 0, f"{r_number(abs(c))} * x{j}") for j, c in pairs))
+    yield "ifelse("
+    yield f"  # {rule_text(tree, part.node, names)}"
+    yield f"  holds({total} {relation} {r_number(offset)}),"
+    *left, last = _branches(tree, part.left, names)
+    yield from (f"  {line}" for line in (*left, f"{last},"))
+    yield from (f"  {line}" for line in _branches(tree, part.right, names))
+    yield ")"
+
+
+def r_number(value: float) -> str:
+    """A literal that R reads as exactly this double: R rounds decimals, but neither whole nor hexadecimal numbers."""
+    return str(int(value)) if value.is_integer() and abs(value) < _EXACT else value.hex()
+
+
+def r_string(text: str) -> str:
+    """A string literal in ASCII: what other characters mean depends on the locale in which R reads the file."""
+    if "\0" in text:
+        raise InvalidProblem(f"Expected names and labels that R can write, got {text!r} with a NUL character.")
+    return '"' + "".join(map(_character, text)) + '"'
+
+
+def _character(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if character.isascii() and character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 2**16 else f"\\U{code:08x}"
+
+
+def _strings(texts: Iterable[str]) -> str:
+    return ", ".join(map(r_string, texts))
+
+
+def _in_comment(name: str) -> str:
+    """A name that cannot end the comment in which it stands."""
+    return name if name.isascii() and name.isprintable() else ascii(name)
+
+
+def _labels(classes: Sequence[Any]) -> Iterator[str]:
+    """The classes as R writes them; all have one kind, which `c` keeps."""
+    kinds = {type(label) for label in classes}
+    if kinds == {str}:
+        return map(r_string, classes)
+    if kinds == {bool}:
+        return (str(label).upper() for label in classes)
+    if kinds == {int} and all(abs(label) <= _LARGEST_INTEGER for label in classes):
+        return (f"{label}L" for label in classes)
+    if kinds <= {int, float} and all(isinstance(label, float) or abs(label) <= _EXACT for label in classes):
+        return (r_number(float(label)) for label in classes)
+    raise InvalidProblem(
+        f"Expected classes that are strings, booleans or numbers up to 2^53, which R has, got {list(classes)}."
+    )
