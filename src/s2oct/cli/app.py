@@ -97,8 +97,8 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(str(error) or "There is not enough memory.")
     except OSError as error:
         return _fail(f"{error.strerror}: {str(error.filename)!r}." if error.filename else f"{error.strerror or error}.")
-    except (KeyboardInterrupt, typer.Abort):
-        print("s2oct: interrupted.", file=sys.stderr)
+    except (KeyboardInterrupt, typer.Abort) as interrupt:
+        print_failure(f"{str(interrupt) or 'interrupted'}.")
         return 130
     except Exception as error:
         # Versions of typer differ in where they define usage errors; all of these have a message.
