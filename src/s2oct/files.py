@@ -37,8 +37,8 @@ class Draft:
     """A file under way, which becomes its target when it is complete.
 
     A draft of a file lies beside it and is moved there in one step. The file keeps its permissions and its owner. Links
-    are followed. A file with several names, or one of somebody else that we may only write, is written in place, because
-    a move would part the names or change the owner. A device or a FIFO is never replaced: it gets the content.
+    are followed. A file with several names, or one of somebody else that we may only write, is written in place: a move
+    would part the names or change the owner. A device or a FIFO is never replaced: it gets the content.
 
     No other code decides which targets can be written, or how a draft becomes the file.
     """
@@ -53,10 +53,15 @@ class Draft:
         if found is not None:
             _refuse_unwritable(target, found)
         if is_stream(target):
-            # Names such as /dev/stdout lead to no path, and folders of devices are no place for files.
-            return cls(_empty_file(None, target.suffix), target)
+            # Names such as /dev/fd/3 lead to no path, and folders of devices are no place for files.
+            return cls.apart(target)
         file = Path(os.path.realpath(target))
         return cls(_empty_file(file.parent, file.suffix), file)
+
+    @classmethod
+    def apart(cls, target: Path) -> Draft:
+        """Make an empty draft in the folder of temporary files."""
+        return cls(_empty_file(None, target.suffix), target)
 
     def publish(self) -> None:
         """Make the target what the draft is."""
@@ -119,7 +124,7 @@ def _refuse_unwritable(target: Path, found: os.stat_result) -> None:
 
 
 def _empty_file(folder: Path | None, suffix: str) -> Path:
-    """Make a file that only we can read; in the folder of temporary files if there is no other."""
+    """Make a file that only we can read, in a folder or among the temporary files."""
     handle, name = tempfile.mkstemp(prefix=".s2oct-", suffix=suffix, dir=folder)
     os.close(handle)
     return Path(name)

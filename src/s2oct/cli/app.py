@@ -86,10 +86,9 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     try:
         code = app(list(arguments), standalone_mode=False, obj=tuple(arguments))
-        sys.stdout.flush()
+        _flush()
     except BrokenPipeError:
-        # The reader of the output has closed it; nothing may be written to it any more, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_standard_output()  # its reader has seen enough
         return 0
     except InvalidTable as error:
         return _fail(with_options(error))
@@ -111,4 +110,18 @@ def run(arguments: Sequence[str]) -> int:
 
 def _fail(message: str) -> int:
     print_failure(message)
+    try:
+        _flush()
+    except OSError:
+        _give_up_standard_output()
     return 2
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # it is None where it was closed before the start
+        sys.stdout.flush()
+
+
+def _give_up_standard_output() -> None:
+    """Write nothing more to standard output: Python would try again at exit, and fail in its own words."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
