@@ -1,4 +1,4 @@
-"""What commands write: to standard output, through links, into FIFOs and terminals, and not at all if something fails."""
+"""What commands write: to standard output, through links, into FIFOs and terminals, and nothing if something fails."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_one_file_under_two_names_is_one_output(folder, capsys):
         ("no/o.json", "Expected a folder to write 'o.json' to, got 'no', which is not a folder."),
         ("people.csv/o.json", "Expected a folder to write 'o.json' to, got 'people.csv', which is not a folder."),
         ("loop", "Expected to be able to write 'loop': Too many levels of symbolic links."),
-        ("nowhere", "Expected a folder to write 'nowhere' to, got '.', which is not a folder."),
+        ("nowhere", "Expected a folder to write 'nowhere' to, got 'here/no', which is not a folder."),
         ("n" * 300, f"Expected to be able to write '{'n' * 300}': File name too long."),
         ("", "Expected to be able to write '.': Expected a file to write to, got the folder '.'."),
     ],
@@ -228,7 +228,7 @@ def test_one_file_under_two_names_is_one_output(folder, capsys):
 def test_an_output_that_cannot_be_written_is_refused_before_any_work(folder, capsys, command, out, sentence):
     (folder / "here").mkdir()
     (folder / "loop").symlink_to("loop")
-    (folder / "nowhere").symlink_to("no/such/folder/file")
+    (folder / "nowhere").symlink_to("here/no/file")
     before = sorted(os.listdir(folder))
     assert run([*command, "--out", out]) == 2
     assert capsys.readouterr().err == f"s2oct: {sentence}\n"

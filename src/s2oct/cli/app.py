@@ -28,6 +28,10 @@ COMMANDS = {
 """Each command, in a module of its name, and what it does."""
 
 
+class _Interrupted(Exception):
+    """Ctrl-C, on its way past typer, which would end the command without a word."""
+
+
 class _OnDemand(TyperGroup):
     """Imports a command when it is called, so that ``--help`` does not wait seconds for all their packages."""
 
@@ -40,6 +44,12 @@ class _OnDemand(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
         return name, load_command(name) if name in COMMANDS else command, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            raise _Interrupted(*interrupt.args) from interrupt
 
 
 def load_command(name: str) -> Any:
@@ -96,7 +106,7 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(str(error) or "There is not enough memory.")
     except OSError as error:
         return _fail(f"{error.strerror}: {str(error.filename)!r}." if error.filename else f"{error.strerror or error}.")
-    except (KeyboardInterrupt, typer.Abort) as interrupt:
+    except (_Interrupted, KeyboardInterrupt, typer.Abort) as interrupt:
         print_failure(f"{str(interrupt) or 'interrupted'}.")
         return 130
     except Exception as error:

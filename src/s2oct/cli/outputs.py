@@ -151,9 +151,8 @@ def _try_to_write(path: Path, here: Path) -> None:
             raise InvalidProblem(f"Expected an open standard output for {str(path)!r}, got a closed one.")
         return
     if not here.parent.is_dir():
-        raise InvalidProblem(
-            f"Expected a folder to write {path.name!r} to, got {str(path.parent)!r}, which is not a folder."
-        )
+        asked = path.parent if not path.is_symlink() else Path(os.path.relpath(here.parent))
+        raise InvalidProblem(f"Expected a folder to write {path.name!r} to, got {str(asked)!r}, which is not a folder.")
     Draft.beside(path).discard()
 
 
