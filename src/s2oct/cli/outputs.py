@@ -92,7 +92,7 @@ class Outputs:
             if kind is None:
                 self._publish()
             elif isinstance(error, OSError) and error.filename is None and self._drafts:
-                # A disk that is full says so to whoever writes, and that is the last draft.
+                # A full disk ends the write that is under way, and that is of the last draft.
                 raise _refusal(self._drafts[-1][0], error) from error
 
     def _publish(self) -> None:
