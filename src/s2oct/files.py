@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +34,11 @@ def replaced(target: Path) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class Draft:
-    """A file under way: written beside its target, and moved there when it is complete.
+    """A file under way, which becomes its target when it is complete.
+
+    A draft of a file lies beside it and is moved there in one step. The file keeps its permissions and its owner. Links
+    are followed. A file with several names, or one of somebody else that we may only write, is written in place: a move
+    would part the names or change the owner. A device or a FIFO is never replaced: it gets the content.
 
     No other code decides which targets can be written, or how a draft becomes the file.
     """
@@ -42,23 +48,100 @@ class Draft:
 
     @classmethod
     def beside(cls, target: Path) -> Draft:
-        """Make an empty draft in the folder of ``target``; raises OSError where ``target`` cannot be written."""
-        if target.is_dir():
-            raise IsADirectoryError(f"Expected a file to write to, got the folder {str(target)!r}.")
-        if target.exists() and not os.access(target, os.W_OK):
-            raise PermissionError(f"Expected a file to write to, got {str(target)!r}, which is write-protected.")
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
-        os.close(handle)
-        # mkstemp gives fewer permissions than files usually have.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        return cls(Path(name), target)
+        """Make an empty draft of ``target``; raises OSError where ``target`` cannot be written."""
+        found = _found_at(target)
+        if found is not None:
+            _refuse_unwritable(target, found)
+        if is_stream(target):
+            # Names such as /dev/fd/3 lead to no path, and folders of devices are no place for files.
+            return cls.apart(target)
+        file = Path(os.path.realpath(target))
+        return cls(_empty_file(file.parent, file.suffix), file)
+
+    @classmethod
+    def apart(cls, target: Path) -> Draft:
+        """Make an empty draft in the folder of temporary files."""
+        return cls(_empty_file(None, target.suffix), target)
 
     def publish(self) -> None:
-        """Move the draft to its target, in one step and without copying."""
-        os.replace(self.path, self.target)
+        """Make the target what the draft is."""
+        found = _found_at(self.target)
+        if found is None:
+            os.chmod(self.path, 0o666 & ~_umask())
+            os.replace(self.path, self.target)
+        elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and self._takes_after(found):
+            os.replace(self.path, self.target)
+        else:
+            self._write_into(found)
 
     def discard(self) -> None:
         """Delete the draft if it is still there."""
         self.path.unlink(missing_ok=True)
+
+    def _takes_after(self, found: os.stat_result) -> bool:
+        """Give the draft the owner and the permissions of a file; False if we may not."""
+        own = self.path.stat()
+        if (own.st_uid, own.st_gid) != (found.st_uid, found.st_gid):
+            try:
+                os.chown(self.path, found.st_uid, found.st_gid)
+            except PermissionError:
+                return False
+        os.chmod(self.path, stat.S_IMODE(found.st_mode))
+        return True
+
+    def _write_into(self, found: os.stat_result) -> None:
+        """Write the content into the target; a file is not emptied before there is room for all of it."""
+        is_file = stat.S_ISREG(found.st_mode)
+        if is_file:
+            _make_room(self.target, found.st_size, self.path.stat().st_size)
+        with self.path.open("rb") as draft, os.fdopen(os.open(self.target, os.O_WRONLY), "wb") as target:
+            shutil.copyfileobj(draft, target)
+            if is_file:
+                target.truncate()
+
+
+def is_stream(target: Path) -> bool:
+    """Whether a target takes content and does not hold it: a device or a FIFO."""
+    found = _found_at(target)
+    return found is not None and not stat.S_ISREG(found.st_mode)
+
+
+def _found_at(target: Path) -> os.stat_result | None:
+    """What is at a target, links followed; None if nothing is there."""
+    try:
+        return target.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _refuse_unwritable(target: Path, found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(f"Expected a file to write to, got the folder {str(target)!r}.")
+    if stat.S_ISSOCK(found.st_mode):
+        raise OSError(f"Expected a file to write to, got the socket {str(target)!r}.")
+    if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise PermissionError(f"Expected a file to write to, got {str(target)!r}, which is write-protected.")
+
+
+def _empty_file(folder: Path | None, suffix: str) -> Path:
+    """Make a file that only we can read, in a folder or among the temporary files."""
+    handle, name = tempfile.mkstemp(prefix=".s2oct-", suffix=suffix, dir=folder)
+    os.close(handle)
+    return Path(name)
+
+
+def _umask() -> int:
+    """The permissions that new files do not get. One can only ask for them by setting them."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _make_room(file: Path, before: int, after: int) -> None:
+    """Make a file longer before it is overwritten, or leave it as it was where there is no room."""
+    try:
+        with file.open("ab") as end:
+            end.write(bytes(max(after - before, 0)))
+    except OSError:
+        os.truncate(file, before)
+        raise

@@ -11,6 +11,7 @@ import pytest
 
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
+from s2oct.model.prepared import prepare
 
 pytestmark = [
     pytest.mark.usefixtures("compiled"),
@@ -36,6 +37,48 @@ def test_a_second_ctrl_c_raises_as_usual(noise, ctrl_c, monkeypatch):
     monkeypatch.setattr("s2oct.stopping.Clock.stopped", lambda self: False)
     with ctrl_c(0.3), ctrl_c(0.6), pytest.raises(KeyboardInterrupt):
         fit(noise, time_limit=5.0)
+
+
+@pytest.fixture
+def ctrl_c_while_preparing(monkeypatch):
+    """Presses Ctrl-C while a fit prepares its rows."""
+
+    def press(*arguments, **keywords):
+        signal.raise_signal(signal.SIGINT)
+        return prepare(*arguments, **keywords)
+
+    monkeypatch.setattr("s2oct.fit.training.prepare", press)
+
+
+@pytest.mark.usefixtures("ctrl_c", "ctrl_c_while_preparing")
+@pytest.mark.parametrize("guide", [None, "auto"])
+def test_ctrl_c_before_there_is_a_tree_raises_and_leaves_an_earlier_fit_as_it_was(noise, survey, guide):
+    X, y, totals = survey
+    clf = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=20.0)
+    with pytest.MonkeyPatch.context() as undisturbed:
+        undisturbed.setattr("s2oct.fit.training.prepare", prepare)
+        clf.fit(X, y, totals=totals)
+    before = clf.tree_
+    X, y, totals = noise
+    with pytest.raises(KeyboardInterrupt, match="before it found a tree that splits the rows"):
+        clf.set_params(guide=guide).fit(X, y, totals=totals)
+    assert clf.tree_ is before
+
+
+@pytest.mark.usefixtures("ctrl_c", "ctrl_c_while_preparing")
+def test_a_caller_who_asked_to_stop_gets_the_constant_tree(noise):
+    X, y, totals = noise
+    with pytest.warns(S2OCTWarning, match="interrupted after .* before it found a tree that splits the rows"):
+        clf = S2OCTClassifier(solver=None).fit(X, y, totals=totals, stop=lambda: True)
+    assert not clf.certificate_.is_worth_keeping
+
+
+@pytest.mark.usefixtures("ctrl_c", "ctrl_c_while_preparing")
+def test_a_proof_about_p2_does_not_stand_for_a_guided_fit_that_was_interrupted():
+    """One class for all rows costs nothing in P2, which needs no search; but nobody asked for P2."""
+    X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", None, None]
+    with pytest.raises(KeyboardInterrupt):
+        S2OCTClassifier(depth=1, solver=None).fit(X, y, totals={"a": 2, "b": 0})
 
 
 def test_the_handler_of_ctrl_c_is_put_back(noise):

@@ -10,10 +10,16 @@ import pytest
 
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
+from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
 from s2oct.fit.listening import ASKING_GUIDE, BREAKING_TIES, COMPARING, PREPARING, SEARCHING, SOLVING, STAGES
-from s2oct.fit.training import train
+from s2oct.fit.strategies import WeighEvidence
+from s2oct.fit.training import open_context, train
+from s2oct.model.evidence import ROW_OFF
+from s2oct.model.prepared import prepare
+from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
+from s2oct.model.tree import ObliqueTree
 from tests.conftest import backend_or_skip
 
 pytestmark = [
@@ -114,6 +120,34 @@ def test_a_fit_that_is_stopped_before_it_begins_has_a_constant_tree(noise):
         clf = S2OCTClassifier(solver=None).fit(X, y, totals=totals, stop=lambda: True)
     assert clf.certificate_.feasible
     assert not clf.tree_.omega.any()
+
+
+@pytest.mark.parametrize("n_asked", [1, 2, 5, 20, 100])
+def test_a_search_that_is_cut_short_never_gives_a_tree_worse_than_one_class_for_all_rows(noise, n_asked):
+    """So a tree with splits is better than what there was before the search, whenever the fit was interrupted."""
+    X, y, totals = noise
+    problem = Problem.from_arrays(X, y, totals=totals)
+    prepared = prepare(problem, ModelSpec(3))
+    heard, asked = Notebook(), []
+
+    def stop() -> bool:
+        if SEARCHING in heard.stages:
+            asked.append(True)
+        return len(asked) > n_asked
+
+    guidance = Guidance(lambda deadline: np.full((problem.n_unlabeled, 2), 0.5))
+    context = open_context(Budget(solver=None), stop, heard)
+    found = WeighEvidence(guidance).run(prepared, context)
+    assert found.ended == "interrupted"
+    evidence, price = found.weighed.evidence, guidance.sparsity.price_of(found.weighed.evidence.n_given)
+
+    def cost(tree):
+        parts = evidence.cost_of(tree)
+        return parts.rows + ROW_OFF * parts.off + price * parts.terms
+
+    constant = [ObliqueTree.constant(prepared.topology, problem.n_features, right=right) for right in (False, True)]
+    least = min(map(cost, constant))
+    assert cost(found.tree) < least if found.tree.omega.any() else cost(found.tree) == least
 
 
 def test_stopping_one_fit_leaves_another_alone(survey):

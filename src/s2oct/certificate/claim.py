@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from s2oct.certificate.shortcomings import Shortcoming, interruption
-from s2oct.model.proof import DECIDED_TOLERANCE, Moment
+from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, Moment
 
 
 @dataclass(frozen=True)
-class Claim:
+class Claim(ABC):
     """The part that certificates of P2 and OCT-H share.
 
     Parameters
@@ -69,6 +70,20 @@ class Claim:
     def proved_best(self) -> bool:
         """Whether it is proved that no tree is better by what the fit minimised."""
         return self.proved
+
+    @property
+    @abstractmethod
+    def has_splits(self) -> bool:
+        """Whether the tree puts rows into different leaves."""
+
+    @property
+    def is_worth_keeping(self) -> bool:
+        """Whether the fit has a result: it ended by itself or by its limit, or it was interrupted with a tree in hand.
+
+        Every fit begins with trees without splits. They cost more than any tree with splits that it keeps, or it would
+        not keep that one. So an interrupted fit whose tree has no splits has found nothing yet.
+        """
+        return self.ended != INTERRUPTED or self.has_splits
 
     def shortcomings(self, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
         """Say what the fit did not reach, which its user should know.

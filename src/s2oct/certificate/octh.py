@@ -48,6 +48,11 @@ class OCTHCertificate(Claim):
     n_errors: int
     n_coefficients: int
 
+    @property
+    def has_splits(self) -> bool:
+        """Whether the tree puts rows into different leaves."""
+        return self.n_coefficients > 0
+
     def __str__(self) -> str:
         verdict = f"proved optimal by {self.proved_by}" if self.proved else f"not proved, gap {amount(self.gap)}"
         errors = f"{plural(self.n_errors, 'labeled row')} misclassified"

@@ -138,6 +138,11 @@ class Certificate(Claim):
         return self.n_terms / self.n_splits if self.n_splits and self.n_terms is not None else None
 
     @property
+    def has_splits(self) -> bool:
+        """Whether the tree puts rows into different leaves; taken for granted where the number was not recorded."""
+        return self.n_splits != 0
+
+    @property
     def minimises_p2(self) -> bool:
         """Whether the fit minimised P2 and nothing else."""
         return self.model == PAPER and not self.guide_weight

@@ -53,12 +53,10 @@ def interruption(certificate: Claim) -> tuple[Shortcoming, ...]:
     """That somebody stopped the fit."""
     if certificate.ended != INTERRUPTED:
         return ()
-    return (
-        Shortcoming(
-            f"The fit was interrupted after {duration(certificate.seconds)}. Its tree is the best that was found until "
-            "then"
-        ),
-    )
+    seconds = duration(certificate.seconds)
+    if not certificate.is_worth_keeping:
+        return (Shortcoming(f"The fit was interrupted after {seconds}, before it found a tree that splits the rows"),)
+    return (Shortcoming(f"The fit was interrupted after {seconds}. Its tree is the best that was found until then"),)
 
 
 def _cut_off(certificate: Certificate) -> tuple[Shortcoming, ...]:

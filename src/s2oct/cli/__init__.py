@@ -14,4 +14,7 @@ def main() -> None:
             raise
         print(f"The command s2oct needs {error.name}: install it with pip install 's2oct[cli]'.", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("s2oct: interrupted.", file=sys.stderr)
+        sys.exit(130)
     sys.exit(run(sys.argv[1:]))

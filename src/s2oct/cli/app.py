@@ -28,6 +28,10 @@ COMMANDS = {
 """Each command, in a module of its name, and what it does."""
 
 
+class _Interrupted(Exception):
+    """Ctrl-C, on its way past typer, which would end the command without a word."""
+
+
 class _OnDemand(TyperGroup):
     """Imports a command when it is called, so that ``--help`` does not wait seconds for all their packages."""
 
@@ -40,6 +44,12 @@ class _OnDemand(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
         return name, load_command(name) if name in COMMANDS else command, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            raise _Interrupted(*interrupt.args) from interrupt
 
 
 def load_command(name: str) -> Any:
@@ -86,10 +96,9 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     try:
         code = app(list(arguments), standalone_mode=False, obj=tuple(arguments))
-        sys.stdout.flush()
+        _flush()
     except BrokenPipeError:
-        # The reader of the output has closed it; nothing may be written to it any more, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_standard_output()  # its reader has seen enough
         return 0
     except InvalidTable as error:
         return _fail(with_options(error))
@@ -97,8 +106,8 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(str(error) or "There is not enough memory.")
     except OSError as error:
         return _fail(f"{error.strerror}: {str(error.filename)!r}." if error.filename else f"{error.strerror or error}.")
-    except (KeyboardInterrupt, typer.Abort):
-        print("s2oct: interrupted.", file=sys.stderr)
+    except (_Interrupted, KeyboardInterrupt, typer.Abort) as interrupt:
+        print_failure(f"{str(interrupt) or 'interrupted'}.")
         return 130
     except Exception as error:
         # Versions of typer differ in where they define usage errors; all of these have a message.
@@ -111,4 +120,18 @@ def run(arguments: Sequence[str]) -> int:
 
 def _fail(message: str) -> int:
     print_failure(message)
+    try:
+        _flush()
+    except OSError:
+        _give_up_standard_output()
     return 2
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # it is None where it was closed before the start
+        sys.stdout.flush()
+
+
+def _give_up_standard_output() -> None:
+    """Write nothing more to standard output: Python would try again at exit, and fail in its own words."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

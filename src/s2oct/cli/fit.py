@@ -13,7 +13,7 @@ from s2oct.cli.messages import notes_with_options, print_warning, printed_warnin
 from s2oct.cli.models import fitted_model, query_of
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions, TotalOptions
-from s2oct.cli.outputs import Outputs
+from s2oct.cli.outputs import Outputs, messages_beside, name_of, table_name
 from s2oct.cli.progress import live_progress
 from s2oct.export import write_report
 from s2oct.persistence.file import model_to_json
@@ -50,7 +50,8 @@ def fit(
         fitted = fit_table(request, listener=listener)
     model = fitted_model(fitted)
     _write(fitted, model, outputs, shlex.join(["s2oct", *(context.obj or ())]))
-    _print_summary(fitted, outputs.paths)
+    with messages_beside(outputs.paths):
+        _print_summary(fitted, outputs.paths)
     # Last, so that no rules push them off the screen.
     clf = fitted.classifier
     for note in notes_with_options(fitted.notes, clf.certificate_.shortcomings(clf.classes_.tolist())):
@@ -87,7 +88,7 @@ def _write_report(fitted: FittedTable, draft: Path, command: str) -> None:
 
 
 def _write_predictions(fitted: FittedTable, draft: Path, path: Path) -> None:
-    with closing(Target(draft, path)) as target:
+    with closing(Target(draft, table_name(path))) as target:
         target.write(fitted.completed())
 
 
@@ -101,4 +102,4 @@ def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
     print()
     print("\n".join(fitted.classifier.certificate_.sentences(fitted.classifier.classes_.tolist())))
     for path in written:
-        print(f"wrote {path}")
+        print(f"wrote {name_of(path)}")

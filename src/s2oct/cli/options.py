@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from s2oct.cli.outputs import check_writable
+from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
 from s2oct.tabular.class_totals import ClassTotal, ClassTotals
 from s2oct.tabular.dialect import UTF8, Dialect
@@ -193,11 +193,11 @@ class EstimatorOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """Files that a fit writes."""
+    """Files that a fit writes; one of them may be standard output."""
 
     panel: ClassVar[str] = "Files to write"
 
-    out: Annotated[Path | None, typer.Option(help="Model file to write (JSON).")] = None
+    out: Annotated[Path | None, typer.Option(help="Model file to write (JSON); - prints it, here and below.")] = None
     report: Annotated[Path | None, typer.Option(help="Report to write: one HTML page, from data to proof.")] = None
     predictions: Annotated[
         Path | None, typer.Option(help="Table to write: the data with a label for every row (CSV or Parquet).")
@@ -216,7 +216,7 @@ class OutputOptions:
         check_writable(self.paths, inputs)
         sql_dialect(self.dialect)
         if self.predictions is not None:
-            check_table_name(self.predictions)
+            check_table_name(table_name(self.predictions))
 
 
 def split_names(given: Iterable[str] | None, known: Sequence[str]) -> tuple[str, ...]:

@@ -1,14 +1,21 @@
-"""The files that a command writes: all of them at the end, each complete or not at all."""
+"""What a command writes: all of it at the end, each file complete or not at all. ``-`` is standard output."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import ExitStack
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from types import TracebackType
 
 from s2oct.errors import InvalidProblem
-from s2oct.files import Draft
+from s2oct.files import Draft, is_stream
+
+STANDARD_OUTPUT = Path("-")
 
 
 def check_writable(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> None:
@@ -17,27 +24,51 @@ def check_writable(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> No
     for path in outputs:
         if path is None:
             continue
-        here = path.resolve()
-        if here in seen:
-            raise InvalidProblem(f"Expected a different file for every output, got {str(path)!r} twice.")
-        if here in [other.resolve() for other in inputs]:
-            raise InvalidProblem(f"Expected outputs that are not inputs, got {str(path)!r} as both.")
-        if not here.parent.is_dir():
-            raise InvalidProblem(
-                f"Expected a folder to write {path.name!r} to, got {str(path.parent)!r}, which is not a folder."
-            )
-        seen.append(here)
         try:
-            Draft.beside(path).discard()
+            here = STANDARD_OUTPUT if is_standard_output(path) else Path(os.path.realpath(path))
+            if any(_is_same(here, other) for other in seen):
+                raise InvalidProblem(f"Expected a different file for every output, got {str(path)!r} twice.")
+            if any(_is_same(here, other) for other in inputs):
+                raise InvalidProblem(f"Expected outputs that are not inputs, got {str(path)!r} as both.")
+            _try_to_write(path, here)
         except OSError as error:
-            raise InvalidProblem(f"Expected to be able to write {str(path)!r}: {error.strerror or error}.") from error
+            raise _refusal(path, error) from error
+        seen.append(here)
+
+
+def is_standard_output(path: Path) -> bool:
+    """Whether a path is ``-`` or another name of standard output, such as /dev/stdout."""
+    if path == STANDARD_OUTPUT:
+        return True
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(sys.stdout.fileno()))
+    except (AttributeError, OSError, ValueError):  # nothing is there, or standard output is closed or not a file
+        return False
+
+
+def name_of(path: Path) -> str:
+    """How messages call an output."""
+    return "standard output" if is_standard_output(path) else str(path)
+
+
+def table_name(path: Path) -> Path:
+    """The name that says the format of a table; a table on its way to a reader is CSV unless its name says else."""
+    return Path("table.csv") if not path.suffix and (is_standard_output(path) or is_stream(path)) else path
+
+
+@contextmanager
+def messages_beside(outputs: Iterable[Path | None]) -> Iterator[None]:
+    """Print messages to standard error if standard output is one of the outputs, so that nothing mixes with it."""
+    is_taken = any(path is not None and is_standard_output(path) for path in outputs)
+    with redirect_stdout(sys.stderr if is_taken else sys.stdout):
+        yield
 
 
 class Outputs:
     """Drafts that become files together when the block succeeds, and are deleted when it fails."""
 
     def __init__(self) -> None:
-        self._drafts: list[Draft] = []
+        self._drafts: list[tuple[Path, Draft]] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> Outputs:
@@ -45,8 +76,8 @@ class Outputs:
 
     def draft(self, path: Path) -> Path:
         """Make a file to write to, which becomes ``path`` at the end."""
-        draft = Draft.beside(path)
-        self._drafts.append(draft)
+        draft = _Printed.apart(path) if is_standard_output(path) else Draft.beside(path)
+        self._drafts.append((path, draft))
         self._stack.callback(draft.discard)
         return draft.path
 
@@ -59,5 +90,72 @@ class Outputs:
     ) -> None:
         with self._stack:
             if kind is None:
-                for draft in self._drafts:
-                    draft.publish()
+                self._publish()
+            elif isinstance(error, OSError) and error.filename is None and self._drafts:
+                # A full disk ends the write that is under way, and that is of the last draft.
+                raise _refusal(self._drafts[-1][0], error) from error
+
+    def _publish(self) -> None:
+        """Hand out what others read first: that can fail or be interrupted, and no file is replaced until then."""
+        streams = [(path, draft) for path, draft in self._drafts if is_standard_output(path) or is_stream(path)]
+        for path, draft in streams:
+            _publish(path, draft)
+        with _without_ctrl_c():
+            for path, draft in self._drafts:
+                if (path, draft) not in streams:
+                    _publish(path, draft)
+
+
+class _Printed(Draft):
+    """A draft whose target is standard output."""
+
+    def publish(self) -> None:
+        sys.stdout.flush()
+        with self.path.open("rb") as draft:
+            shutil.copyfileobj(draft, sys.stdout.buffer)
+        sys.stdout.flush()
+
+
+def _publish(path: Path, draft: Draft) -> None:
+    try:
+        draft.publish()
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) and is_standard_output(path):
+            raise
+        raise _refusal(path, error) from error
+
+
+@contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment: some files would be new and others old."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two paths are one file, perhaps under two names."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _try_to_write(path: Path, here: Path) -> None:
+    if here == STANDARD_OUTPUT:
+        if sys.stdout is None:
+            raise InvalidProblem(f"Expected an open standard output for {str(path)!r}, got a closed one.")
+        return
+    if not here.parent.is_dir():
+        asked = path.parent if not path.is_symlink() else Path(os.path.relpath(here.parent))
+        raise InvalidProblem(f"Expected a folder to write {path.name!r} to, got {str(asked)!r}, which is not a folder.")
+    Draft.beside(path).discard()
+
+
+def _refusal(path: Path, error: OSError) -> InvalidProblem:
+    reason = str(error) if error.errno is None else os.strerror(error.errno)
+    return InvalidProblem(f"Expected to be able to write {str(path)!r}: {reason.rstrip('.')}.")

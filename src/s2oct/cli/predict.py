@@ -11,7 +11,7 @@ import typer
 from s2oct.cli.models import predictor_of
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, IdNames, ModelPath, split_names
-from s2oct.cli.outputs import Outputs, check_writable
+from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.export import read_model
 from s2oct.tabular.target import Target, check_table_name
 
@@ -20,7 +20,9 @@ from s2oct.tabular.target import Target, check_table_name
 def predict(
     model: ModelPath,
     data: DataOptions,
-    out: Annotated[Path, typer.Option(help="Table to write: CSV (.csv, .tsv, .txt) or Parquet (.parquet).")],
+    out: Annotated[
+        Path, typer.Option(help="Table to write: CSV (.csv, .tsv, .txt) or Parquet (.parquet); - prints CSV.")
+    ],
     id: IdNames = None,
     only_ids: Annotated[
         bool, typer.Option("--only-ids", help="Write the id columns and the predictions, not the other columns.")
@@ -28,15 +30,16 @@ def predict(
 ) -> None:
     """Predict the rows of a table and write them with their classes and leaves."""
     check_writable([out], [model, data.data])
-    check_table_name(out)
+    check_table_name(table_name(out))
     read = read_model(model)
     predictor, source = predictor_of(read), data.source()
     source.require(predictor.encoding.names, "feature")
     ids = split_names(id, source.columns) or tuple(name for name in read.ids if name in source.columns)
     source.require(ids, "id")
     n_rows = 0
-    with Outputs() as outputs, closing(Target(outputs.draft(out), out)) as target:
+    with Outputs() as outputs, closing(Target(outputs.draft(out), table_name(out))) as target:
         for batch in predictor.batches(source, ids if only_ids else source.columns):
             target.write(batch)
             n_rows += batch.num_rows
-    print(f"{n_rows} rows predicted; wrote {out}")
+    with messages_beside([out]):
+        print(f"{n_rows} rows predicted; wrote {name_of(out)}")

@@ -12,7 +12,7 @@ from s2oct.certificate.sentences import about_fit
 from s2oct.cli.messages import REMEDIES
 from s2oct.cli.models import query_of
 from s2oct.cli.options import ModelPath, SqlDialectName, SqlTable
-from s2oct.cli.outputs import Outputs, check_writable
+from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of
 from s2oct.errors import InvalidProblem
 from s2oct.export import read_model, tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r
 from s2oct.persistence.model import Model
@@ -42,7 +42,8 @@ def show(
         return
     with Outputs() as outputs:
         outputs.write(out, content if isinstance(content, bytes) else content + "\n")
-    print(f"wrote {out}")
+    with messages_beside([out]):
+        print(f"wrote {name_of(out)}")
 
 
 def rendered(model: Model, form: str, path: Path) -> str | bytes:

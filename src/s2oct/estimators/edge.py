@@ -17,8 +17,8 @@ from s2oct.certificate import Claim
 from s2oct.errors import S2OCTWarning
 from s2oct.fit.listening import Listener, SeveralListeners
 from s2oct.model.proof import Moment
-from s2oct.search import compile_kernels
-from s2oct.stopping import Stop
+from s2oct.search import compile_kernels, kernels_are_kept
+from s2oct.stopping import Stop, never
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -40,12 +40,42 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
 __all__ = ["CallbackSupportMixin", "Edge", "edge_of", "notices_of", "warn_of", "with_callbacks"]
 
 
+NOT_KEPT = (
+    "The compiled kernels cannot be kept on disk, so every process compiles them before its first fit, for up to a "
+    "minute: set the environment variable NUMBA_CACHE_DIR to a folder that can be written to."
+)
+"""What the first fit of a process says where nothing can be cached, as in many containers."""
+
+
 @dataclass(frozen=True)
 class Edge:
-    """What the caller of a fit gives to it."""
+    """What the caller of a fit gives to it.
+
+    Attributes
+    ----------
+    stop : callable
+        Whether anybody asked the fit to stop.
+    listener : Listener
+        All listeners together.
+    has_asked : callable
+        Whether the caller asked the fit to stop; Ctrl-C is no request of the caller.
+    notices : tuple of str
+        What the user should know about this process.
+    """
 
     stop: Stop
     listener: Listener
+    has_asked: Stop
+    notices: tuple[str, ...]
+
+    def require_result(self, certificate: Claim) -> None:
+        """Raise KeyboardInterrupt if Ctrl-C ended the fit before it had a tree that is worth keeping.
+
+        Otherwise a program would go on with a tree that says nothing, and might save it over a good one. A caller who
+        asked the fit to stop knows about it and gets the tree, whatever it is.
+        """
+        if not certificate.is_worth_keeping and not self.has_asked():
+            raise KeyboardInterrupt("The fit was interrupted before it found a tree that splits the rows")
 
 
 @contextmanager
@@ -66,8 +96,24 @@ def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Ite
     callbacks = _Callbacks(estimator)
     listeners = [callbacks, *([] if listener is None else [listener]), *([_Printer()] if estimator.verbose else [])]
     with _ctrl_c() as pressed, callbacks:
-        asked = [pressed, callbacks.stop, *([] if stop is None else [stop])]
-        yield Edge(lambda: any(ask() for ask in asked), SeveralListeners(listeners))
+        asked = stop or never
+        yield Edge(
+            stop=lambda: pressed() or callbacks.stop() or asked(),
+            listener=SeveralListeners(listeners),
+            has_asked=lambda: callbacks.stop() or asked(),
+            notices=_of_this_process(),
+        )
+
+
+_said: set[str] = set()
+"""Sentences about this process, not about a fit: one fit says them, and no later one."""
+
+
+def _of_this_process() -> tuple[str, ...]:
+    if kernels_are_kept() or NOT_KEPT in _said:
+        return ()
+    _said.add(NOT_KEPT)
+    return (NOT_KEPT,)
 
 
 def notices_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArray) -> tuple[str, ...]:

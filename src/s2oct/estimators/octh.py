@@ -132,12 +132,13 @@ class OCTHClassifier(TreeClassifier):
         spec = self._octh_spec(problem.n_labeled)
         with edge_of(self, stop, listener) as edge:
             trained = train_octh(problem, spec, budget, depth=depth, stop=edge.stop, listener=edge.listener)
+        edge.require_result(trained.certificate)
         self.tree_ = self.witness_ = trained.tree
         self.certificate_ = trained.certificate
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
-        self.notices_ = notices_of(trained.notices, trained.certificate, labels.classes)
+        self.notices_ = notices_of((*edge.notices, *trained.notices), trained.certificate, labels.classes)
         warn_of(self.notices_)
         return self
 

@@ -207,6 +207,7 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
         guidance = None if self.guide is None else self._guidance(X, rows, labels, counts, budget)
         with edge_of(self, stop, listener) as edge:
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)
+        edge.require_result(trained.certificate)
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.witness_, self._simplification = trained.witness, trained.simplification
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
@@ -215,7 +216,7 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
         self._slope = slope_for(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
         wrong = self.tree_.predict(problem.X_labeled) != problem.labels
         self.contradicted_ = np.flatnonzero(labels.is_labeled)[wrong]
-        fit_notices = notices_of(trained.notices, trained.certificate, labels.classes)
+        fit_notices = notices_of((*edge.notices, *trained.notices), trained.certificate, labels.classes)
         has_totals = totals is not None or population_totals is not None
         self.notices_ = (*doubts_about(labels, counts, has_totals=has_totals), *fit_notices)
         warn_of(fit_notices)

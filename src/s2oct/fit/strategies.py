@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -133,7 +133,9 @@ class WeighEvidence:
         """Ask the guide, and search until nothing better is found."""
         guided = advised(prepared, self.guidance, context)
         if guided is None:
-            return Paper().run(prepared, context)
+            instead = Paper().run(prepared, context)
+            # A proof about P2 says nothing about the model that was asked for.
+            return replace(instead, ended=INTERRUPTED) if context.clock.stopped() else instead
         context.listener.stage(SEARCHING)
         evidence = Evidence.of(guided.problem, guided.topology, self.guidance.weight)
         price = self.guidance.sparsity.price_of(evidence.n_given)
@@ -142,6 +144,10 @@ class WeighEvidence:
         search = EvidenceSearch(evidence, self.guidance.sparsity, context.budget.seed, context.clock.deadline())
         best, *others = search.run()
         incumbent.offer(best)
+        if context.clock.is_over:
+            # A search that was cut short may have nothing that is better than one class for all rows.
+            offer_constant_trees(guided, incumbent)
+            best = incumbent.winner
         cost = evidence.cost_of(best)
         ended = PROVED if evidence.is_least(cost) else CONVERGED
         if ended != PROVED and context.clock.is_over:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
+
+from s2oct.caching import kept
 
 
 # Without fastmath, LLVM may neither reorder these sums nor fuse them with the products.
-@nb.njit(cache=True, nogil=True)
+@kept(nogil=True)
 def values(X: Any, omega: Any, gamma: Any) -> Any:
     """omega_b . x - gamma_b for every row and branch node, shape (rows, n_branches)."""
     n_rows, n_features = X.shape
@@ -34,7 +35,7 @@ def values(X: Any, omega: Any, gamma: Any) -> Any:
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@kept(nogil=True)
 def leaves(X: Any, omega: Any, gamma: Any, depth: int) -> Any:
     """Id of the leaf of every row: only the nodes on its way are evaluated, as in `values`."""
     n_rows, n_features = X.shape

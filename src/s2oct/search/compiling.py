@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from s2oct.caching import folder_of
 from s2oct.model.evidence import Evidence, Sparsity
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
@@ -34,10 +35,15 @@ def compile_kernels() -> None:
         _run_kernels_once()
 
 
+def kernels_are_kept() -> bool:
+    """Whether the next process finds the compiled kernels on disk."""
+    return folder_of(kernels.anneal_stretch) is not None
+
+
 def _forget_compiled_kernels() -> None:
     """Delete the indexes of the cache on disk, so that everything is compiled anew."""
-    folder = Path(kernels.anneal_stretch.stats.cache_path)
-    for index in folder.glob("*kernels.*.nbi"):
+    folder = folder_of(kernels.anneal_stretch)
+    for index in Path(folder).glob("*kernels.*.nbi") if folder is not None else ():
         with suppress(OSError):
             index.unlink()
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
+
+from s2oct.caching import kept
 
 SCREENED = 48
 """Features that a node fit looks at more closely: those with the largest score statistics."""
@@ -31,7 +32,7 @@ GAP = 1e-9
 _WORTH = 1e-9
 _FAR = 1e300
 
-compiled = nb.njit(cache=True, error_model="numpy")
+compiled = kept(error_model="numpy")
 """Compiles what this module does. No division here is by 0, so none need be checked."""
 
 

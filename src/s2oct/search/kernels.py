@@ -20,8 +20,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
+
+from s2oct.caching import kept
 
 FAR = 1e30
 """Means "no such leaf", without infinities."""
@@ -36,7 +37,7 @@ SWAP_SHARE = 0.3
 
 _BLOCK = 256
 
-per_move = nb.njit(cache=True, _nrt=False)
+per_move = kept(_nrt=False)
 """Compiles what runs for every move. It allocates nothing, so numba need not count references to arrays, which
 slows searches on few rows."""
 
@@ -156,7 +157,7 @@ class Course(NamedTuple):
     on_grid: bool
 
 
-@nb.njit(cache=True)
+@kept()
 def random_unit(state):
     """A number in [0, 1) from a xorshift state of one 64-bit word."""
     x = state[0]
@@ -167,20 +168,20 @@ def random_unit(state):
     return np.float64((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
 
 
-@nb.njit(cache=True)
+@kept()
 def random_below(state, n):
     """A whole number below n."""
     return min(int(random_unit(state) * n), n - 1)
 
 
-@nb.njit(cache=True)
+@kept()
 def copy(source, target):
     """Copy a vector in a plain loop, which compiles several times faster than an array expression."""
     for i in range(source.size):
         target[i] = source[i]
 
 
-@nb.njit(cache=True)
+@kept()
 def total(values):
     """The sum of a vector."""
     result = 0.0
@@ -189,7 +190,7 @@ def total(values):
     return result
 
 
-@nb.njit(cache=True)
+@kept()
 def node_values(XT, planes, b, H):
     """Recompute h of every row at node b from its hyperplane, so that rounding errors do not add up."""
     p, n_rows = XT.shape
@@ -204,7 +205,7 @@ def node_values(XT, planes, b, H):
                 h[i] += coefficient * x[i]
 
 
-@nb.njit(cache=True)
+@kept()
 def new_view(data):
     """An empty view."""
     n, n_rows, n_classes = data.labels.size, data.space.XT.shape[1], data.counts.totals.size
@@ -216,7 +217,7 @@ def new_view(data):
     )
 
 
-@nb.njit(cache=True)
+@kept()
 def node_view(data, H, b, view):
     """Tabulate what each side of node b means for each row, into ``view``."""
     labels, leaf_classes, charges, depth = data.labels, data.leaf_classes, data.charges, data.depth
@@ -315,7 +316,7 @@ def priced(parts, prices):
     return parts[0] + prices.row_off * parts[1] + prices.margin * parts[2] + parts[3]
 
 
-@nb.njit(cache=True, fastmath=True, _nrt=False)
+@kept(fastmath=True, _nrt=False)
 def evaluate(h, move, counts, view, prices, stop_above, tally):
     """Cost of the tree after a move at the node in view, from all rows; stops early once it exceeds ``stop_above``."""
     x, scale, step, shift = move
@@ -384,7 +385,7 @@ def evaluate_near(h, move, counts, view, prices, near, tally, new):
     return priced(new.parts, prices)
 
 
-@nb.njit(cache=True)
+@kept()
 def bucket_of(distance):
     """Rows are sorted by distance into [0, 4], (4, 8], (8, 16], ... and the rest."""
     bucket, edge = 0, 4.0
@@ -394,7 +395,7 @@ def bucket_of(distance):
     return bucket
 
 
-@nb.njit(cache=True)
+@kept()
 def sort_by_distance(h, first, stop, order, ends):
     """Rows first .. stop by bucket into ``order``; ``ends[k]`` is where bucket k ends."""
     for k in range(N_BUCKETS):
@@ -595,7 +596,7 @@ def propose_swap(state, space, h, omega, b, on_grid, row, change):
     return slope[pivot], True
 
 
-@nb.njit(cache=True)
+@kept()
 def pick_node(state, violations, rho):
     """A node to visit. If margins have a price, half of the draws are in proportion to violations; else any node."""
     everywhere = total(violations)
@@ -608,7 +609,7 @@ def pick_node(state, violations, rho):
     return random_below(state, violations.size)
 
 
-@nb.njit(cache=True)
+@kept()
 def total_violation(H, n):
     """Sum of margin violations of the unlabeled rows at each node."""
     violations = np.zeros(H.shape[0])
@@ -618,7 +619,7 @@ def total_violation(H, n):
     return violations
 
 
-@nb.njit(cache=True)
+@kept()
 def best_gap(h, data, view, below, moved):
     """Cost of the best gap between the unlabeled rows, if less than ``below``, and the shift of the offset there.
 
@@ -659,7 +660,7 @@ def best_gap(h, data, view, below, moved):
     return best, best_shift
 
 
-@nb.njit(cache=True, nogil=True)
+@kept(nogil=True)
 def clear_node(data, planes, b, n_directions, state):
     """Give node b its best offset clear of all unlabeled rows, in place.
 
@@ -684,7 +685,7 @@ def clear_node(data, planes, b, n_directions, state):
             planes.gamma[b] = shift
 
 
-@nb.njit(cache=True)
+@kept()
 def random_direction(state, space, omega):
     """Coefficients of random signs and sizes, some of them 0 and the largest s; no more than a hyperplane may use."""
     s = space.s
@@ -708,13 +709,13 @@ def random_direction(state, space, omega):
         omega[j] *= s / largest
 
 
-@nb.njit(cache=True)
+@kept()
 def new_tally(n_classes):
     """An empty tally."""
     return Tally(np.zeros(4), np.zeros(n_classes))
 
 
-@nb.njit(cache=True)
+@kept()
 def new_order(n, m):
     """Room for the rows in the order of their distance."""
     return Nearest(
@@ -725,7 +726,7 @@ def new_order(n, m):
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@kept(nogil=True)
 def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
     """Anneal a tree in place over a stretch of a course.
 

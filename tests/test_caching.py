@@ -1,0 +1,93 @@
+"""Where nothing can be cached, as in a container with a read-only package and no home, everything still works."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import s2oct
+from s2oct.caching import kept
+
+
+@pytest.fixture
+def nowhere_to_cache(tmp_path):
+    """The environment of a process that can keep compiled functions neither beside the package nor in a home.
+
+    Permissions do not bind root, so files stand where numba would need folders.
+    """
+    package = tmp_path / "s2oct"
+    shutil.copytree(Path(s2oct.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
+        (folder / "__pycache__").touch()
+    home = tmp_path / "home"
+    home.touch()
+    kept_out = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "PYTHONPYCACHEPREFIX")
+    return {name: value for name, value in os.environ.items() if name not in kept_out} | {
+        "PYTHONPATH": str(tmp_path),
+        "HOME": str(home),
+    }
+
+
+def python(code, environment):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+
+
+PREDICT = """
+import numpy as np
+from s2oct.model import routing
+from s2oct.caching import folder_of
+assert folder_of(routing.leaves) is None
+print(routing.leaves(np.array([[1.0], [3.0]]), np.array([[1.0]]), np.array([2.0]), 1).tolist())
+"""
+
+FIT = """
+import warnings
+from s2oct import S2OCTClassifier
+X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
+y = ["no", "no", "yes", "yes", None, None, None, None]
+for guide in (None, "auto"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clf = S2OCTClassifier(depth=1, guide=guide, solver=None, random_state=0).fit(X, y, totals={"yes": 2})
+    print(clf.transduction_.tolist() == ["no", "no", "yes", "yes"] * 2)
+    print([(warning.category.__name__, str(warning.message) in clf.notices_) for warning in caught])
+    print([notice for notice in clf.notices_ if "NUMBA_CACHE_DIR" in notice])
+"""
+
+
+def test_compiled_functions_run_where_they_cannot_be_kept(nowhere_to_cache):
+    done = python(PREDICT, nowhere_to_cache)
+    assert done.stderr == ""
+    assert done.stdout == "[2, 3]\n"
+
+
+@pytest.mark.slow
+def test_a_fit_works_where_nothing_can_be_cached_and_only_the_first_one_warns(nowhere_to_cache):
+    done = python(FIT, nowhere_to_cache)
+    assert done.stderr == ""
+    first, second = done.stdout.splitlines()[:3], done.stdout.splitlines()[3:]
+    assert first[:2] == ["True", "[('S2OCTWarning', True)]"]
+    assert "The compiled kernels cannot be kept on disk" in first[2]
+    assert "set the environment variable NUMBA_CACHE_DIR to a folder that can be written to." in first[2]
+    assert second == ["True", "[]", "[]"]
+
+
+def test_a_folder_for_the_cache_is_used_where_one_is_named(nowhere_to_cache, tmp_path):
+    chosen = tmp_path / "chosen"
+    code = PREDICT.replace("is None", "is not None")
+    done = python(code, {**nowhere_to_cache, "NUMBA_CACHE_DIR": str(chosen)})
+    assert (done.stderr, done.stdout) == ("", "[2, 3]\n")
+    assert list(chosen.rglob("*.nbi"))
+
+
+def test_options_of_the_decorator_reach_the_compiler():
+    @kept(error_model="numpy")
+    def ratio(a, b):
+        return a / b
+
+    assert ratio(1.0, 0.0) == float("inf")
