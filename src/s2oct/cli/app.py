@@ -28,8 +28,12 @@ COMMANDS = {
 """Each command, in a module of its name, and what it does."""
 
 
-class _Interrupted(Exception):
-    """Ctrl-C, on its way past typer, which would end the command without a word."""
+class _PastTyper(Exception):
+    """Carries Ctrl-C or a closed pipe past typer, which would end the command with a code of its own and no word."""
+
+    def __init__(self, carried: BaseException) -> None:
+        super().__init__(carried)
+        self.carried = carried
 
 
 class _OnDemand(TyperGroup):
@@ -48,8 +52,8 @@ class _OnDemand(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt as interrupt:
-            raise _Interrupted(*interrupt.args) from interrupt
+        except (KeyboardInterrupt, BrokenPipeError) as error:
+            raise _PastTyper(error) from error
 
 
 def load_command(name: str) -> Any:
@@ -95,7 +99,7 @@ def _root(
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     try:
-        code = app(list(arguments), standalone_mode=False, obj=tuple(arguments))
+        code = _call(arguments)
         _flush()
     except BrokenPipeError:
         _give_up_standard_output()  # its reader has seen enough
@@ -106,7 +110,7 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(str(error) or "There is not enough memory.")
     except OSError as error:
         return _fail(f"{error.strerror}: {str(error.filename)!r}." if error.filename else f"{error.strerror or error}.")
-    except (_Interrupted, KeyboardInterrupt, typer.Abort) as interrupt:
+    except (KeyboardInterrupt, typer.Abort) as interrupt:
         print_failure(f"{str(interrupt) or 'interrupted'}.")
         return 130
     except Exception as error:
@@ -116,6 +120,13 @@ def run(arguments: Sequence[str]) -> int:
         message = str(error.format_message())
         return _fail(f"{message.rstrip('.') or 'Expected a command'}. Try --help.")
     return code if isinstance(code, int) else 0
+
+
+def _call(arguments: Sequence[str]) -> Any:
+    try:
+        return app(list(arguments), standalone_mode=False, obj=tuple(arguments))
+    except _PastTyper as error:
+        raise error.carried from None
 
 
 def _fail(message: str) -> int:
