@@ -148,7 +148,7 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
     "one class only": (
         lambda: fit(y=["yes"] * 4 + [None] * 4),
         InvalidProblem,
-        "labeled rows of two classes, got one class only: 'yes'. One class is enough when the totals name the other",
+        "labeled rows of two classes, got one class only: 'yes': one class is enough if the totals name the other",
     ),
     "one class and no totals": (
         lambda: fit(y=["yes"] * 4 + [None] * 4, totals=None),
@@ -454,7 +454,7 @@ WARNED: dict[str, tuple[Call, str]] = {
     ),
     "a constant feature": (lambda: fit(X=np.ones((8, 1))), "misses the total by 2 rows: .* No tree can come nearer"),
     "equal unlabeled rows": (lambda: fit(X=[*X[:4], *[[5.0]] * 4]), "misses the total by 2 rows: .* No tree can come"),
-    "no totals": (lambda: fit(totals=None), r"No totals were given: .*\{'no': 2, 'yes': 2\} of 4 unlabeled rows"),
+    "no totals": (lambda: fit(totals=None), r"No totals were given: .* 2 'no' and 2 'yes' of 4 unlabeled rows"),
 }
 
 

@@ -14,9 +14,10 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import validate_data
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
-from s2oct.errors import InvalidProblem, S2OCTWarning
-from s2oct.model.labels import UNLABELED, Labels, read_labels
+from s2oct.errors import InvalidProblem, Remedy, S2OCTWarning
+from s2oct.model.labels import UNLABELED, Labels, read_labels, refuse_other_than_two_classes
 from s2oct.model.totals import Totals, named_classes, read_totals
+from s2oct.wording import listed, plural
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
@@ -113,7 +114,7 @@ def read_answers(
     """Labels of two classes, one per row, and the unlabeled rows of each class; warns about doubtful input."""
     warn_of_column(y)
     labels = read_labels(y, n_rows=n_rows, named=named_classes(totals, population_totals))
-    _refuse_other_than_two_classes(labels.classes.tolist())
+    refuse_other_than_two_classes(labels.classes.tolist())
     counts = read_totals(labels, totals, population_totals)
     for doubt in doubts_about(labels, counts, has_totals=totals is not None or population_totals is not None):
         warnings.warn(doubt, S2OCTWarning, stacklevel=3)
@@ -136,10 +137,13 @@ def doubts_about(labels: Labels, counts: IntArray, *, has_totals: bool) -> tuple
         return ("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree.",)
     if has_totals:
         return ()
-    shares = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
+    shares = listed(
+        [f"{total} {label!r}" for label, total in zip(labels.classes.tolist(), counts.tolist(), strict=True)]
+    )
     return (
-        f"No totals were given: the class shares of the labeled rows are used, {shares} of {m} unlabeled rows. "
-        "A biased sample has wrong shares; pass totals or population_totals.",
+        f"No totals were given: the class shares of the labeled rows are used, {shares} of "
+        f"{plural(m, 'unlabeled row')}. "
+        f"A biased sample has wrong shares; {Remedy.GIVE_TOTALS.value}.",
     )
 
 
@@ -148,21 +152,6 @@ def warn_of_column(y: Any) -> None:
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         message = "A column-vector y was passed when a 1d array was expected. Pass y.ravel()."
         warnings.warn(message, DataConversionWarning, stacklevel=4)
-
-
-def _refuse_other_than_two_classes(classes: list[Any]) -> None:
-    if len(classes) > 2:
-        marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
-        hint = f" {marks[0]!r} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
-        # scikit-learn's own checks look for the words of the first sentence.
-        raise InvalidProblem(
-            f"Only binary classification is supported. Expected two classes, got {len(classes)}: {classes[:10]}.{hint}"
-        )
-    if len(classes) < 2:
-        raise InvalidProblem(
-            f"Expected labeled rows of two classes, got one class only: {classes[0]!r}. One class is enough when the "
-            "totals name the other class too, as in totals={'A': 120, 'B': 80}."
-        )
 
 
 def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sample_weight: Any) -> float:

@@ -28,9 +28,9 @@ def amount(value: float, digits: int = 4) -> str:
     return "0" if text == "-0" else text
 
 
-def plural(number: float, noun: str) -> str:
-    """A number with its noun: 1 row, 2 rows."""
-    return f"{amount(number)} {noun}{'' if number == 1 else 's'}"
+def plural(number: float, noun: str, nouns: str | None = None) -> str:
+    """A number with its noun: 1 row, 2 rows; ``nouns`` is the plural where it does not end with s alone."""
+    return f"{amount(number)} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def listed(items: Sequence[str]) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from s2oct.cli.messages import print_failure, with_options
-from s2oct.errors import InvalidTable, MissingExtra, S2OCTError
+from s2oct.cli.messages import all_with_options, on_one_line, print_failure, with_options
+from s2oct.errors import InvalidColumns, InvalidTable, MissingExtra, S2OCTError
 from s2oct.version import __version__
 
 COMMANDS = {
@@ -91,6 +91,9 @@ def run(arguments: Sequence[str]) -> int:
         # The reader of the output has closed it; nothing may be written to it any more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except InvalidColumns as error:
+        print_failure(all_with_options(error))
+        return 2
     except InvalidTable as error:
         return _fail(with_options(error))
     except (S2OCTError, MemoryError) as error:
@@ -110,5 +113,5 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _fail(message: str) -> int:
-    print_failure(message)
+    print_failure(on_one_line(message))
     return 2

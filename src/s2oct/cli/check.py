@@ -40,7 +40,7 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     clf = read.estimator
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to check against totals, got {type(clf).__name__}.")
-    problem = _read_problem(read, data.source(), label, totals.totals())
+    problem = _read_problem(read, data.source(read.dialect), label, totals.totals())
     spec = ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
     found, own_bound = recertify(problem, clf.witness_, clf.certificate_, spec, rules=clf.tree_)
     is_same = problem.summary() == clf.data_summary_

@@ -12,7 +12,7 @@ from s2oct.cli.messages import print_warning, printed_warnings
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, TotalOptions
 from s2oct.tabular.comparison import HeldOutScore, TableComparison, compare_table
-from s2oct.tabular.fitted_table import FitRequest
+from s2oct.tabular.encoded_table import FitRequest
 
 HEADINGS = (
     *("method", "accuracy\nas sampled", "MCC\nas sampled", "accuracy\nby known shares", "MCC\nby known shares"),

@@ -58,7 +58,7 @@ def doctor(
         return
     source = dialect.open(data)
     table = read_partly_labeled(source, columns.roles(source, label))
-    n_features = len(table.learn_encoding(columns.treatment()).features)
+    n_features = len(table.learn(columns.treatment()).encoding.features)
     _print_prospects(table, n_features, depth or paper_depth(table.n_rows), time_limit)
 
 

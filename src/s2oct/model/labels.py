@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, IntArray, ObjectArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 
 UNLABELED = -1
 """Code of an unlabeled row; also the integer marker that scikit-learn's semi-supervised estimators use."""
@@ -65,6 +65,22 @@ def read_labels(y: Any, *, n_rows: int | None = None, named: Collection[Any] = (
     codes = np.full(len(values), UNLABELED, dtype=np.int64)
     codes[~missing] = np.searchsorted(classes, values[~missing].astype(classes.dtype))
     return Labels(classes, codes)
+
+
+def refuse_other_than_two_classes(classes: Sequence[Any]) -> None:
+    """Refuse labels of one class alone, or of three and more."""
+    if len(classes) > 2:
+        marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
+        hint = f" {marks[0]!r} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
+        # scikit-learn's own checks look for the words of the first sentence.
+        raise InvalidProblem(
+            f"Only binary classification is supported. Expected two classes, got {len(classes)}: "
+            f"{list(classes[:10])}.{hint}"
+        )
+    if len(classes) < 2:
+        raise InvalidTable(
+            f"Expected labeled rows of two classes, got one class only: {classes[0]!r}", Remedy.NAME_BOTH_CLASSES
+        )
 
 
 def _as_vector(y: Any) -> ObjectArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from s2oct.arrays import IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.model.labels import Labels
+from s2oct.model.labels import Labels, refuse_other_than_two_classes
 
 Totals = Mapping[Any, Any]
 """Class label -> number of rows."""
@@ -105,11 +105,7 @@ def assumed_totals(labels: Labels) -> IntArray:
     """Totals from the class shares of the labeled rows, where no totals are known; wrong for a biased sample."""
     labeled, m = labels.counts(), int((~labels.is_labeled).sum())
     if len(labels.classes) < 2 and m > 0:
-        only = labels.classes.tolist()[0]
-        raise InvalidProblem(
-            f"Expected labeled rows of two classes, got only {only!r}. One class is enough when the totals name the "
-            "other class too, as in totals={'A': 120, 'B': 80}."
-        )
+        refuse_other_than_two_classes(labels.classes.tolist())
     first = labeled[:-1] * m / labeled.sum()
     counts = np.append(np.round(first).astype(np.int64), 0)
     counts[-1] = m - counts.sum()

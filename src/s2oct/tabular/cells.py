@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from s2oct.arrays import FloatArray, ObjectArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidTable, Remedy
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.encoding import NUMBER, Encoding
 
@@ -35,7 +35,9 @@ def read_cells(column: Any, name: str, kind: str, dialect: Dialect) -> FloatArra
     texts = read_texts(column, dialect)
     if texts is None:
         expected = "numbers" if kind == NUMBER else "text or whole numbers"
-        raise InvalidProblem(f"Expected {expected} in column {name!r}, got {column.type} values.")
+        raise InvalidTable(
+            f"Expected {expected} in column {name!r}, got {column.type} values", Remedy.LEAVE_OUT, column=name
+        )
     return texts
 
 
@@ -46,9 +48,10 @@ def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())
     elif is_text(kind):
-        text = _without_gaps(pc.utf8_trim_whitespace(column), dialect)
+        text = without_gaps(pc.utf8_trim_whitespace(column), dialect)
         if dialect.decimal == ",":
-            text = pc.replace_substring(text, ",", ".")
+            # A point is then no decimal sign: 1.234 is more than a thousand.
+            text = pc.replace_substring(pc.replace_substring(text, ".", "?"), ",", ".")
         column = pc.replace_substring_regex(text, r"^\+", "")
     elif not (
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
@@ -66,7 +69,7 @@ def read_texts(column: Any, dialect: Dialect) -> ObjectArray | None:
     kind = column.type
     if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         return None
-    return np.array(_without_gaps(column.cast(pa.large_string()), dialect).to_pylist(), dtype=object)
+    return np.array(without_gaps(column.cast(pa.large_string()), dialect).to_pylist(), dtype=object)
 
 
 def read_label_cells(column: Any, dialect: Dialect) -> list[Any]:
@@ -88,7 +91,8 @@ def is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _without_gaps(text: Any, dialect: Dialect) -> Any:
+def without_gaps(text: Any, dialect: Dialect) -> Any:
+    """Replace the marks of gaps in a column of text by nothing."""
     marks = pa.array(dialect.gaps, type=text.type)
     is_gap = pc.is_in(pc.utf8_trim_whitespace(text), value_set=marks)
     return pc.if_else(is_gap, pa.scalar(None, text.type), text)

@@ -110,7 +110,7 @@ class _Graph:
             domain="ai.onnx.ml",
             keys_strings=known,
             values_int64s=codes,
-            default_int64=-1,
+            default_int64=column.categories.index(str(column.reference)) if column.joins else -1,
         )
         if column.kind == ORDINAL:
             return [self._double(code, f"ordinal_{position}")]

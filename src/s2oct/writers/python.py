@@ -43,12 +43,14 @@ def _number(row, position, fill):
     return number
 
 
-def _category(row, position, categories, fill):
+def _category(row, position, categories, fill, rest=None):
     value = _cell(row, position)
     if _is_missing(value):
         value = fill
     if value is None:
         raise ValueError("Column %r has a missing value." % COLUMNS[position])
+    if str(value) not in categories and rest is not None:
+        value = rest
     if str(value) not in categories:
         raise ValueError("Column %r has the value %r, which is none of %r." % (COLUMNS[position], value, categories))
     return categories.index(str(value))
@@ -123,7 +125,8 @@ def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
         if column.kind == NUMBER:
             yield f"x{here.start} = _number(row, {position}, {column.fill!r})  # {column.name!r}"
             continue
-        read = f"_category(row, {position}, {list(column.categories)!r}, {column.fill!r})"
+        rest = f", {column.reference!r}" if column.joins else ""
+        read = f"_category(row, {position}, {list(column.categories)!r}, {column.fill!r}{rest})"
         if column.kind == ORDINAL:
             yield f"x{here.start} = float({read})  # {column.name!r}"
             continue

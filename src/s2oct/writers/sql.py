@@ -128,6 +128,8 @@ class _Sql:
             name = _quoted(column.name)
             if column.kind == NUMBER and column.fill is None:
                 guards.append(f"ABS({name}) <= {_LARGEST}")
+            elif column.joins:
+                guards += [] if column.fill is not None else [f"{name} IS NOT NULL"]
             elif column.kind != NUMBER:
                 known = f"{_text(column)} IN ({', '.join(_literal(value) for value in column.categories)})"
                 guards.append(known if column.fill is None else f"({name} IS NULL OR {known})")
