@@ -14,6 +14,10 @@ class InvalidProblem(S2OCTError, ValueError):
     """The rows, labels, totals or parameters do not describe a problem."""
 
 
+class InvalidKind(InvalidProblem, TypeError):
+    """Something of another kind than the rows, labels, totals or parameters of a problem."""
+
+
 class Remedy(Enum):
     """What would repair a table that cannot be used, or help a fit that fell short; the value says it in words."""
 
@@ -21,7 +25,7 @@ class Remedy(Enum):
     FILL_GAPS = "fill them with the median or the most frequent value when fitting"
     LEAVE_OUT = "leave the column out"
     KEEP_AS_ID = "keep it as an id"
-    MAKE_NUMBER = "replace it by a number, for instance a year or an age"
+    MAKE_NUMBER = "use a number instead, for instance a year or an age, and leave the column out"
     MARK_GAPS = "say that {value} is a gap"
     OTHER_DECIMAL = "name the right decimal sign"
     OTHER_CHARSET = "name the right encoding, for instance latin-1"

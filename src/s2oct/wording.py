@@ -40,6 +40,15 @@ def listed(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
+def brief(value: object, most: int = 60) -> str:
+    """A value as Python writes it, cut where it is long; some numbers have more digits than Python writes."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def duration(seconds: float) -> str:
     """Seconds with as many decimals as matter."""
     return f"{seconds:,.{1 if seconds >= 0.1 else 2}f} s"

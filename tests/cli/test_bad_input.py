@@ -96,8 +96,8 @@ CASES = {
     "non-numeric feature": (
         {"d.csv": "x,y,label\n1,7,a\n2,low,b\n"},
         FIT,
-        "Expected numbers in column 'y', got 'low' in row 2: say that it is a gap with --missing low, or encode it with "
-        "--categorical y=onehot or --categorical y=ordinal, or leave the column out with --exclude y.",
+        "Expected numbers in column 'y', got 'low' in row 2: say that it is a gap with --missing low, or encode it "
+        "with --categorical y=onehot or --categorical y=ordinal, or leave the column out with --exclude y.",
     ),
     "infinite feature": (
         {"d.csv": "x,label\n1,a\ninf,b\n3,\n"},

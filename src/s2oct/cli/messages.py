@@ -20,7 +20,9 @@ REMEDIES = {
     Remedy.FILL_GAPS: "fill them with --impute median or --impute most-frequent when fitting",
     Remedy.LEAVE_OUT: "leave the column out with --exclude {column}",
     Remedy.KEEP_AS_ID: "keep it as an id with --id {column}",
-    Remedy.MAKE_NUMBER: "replace it by a number, for instance a year or an age, and name that with --features",
+    Remedy.MAKE_NUMBER: (
+        "use a number instead, for instance a year or an age, and leave the column out with --exclude {column}"
+    ),
     Remedy.MARK_GAPS: "say that it is a gap with --missing {value}",
     Remedy.OTHER_DECIMAL: "name the decimal sign with --decimal , or --decimal .",
     Remedy.OTHER_CHARSET: "name the right encoding with --encoding, for instance --encoding latin-1",

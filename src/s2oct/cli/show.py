@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from s2oct.certificate import Certificate
-from s2oct.certificate.sentences import about_fit
 from s2oct.cli.messages import REMEDIES
-from s2oct.cli.models import query_of
-from s2oct.cli.options import ModelPath, SqlTable
+from s2oct.cli.options import ModelPath, SqlTable, check_model
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.errors import InvalidProblem
-from s2oct.export import read_model, tree_to_dot, tree_to_onnx, tree_to_python
-from s2oct.persistence.model import Model
+
+if TYPE_CHECKING:  # refusals should not wait for the packages that a model needs
+    from s2oct.persistence.model import Model
 
 FORMS = ("text", "certificate", "sql", "dot", "json", "python", "onnx")
 
@@ -32,6 +30,9 @@ def show(
     if form == "onnx" and out is None:
         raise InvalidProblem("Expected --out with --as onnx, got none: ONNX is binary, and a terminal cannot show it.")
     check_writable([out], [model])
+    check_model(model)
+    from s2oct.export import read_model
+
     content = rendered(read_model(model), form, table, model)
     if out is None:
         print(content if isinstance(content, str) else content.decode())
@@ -43,6 +44,9 @@ def show(
 
 def rendered(model: Model, form: str, table: str, path: Path) -> str | bytes:
     """Write the model in one of the forms; ``path`` is its file."""
+    from s2oct.cli.models import query_of
+    from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python
+
     tree, names, classes, encoding = model.estimator.tree_, model.feature_names, model.classes, model.encoding
     if form == "certificate":
         return "\n".join(_certificate(model))
@@ -61,6 +65,9 @@ def rendered(model: Model, form: str, table: str, path: Path) -> str | bytes:
 
 def _certificate(model: Model) -> list[str]:
     """What the certificate of a model says, P2 included whatever was fitted; then what the fit did not reach."""
+    from s2oct.certificate import Certificate
+    from s2oct.certificate.sentences import about_fit
+
     certificate, classes = model.estimator.certificate_, model.classes
     said = [str(certificate)]
     if isinstance(certificate, Certificate):

@@ -11,6 +11,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
+from s2oct.wording import brief
 
 UNLABELED = -1
 """Code of an unlabeled row; also the integer marker that scikit-learn's semi-supervised estimators use."""
@@ -89,7 +90,9 @@ def _as_vector(y: Any) -> ObjectArray:
         raise InvalidProblem("This classifier requires y to be passed, but the target y is None.")
     if hasattr(y, "tocsr"):
         raise InvalidProblem(f"Expected y to be a sequence of labels, got a sparse {type(y).__name__}.")
-    if isinstance(y, np.ndarray):
+    if isinstance(y, np.ma.MaskedArray):
+        values = np.array(y.astype(object).tolist(), dtype=object)  # None where it is masked
+    elif isinstance(y, np.ndarray):
         values = y
     elif hasattr(y, "to_list") or hasattr(y, "tolist"):
         # As numpy arrays, series with nulls turn integers into floats; as Python objects, they do not.
@@ -107,7 +110,25 @@ def _as_vector(y: Any) -> ObjectArray:
     floats = values if values.dtype.kind == "f" else [value for value in values if isinstance(value, float)]
     if values.dtype.kind in "fO" and np.isinf(np.asarray(floats, dtype=float)).any():
         raise InvalidProblem("Expected finite labels, got infinity (inf) in y.")
-    return _tighten(values) if values.dtype == object else values
+    if values.dtype == object:
+        _refuse_unstorable(values)
+        return _tighten(values)
+    return np.asarray(values)
+
+
+def _refuse_unstorable(values: ObjectArray) -> None:
+    """Refuse labels that arrays of numpy would change or cannot hold."""
+    for label in set(map(_hashable, values)):
+        if (isinstance(label, str) and "\0" in label) or (isinstance(label, bytes) and b"\0" in label):
+            raise InvalidProblem(f"Expected labels without NUL characters, got {label!r}.")
+        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+            raise InvalidProblem(
+                f"Expected whole-number labels between -2^63 and 2^63, got {brief(label)}: pass them as text."
+            )
+
+
+def _hashable(label: Any) -> Any:
+    return label if isinstance(label, str | bytes | int) else None
 
 
 def _objects(rows: list[Any]) -> ObjectArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import numbers
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from s2oct.arrays import IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.labels import Labels, refuse_other_than_two_classes
+from s2oct.wording import brief
 
 Totals = Mapping[Any, Any]
 """Class label -> number of rows."""
@@ -75,7 +77,7 @@ def _refuse_near_misses(labels: Labels, given: Totals, name: str) -> None:
     labeled = [known for known, count in zip(labels.classes.tolist(), labels.counts(), strict=True) if count]
     by_text = {str(known).strip().casefold(): known for known in labeled}
     for label in given:
-        twin = by_text.get(str(label).strip().casefold(), label)
+        twin = label if label in labeled else by_text.get(str(label).strip().casefold(), label)
         if twin != label:
             raise InvalidProblem(f"Expected {name} of the classes {labeled}, got {label!r}. Did you mean {twin!r}?")
 
@@ -86,14 +88,24 @@ def _class_index(label: Any, classes: list[Any], name: str) -> int:
     by_text = {str(known).lower(): known for known in classes}
     close = difflib.get_close_matches(str(label).lower(), list(by_text), n=1)
     hint = f" Did you mean {by_text[close[0]]!r}?" if close else ""
-    raise InvalidProblem(f"Expected {name} of the classes {classes}, got {label!r}.{hint}")
+    if close and _without_digits(close[0]) == _without_digits(str(label).lower()):
+        # class_1, class_2 and class_3 are three classes and no typing error.
+        hint = f" There are {len(classes)} classes in the labels."
+    raise InvalidProblem(f"Expected {name} of the classes {classes}, got {brief(label)}.{hint}")
+
+
+def _without_digits(text: str) -> str:
+    return re.sub(r"\d", "", text)
 
 
 def _whole_number(label: Any, count: Any, n_rows: int, which: str) -> int:
     expected = f"Expected a total of class {label!r} between 0 and {n_rows} ({which})"
     if isinstance(count, (bool, np.bool_)) or not isinstance(count, numbers.Real):
         raise InvalidProblem(f"{expected}, got {count!r}.")
-    number = float(count)
+    try:
+        number = float(count)
+    except OverflowError as error:
+        raise InvalidProblem(f"{expected}, got {brief(count)}.") from error
     if not number.is_integer():
         raise InvalidProblem(f"{expected}, a whole number, got {count!r}. Multiply a share by the number of rows.")
     if not 0 <= number <= n_rows:

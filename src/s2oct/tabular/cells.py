@@ -93,9 +93,9 @@ def is_text(kind: Any) -> bool:
 
 def without_gaps(text: Any, dialect: Dialect) -> Any:
     """Replace the marks of gaps in a column of text by nothing."""
-    marks = pa.array(dialect.gaps, type=text.type)
-    is_gap = pc.is_in(pc.utf8_trim_whitespace(text), value_set=marks)
-    return pc.if_else(is_gap, pa.scalar(None, text.type), text)
+    # Arrow imports pandas to make an array or a scalar of Python's objects: here a pattern and a constant will do.
+    is_gap = pc.match_substring_regex(pc.utf8_trim_whitespace(text), f"^(?:{'|'.join(map(re.escape, dialect.gaps))})$")
+    return pc.if_else(is_gap, pa.NULL, text)
 
 
 def _as_floats(column: Any) -> FloatArray:

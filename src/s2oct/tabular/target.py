@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from s2oct.errors import InvalidProblem
-from s2oct.tabular.cells import as_values, is_text
+from s2oct.tabular.cells import as_values, is_text, without_gaps
 from s2oct.tabular.dialect import UTF8, Dialect
 from s2oct.tabular.parquet_file import PARQUET_SUFFIXES
 
@@ -111,7 +111,7 @@ class _CsvWriter:
         is_formula = pc.match_substring_regex(column, _FORMULA)
         is_harmless = pc.or_(
             pc.match_substring_regex(pc.utf8_trim_whitespace(column), _NUMBER),
-            pc.is_in(column, value_set=pa.array(self._dialect.gaps, column.type)),
+            pc.is_null(without_gaps(column, self._dialect)),
         )
         escaped = pc.binary_join_element_wise(pa.scalar(_ESCAPE, column.type), column, pa.scalar("", column.type))
         return pc.if_else(pc.and_not(is_formula, is_harmless), escaped, column)

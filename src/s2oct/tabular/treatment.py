@@ -177,10 +177,10 @@ def learn_column(
 
 
 def _learn_onehot(name: str, known: Any, fill: str | None, may_join: bool) -> Column:
-    """One-hot with the rarest category as the reference or, where there are too many, all rare ones joined."""
+    """One-hot. The reference is the first of two, the rarest of several or, of too many, all rare ones together."""
     found, counts = np.unique(known.astype(object), return_counts=True)
     if len(found) <= MOST_LEVELS:
-        reference = str(found[np.argmin(counts)]) if len(found) > 1 else None
+        reference = {1: None, 2: str(found[0])}.get(len(found), str(found[np.argmin(counts)]))
         return Column(name, ONEHOT, tuple(map(str, found)), fill, reference)
     if not may_join:
         raise _too_many(name, len(found), MOST_LEVELS)
@@ -207,7 +207,8 @@ def _not_a_feature(cells: Any, name: str, content: Content, dialect: Dialect) ->
     if content is Content.DATES:
         return InvalidTable(
             f"Expected no dates in column {name!r}, got {_first(cells, dialect)}",
-            *(Remedy.MAKE_NUMBER, Remedy.LEAVE_OUT, Remedy.KEEP_AS_ID),
+            Remedy.MAKE_NUMBER,
+            Remedy.KEEP_AS_ID,
             column=name,
         )
     odd = odd_one_out(cells, dialect)
