@@ -22,6 +22,7 @@ from s2oct.model.problem import DataSummary
 from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
+from s2oct.wording import brief
 
 
 class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
@@ -43,7 +44,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         at_least_zero("verbose", int(verbose) if isinstance(verbose, bool) else verbose)
         n_jobs = 1 if n_jobs is None else read_n_jobs(n_jobs)
         if params["solver"] is not None and not isinstance(params["solver"], str):
-            raise InvalidProblem(f"Expected solver to be a name or None, got {params['solver']!r}.")
+            raise InvalidProblem(f"Expected solver to be a name or None, got {brief(params['solver'])}.")
         return Budget(
             solver=params["solver"],
             time_limit=positive("time_limit", params["time_limit"]),

@@ -23,7 +23,7 @@ _TEMPORAL = re.compile(r"date|time|duration|period", re.IGNORECASE)
 def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     """Validate a feature table with scikit-learn, which also records or compares the feature names."""
     if X is None or isinstance(X, (str, bytes)):
-        raise InvalidProblem(f"Expected a table of rows and features, got {X!r}.")
+        raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
     _refuse_repeated_names(X)
     _refuse_dates(X)
     if np.ma.is_masked(X):
@@ -128,7 +128,7 @@ def read_rule_features(given: Any, names: Sequence[str] | None, n_features: int)
     if given is None:
         return None
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InvalidProblem(f"Expected features to be a list of column names or numbers, or None, got {given!r}.")
+        raise InvalidProblem(f"Expected features to be a list of column names or numbers, or None, got {brief(given)}.")
     columns = {_column_number(entry, names, n_features) for entry in given}
     if not columns:
         raise InvalidProblem("Expected features to name at least one column that rules may use, got none.")
@@ -141,13 +141,13 @@ def _column_number(entry: Any, names: Sequence[str] | None, n_features: int) -> 
             return int(entry)
         raise InvalidProblem(f"Expected features to have column numbers from 0 to {n_features - 1}, got {entry}.")
     if not isinstance(entry, str):
-        raise InvalidProblem(f"Expected features to be column names or numbers, got {entry!r} among them.")
+        raise InvalidProblem(f"Expected features to be column names or numbers, got {brief(entry)} among them.")
     if names is None:
-        raise InvalidProblem(f"Expected column numbers in features, because X has no column names, got {entry!r}.")
+        raise InvalidProblem(f"Expected column numbers in features, because X has no column names, got {brief(entry)}.")
     if entry not in names:
         lower = {name.lower(): name for name in names}
         close = [lower[text] for text in difflib.get_close_matches(entry.lower(), list(lower))]
         known = close or [*names[:10], *(["..."] if len(names) > 10 else [])]
         kind = "close names are" if close else "its columns are"
-        raise InvalidProblem(f"Expected features to be columns of X, got {entry!r}; {kind} {known}.")
+        raise InvalidProblem(f"Expected features to be columns of X, got {brief(entry)}; {kind} {known}.")
     return list(names).index(entry)

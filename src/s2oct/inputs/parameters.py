@@ -20,12 +20,12 @@ MOST_JOBS = 256
 def check_guide(guide: Any) -> None:
     """Refuse a guide that is no classifier, "auto" or None."""
     if isinstance(guide, str) and guide != "auto":
-        raise InvalidProblem(f"Expected guide to be a classifier, 'auto' or None, got {guide!r}.")
+        raise InvalidProblem(f"Expected guide to be a classifier, 'auto' or None, got {brief(guide)}.")
     if isinstance(guide, str | None):
         return
     if isinstance(guide, type) or not hasattr(guide, "fit") or not hasattr(guide, "predict_proba"):
         raise InvalidProblem(
-            f"Expected guide to be a classifier with fit and predict_proba, 'auto' or None, got {guide!r}."
+            f"Expected guide to be a classifier with fit and predict_proba, 'auto' or None, got {brief(guide)}."
         )
 
 

@@ -72,7 +72,7 @@ def refuse_other_than_two_classes(classes: Sequence[Any]) -> None:
     """Refuse labels of one class alone, or of three and more."""
     if len(classes) > 2:
         marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
-        hint = f" {marks[0]!r} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
+        hint = f" {brief(marks[0])} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
         # scikit-learn's own checks look for the words of the first sentence.
         raise InvalidProblem(
             f"Only binary classification is supported. Expected two classes, got {len(classes)}: "
@@ -80,7 +80,7 @@ def refuse_other_than_two_classes(classes: Sequence[Any]) -> None:
         )
     if len(classes) < 2:
         raise InvalidTable(
-            f"Expected labeled rows of two classes, got one class only: {classes[0]!r}", Remedy.NAME_BOTH_CLASSES
+            f"Expected labeled rows of two classes, got one class only: {brief(classes[0])}", Remedy.NAME_BOTH_CLASSES
         )
 
 
@@ -118,16 +118,19 @@ def _as_vector(y: Any) -> ObjectArray:
 
 def _refuse_unstorable(values: ObjectArray) -> None:
     """Refuse labels that arrays of numpy would change or cannot hold."""
-    for label in set(map(_hashable, values)):
+    strange = next((label for label in values if type(label).__hash__ is None), None)
+    if strange is not None:
+        raise InvalidProblem(f"Expected labels that are strings, integers or booleans, got {type(strange).__name__}.")
+    for label in set(map(_plain, values)):
         if (isinstance(label, str) and "\0" in label) or (isinstance(label, bytes) and b"\0" in label):
-            raise InvalidProblem(f"Expected labels without NUL characters, got {label!r}.")
+            raise InvalidProblem(f"Expected labels without NUL characters, got {brief(label)}.")
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise InvalidProblem(
                 f"Expected whole-number labels between -2^63 and 2^63, got {brief(label)}: pass them as text."
             )
 
 
-def _hashable(label: Any) -> Any:
+def _plain(label: Any) -> Any:
     return label if isinstance(label, str | bytes | int) else None
 
 

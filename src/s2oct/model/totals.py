@@ -29,7 +29,7 @@ def named_classes(totals: Totals | None, population_totals: Totals | None) -> li
         if given is None:
             continue
         if not isinstance(given, Mapping) or not given:
-            raise InvalidProblem(f"Expected {name} to map classes to counts, as in {{'A': 120}}, got {given!r}.")
+            raise InvalidProblem(f"Expected {name} to map classes to counts, as in {{'A': 120}}, got {brief(given)}.")
         return list(given)
     return []
 
@@ -46,7 +46,7 @@ def read_totals(labels: Labels, totals: Totals | None, population_totals: Totals
         for label, count, known in zip(labels.classes.tolist(), counts, labeled, strict=True):
             if count < known:
                 raise InvalidProblem(
-                    f"Expected a population total of class {label!r} of at least {known} (its labeled rows), "
+                    f"Expected a population total of class {brief(label)} of at least {known} (its labeled rows), "
                     f"got {count}."
                 )
         return np.asarray(counts - labeled)
@@ -79,7 +79,9 @@ def _refuse_near_misses(labels: Labels, given: Totals, name: str) -> None:
     for label in given:
         twin = label if label in labeled else by_text.get(str(label).strip().casefold(), label)
         if twin != label:
-            raise InvalidProblem(f"Expected {name} of the classes {labeled}, got {label!r}. Did you mean {twin!r}?")
+            raise InvalidProblem(
+                f"Expected {name} of the classes {labeled}, got {brief(label)}. Did you mean {brief(twin)}?"
+            )
 
 
 def _class_index(label: Any, classes: list[Any], name: str) -> int:
@@ -99,15 +101,15 @@ def _without_digits(text: str) -> str:
 
 
 def _whole_number(label: Any, count: Any, n_rows: int, which: str) -> int:
-    expected = f"Expected a total of class {label!r} between 0 and {n_rows} ({which})"
+    expected = f"Expected a total of class {brief(label)} between 0 and {n_rows} ({which})"
     if isinstance(count, (bool, np.bool_)) or not isinstance(count, numbers.Real):
-        raise InvalidProblem(f"{expected}, got {count!r}.")
+        raise InvalidProblem(f"{expected}, got {brief(count)}.")
     try:
         number = float(count)
     except OverflowError as error:
         raise InvalidProblem(f"{expected}, got {brief(count)}.") from error
     if not number.is_integer():
-        raise InvalidProblem(f"{expected}, a whole number, got {count!r}. Multiply a share by the number of rows.")
+        raise InvalidProblem(f"{expected}, a whole number, got {brief(count)}. Multiply a share by the number of rows.")
     if not 0 <= number <= n_rows:
         raise InvalidProblem(f"{expected}, got {int(number)}.")
     return int(number)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from s2oct.arrays import FloatArray, ObjectArray
-from s2oct.errors import InvalidTable, Remedy
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.encoding import NUMBER, Encoding
 
@@ -75,7 +75,11 @@ def read_texts(column: Any, dialect: Dialect) -> ObjectArray | None:
 def read_label_cells(column: Any, dialect: Dialect) -> list[Any]:
     """Read a column of labels with None for gaps; whole numbers become integers, also those written as 1.0."""
     column = as_values(column)
-    if not is_text(column.type):
+    kind = column.type
+    is_plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    if not (is_text(kind) or is_plain or pa.types.is_null(kind)):
+        raise InvalidProblem(f"Expected labels that are text, whole numbers or booleans, got {kind} values.")
+    if not is_text(kind):
         return [_label(value) for value in column.to_pylist()]
     texts = read_texts(column, dialect)
     return _whole_numbers([] if texts is None else texts.tolist())
@@ -103,7 +107,19 @@ def _as_floats(column: Any) -> FloatArray:
     if not pa.types.is_float64(column.type):
         column = column.cast(pa.float64(), safe=False)
     whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=float)
+    # Arrow imports pandas for its own conversion.
+    floats = _buffer(whole, np.dtype(float))
+    if not whole.null_count:
+        return floats
+    return np.where(_buffer(whole.is_valid().cast(pa.uint8()), np.dtype(np.uint8)) == 1, floats, np.nan)
+
+
+def _buffer(array: Any, kind: np.dtype[Any]) -> Any:
+    """The values of an Arrow array of numbers, without a copy; those of gaps mean nothing."""
+    buffer = array.buffers()[1]
+    if buffer is None:
+        return np.zeros(len(array), kind)
+    return np.frombuffer(buffer, kind)[array.offset : array.offset + len(array)]
 
 
 def _label(value: Any) -> Any:
