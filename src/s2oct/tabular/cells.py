@@ -110,7 +110,7 @@ def _as_floats(column: Any) -> FloatArray:
     # Arrow imports pandas for its own conversion.
     floats = _buffer(whole, np.dtype(float))
     if not whole.null_count:
-        return floats
+        return np.asarray(floats)
     return np.where(_buffer(whole.is_valid().cast(pa.uint8()), np.dtype(np.uint8)) == 1, floats, np.nan)
 
 
