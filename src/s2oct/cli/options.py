@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from s2oct.cli.option_values import read_auto_none_or_whole, read_auto_or_number, read_choice, read_positive
 from s2oct.cli.outputs import check_writable
 from s2oct.errors import InvalidProblem
 from s2oct.model.topology import MAX_DEPTH
@@ -196,14 +196,14 @@ class EstimatorOptions:
         if self.jobs == 0:
             raise InvalidProblem("Expected --jobs to be a number of threads, or -1 for all cores, got 0.")
         return {
-            "depth": _auto_or_number("--depth", self.depth, int, 1, MAX_DEPTH),
-            "C": _positive("--C", self.c),
-            "guide": _one_of("--guide", self.guide, ("auto",)),
-            "guide_weight": _auto_or_number("--guide-weight", self.guide_weight, float, 0),
-            "max_features_per_split": _auto_none_or_whole("--max-features", self.max_features),
-            "term_price": _auto_or_number("--term-price", self.term_price, float, 0),
-            "solver": _one_of("--solver", self.solver, SOLVER_NAMES),
-            "time_limit": _positive("--time-limit", self.time_limit),
+            "depth": read_auto_or_number("--depth", self.depth, int, 1, MAX_DEPTH),
+            "C": read_positive("--C", self.c),
+            "guide": read_choice("--guide", self.guide, ("auto",)),
+            "guide_weight": read_auto_or_number("--guide-weight", self.guide_weight, float, 0),
+            "max_features_per_split": read_auto_none_or_whole("--max-features", self.max_features),
+            "term_price": read_auto_or_number("--term-price", self.term_price, float, 0),
+            "solver": read_choice("--solver", self.solver, SOLVER_NAMES),
+            "time_limit": read_positive("--time-limit", self.time_limit),
             "n_jobs": self.jobs,
             "random_state": self.seed,
         }
@@ -266,49 +266,3 @@ def _class_total(option: str, entry: str) -> ClassTotal:
             f"Expected {option} CLASS=COUNT or CLASS=SHARE%, as in yes=1840 or yes=38%, got {entry!r}."
         )
     return ClassTotal(name.strip(), amount.strip())
-
-
-def _auto_or_number(
-    option: str, text: str, kind: type[int] | type[float], least: int, most: float = math.inf
-) -> float | str:
-    if text == "auto":
-        return text
-    wanted = f"{'a whole number' if kind is int else 'a number'} {_between(least, most)}"
-    try:
-        number = kind(text)
-    except ValueError:
-        number = None
-    if number is None or not least <= number <= most or number == math.inf:
-        raise InvalidProblem(f"Expected {option} auto or {wanted}, got {_brief(text)}.")
-    return number
-
-
-def _between(least: int, most: float) -> str:
-    return f"of at least {least}" if most == math.inf else f"from {least} to {most:g}"
-
-
-def _auto_none_or_whole(option: str, text: str) -> float | str | None:
-    try:
-        return None if text.lower() == "none" else _auto_or_number(option, text, int, 1)
-    except InvalidProblem as error:
-        raise InvalidProblem(
-            f"Expected {option} auto, none or a whole number of at least 1, got {_brief(text)}."
-        ) from error
-
-
-def _positive(option: str, number: float) -> float:
-    if not 0 < number < math.inf:
-        raise InvalidProblem(f"Expected {option} to be a positive number, got {number:g}.")
-    return number
-
-
-def _one_of(option: str, name: str, names: Sequence[str]) -> str | None:
-    if name.lower() == "none":
-        return None
-    if name not in names:
-        raise InvalidProblem(f"Expected {option} {', '.join(names)} or none, got {_brief(name)}.")
-    return name
-
-
-def _brief(text: str) -> str:
-    return repr(text if len(text) <= 50 else f"{text[:47]}...")

@@ -34,7 +34,7 @@ class Content(Enum):
     OTHER = "neither numbers nor text"
 
 
-def content_of(column: Any, dialect: Dialect) -> Content:
+def what_cells_are(column: Any, dialect: Dialect) -> Content:
     """Say what the cells of a column are; a column of gaps alone counts as numbers."""
     if is_temporal(as_values(column).type):
         return Content.DATES

@@ -12,7 +12,7 @@ from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
 from s2oct.tabular.cells import read_cells
 from s2oct.tabular.column_use import ID, ColumnUse, use_of
-from s2oct.tabular.content import Content, content_of, is_other_notation, odd_one_out
+from s2oct.tabular.content import Content, is_other_notation, odd_one_out, what_cells_are
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.encoding import NUMBER, ONEHOT, ORDINAL, Column, Encoding
 
@@ -123,7 +123,7 @@ class Treatment:
 
     def _kind(self, cells: Any, name: str, dialect: Dialect, named: bool) -> str | None:
         """The kind of a column for which none was chosen; None for an id."""
-        content = content_of(cells, dialect)
+        content = what_cells_are(cells, dialect)
         if content is Content.NUMBERS:
             return NUMBER
         is_chosen = self.categories is not None and content in (Content.MIXED, Content.WORDS, Content.NAMES)
