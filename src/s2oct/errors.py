@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
 
@@ -14,6 +14,10 @@ class InvalidProblem(S2OCTError, ValueError):
     """The rows, labels, totals or parameters do not describe a problem."""
 
 
+class InvalidKind(InvalidProblem, TypeError):
+    """Something of another kind than the rows, labels, totals or parameters of a problem."""
+
+
 class Remedy(Enum):
     """What would repair a table that cannot be used, or help a fit that fell short; the value says it in words."""
 
@@ -21,7 +25,12 @@ class Remedy(Enum):
     FILL_GAPS = "fill them with the median or the most frequent value when fitting"
     LEAVE_OUT = "leave the column out"
     KEEP_AS_ID = "keep it as an id"
+    MAKE_NUMBER = "use a number instead, for instance a year or an age, and leave the column out"
+    MARK_GAPS = "say that {value} is a gap"
+    OTHER_DECIMAL = "name the right decimal sign"
     OTHER_CHARSET = "name the right encoding, for instance latin-1"
+    NAME_BOTH_CLASSES = "one class is enough if the totals name the other class too, as in totals={'A': 120, 'B': 80}"
+    GIVE_TOTALS = "pass totals or population_totals"
     MORE_TIME = "give the fit more time"
     HIGHER_PRICE = "raise the price of a row off the total"
     DEEPER_TREE = "allow a deeper tree"
@@ -40,21 +49,49 @@ class InvalidTable(InvalidProblem):
         What would repair it, the best first.
     column : str, optional
         The column that the remedies are about.
+    value : str, optional
+        The cell that the remedies are about.
     """
 
-    def __init__(self, finding: str, *remedies: Remedy, column: str | None = None) -> None:
+    def __init__(self, finding: str, *remedies: Remedy, column: str | None = None, value: str | None = None) -> None:
         super().__init__(finding, *remedies)
         self.finding = finding
         self.remedies = remedies
         self.column = column
+        self.value = value
 
     def __str__(self) -> str:
         return self.worded({remedy: remedy.value for remedy in Remedy})
 
-    def worded(self, phrases: Mapping[Remedy, str]) -> str:
+    def worded(self, phrases: Mapping[Remedy, str], quote: Callable[[str], str] = repr) -> str:
         """Write the finding and its remedies with the caller's own phrases for the remedies."""
         cures = ", or ".join(phrases[remedy] for remedy in self.remedies)
+        for name, text in (("column", self.column), ("value", self.value)):
+            cures = cures.replace(f"{{{name}}}", name.upper() if text is None else quote(text))
         return f"{self.finding}: {cures}." if cures else f"{self.finding}."
+
+
+class InvalidColumns(InvalidProblem):
+    """Several columns of a table cannot be used as they are.
+
+    Parameters
+    ----------
+    *problems : InvalidTable
+        What is wrong with each of them.
+    """
+
+    def __init__(self, *problems: InvalidTable) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
+
+
+def refuse_all(problems: Sequence[InvalidTable]) -> None:
+    """Raise an error about all these problems, if there are any."""
+    if problems:
+        raise problems[0] if len(problems) == 1 else InvalidColumns(*problems)
 
 
 class SolverUnavailable(S2OCTError, ImportError):

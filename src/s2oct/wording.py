@@ -28,9 +28,9 @@ def amount(value: float, digits: int = 4) -> str:
     return "0" if text == "-0" else text
 
 
-def plural(number: float, noun: str) -> str:
-    """A number with its noun: 1 row, 2 rows."""
-    return f"{amount(number)} {noun}{'' if number == 1 else 's'}"
+def plural(number: float, noun: str, nouns: str | None = None) -> str:
+    """A number with its noun: 1 row, 2 rows; ``nouns`` is the plural where it does not end with s alone."""
+    return f"{amount(number)} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def listed(items: Sequence[str]) -> str:
@@ -38,6 +38,15 @@ def listed(items: Sequence[str]) -> str:
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def brief(value: object, most: int = 60) -> str:
+    """A value as Python writes it, cut where it is long; some numbers have more digits than Python writes."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def duration(seconds: float) -> str:

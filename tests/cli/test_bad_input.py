@@ -48,14 +48,18 @@ CASES = {
     "one class only": (
         {"d.csv": "x,label\n1,a\n2,a\n3,\n"},
         FIT[:4],
-        "Expected labeled rows of two classes, got one class only: 'a'.",
+        "Expected labeled rows of two classes, got one class only: 'a': one class is enough if --total",
     ),
     "three classes": ({"d.csv": "x,label\n1,a\n2,b\n3,c\n4,\n"}, FIT, "Expected two classes, got 3: ['a', 'b', 'c']."),
     "labels that are no classes": ({"d.csv": "x,label\n1,0.5\n2,0.7\n3,\n"}, FIT, "Expected"),
-    "wrong encoding": ({"d.csv": "größe,label\n1,a\n".encode("latin-1")}, FIT, "Expected text in the encoding UTF-8"),
+    "wrong encoding": (
+        {"d.csv": "größe,label\n1,a\n".encode("latin-1")},
+        [*FIT, "--encoding", "utf-8"],
+        "Expected text in the encoding UTF-8",
+    ),
     "wrong encoding later on": (
         {"d.csv": ("x,label\n" + "1,a\n2,b\n" * 40_000).encode() + "3,ü\n".encode("latin-1")},
-        FIT,
+        [*FIT, "--encoding", "UTF-8"],
         "Expected text in the encoding UTF-8 in 'd.csv', got bytes that it does not allow: name the right encoding "
         "with --encoding, for instance --encoding latin-1.",
     ),
@@ -92,8 +96,8 @@ CASES = {
     "non-numeric feature": (
         {"d.csv": "x,y,label\n1,7,a\n2,low,b\n"},
         FIT,
-        "Expected numbers in column 'y', got 'low' in row 2: encode it with --categorical onehot or --categorical "
-        "ordinal, or leave the column out with --exclude y.",
+        "Expected numbers in column 'y', got 'low' in row 2: say that it is a gap with --missing low, or encode it "
+        "with --categorical y=onehot or --categorical y=ordinal, or leave the column out with --exclude y.",
     ),
     "infinite feature": (
         {"d.csv": "x,label\n1,a\ninf,b\n3,\n"},
@@ -106,14 +110,14 @@ CASES = {
         "Expected no missing values in column 'x', got 2, the first in row 2: fill them with --impute median",
     ),
     "missing category": (
-        {"d.csv": "x,label\nu,a\n,b\nv,\n"},
-        [*FIT, "--categorical", "onehot"],
+        {"d.csv": "x,label\nu,a\n,b\nv,\nv,\n"},
+        FIT,
         "Expected no missing values in column 'x', got 1",
     ),
     "column without any value": ({"d.csv": "x,y,label\n1,,a\n2,,b\n"}, FIT, "Expected values in column 'y', got none"),
     "too many categories": (
         {"d.csv": "x,label\n" + "".join(f"name {i},a\n" for i in range(60)) + "name,b\n"},
-        [*FIT, "--categorical", "onehot"],
+        [*FIT, "--categorical", "x=ordinal"],
         "Expected at most 50 categories in column 'x', got 61",
     ),
     "unknown imputation": (
@@ -172,21 +176,25 @@ CASES = {
         [*FIT[:4], "--total", "a=120%", *FIT[6:]],
         "Expected a share of at most 100%",
     ),
-    "depth that is no number": ({"d.csv": SMALL}, [*FIT, "--depth", "deep"], "Expected --depth auto or a whole number"),
+    "depth that is no number": (
+        {"d.csv": SMALL},
+        [*FIT, "--depth", "deep"],
+        "Expected --depth auto or a whole number from",
+    ),
     "depth of 0": (
         {"d.csv": SMALL},
         [*FIT, "--depth", "0"],
-        "Expected depth to be 'auto' or a whole number of at least 1",
+        "Expected --depth auto or a whole number from 1 to 12, got '0'.",
     ),
     "features per rule in words": (
         {"d.csv": SMALL},
         [*FIT, "--max-features", "few"],
-        "Expected --max-features auto, none or a whole number, got 'few'.",
+        "Expected --max-features auto, none or a whole number of at least 1, got 'few'.",
     ),
     "no feature per rule": (
         {"d.csv": SMALL},
         [*FIT, "--max-features", "0"],
-        "Expected max_features_per_split to be 'auto', None or a whole number of at least 1",
+        "Expected --max-features auto, none or a whole number of at least 1, got '0'.",
     ),
     "term price in words": ({"d.csv": SMALL}, [*FIT, "--term-price", "low"], "Expected --term-price auto or a number"),
     "rule feature not there": (
@@ -195,13 +203,17 @@ CASES = {
         "Expected rules to use feature columns such as ['x', 'y'], got 'z'.",
     ),
     "rule feature that is an id": ({"d.csv": SMALL}, [*FIT, "--id", "id", "--rule-features", "id"], "got 'id'."),
-    "time limit of 0": ({"d.csv": SMALL}, [*FIT, "--time-limit", "0"], "Expected time_limit to be a positive number"),
+    "time limit of 0": ({"d.csv": SMALL}, [*FIT, "--time-limit", "0"], "Expected --time-limit to be a positive number"),
     "time limit in words": ({"d.csv": SMALL}, [*FIT, "--time-limit", "soon"], "Invalid value for '--time-limit'"),
     "negative seed": ({"d.csv": SMALL}, [*FIT, "--seed", "-1"], "Invalid value for '--seed'"),
     "seed that is too large": ({"d.csv": SMALL}, [*FIT, "--seed", "99999999999"], "Invalid value for '--seed'"),
-    "unknown solver": ({"d.csv": SMALL}, [*FIT, "--solver", "cplex"], "Expected a solver among"),
-    "no jobs": ({"d.csv": SMALL}, [*FIT, "--jobs", "0"], "Expected n_jobs to be a whole number other than 0"),
-    "price of 0": ({"d.csv": SMALL}, [*FIT, "--C", "0"], "Expected C to be a positive number"),
+    "unknown solver": (
+        {"d.csv": SMALL},
+        [*FIT, "--solver", "cplex"],
+        "Expected --solver highs, scip, gurobi or none, got 'cplex'.",
+    ),
+    "no jobs": ({"d.csv": SMALL}, [*FIT, "--jobs", "0"], "Expected --jobs to be a number of threads"),
+    "price of 0": ({"d.csv": SMALL}, [*FIT, "--C", "0"], "Expected --C to be a positive number"),
     "unknown option": ({"d.csv": SMALL}, [*FIT, "--deep"], "No such option: --deep"),
     "unknown command": ({}, ["train"], "No such command 'train'"),
     "delimiter of two characters": (
@@ -234,7 +246,7 @@ CASES = {
     "no such model": (
         {},
         ["predict", "m.json", "people.csv", "--out", "o.csv"],
-        "No such file or directory: 'm.json'.",
+        "Expected a model file, got 'm.json', which does not exist.",
     ),
     "truncated model": (
         {"m.json": lambda model: model[: len(model) // 2]},

@@ -383,7 +383,7 @@ def test_doctor_shows_the_size_of_a_model_and_what_to_expect(folder, capsys):
     given = ["people.csv", "--label", "employed", "--id", "person", "--categorical", "onehot"]
     assert run(["doctor", *given]) == 0
     out = capsys.readouterr().out
-    assert "40 labeled and 360 unlabeled rows, 11 features, depth 2" in out
+    assert "40 labeled and 360 unlabeled rows, 10 features, depth 2" in out
     assert "With a guide, the default, the search ends when it finds nothing better, and needs no solver.\n" in out
     assert "the search has the first 9 s to itself" in out
     assert "Then a solver works on the model beside the search" in out

@@ -183,7 +183,11 @@ def test_command_as_a_process_says_what_it_did(folder):
     fit = command("fit", "people.csv", *chosen)
     out, err = fit.communicate(timeout=120)
     assert (fit.returncode, err) == (0, "")
-    assert out.startswith("40 labeled and 360 unlabeled rows; totals of the unlabeled ones: no: 175, yes: 185\n\nif ")
+    assert out.startswith(
+        "40 labeled and 360 unlabeled rows; totals of the unlabeled ones: no: 175, yes: 185\n\ncolumn "
+    )
+    assert "\nregion           left out  not used\n" in out
+    assert "\n\nif " in out
     assert "\n0 of 40 labels contradicted\ntotal met exactly (0 rows off)\n" in out
     assert "\nP2 cost 0 = " in out
 

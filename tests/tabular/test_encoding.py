@@ -19,8 +19,29 @@ def test_one_hot_is_that_of_scikit_learn():
     rng = np.random.default_rng(0)
     for categories in (["u", "v", "w"], ["u", "v"]):
         values = rng.choice(np.array(categories, dtype=object), 50)
-        theirs = OneHotEncoder(drop="if_binary", sparse_output=False).fit_transform(values[:, None])
-        np.testing.assert_array_equal(learn_column("c", values, "onehot").encode(values), theirs)
+        rarest = min(categories, key=lambda value: np.count_nonzero(values == value)) if len(categories) > 2 else "u"
+        theirs = OneHotEncoder(drop=[rarest], sparse_output=False).fit_transform(values[:, None])
+        ours = learn_column("c", values, "onehot")
+        assert ours.reference == rarest
+        np.testing.assert_array_equal(ours.encode(values), theirs)
+
+
+def test_rare_categories_beyond_30_are_joined_and_new_ones_go_with_them():
+    frequent = [f"town {i:02d}" for i in range(29) for _ in range(3)]
+    values = text(*frequent, "hamlet", "other", *["farm"] * 2)
+    column = learn_column("c", values, "onehot")
+    assert len(column.categories) == 30
+    assert (column.reference, column.joins) == ("(other)", True)
+    assert len(column.features) == 29
+    assert column.encode(text("hamlet", "farm", "a town of later", "(other)")).any() == np.False_
+    assert column.encode(text("town 07")).sum() == 1
+    with pytest.raises(InvalidProblem, match="Expected no missing values in column 'c', got 1"):
+        column.encode(text("hamlet", None))
+
+
+def test_columns_of_earlier_versions_have_no_reference():
+    assert Column("c", "onehot", ("u", "v", "w")).features == ("c=u", "c=v", "c=w")
+    assert Column("c", "onehot", ("u", "v")).features == ("c=v",)
 
 
 def test_ordinal_is_that_of_scikit_learn():
@@ -94,11 +115,11 @@ def test_what_cannot_be_encoded_is_refused_with_column_and_row(column, values, s
     [
         (np.array([np.nan, np.nan]), "number", "Expected values in column 'c', got none"),
         (text(None, None), "onehot", "Expected values in column 'c', got none"),
-        (text(*map(str, range(51))), "onehot", "Expected at most 50 categories in column 'c', got 51"),
+        (text(*map(str, range(51))), "onehot", "Expected at most 30 categories in column 'c', got 51"),
         (text("1", "x"), "number", "Expected numbers in column 'c', got 'x' in row 2"),
     ],
     ids=["no number", "no text", "names", "words"],
 )
 def test_columns_that_teach_nothing_are_refused(values, kind, sentence):
     with pytest.raises(InvalidProblem, match=sentence):
-        learn_column("c", values, kind)
+        learn_column("c", values, kind, may_join=False)

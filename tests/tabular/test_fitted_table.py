@@ -84,7 +84,7 @@ def test_columns_of_an_earlier_fit_are_no_features(request_for, column):
 def test_parameters_reach_the_classifier_and_unknown_ones_are_refused(request_for):
     assert fit_table(request_for(parameters={**QUICK, "C": 2.5})).classifier.C == 2.5
     with pytest.raises(InvalidProblem, match=r"Expected parameters among .*'depth'.*, got 'deep'"):
-        request_for(parameters={"deep": 3})
+        fit_table(request_for(parameters={"deep": 3}))
 
 
 @pytest.mark.parametrize(

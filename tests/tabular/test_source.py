@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
-from s2oct.tabular.dialect import Dialect, sniff_delimiter
+from s2oct.tabular.detection import detect_delimiter
+from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.source import Source
 
 
@@ -41,7 +42,7 @@ def test_byte_order_mark_is_no_part_of_the_first_name(table):
 
 @pytest.mark.parametrize(("opening", "delimiter"), [("a;b\n1,5;2\n", ";"), ("a\tb\n", "\t"), ("a\n1\n", ",")], ids=repr)
 def test_delimiter_is_the_one_that_makes_equally_many_cells(opening, delimiter):
-    assert sniff_delimiter(opening) == delimiter
+    assert detect_delimiter(opening) == delimiter
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_dialect_checks_itself(part, sentence):
 
 def test_wrong_charset_names_its_remedy(table):
     with pytest.raises(InvalidTable, match=r"UTF-8 in .*: name the right encoding, for instance latin-1") as caught:
-        _ = table("größe\n1\n".encode("latin-1")).columns
+        _ = table("größe\n1\n".encode("latin-1"), charset="utf-8").columns
     assert caught.value.remedies == (Remedy.OTHER_CHARSET,)
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
-from s2oct.tabular.cells import encode_rows
 from s2oct.tabular.treatment import Treatment
 
 TEXT = "n,c,g\n1,low,4\n2,high,\n3,low,6\n"
 
 
 def learn(source, treatment, names=("n", "c")):
-    return treatment.learn(source.whole(), names, source.dialect)
+    return treatment.learn(source.whole(), names, source.dialect).encoding
 
 
 def test_numbers_stay_numbers_and_the_rest_become_categories(table):
@@ -47,7 +46,7 @@ def test_single_columns_have_their_own_kind_and_order(table):
 def test_refused_column_names_its_remedies(table, names, sentence, remedies):
     source = table(TEXT)
     with pytest.raises(InvalidTable) as caught:
-        encode_rows(source.whole(), learn(source, Treatment(), names), source.dialect)
+        learn(source, Treatment(strict=True), names)
     assert str(caught.value) == sentence
     assert caught.value.remedies == remedies
     assert caught.value.column == names[0]

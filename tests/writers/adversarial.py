@@ -211,7 +211,10 @@ def _category_column(rng, name, kind):
         rng
     )
     fill = None if rng.random() < 0.6 else _pick(rng, categories)
-    return Column(name, kind, categories, fill), _cells(rng, good, bad)
+    has_reference = kind == ONEHOT and len(categories) > 1 and rng.random() < 0.6
+    reference = _pick(rng, categories) if has_reference else None
+    joins = bool(has_reference and rng.random() < 0.5)
+    return Column(name, kind, categories, fill, reference, joins), _cells(rng, good, bad)
 
 
 def _text_categories(rng):

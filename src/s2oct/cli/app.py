@@ -11,8 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from s2oct.cli.messages import print_failure, with_options
-from s2oct.errors import InvalidTable, MissingExtra, S2OCTError
+from s2oct.cli.messages import all_with_options, on_one_line, print_failure, with_options
+from s2oct.errors import InvalidColumns, InvalidTable, MissingExtra, S2OCTError
 from s2oct.version import __version__
 
 COMMANDS = {
@@ -104,6 +104,9 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         _give_up_standard_output()  # its reader has seen enough
         return 0
+    except InvalidColumns as error:
+        print_failure(all_with_options(error))
+        return 2
     except InvalidTable as error:
         return _fail(with_options(error))
     except (S2OCTError, MemoryError) as error:
@@ -130,7 +133,7 @@ def _call(arguments: Sequence[str]) -> Any:
 
 
 def _fail(message: str) -> int:
-    print_failure(message)
+    print_failure(on_one_line(message))
     try:
         _flush()
     except OSError:

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from s2oct.certificate import Certificate
-from s2oct.certificate.sentences import about_fit
-from s2oct.cli.models import encoding_of
 from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import DataOptions, LabelName, ModelPath, TotalOptions
+from s2oct.cli.options import DataOptions, LabelName, ModelPath, TotalOptions, check_model
 from s2oct.errors import InvalidProblem
-from s2oct.estimators import S2OCTClassifier
-from s2oct.export import read_model
-from s2oct.fit.training import recertify
 from s2oct.model.labels import read_labels
-from s2oct.model.problem import Problem
 from s2oct.model.proof import DECIDED_TOLERANCE
-from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import named_classes, read_totals
-from s2oct.persistence.model import Model
 from s2oct.tabular.cells import encode_rows, read_label_cells
 from s2oct.tabular.class_totals import ClassTotals
 from s2oct.tabular.source import Source
 from s2oct.wording import amount, count
+
+if TYPE_CHECKING:  # refusals should not wait for the packages that a model needs
+    from s2oct.certificate import Certificate
+    from s2oct.model.problem import Problem
+    from s2oct.persistence.model import Model
 
 COMPARED = ("objective", "leaf_error", "xi", "min_margin", "n_margin_violations", "feasible")
 COUNTED = ("n_labeled", "n_unlabeled", "n_contradicted", "n_splits", "n_terms")
@@ -36,11 +32,19 @@ _RELATIVE = 1e-9
 @takes_groups
 def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOptions) -> None:
     """Recompute a model's certificate from the model and the data alone; exit 1 if it does not hold."""
+    check_model(model)
+    data.source()
+    known = totals.totals()
+    from s2oct.estimators import S2OCTClassifier
+    from s2oct.export import read_model
+    from s2oct.fit.training import recertify
+    from s2oct.model.spec import ModelSpec
+
     read = read_model(model)
     clf = read.estimator
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to check against totals, got {type(clf).__name__}.")
-    problem = _read_problem(read, data.source(), label, totals.totals())
+    problem = _read_problem(read, data.source(read.dialect), label, known)
     spec = ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
     found, own_bound = recertify(problem, clf.witness_, clf.certificate_, spec, rules=clf.tree_)
     is_same = problem.summary() == clf.data_summary_
@@ -58,6 +62,9 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
 
 def _read_problem(model: Model, source: Source, label: str, totals: ClassTotals) -> Problem:
     """Read the problem that the tree of a model would solve for a table."""
+    from s2oct.cli.models import encoding_of
+    from s2oct.model.problem import Problem
+
     encoding = encoding_of(model)
     source.require([label], "label")
     source.require(encoding.names, "feature")
@@ -98,6 +105,8 @@ def _same(stored: float, found: float) -> bool:
 
 def _verdict(found: Certificate, own_bound: float, classes: Sequence[Any]) -> list[str]:
     """What was recomputed, line by line, and what had to be believed."""
+    from s2oct.certificate.sentences import about_fit
+
     lines = ["The certificate holds:", *about_fit(found, classes), *found.in_p2]
     if not found.minimises_p2:
         lines.append("How the fit ended and whether its tree is proved best is not recomputed: a model holds no guide.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,8 +11,10 @@ from rich.table import Table
 from s2oct.cli.messages import print_warning, printed_warnings
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, TotalOptions
-from s2oct.tabular.comparison import HeldOutScore, TableComparison, compare_table
-from s2oct.tabular.fitted_table import FitRequest
+from s2oct.tabular.encoded_table import FitRequest, encode_table
+
+if TYPE_CHECKING:  # refusals should not wait for the packages that a fit needs
+    from s2oct.tabular.comparison import HeldOutScore, TableComparison
 
 HEADINGS = (
     *("method", "accuracy\nas sampled", "MCC\nas sampled", "accuracy\nby known shares", "MCC\nby known shares"),
@@ -32,17 +34,16 @@ def compare(
     folds: Annotated[int, typer.Option(min=2, help="Parts into which the labeled rows are divided.")] = 5,
 ) -> None:
     """Compare the tree with other classifiers that know the total, by cross-validation over labeled rows."""
+    treatment, parameters, known = columns.treatment(), estimator.parameters(), totals.totals()
     source = data.source()
     request = FitRequest(
-        source,
-        columns.roles(source, label),
-        columns.treatment(),
-        totals.totals(),
-        estimator.parameters(),
-        estimator.rule_columns(source),
+        source, columns.roles(source, label), treatment, known, parameters, estimator.rule_columns(source)
     )
+    encoded = encode_table(request)
+    from s2oct.tabular.comparison import compare_encoded
+
     with printed_warnings(), Console(stderr=True).status("reading the table") as status:
-        comparison = compare_table(request, n_folds=folds, announce=status.update)
+        comparison = compare_encoded(encoded, n_folds=folds, announce=status.update)
     for note in comparison.notes:
         print_warning(note)
     _print(comparison)

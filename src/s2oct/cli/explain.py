@@ -6,12 +6,9 @@ from typing import Annotated
 
 import typer
 
-from s2oct.cli.models import encoding_of
 from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import DataOptions, ModelPath
+from s2oct.cli.options import DataOptions, ModelPath, check_model
 from s2oct.errors import InvalidProblem
-from s2oct.export import read_model
-from s2oct.model.explanation import explain_row
 from s2oct.tabular.table_row import TableRow
 
 
@@ -27,8 +24,15 @@ def explain(
     """Explain the class of one row of a table: each rule on its way, with the row's values."""
     if (row is None) == (id is None):
         raise InvalidProblem(f"Expected either --row or --id, got {'neither' if row is None else 'both'}.")
+    check_model(model)
+    data.source()
+    # Refusals should not wait for the packages that a model needs.
+    from s2oct.cli.models import encoding_of
+    from s2oct.export import read_model
+    from s2oct.model.explanation import explain_row
+
     read = read_model(model)
-    encoding, source = encoding_of(read), data.source()
+    encoding, source = encoding_of(read), data.source(read.dialect)
     source.require(encoding.names, "feature")
     ids = [name for name in read.ids if name in source.columns]
     columns = list(dict.fromkeys([*encoding.names, *ids]))

@@ -6,21 +6,22 @@ import shlex
 import warnings
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
+from s2oct.cli.column_table import print_columns
 from s2oct.cli.messages import notes_with_options, print_warning, printed_warnings
-from s2oct.cli.models import fitted_model, query_of
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions, TotalOptions
 from s2oct.cli.outputs import Outputs, messages_beside, name_of, table_name
-from s2oct.cli.progress import live_progress
-from s2oct.export import write_report
-from s2oct.persistence.file import model_to_json
-from s2oct.persistence.model import Model
-from s2oct.tabular.fitted_table import FitRequest, FittedTable, fit_table
+from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_table
 from s2oct.tabular.target import Target
 from s2oct.wording import count, plural
+
+if TYPE_CHECKING:
+    from s2oct.persistence.model import Model
+    from s2oct.tabular.fitted_table import FittedTable
 
 
 @takes_groups
@@ -35,19 +36,14 @@ def fit(
 ) -> None:
     """Fit a tree to a table in which some rows are labeled and the total of a class is known."""
     outputs.check([data.data])
+    treatment, parameters, known = columns.treatment(), estimator.parameters(), totals.totals()
     source = data.source()
-    request = FitRequest(
-        source,
-        columns.roles(source, label),
-        columns.treatment(),
-        totals.totals(),
-        estimator.parameters(),
-        estimator.rule_columns(source),
-    )
-    with warnings.catch_warnings(), live_progress(estimator.time_limit) as listener:
-        # They are printed below, as sentences and once.
-        warnings.simplefilter("ignore")
-        fitted = fit_table(request, listener=listener)
+    roles = columns.roles(source, label)
+    encoded = encode_table(FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source)))
+    fitted = _fitted(encoded, estimator.time_limit)
+    # Refusals should not wait for the packages that a fit needs.
+    from s2oct.cli.models import fitted_model
+
     model = fitted_model(fitted)
     _write(fitted, model, outputs, shlex.join(["s2oct", *(context.obj or ())]))
     with messages_beside(outputs.paths):
@@ -58,8 +54,21 @@ def fit(
         print_warning(note)
 
 
+def _fitted(encoded: EncodedTable, time_limit: float) -> FittedTable:
+    from s2oct.cli.progress import live_progress
+    from s2oct.tabular.fitted_table import fit_encoded
+
+    with warnings.catch_warnings(), live_progress(time_limit) as listener:
+        # They are printed at the end, as sentences and once.
+        warnings.simplefilter("ignore")
+        return fit_encoded(encoded, listener=listener)
+
+
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:
     """Write the requested files: all of them, or none if one fails."""
+    from s2oct.cli.models import query_of
+    from s2oct.persistence.file import model_to_json
+
     with Outputs() as outputs:
         if options.out is not None:
             outputs.write(options.out, model_to_json(model))
@@ -68,11 +77,13 @@ def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: s
         if options.sql is not None:
             outputs.write(options.sql, query_of(model, options.table, options.dialect) + "\n")
         if options.predictions is not None:
-            _write_predictions(fitted, outputs.draft(options.predictions), options.predictions)
+            _write_predictions(fitted, outputs.draft(options.predictions), options)
 
 
 def _write_report(fitted: FittedTable, draft: Path, command: str) -> None:
     """Write the HTML report; it shows the command that was given, and names rows by their ids."""
+    from s2oct.export import write_report
+
     table = fitted.table
     with printed_warnings():
         write_report(
@@ -87,8 +98,9 @@ def _write_report(fitted: FittedTable, draft: Path, command: str) -> None:
         )
 
 
-def _write_predictions(fitted: FittedTable, draft: Path, path: Path) -> None:
-    with closing(Target(draft, table_name(path))) as target:
+def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions) -> None:
+    name, dialect = table_name(options.predictions or draft), fitted.table.source.dialect
+    with closing(Target(draft, name, dialect, keep_formulas=options.keep_formulas)) as target:
         target.write(fitted.completed())
 
 
@@ -97,6 +109,8 @@ def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
     totals = ", ".join(f"{label}: {count(total)}" for label, total in fitted.totals.items())
     unlabeled = plural(rows.n_unlabeled, "unlabeled row")
     print(f"{count(rows.n_labeled)} labeled and {unlabeled}; totals of the unlabeled ones: {totals}")
+    print()
+    print_columns(fitted.encoded.uses)
     print()
     print(fitted.classifier.rules_)
     print()

@@ -9,21 +9,29 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from s2oct.errors import InvalidTable, Remedy, S2OCTWarning
+from s2oct.errors import InvalidColumns, InvalidTable, Remedy, S2OCTWarning
+from s2oct.wording import plural
 
 if TYPE_CHECKING:  # it imports numpy, for which no help text should wait
     from s2oct.certificate import Shortcoming
 
 REMEDIES = {
-    Remedy.ENCODE_CATEGORIES: "encode it with --categorical onehot or --categorical ordinal",
+    Remedy.ENCODE_CATEGORIES: "encode it with --categorical {column}=onehot or --categorical {column}=ordinal",
     Remedy.FILL_GAPS: "fill them with --impute median or --impute most-frequent when fitting",
     Remedy.LEAVE_OUT: "leave the column out with --exclude {column}",
     Remedy.KEEP_AS_ID: "keep it as an id with --id {column}",
+    Remedy.MAKE_NUMBER: (
+        "use a number instead, for instance a year or an age, and leave the column out with --exclude {column}"
+    ),
+    Remedy.MARK_GAPS: "say that it is a gap with --missing {value}",
+    Remedy.OTHER_DECIMAL: "name the decimal sign with --decimal , or --decimal .",
     Remedy.OTHER_CHARSET: "name the right encoding with --encoding, for instance --encoding latin-1",
     Remedy.MORE_TIME: "raise --time-limit",
     Remedy.HIGHER_PRICE: "raise --C, the price of a row off the total",
     Remedy.DEEPER_TREE: "raise --depth",
     Remedy.MORE_FEATURES: "raise --max-features",
+    Remedy.NAME_BOTH_CLASSES: "one class is enough if --total A=120 says how many of the other rows are of a class A",
+    Remedy.GIVE_TOTALS: "give --total or --population-total",
     Remedy.LABEL_SOME: "label some rows of this class in the column of --label",
 }
 """Each remedy in terms of command-line options."""
@@ -31,24 +39,35 @@ REMEDIES = {
 
 def with_options(error: InvalidTable) -> str:
     """Say what is wrong with a table and which options would repair it."""
-    column = shlex.quote(error.column or "COLUMN")
-    return error.worded({remedy: phrase.replace("{column}", column) for remedy, phrase in REMEDIES.items()})
+    return error.worded(REMEDIES, shlex.quote)
+
+
+def all_with_options(error: InvalidColumns) -> str:
+    """Say what is wrong with several columns, each on a line, and which options would repair them."""
+    lines = [f"  {on_one_line(with_options(problem))}" for problem in error.problems]
+    return "\n".join([f"{plural(len(lines), 'column')} cannot be used as they are:", *lines])
+
+
+def cure(remedy: Remedy, column: str) -> str:
+    """Name the options of a remedy for a column."""
+    return REMEDIES[remedy].replace("{column}", shlex.quote(column))
 
 
 def notes_with_options(notes: Iterable[str], shortcomings: Iterable[Shortcoming]) -> list[str]:
-    """Write notes of a fit, those about its shortcomings with options that may help."""
+    """Write notes of a fit, those about its shortcomings and its totals with options that may help."""
     worded = {str(shortcoming): shortcoming.worded(REMEDIES) for shortcoming in shortcomings}
-    return [worded.get(note, note) for note in notes]
+    totals = Remedy.GIVE_TOTALS
+    return [worded.get(note, note.replace(totals.value, REMEDIES[totals])) for note in notes]
 
 
 def print_failure(message: str) -> None:
-    """Print one sentence that says why the command failed."""
-    print(f"s2oct: {_on_one_line(message)}", file=sys.stderr)
+    """Print why the command failed: one sentence, or a line for each of several problems."""
+    print(f"s2oct: {message}", file=sys.stderr)
 
 
 def print_warning(message: str) -> None:
     """Print one sentence about a result that the command gives nevertheless."""
-    print(f"s2oct: warning: {_on_one_line(message)}", file=sys.stderr)
+    print(f"s2oct: warning: {on_one_line(message)}", file=sys.stderr)
 
 
 @contextmanager
@@ -62,5 +81,6 @@ def printed_warnings() -> Iterator[None]:
             print_warning(str(warning.message))
 
 
-def _on_one_line(message: str) -> str:
+def on_one_line(message: str) -> str:
+    """Join the lines of a message, as those of a cell with line ends."""
     return " ".join(message.split())

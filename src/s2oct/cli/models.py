@@ -13,7 +13,7 @@ from s2oct.writers.sql import tree_to_sql
 def fitted_model(fitted: FittedTable) -> Model:
     """Make the model of a fitted table, as a model file holds it."""
     roles = fitted.table.roles
-    return Model(fitted.classifier, fitted.encoding, roles.label, roles.ids)
+    return Model(fitted.classifier, fitted.encoding, roles.label, roles.ids, fitted.table.source.dialect)
 
 
 def encoding_of(model: Model) -> Encoding:

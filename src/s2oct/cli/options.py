@@ -9,10 +9,12 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from s2oct.cli.option_values import read_auto_none_or_whole, read_auto_or_number, read_choice, read_positive
 from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
+from s2oct.model.topology import MAX_DEPTH
 from s2oct.tabular.class_totals import ClassTotal, ClassTotals
-from s2oct.tabular.dialect import UTF8, Dialect
+from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.encoding import ONEHOT, ORDINAL
 from s2oct.tabular.roles import Roles
 from s2oct.tabular.source import Source
@@ -30,6 +32,16 @@ LabelName = Annotated[
 IdNames = Annotated[
     list[str] | None, typer.Option("--id", help="Column to keep and not to use. May be repeated, or use commas.")
 ]
+KeepFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--keep-formulas",
+        help="Write text that a spreadsheet would execute, such as =A1, as it is; otherwise after an apostrophe.",
+    ),
+]
+SOLVER_NAMES = ("highs", "scip", "gurobi")
+"""The solvers that the package knows; to import them would take as long as to fit."""
+
 SqlTable = Annotated[str, typer.Option("--table", help="Table that the SQL query reads.")]
 SqlDialectName = Annotated[
     str, typer.Option("--dialect", help=f"Database that runs the SQL query: {', '.join(DIALECTS)}.")
@@ -45,23 +57,26 @@ class DialectOptions:
     delimiter: Annotated[
         str | None, typer.Option(help="Character between the cells of a CSV file; detected if not given.")
     ] = None
-    encoding: Annotated[str, typer.Option(help="Character encoding of a CSV file.")] = "utf-8"
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file, '.' or ','.")] = "."
+    encoding: Annotated[str | None, typer.Option(help="Character encoding of a CSV file; detected if not given.")] = (
+        None
+    )
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal sign of a CSV file, '.' or ','; detected if not given.")
+    ] = None
     missing: Annotated[
         list[str] | None,
         typer.Option(help="Cell that is a gap, in addition to the usual ones such as NA. May be repeated."),
     ] = None
 
-    def open(self, path: Path) -> Source:
-        """Open the table in a file."""
-        is_utf8 = self.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    def open(self, path: Path, usual: Dialect | None = None) -> Source:
+        """Open the table in a file; ``usual`` is how such tables are usually written."""
         dialect = Dialect(
             delimiter={"\\t": "\t", "tab": "\t"}.get(self.delimiter or "", self.delimiter),
-            charset=UTF8 if is_utf8 else self.encoding,
+            charset=self.encoding,
             decimal=self.decimal,
             missing=tuple(self.missing or ()),
         )
-        return Source(path, dialect)
+        return Source(path, dialect, usual or Dialect())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +85,9 @@ class DataOptions(DialectOptions):
 
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: CSV (.csv, .tsv, .txt, also .gz) or Parquet.")]
 
-    def source(self) -> Source:
-        """Open the table."""
-        return self.open(self.data)
+    def source(self, usual: Dialect | None = None) -> Source:
+        """Open the table; ``usual`` is how such tables are usually written."""
+        return self.open(self.data, usual)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +103,9 @@ class ColumnOptions:
     exclude: Annotated[list[str] | None, typer.Option(help="Column that is not a feature. May be repeated.")] = None
     categorical: Annotated[
         list[str] | None,
-        typer.Option(help="Encode text columns: onehot, ordinal, or COLUMN=onehot for one of them. May be repeated."),
+        typer.Option(
+            help="Encode text: onehot (the default), ordinal, or COLUMN=onehot for one column. May be repeated."
+        ),
     ] = None
     order: Annotated[
         list[str] | None, typer.Option(help="Ordinal column with its values in order: school=none,some,much.")
@@ -97,6 +114,9 @@ class ColumnOptions:
         str | None,
         typer.Option(help="Fill missing feature values: median or most-frequent. Otherwise they are refused."),
     ] = None
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse text columns and ids that no option names, and rare categories.")
+    ] = False
 
     def roles(self, source: Source, label: str) -> Roles:
         """Read the roles of the columns of a table."""
@@ -116,7 +136,7 @@ class ColumnOptions:
                 kinds[name] = kind
             else:
                 general = kind
-        return Treatment(general, kinds, dict(map(_order, self.order or ())), self.impute)
+        return Treatment(general, kinds, dict(map(_order, self.order or ())), self.impute, self.strict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,16 +196,18 @@ class EstimatorOptions:
         return split_names(self.rule_features, source.columns)
 
     def parameters(self) -> dict[str, Any]:
-        """Read the parameters under the classifier's own names."""
+        """Read the parameters under the classifier's own names; refuse what it would refuse, in terms of options."""
+        if self.jobs == 0:
+            raise InvalidProblem("Expected --jobs to be a number of threads, or -1 for all cores, got 0.")
         return {
-            "depth": _auto_or_number("--depth", self.depth, int),
-            "C": self.c,
-            "guide": _unless_none(self.guide),
-            "guide_weight": _auto_or_number("--guide-weight", self.guide_weight, float),
-            "max_features_per_split": _auto_none_or_whole("--max-features", self.max_features),
-            "term_price": _auto_or_number("--term-price", self.term_price, float),
-            "solver": _unless_none(self.solver),
-            "time_limit": self.time_limit,
+            "depth": read_auto_or_number("--depth", self.depth, int, 1, MAX_DEPTH),
+            "C": read_positive("--C", self.c),
+            "guide": read_choice("--guide", self.guide, ("auto",)),
+            "guide_weight": read_auto_or_number("--guide-weight", self.guide_weight, float, 0),
+            "max_features_per_split": read_auto_none_or_whole("--max-features", self.max_features),
+            "term_price": read_auto_or_number("--term-price", self.term_price, float, 0),
+            "solver": read_choice("--solver", self.solver, SOLVER_NAMES),
+            "time_limit": read_positive("--time-limit", self.time_limit),
             "n_jobs": self.jobs,
             "random_state": self.seed,
         }
@@ -205,6 +227,7 @@ class OutputOptions:
     sql: Annotated[Path | None, typer.Option(help="SQL query to write that predicts in a database.")] = None
     table: SqlTable = "data"
     dialect: SqlDialectName = "sqlite"
+    keep_formulas: KeepFormulas = False
 
     @property
     def paths(self) -> list[Path]:
@@ -217,6 +240,14 @@ class OutputOptions:
         sql_dialect(self.dialect)
         if self.predictions is not None:
             check_table_name(table_name(self.predictions))
+
+
+def check_model(path: Path) -> None:
+    """Refuse a model file that is not there."""
+    if not path.exists():
+        raise InvalidProblem(f"Expected a model file, got {str(path)!r}, which does not exist.")
+    if path.is_dir():
+        raise InvalidProblem(f"Expected a model file, got the folder {str(path)!r}.")
 
 
 def split_names(given: Iterable[str] | None, known: Sequence[str]) -> tuple[str, ...]:
@@ -241,24 +272,3 @@ def _class_total(option: str, entry: str) -> ClassTotal:
             f"Expected {option} CLASS=COUNT or CLASS=SHARE%, as in yes=1840 or yes=38%, got {entry!r}."
         )
     return ClassTotal(name.strip(), amount.strip())
-
-
-def _auto_or_number(option: str, text: str, kind: type[int] | type[float]) -> float | str:
-    if text == "auto":
-        return text
-    try:
-        return kind(text)
-    except ValueError as error:
-        wanted = "a whole number" if kind is int else "a number"
-        raise InvalidProblem(f"Expected {option} auto or {wanted}, got {text!r}.") from error
-
-
-def _auto_none_or_whole(option: str, text: str) -> float | str | None:
-    try:
-        return None if text.lower() == "none" else _auto_or_number(option, text, int)
-    except InvalidProblem as error:
-        raise InvalidProblem(f"Expected {option} auto, none or a whole number, got {text!r}.") from error
-
-
-def _unless_none(name: str) -> str | None:
-    return None if name.lower() == "none" else name

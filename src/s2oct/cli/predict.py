@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from s2oct.cli.models import predictor_of
 from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import DataOptions, IdNames, ModelPath, split_names
+from s2oct.cli.options import DataOptions, IdNames, KeepFormulas, ModelPath, check_model, split_names
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
-from s2oct.export import read_model
 from s2oct.tabular.target import Target, check_table_name
+from s2oct.wording import plural
 
 
 @takes_groups
@@ -27,19 +26,29 @@ def predict(
     only_ids: Annotated[
         bool, typer.Option("--only-ids", help="Write the id columns and the predictions, not the other columns.")
     ] = False,
+    keep_formulas: KeepFormulas = False,
 ) -> None:
     """Predict the rows of a table and write them with their classes and leaves."""
     check_writable([out], [model, data.data])
     check_table_name(table_name(out))
+    check_model(model)
+    data.source()
+    # Refusals should not wait for the packages that a model needs.
+    from s2oct.cli.models import predictor_of
+    from s2oct.export import read_model
+
     read = read_model(model)
-    predictor, source = predictor_of(read), data.source()
+    predictor, source = predictor_of(read), data.source(read.dialect)
     source.require(predictor.encoding.names, "feature")
     ids = split_names(id, source.columns) or tuple(name for name in read.ids if name in source.columns)
     source.require(ids, "id")
     n_rows = 0
-    with Outputs() as outputs, closing(Target(outputs.draft(out), table_name(out))) as target:
+    with (
+        Outputs() as outputs,
+        closing(Target(outputs.draft(out), table_name(out), source.dialect, keep_formulas=keep_formulas)) as target,
+    ):
         for batch in predictor.batches(source, ids if only_ids else source.columns):
             target.write(batch)
             n_rows += batch.num_rows
     with messages_beside([out]):
-        print(f"{n_rows} rows predicted; wrote {name_of(out)}")
+        print(f"{plural(n_rows, 'row')} predicted; wrote {name_of(out)}")

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from s2oct.certificate import Certificate
-from s2oct.certificate.sentences import about_fit
 from s2oct.cli.messages import REMEDIES
-from s2oct.cli.models import query_of
-from s2oct.cli.options import ModelPath, SqlDialectName, SqlTable
+from s2oct.cli.options import ModelPath, SqlDialectName, SqlTable, check_model
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of
 from s2oct.errors import InvalidProblem
-from s2oct.export import read_model, tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r
-from s2oct.persistence.model import Model
 from s2oct.writers.sql_dialects import sql_dialect
+
+if TYPE_CHECKING:  # refusals should not wait for the packages that a model needs
+    from s2oct.persistence.model import Model
 
 FORMS = ("text", "certificate", "sql", "dot", "json", "python", "r", "onnx")
 
@@ -35,6 +33,10 @@ def show(
         raise InvalidProblem("Expected --out with --as onnx, got none: ONNX is binary, and a terminal cannot show it.")
     sql_dialect(dialect)
     check_writable([out], [model])
+    check_model(model)
+    from s2oct.cli.models import query_of
+    from s2oct.export import read_model
+
     stored = read_model(model)
     content = query_of(stored, table, dialect) if form == "sql" else rendered(stored, form, model)
     if out is None:
@@ -48,6 +50,8 @@ def show(
 
 def rendered(model: Model, form: str, path: Path) -> str | bytes:
     """Write the model in one of the forms but SQL; ``path`` is its file."""
+    from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r
+
     tree, names, classes, encoding = model.estimator.tree_, model.feature_names, model.classes, model.encoding
     if form == "certificate":
         return "\n".join(_certificate(model))
@@ -66,6 +70,9 @@ def rendered(model: Model, form: str, path: Path) -> str | bytes:
 
 def _certificate(model: Model) -> list[str]:
     """What the certificate of a model says, P2 included whatever was fitted; then what the fit did not reach."""
+    from s2oct.certificate import Certificate
+    from s2oct.certificate.sentences import about_fit
+
     certificate, classes = model.estimator.certificate_, model.classes
     said = [str(certificate)]
     if isinstance(certificate, Certificate):

@@ -6,7 +6,7 @@ from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.utils import check_random_state, metadata_routing
+from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
@@ -16,12 +16,13 @@ from s2oct.estimators.notebook import tree_html
 from s2oct.estimators.one_row import read_row
 from s2oct.fit.context import Budget
 from s2oct.guides.base import PartlyLabeledClassifier
-from s2oct.inputs import at_least_zero, positive, read_features
+from s2oct.inputs import at_least_zero, positive, read_features, read_n_jobs, read_seed
 from s2oct.model.explanation import Explanation, explain_row
 from s2oct.model.problem import DataSummary
 from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
+from s2oct.wording import brief
 
 
 class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
@@ -41,15 +42,14 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         params: dict[str, Any] = self.get_params(deep=False)
         n_jobs, verbose = params["n_jobs"], params["verbose"]
         at_least_zero("verbose", int(verbose) if isinstance(verbose, bool) else verbose)
-        if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
-            raise InvalidProblem(f"Expected n_jobs to be a whole number other than 0, or None, got {n_jobs!r}.")
+        n_jobs = 1 if n_jobs is None else read_n_jobs(n_jobs)
         if params["solver"] is not None and not isinstance(params["solver"], str):
-            raise InvalidProblem(f"Expected solver to be a name or None, got {params['solver']!r}.")
+            raise InvalidProblem(f"Expected solver to be a name or None, got {brief(params['solver'])}.")
         return Budget(
             solver=params["solver"],
             time_limit=positive("time_limit", params["time_limit"]),
-            n_jobs=joblib.effective_n_jobs(n_jobs) if n_jobs is not None else 1,
-            seed=int(check_random_state(params["random_state"]).randint(2**31 - 1)),
+            n_jobs=joblib.effective_n_jobs(n_jobs),
+            seed=read_seed(params["random_state"]),
         )
 
     def _feature_names(self) -> list[str] | None:

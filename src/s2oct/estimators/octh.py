@@ -19,6 +19,7 @@ from s2oct.milp.octh import OcthSpec
 from s2oct.model.labels import read_labels
 from s2oct.model.problem import Problem
 from s2oct.stopping import Stop
+from s2oct.wording import brief
 
 MIN_LEAF_SHARE = 0.05
 """The paper's minimum leaf size: 5 % of the labeled rows."""
@@ -151,7 +152,7 @@ class OCTHClassifier(TreeClassifier):
         if min_leaf is None:
             min_leaf = max(1, math.ceil(MIN_LEAF_SHARE * n_labeled))
         if min_leaf > n_labeled:
-            raise InvalidProblem(f"Expected min_leaf of at most {n_labeled}, the labeled rows, got {min_leaf}.")
+            raise InvalidProblem(f"Expected min_leaf of at most {n_labeled}, the labeled rows, got {brief(min_leaf)}.")
         return OcthSpec(min_leaf=min_leaf, complexity=complexity, mu=mu)
 
     def predict_proba(self, X: Any) -> FloatArray:

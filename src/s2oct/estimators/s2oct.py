@@ -37,6 +37,7 @@ from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
 from s2oct.stopping import Deadline, Stop
+from s2oct.wording import brief
 
 
 class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
@@ -257,4 +258,4 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
         at_least_zero_or_auto("guide_weight", self.guide_weight)
         at_least_zero_or_auto("term_price", self.term_price)
         if self.scaling not in ("paper", None):
-            raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {self.scaling!r}.")
+            raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {brief(self.scaling)}.")

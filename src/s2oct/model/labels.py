@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, IntArray, ObjectArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy
+from s2oct.wording import brief
 
 UNLABELED = -1
 """Code of an unlabeled row; also the integer marker that scikit-learn's semi-supervised estimators use."""
@@ -67,13 +68,31 @@ def read_labels(y: Any, *, n_rows: int | None = None, named: Collection[Any] = (
     return Labels(classes, codes)
 
 
+def refuse_other_than_two_classes(classes: Sequence[Any]) -> None:
+    """Refuse labels of one class alone, or of three and more."""
+    if len(classes) > 2:
+        marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
+        hint = f" {brief(marks[0])} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
+        # scikit-learn's own checks look for the words of the first sentence.
+        raise InvalidProblem(
+            f"Only binary classification is supported. Expected two classes, got {len(classes)}: "
+            f"{list(classes[:10])}.{hint}"
+        )
+    if len(classes) < 2:
+        raise InvalidTable(
+            f"Expected labeled rows of two classes, got one class only: {brief(classes[0])}", Remedy.NAME_BOTH_CLASSES
+        )
+
+
 def _as_vector(y: Any) -> ObjectArray:
     """A one-dimensional array: numeric where y is, of Python objects otherwise."""
     if y is None:
         raise InvalidProblem("This classifier requires y to be passed, but the target y is None.")
     if hasattr(y, "tocsr"):
         raise InvalidProblem(f"Expected y to be a sequence of labels, got a sparse {type(y).__name__}.")
-    if isinstance(y, np.ndarray):
+    if isinstance(y, np.ma.MaskedArray):
+        values = np.array(y.astype(object).tolist(), dtype=object)  # None where it is masked
+    elif isinstance(y, np.ndarray):
         values = y
     elif hasattr(y, "to_list") or hasattr(y, "tolist"):
         # As numpy arrays, series with nulls turn integers into floats; as Python objects, they do not.
@@ -91,7 +110,28 @@ def _as_vector(y: Any) -> ObjectArray:
     floats = values if values.dtype.kind == "f" else [value for value in values if isinstance(value, float)]
     if values.dtype.kind in "fO" and np.isinf(np.asarray(floats, dtype=float)).any():
         raise InvalidProblem("Expected finite labels, got infinity (inf) in y.")
-    return _tighten(values) if values.dtype == object else values
+    if values.dtype == object:
+        _refuse_unstorable(values)
+        return _tighten(values)
+    return np.asarray(values)
+
+
+def _refuse_unstorable(values: ObjectArray) -> None:
+    """Refuse labels that arrays of numpy would change or cannot hold."""
+    strange = next((label for label in values if type(label).__hash__ is None), None)
+    if strange is not None:
+        raise InvalidProblem(f"Expected labels that are strings, integers or booleans, got {type(strange).__name__}.")
+    for label in set(map(_plain, values)):
+        if (isinstance(label, str) and "\0" in label) or (isinstance(label, bytes) and b"\0" in label):
+            raise InvalidProblem(f"Expected labels without NUL characters, got {brief(label)}.")
+        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+            raise InvalidProblem(
+                f"Expected whole-number labels between -2^63 and 2^63, got {brief(label)}: pass them as text."
+            )
+
+
+def _plain(label: Any) -> Any:
+    return label if isinstance(label, str | bytes | int) else None
 
 
 def _objects(rows: list[Any]) -> ObjectArray:

@@ -13,6 +13,7 @@ import numpy as np
 
 from s2oct.arrays import IntArray
 from s2oct.errors import InvalidProblem
+from s2oct.wording import brief
 
 MAX_DEPTH = 12
 """Deeper trees have more than 4095 hyperplanes: no longer shallow, and no longer a model that can be solved."""
@@ -35,7 +36,7 @@ class Topology:
 
     def __post_init__(self) -> None:
         if not isinstance(self.depth, (int, np.integer)) or not 1 <= self.depth <= MAX_DEPTH:
-            raise InvalidProblem(f"Expected a depth between 1 and {MAX_DEPTH}, got {self.depth}.")
+            raise InvalidProblem(f"Expected a depth between 1 and {MAX_DEPTH}, got {brief(self.depth)}.")
         if not 1 <= self.n_classes <= self.n_leaves:
             raise InvalidProblem(
                 f"Expected between 1 and {self.n_leaves} classes (the leaves of a tree of depth {self.depth}), "

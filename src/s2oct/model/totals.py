@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import numbers
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 
 from s2oct.arrays import IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.model.labels import Labels
+from s2oct.model.labels import Labels, refuse_other_than_two_classes
+from s2oct.wording import brief
 
 Totals = Mapping[Any, Any]
 """Class label -> number of rows."""
@@ -27,7 +29,7 @@ def named_classes(totals: Totals | None, population_totals: Totals | None) -> li
         if given is None:
             continue
         if not isinstance(given, Mapping) or not given:
-            raise InvalidProblem(f"Expected {name} to map classes to counts, as in {{'A': 120}}, got {given!r}.")
+            raise InvalidProblem(f"Expected {name} to map classes to counts, as in {{'A': 120}}, got {brief(given)}.")
         return list(given)
     return []
 
@@ -44,7 +46,7 @@ def read_totals(labels: Labels, totals: Totals | None, population_totals: Totals
         for label, count, known in zip(labels.classes.tolist(), counts, labeled, strict=True):
             if count < known:
                 raise InvalidProblem(
-                    f"Expected a population total of class {label!r} of at least {known} (its labeled rows), "
+                    f"Expected a population total of class {brief(label)} of at least {known} (its labeled rows), "
                     f"got {count}."
                 )
         return np.asarray(counts - labeled)
@@ -75,9 +77,11 @@ def _refuse_near_misses(labels: Labels, given: Totals, name: str) -> None:
     labeled = [known for known, count in zip(labels.classes.tolist(), labels.counts(), strict=True) if count]
     by_text = {str(known).strip().casefold(): known for known in labeled}
     for label in given:
-        twin = by_text.get(str(label).strip().casefold(), label)
+        twin = label if label in labeled else by_text.get(str(label).strip().casefold(), label)
         if twin != label:
-            raise InvalidProblem(f"Expected {name} of the classes {labeled}, got {label!r}. Did you mean {twin!r}?")
+            raise InvalidProblem(
+                f"Expected {name} of the classes {labeled}, got {brief(label)}. Did you mean {brief(twin)}?"
+            )
 
 
 def _class_index(label: Any, classes: list[Any], name: str) -> int:
@@ -86,16 +90,26 @@ def _class_index(label: Any, classes: list[Any], name: str) -> int:
     by_text = {str(known).lower(): known for known in classes}
     close = difflib.get_close_matches(str(label).lower(), list(by_text), n=1)
     hint = f" Did you mean {by_text[close[0]]!r}?" if close else ""
-    raise InvalidProblem(f"Expected {name} of the classes {classes}, got {label!r}.{hint}")
+    if close and _without_digits(close[0]) == _without_digits(str(label).lower()):
+        # class_1, class_2 and class_3 are three classes and no typing error.
+        hint = f" There are {len(classes)} classes in the labels."
+    raise InvalidProblem(f"Expected {name} of the classes {classes}, got {brief(label)}.{hint}")
+
+
+def _without_digits(text: str) -> str:
+    return re.sub(r"\d", "", text)
 
 
 def _whole_number(label: Any, count: Any, n_rows: int, which: str) -> int:
-    expected = f"Expected a total of class {label!r} between 0 and {n_rows} ({which})"
+    expected = f"Expected a total of class {brief(label)} between 0 and {n_rows} ({which})"
     if isinstance(count, (bool, np.bool_)) or not isinstance(count, numbers.Real):
-        raise InvalidProblem(f"{expected}, got {count!r}.")
-    number = float(count)
+        raise InvalidProblem(f"{expected}, got {brief(count)}.")
+    try:
+        number = float(count)
+    except OverflowError as error:
+        raise InvalidProblem(f"{expected}, got {brief(count)}.") from error
     if not number.is_integer():
-        raise InvalidProblem(f"{expected}, a whole number, got {count!r}. Multiply a share by the number of rows.")
+        raise InvalidProblem(f"{expected}, a whole number, got {brief(count)}. Multiply a share by the number of rows.")
     if not 0 <= number <= n_rows:
         raise InvalidProblem(f"{expected}, got {int(number)}.")
     return int(number)
@@ -105,11 +119,7 @@ def assumed_totals(labels: Labels) -> IntArray:
     """Totals from the class shares of the labeled rows, where no totals are known; wrong for a biased sample."""
     labeled, m = labels.counts(), int((~labels.is_labeled).sum())
     if len(labels.classes) < 2 and m > 0:
-        only = labels.classes.tolist()[0]
-        raise InvalidProblem(
-            f"Expected labeled rows of two classes, got only {only!r}. One class is enough when the totals name the "
-            "other class too, as in totals={'A': 120, 'B': 80}."
-        )
+        refuse_other_than_two_classes(labels.classes.tolist())
     first = labeled[:-1] * m / labeled.sum()
     counts = np.append(np.round(first).astype(np.int64), 0)
     counts[-1] = m - counts.sum()

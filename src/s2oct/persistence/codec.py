@@ -15,6 +15,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from s2oct.wording import brief
+
 NOT_FINITE = ("inf", "-inf", "nan")
 """How `encoded` writes the numbers that JSON does not have."""
 
@@ -162,9 +164,3 @@ def place(at: str) -> str:
 def inside(at: str, name: str) -> str:
     """The place of a field of an object."""
     return f"{at}.{name}" if at else name
-
-
-def brief(value: Any) -> str:
-    """A value for a message, cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -20,7 +20,8 @@ from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.persistence.codec import decoded, encoded
 from s2oct.persistence.model import Model, TreeEstimator
-from s2oct.tabular.encoding import NUMBER, Column, Encoding
+from s2oct.tabular.dialect import Dialect
+from s2oct.tabular.encoding import NUMBER, ONEHOT, Column, Encoding
 from s2oct.version import __version__
 
 ESTIMATORS: dict[str, type[TreeEstimator]] = {"S2OCTClassifier": S2OCTClassifier, "OCTHClassifier": OCTHClassifier}
@@ -41,6 +42,7 @@ def content_of(model: Model) -> dict[str, Any]:
         "features": list(model.feature_names),
         "features_are_named": hasattr(clf, "feature_names_in_"),
         "columns": None if model.encoding is None else [_column(column) for column in model.encoding.columns],
+        **({} if model.dialect is None else {"dialect": encoded(model.dialect)}),
         "rules": clf.rules_.split("\n"),
         "tree": _tree(model),
         "witness": _splits(clf.witness_, model.feature_names),
@@ -61,7 +63,8 @@ def _classes(model: Model) -> list[Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    return {name: value for name, value in encoded(column).items() if name != "categories" or value}
+    unused: dict[str, Any] = {"categories": [], "reference": None, "joins": False}
+    return {name: value for name, value in encoded(column).items() if name not in unused or value != unused[name]}
 
 
 def _tree(model: Model) -> dict[str, Any]:
@@ -124,6 +127,7 @@ def model_of(content: Mapping[str, Any]) -> Model:
         encoding=_encoding(content),
         label=content["label"],
         ids=tuple(content["ids"]),
+        dialect=decoded(Dialect, content["dialect"], "dialect") if "dialect" in content else None,
         provenance=content["provenance"],
     )
 
@@ -210,4 +214,7 @@ def _read_column(stored: Mapping[str, Any], i: int) -> Column:
         raise InvalidProblem(f"its column {column.name!r} mixes numbers and categories.")
     if has_categories and column.fill is not None and column.fill not in column.categories:
         raise InvalidProblem(f"its column {column.name!r} fills gaps with {column.fill!r}, which is not a category.")
+    is_referred = column.kind == ONEHOT and column.reference in column.categories
+    if (column.joins or column.reference is not None) and not is_referred:
+        raise InvalidProblem(f"its column {column.name!r} has a reference level that is not a category.")
     return column if column.fill is None or has_categories else dataclasses.replace(column, fill=float(column.fill))

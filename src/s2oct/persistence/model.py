@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
+from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.encoding import Encoding
 
 TreeEstimator = S2OCTClassifier | OCTHClassifier
@@ -26,6 +27,8 @@ class Model:
         Column of the labels.
     ids : tuple of str
         Columns that are copied to the predictions and are no features.
+    dialect : Dialect, optional
+        How the cells of the fitted table were written; None where there was no table.
     provenance : mapping
         Where the model comes from, as its file says; empty for a model that was not read from a file.
     """
@@ -34,6 +37,7 @@ class Model:
     encoding: Encoding | None = None
     label: str | None = None
     ids: tuple[str, ...] = ()
+    dialect: Dialect | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
-from s2oct.persistence.codec import brief, inside, place
+from s2oct.persistence.codec import inside, place
+from s2oct.wording import brief
 
 Schema = Mapping[str, Any]
 

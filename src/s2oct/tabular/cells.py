@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from s2oct.arrays import FloatArray, ObjectArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.encoding import NUMBER, Encoding
 
@@ -35,7 +35,9 @@ def read_cells(column: Any, name: str, kind: str, dialect: Dialect) -> FloatArra
     texts = read_texts(column, dialect)
     if texts is None:
         expected = "numbers" if kind == NUMBER else "text or whole numbers"
-        raise InvalidProblem(f"Expected {expected} in column {name!r}, got {column.type} values.")
+        raise InvalidTable(
+            f"Expected {expected} in column {name!r}, got {column.type} values", Remedy.LEAVE_OUT, column=name
+        )
     return texts
 
 
@@ -46,9 +48,10 @@ def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())
     elif is_text(kind):
-        text = _without_gaps(pc.utf8_trim_whitespace(column), dialect)
+        text = without_gaps(pc.utf8_trim_whitespace(column), dialect)
         if dialect.decimal == ",":
-            text = pc.replace_substring(text, ",", ".")
+            # A point is then no decimal sign: 1.234 is more than a thousand.
+            text = pc.replace_substring(pc.replace_substring(text, ".", "?"), ",", ".")
         column = pc.replace_substring_regex(text, r"^\+([0-9.])", r"\1")
     elif not (
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
@@ -66,13 +69,17 @@ def read_texts(column: Any, dialect: Dialect) -> ObjectArray | None:
     kind = column.type
     if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         return None
-    return np.array(_without_gaps(column.cast(pa.large_string()), dialect).to_pylist(), dtype=object)
+    return np.array(without_gaps(column.cast(pa.large_string()), dialect).to_pylist(), dtype=object)
 
 
 def read_label_cells(column: Any, dialect: Dialect) -> list[Any]:
     """Read a column of labels with None for gaps; whole numbers become integers, also those written as 1.0."""
     column = as_values(column)
-    if not is_text(column.type):
+    kind = column.type
+    is_plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    if not (is_text(kind) or is_plain or pa.types.is_null(kind)):
+        raise InvalidProblem(f"Expected labels that are text, whole numbers or booleans, got {kind} values.")
+    if not is_text(kind):
         return [_label(value) for value in column.to_pylist()]
     texts = read_texts(column, dialect)
     return _whole_numbers([] if texts is None else texts.tolist())
@@ -88,10 +95,11 @@ def is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _without_gaps(text: Any, dialect: Dialect) -> Any:
-    marks = pa.array(dialect.gaps, type=text.type)
-    is_gap = pc.is_in(pc.utf8_trim_whitespace(text), value_set=marks)
-    return pc.if_else(is_gap, pa.scalar(None, text.type), text)
+def without_gaps(text: Any, dialect: Dialect) -> Any:
+    """Replace the marks of gaps in a column of text by nothing."""
+    # Arrow imports pandas to make an array or a scalar of Python's objects: here a pattern and a constant will do.
+    is_gap = pc.match_substring_regex(pc.utf8_trim_whitespace(text), f"^(?:{'|'.join(map(re.escape, dialect.gaps))})$")
+    return pc.if_else(is_gap, pa.NULL, text)
 
 
 def _as_floats(column: Any) -> FloatArray:
@@ -99,7 +107,19 @@ def _as_floats(column: Any) -> FloatArray:
     if not pa.types.is_float64(column.type):
         column = column.cast(pa.float64(), safe=False)
     whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=float)
+    # Arrow imports pandas for its own conversion.
+    floats = _buffer(whole, np.dtype(float))
+    if not whole.null_count:
+        return np.asarray(floats)
+    return np.where(_buffer(whole.is_valid().cast(pa.uint8()), np.dtype(np.uint8)) == 1, floats, np.nan)
+
+
+def _buffer(array: Any, kind: np.dtype[Any]) -> Any:
+    """The values of an Arrow array of numbers, without a copy; those of gaps mean nothing."""
+    buffer = array.buffers()[1]
+    if buffer is None:
+        return np.zeros(len(array), kind)
+    return np.frombuffer(buffer, kind)[array.offset : array.offset + len(array)]
 
 
 def _label(value: Any) -> Any:

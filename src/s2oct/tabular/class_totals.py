@@ -63,7 +63,10 @@ class ClassTotals:
     of_all: tuple[ClassTotal, ...] = ()
 
     def counts(self, labels: Sequence[Any]) -> dict[str, dict[Any, int] | None]:
-        """Count rows for these labels: the keywords ``totals`` and ``population_totals`` of a fit."""
+        """Count rows for these labels: the keywords ``totals`` and ``population_totals`` of a fit.
+
+        If only one class is labeled and only this class has a total, all other rows are of a class named after it.
+        """
         n_unlabeled = sum(label is None for label in labels)
         return {
             "totals": _counts(self.of_unlabeled, labels, n_unlabeled),
@@ -84,7 +87,17 @@ def _counts(totals: Sequence[ClassTotal], labels: Sequence[Any], n_rows: int) ->
                 # Shares that add up to the whole leave the rest to the last class, however the others were rounded.
                 count = n_rows - sum(counts.values())
         counts[label] = count
+    labeled = {label for label in labels if label is not None}
+    if len(labeled) == 1 and set(counts) == labeled and sum(counts.values()) <= n_rows:
+        counts[_other_class(*labeled)] = n_rows - sum(counts.values())
     return counts or None
+
+
+def _other_class(label: Any) -> Any:
+    """Name the class that no row is labeled with and no total names."""
+    if isinstance(label, bool):
+        return not label
+    return f"not {label}" if isinstance(label, str) else int(label == 0)
 
 
 def _class(name: str, labels: Sequence[Any]) -> Any:

@@ -27,7 +27,7 @@ from s2oct.model.labels import UNLABELED, Labels
 from s2oct.model.proof import INTERRUPTED
 from s2oct.model.tree_size import TreeSize
 from s2oct.search import compile_kernels
-from s2oct.tabular.fitted_table import FitRequest, encode_table
+from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_table
 
 Announce = Callable[[str], None]
 """Is called with a few words before every fit."""
@@ -116,8 +116,14 @@ def compare_table(request: FitRequest, *, n_folds: int = 5, announce: Announce =
     TableComparison
         Scores on the rows held back, the tree first.
     """
-    table, encoding, rows = encode_table(request)
-    labels, counts = read_answers(table.labels, len(rows), **request.totals.counts(table.labels))
+    return compare_encoded(encode_table(request), n_folds=n_folds, announce=announce)
+
+
+def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announce = lambda _: None) -> TableComparison:
+    """Compare on a table that is read and encoded; the arguments are those of `compare_table`."""
+    request = encoded.request
+    table, encoding, rows = encoded.table, encoded.encoding, encoded.rows
+    labels, counts = read_answers(table.labels, len(rows), **encoded.totals)
     fewest = int(labels.counts().min())
     if fewest < 2:
         name = labels.classes[int(labels.counts().argmin())]

@@ -5,27 +5,30 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import warnings
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
+import pyarrow.csv
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
-from s2oct.tabular.dialect import Dialect, sniff_delimiter
+from s2oct.tabular.dialect import UTF8_MARKED, Dialect
 
-_SNIFFED = 2**16
+_OPENING = 2**16
+_PART = 2**20
+_BLOCK = 2**23
+"""Bytes that are parsed at a time; no row may be longer."""
+
 _DAMAGED_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV file and how its cells are written."""
+    """A CSV file and how its cells are written, which is known."""
 
     path: Path
     dialect: Dialect
@@ -36,64 +39,92 @@ class CsvFile:
 
     def header(self) -> list[str]:
         """Names of the columns, without the blanks around them."""
-        names = next(csv.reader(io.StringIO(self._opening), delimiter=self._delimiter), [])
+        try:
+            names = next(csv.reader(io.StringIO(self.opening().lstrip("\n")), delimiter=self._delimiter), [])
+        except csv.Error as error:
+            raise InvalidProblem(f"Expected column names in the first line of {self._name}: {error}.") from error
         if not any(names):
             raise InvalidProblem(f"Expected column names in the first line of {self._name}, got nothing.")
         return [name.strip() for name in names]
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
         """Yield some columns of the table, at most so many rows at a time."""
-        wanted, names = list(columns), self.header()
+        names = self.header()
+        last = None
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", pd.errors.ParserWarning)
-                for chunk in self._chunks(names, rows):
-                    yield pa.Table.from_pandas(chunk[wanted], preserve_index=False)
+            for batch in self._reader(names):
+                for first in range(0, batch.num_rows, rows):
+                    last = pa.Table.from_batches([batch]).slice(first, rows)
+                    yield last.select(list(columns))
         except UnicodeError as error:
             raise self._wrong_charset() from error
-        except _DAMAGED_GZIP as error:
-            raise self._damaged_gzip() from error
-        except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-            reason = " ".join(str(error).replace("Error tokenizing data. C error: ", "").split()).rstrip(".")
-            raise InvalidProblem(f"Expected rows of {len(names)} cells in {self._name}: {reason}.") from error
-        except pd.errors.EmptyDataError as error:
-            raise InvalidProblem(f"Expected a table in {self._name}, got an empty file.") from error
+        except pa.ArrowInvalid as error:
+            raise self._unreadable(str(error), len(names)) from error
+        except OSError as error:
+            raise self._damaged_gzip() if self._is_gzipped else error from error
+        if last is not None and last.num_rows and str(last[names[-1]][-1]).endswith(("\n", "\r")):
+            raise InvalidProblem(f"Expected a closing quote in {self._name}, got a cell that runs to the end.")
 
-    def _chunks(self, names: list[str], rows: int) -> Any:
-        # Without usecols, which would let rows with surplus cells pass.
-        return pd.read_csv(
-            self.path,
-            sep=self._delimiter,
-            encoding=self.dialect.charset,
-            names=names,
-            header=0,
-            dtype=str,
-            na_filter=False,
-            index_col=False,
-            chunksize=rows,
-        )
-
-    @cached_property
-    def _delimiter(self) -> str:
-        return self.dialect.delimiter or sniff_delimiter(self._opening)
-
-    @cached_property
-    def _opening(self) -> str:
-        """The first lines of the file."""
+    def opening(self) -> str:
+        """The first lines of the file, which end with line feeds."""
         try:
-            with self._binary() as file, io.TextIOWrapper(file, encoding=self.dialect.charset, newline="") as text:
-                opening = text.read(_SNIFFED)
+            with self._binary() as file, io.TextIOWrapper(file, encoding=self.dialect.codec, newline=None) as text:
+                opening = text.read(_OPENING)
         except UnicodeError as error:
             raise self._wrong_charset() from error
         except _DAMAGED_GZIP as error:
             raise self._damaged_gzip() from error
         if "\0" in opening:
             raise InvalidProblem(f"Expected text in {self._name}, got a file with zero bytes.")
-        # Files of old Macs end their lines with a carriage return alone, which Python's reader refuses.
-        return (opening if "\n" in opening else opening.replace("\r", "\n")).lstrip("\r\n")
+        return opening
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield all bytes of the file, unpacked, a part at a time."""
+        try:
+            with self._binary() as file:
+                while part := file.read(_PART):
+                    yield part
+        except _DAMAGED_GZIP as error:
+            raise self._damaged_gzip() from error
+
+    def _reader(self, names: list[str]) -> Any:
+        opening = self.opening()
+        codec = self.dialect.codec
+        return pyarrow.csv.open_csv(
+            pa.input_stream(str(self.path), compression="gzip" if self._is_gzipped else None),
+            pyarrow.csv.ReadOptions(
+                block_size=_BLOCK,
+                # Rows before the names are counted in lines, those after them as a reader of CSV counts.
+                skip_rows=len(opening) - len(opening.lstrip("\n")),
+                skip_rows_after_names=1,
+                column_names=names,
+                encoding="utf8" if codec == UTF8_MARKED else codec,
+            ),
+            pyarrow.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.large_string()), null_values=[]),
+        )
+
+    @property
+    def _delimiter(self) -> str:
+        return self.dialect.delimiter or ","
+
+    @property
+    def _is_gzipped(self) -> bool:
+        return self.path.suffix.lower() == ".gz"
 
     def _binary(self) -> Any:
-        return gzip.open(self.path, "rb") if self.path.suffix.lower() == ".gz" else self.path.open("rb")
+        return gzip.open(self.path, "rb") if self._is_gzipped else self.path.open("rb")
+
+    def _unreadable(self, reason: str, n_columns: int) -> InvalidProblem:
+        if "invalid UTF8" in reason:
+            return self._wrong_charset()
+        found = re.search(r"Row #(\d+): Expected \d+ columns, got (\d+)", reason)
+        if found:
+            line, width = found.groups()
+            return InvalidProblem(
+                f"Expected rows of {n_columns} cells in {self._name}, got {width} in row {int(line) - 1}."
+            )
+        return InvalidProblem(f"Expected rows of {n_columns} cells in {self._name}: {' '.join(reason.split())[:200]}.")
 
     def _wrong_charset(self) -> InvalidTable:
         return InvalidTable(

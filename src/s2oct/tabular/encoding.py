@@ -30,20 +30,30 @@ class Column:
     name : str
     kind : {"number", "onehot", "ordinal"}
     categories : tuple of str
-        The values of a categorical column as text. One-hot makes an indicator of each, or of the second alone where
-        there are two; ordinal makes their positions 0, 1, 2, ...
+        The values of a categorical column as text. One-hot makes an indicator of each but the reference; ordinal makes
+        their positions 0, 1, 2, ...
     fill : float, str or None
         The value that replaces a missing one; None where missing values are refused.
+    reference : str or None
+        The category without an indicator. Where it is None, as in models of earlier versions, the first of two
+        categories has none, and of more categories each has one.
+    joins : bool
+        Whether the reference stands for all values that are not among the categories, too: rare ones and new ones.
+        Otherwise such values are refused.
     """
 
     name: str
     kind: str
     categories: tuple[str, ...] = ()
     fill: float | str | None = None
+    reference: str | None = None
+    joins: bool = False
 
     @property
     def indicated(self) -> tuple[str, ...]:
         """The categories that have an indicator."""
+        if self.reference is not None:
+            return tuple(value for value in self.categories if value != self.reference)
         return self.categories[1:] if len(self.categories) == 2 else self.categories
 
     @property
@@ -64,6 +74,11 @@ class Column:
                 for spelling in (word, word.capitalize(), word.upper(), _DIGITS[word]):
                     readings.setdefault(spelling, position)
         return readings
+
+    @property
+    def rest(self) -> int | None:
+        """The position of the category that stands for all other values; None if these are refused."""
+        return self.categories.index(str(self.reference)) if self.joins else None
 
     def encode(self, values: FloatArray | ObjectArray, first_row: int = 1) -> FloatArray:
         """Encode some rows, shape (rows, len(features)).
@@ -92,16 +107,18 @@ class Column:
             values = np.where(gaps, float(self.fill or 0.0), values)
         if np.isinf(values).any():
             row = int(np.argmax(np.isinf(values)))
-            raise InvalidProblem(
-                f"Expected finite numbers in column {self.name!r}, got infinity in row {row + first_row}."
+            raise InvalidTable(
+                f"Expected finite numbers in column {self.name!r}, got infinity in row {row + first_row}",
+                Remedy.LEAVE_OUT,
+                column=self.name,
             )
         return np.asarray(values, dtype=float)
 
     def _positions(self, values: FloatArray | ObjectArray, first_row: int) -> Any:
         index: dict[Any, int] = dict(self.readings)
-        if self.fill is not None:
-            index[None] = index[str(self.fill)]
-        found = np.array([index.get(value, -1) for value in values], dtype=np.int64)
+        unknown = -1 if self.rest is None else self.rest
+        index[None] = -1 if self.fill is None else index[str(self.fill)]
+        found = np.array([index.get(value, unknown) for value in values], dtype=np.int64)
         if (found < 0).any():
             gaps = np.array([value is None for value in values])
             if gaps.any() and self.fill is None:

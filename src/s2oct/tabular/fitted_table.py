@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,48 +16,9 @@ from s2oct.fit.listening import Listener
 from s2oct.model.labels import read_labels
 from s2oct.stopping import Stop
 from s2oct.tabular.added_columns import AddedColumns, class_column, leaf_column, number_column
-from s2oct.tabular.cells import encode_rows
-from s2oct.tabular.class_totals import ClassTotals
+from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_table
 from s2oct.tabular.encoding import Encoding
-from s2oct.tabular.partly_labeled import PartlyLabeledTable, read_partly_labeled
-from s2oct.tabular.roles import Roles
-from s2oct.tabular.source import Source
-from s2oct.tabular.treatment import Treatment
-
-
-@dataclass(frozen=True)
-class FitRequest:
-    """All that a fit to a table needs to know.
-
-    Parameters
-    ----------
-    source : Source
-        The table and how its cells are written.
-    roles : Roles
-        Which columns are label, ids and features.
-    treatment : Treatment
-        How columns become features.
-    totals : ClassTotals
-        Known totals; without any, the class shares of the labeled rows are used.
-    parameters : mapping of str to object
-        Parameters of the `S2OCTClassifier`.
-    rule_columns : tuple of str
-        Columns that the rules may use; all feature columns if none is named. A categorical column stands for all its
-        features.
-    """
-
-    source: Source
-    roles: Roles
-    treatment: Treatment = field(default_factory=Treatment)
-    totals: ClassTotals = field(default_factory=ClassTotals)
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    rule_columns: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        known = S2OCTClassifier().get_params()
-        strange = [name for name in self.parameters if name not in known]
-        if strange:
-            raise InvalidProblem(f"Expected parameters among {sorted(known)}, got {strange[0]!r}.")
+from s2oct.tabular.partly_labeled import PartlyLabeledTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +27,8 @@ class FittedTable:
 
     Parameters
     ----------
-    table : PartlyLabeledTable
-        The table as it was read.
-    encoding : Encoding
-        How its columns became features.
+    encoded : EncodedTable
+        The table as it was read, and how its columns became features.
     features : pandas.DataFrame
         The features of all rows.
     classifier : S2OCTClassifier
@@ -79,16 +37,25 @@ class FittedTable:
         Sentences about the fit that its user should know.
     """
 
-    table: PartlyLabeledTable
-    encoding: Encoding
+    encoded: EncodedTable
     features: Any
     classifier: S2OCTClassifier
     notes: tuple[str, ...]
 
     @property
+    def table(self) -> PartlyLabeledTable:
+        """The table as it was read."""
+        return self.encoded.table
+
+    @property
+    def encoding(self) -> Encoding:
+        """How its columns became features."""
+        return self.encoded.encoding
+
+    @property
     def rows(self) -> FloatArray:
         """The features of all rows as an array, shape (rows, n_features)."""
-        return np.asarray(self.features.to_numpy(), dtype=float)
+        return self.encoded.rows
 
     @property
     def totals(self) -> dict[Any, int]:
@@ -134,19 +101,19 @@ def fit_table(request: FitRequest, *, stop: Stop | None = None, listener: Listen
     FittedTable
         The table, its features, the fitted classifier and notes about the fit.
     """
-    table, encoding, rows = encode_table(request)
-    features = pd.DataFrame(rows, columns=list(encoding.features))
+    return fit_encoded(encode_table(request), stop=stop, listener=listener)
+
+
+def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Listener | None = None) -> FittedTable:
+    """Fit a tree to a table that is read and encoded; the arguments are those of `fit_table`."""
+    request, encoding = encoded.request, encoded.encoding
+    known = S2OCTClassifier().get_params()
+    strange = [name for name in request.parameters if name not in known]
+    if strange:
+        raise InvalidProblem(f"Expected parameters among {sorted(known)}, got {strange[0]!r}.")
+    features = pd.DataFrame(encoded.rows, columns=list(encoding.features))
     classifier = S2OCTClassifier(**request.parameters)
     if request.rule_columns:
         classifier.set_params(features=list(encoding.features_of(request.rule_columns)))
-    totals = request.totals.counts(table.labels)
-    classifier.fit(features, table.labels, **totals, stop=stop, listener=listener)
-    return FittedTable(table, encoding, features, classifier, classifier.notices_)
-
-
-def encode_table(request: FitRequest) -> tuple[PartlyLabeledTable, Encoding, FloatArray]:
-    """Read the table of a request; returns it, how its columns become features, and the features of all rows."""
-    table = read_partly_labeled(request.source, request.roles)
-    table.refuse_added_columns()
-    encoding = table.learn_encoding(request.treatment)
-    return table, encoding, encode_rows(table.cells, encoding, request.source.dialect)
+    classifier.fit(features, encoded.table.labels, **encoded.totals, stop=stop, listener=listener)
+    return FittedTable(encoded, features, classifier, classifier.notices_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,17 @@ from typing import Any
 import pyarrow as pa
 
 from s2oct.errors import InvalidProblem
+from s2oct.tabular.cells import without_gaps
 from s2oct.tabular.csv_file import CsvFile
+from s2oct.tabular.detection import detect_charset, detect_decimal, detect_delimiter
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.parquet_file import PARQUET_SUFFIXES, ParquetFile
 
 BATCH_ROWS = 2**17
 """Rows that are in memory at a time: some megabytes, and enough to make the work per batch small."""
+
+_SAMPLED_ROWS = 2**14
+"""Rows in which the decimal sign is looked for."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +32,15 @@ class Source:
     ----------
     path : Path
         A Parquet file by its name, otherwise a CSV file.
-    dialect : Dialect
-        How its cells are written.
+    wanted : Dialect
+        What is known for certain about how its cells are written.
+    usual : Dialect
+        How such tables are usually written, for instance the one that a model was fitted to.
     """
 
     path: Path
-    dialect: Dialect = field(default_factory=Dialect)
+    wanted: Dialect = field(default_factory=Dialect)
+    usual: Dialect = field(default_factory=Dialect)
 
     def __post_init__(self) -> None:
         if not self.path.exists():
@@ -45,6 +53,14 @@ class Source:
     @property
     def _name(self) -> str:
         return repr(str(self.path))
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        """How the cells are written: as wanted, and detected where nothing is wanted."""
+        if self.wanted.decimal is not None:
+            return self._written
+        known = replace(self._written, decimal=self.usual.decimal)
+        return known if known.decimal is not None else replace(known, decimal=self._detected_decimal())
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -77,8 +93,32 @@ class Source:
             shown = list(self.columns[:20]) + (["..."] if len(self.columns) > 20 else [])
             raise InvalidProblem(f"Expected the {role} column {absent[0]!r} among {shown} of {self._name}.")
 
+    @property
+    def is_parquet(self) -> bool:
+        """Whether the file is a Parquet file."""
+        return self.path.suffix.lower() in PARQUET_SUFFIXES
+
     @cached_property
     def _file(self) -> CsvFile | ParquetFile:
-        if self.path.suffix.lower() in PARQUET_SUFFIXES:
-            return ParquetFile(self.path)
-        return CsvFile(self.path, self.dialect)
+        return ParquetFile(self.path) if self.is_parquet else CsvFile(self.path, self._written)
+
+    @cached_property
+    def _written(self) -> Dialect:
+        """The dialect with everything that is needed to cut the file into cells."""
+        wanted = self.wanted if self.wanted.missing else replace(self.wanted, missing=self.usual.missing)
+        if self.is_parquet:
+            return wanted
+        if wanted.charset is None:
+            charset = detect_charset(CsvFile(self.path, wanted).parts(), self.usual.charset)
+            wanted = replace(wanted, charset=charset)
+        if wanted.delimiter is None:
+            delimiter = detect_delimiter(CsvFile(self.path, wanted).opening(), self.usual.delimiter)
+            wanted = replace(wanted, delimiter=delimiter)
+        return wanted
+
+    def _detected_decimal(self) -> str:
+        if self.is_parquet:
+            return "."
+        sample = next(self.batches(self.columns, _SAMPLED_ROWS), None)
+        columns = [] if sample is None else [without_gaps(column, self._written) for column in sample.columns]
+        return detect_decimal(columns, self._written.delimiter)

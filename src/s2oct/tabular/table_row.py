@@ -10,7 +10,6 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
-from s2oct.model.rules import plain_number
 from s2oct.tabular.cells import encode_rows, read_texts
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.encoding import NUMBER, ONEHOT, Encoding
@@ -69,6 +68,8 @@ class TableRow:
 
     def remarks(self, encoding: Encoding) -> dict[int, str]:
         """Say for each feature that is not its cell what the cell is."""
+        from s2oct.model.rules import plain_number
+
         found, first = {}, 0
         for column in encoding.columns:
             cell = read_texts(self.cells[column.name].cast("string"), self.dialect)

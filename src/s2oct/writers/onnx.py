@@ -116,8 +116,8 @@ class _Graph:
 
     def _codes(self, position: int, column: Column) -> list[str]:
         self._input(column.name, self._onnx.TensorProto.STRING, 1)
-        gaps = {} if column.fill is None else dict.fromkeys(MISSING, column.readings[str(column.fill)])
-        codes = column.readings | gaps
+        gap = -1 if column.fill is None else column.readings[str(column.fill)]
+        codes = column.readings | dict.fromkeys(MISSING, gap)
         code = self._add(
             "LabelEncoder",
             [column.name],
@@ -125,7 +125,7 @@ class _Graph:
             domain="ai.onnx.ml",
             keys_strings=list(codes),
             values_int64s=list(codes.values()),
-            default_int64=-1,
+            default_int64=-1 if column.rest is None else column.rest,
         )
         first = self._constant("first_code", np.array([[0]]))
         self._known.append(self._add("GreaterOrEqual", [code, first], f"known_{position}"))

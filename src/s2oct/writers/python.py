@@ -52,16 +52,17 @@ def _number(row, position, fill):
     return number
 
 
-def _category(row, position, readings, fill):
+def _category(row, position, readings, fill, rest=None):
     value = _cell(row, position)
     if _is_missing(value):
         value = fill
     if value is None:
         raise ValueError("Column %r has a missing value." % COLUMNS[position])
-    if str(value) not in readings:
+    code = readings.get(str(value), rest)
+    if code is None:
         known = list(readings)
         raise ValueError("Column %r has the value %r, which is none of %r." % (COLUMNS[position], value, known))
-    return readings[str(value)]
+    return code
 """
 
 _MAIN = """\
@@ -133,7 +134,8 @@ def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
         if column.kind == NUMBER:
             yield f"x{here.start} = _number(row, {position}, {column.fill!r})  # {column.name!r}"
             continue
-        read = f"_category(row, {position}, {column.readings!r}, {column.fill!r})"
+        rest = "" if column.rest is None else f", {column.rest}"
+        read = f"_category(row, {position}, {column.readings!r}, {column.fill!r}{rest})"
         if column.kind == ORDINAL:
             yield f"x{here.start} = float({read})  # {column.name!r}"
             continue

@@ -67,7 +67,7 @@ _READERS = r"""
     value
   }
 
-  category <- function(data, name, readings, codes, fill = NA_real_) {
+  category <- function(data, name, readings, codes, fill = NA_real_, rest = NA_real_) {
     cells <- column(data, name)
     text <- rep(NA_character_, length(cells))
     if (is.character(cells) || is.logical(cells)) {
@@ -79,6 +79,7 @@ _READERS = r"""
       return(rep(NA_real_, length(cells)))
     }
     code <- codes[match(text, readings)]
+    code[is.na(code)] <- rest
     code[is_gap(cells)] <- fill
     code
   }
@@ -162,10 +163,11 @@ def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
             known.append(f"!is.na(x{here.start})")
             yield f"x{here.start} <- number(data, {name}{fill})"
             continue
-        fill = "" if column.fill is None else f", {column.readings[str(column.fill)]}"
+        fill = "" if column.fill is None else f", fill = {column.readings[str(column.fill)]}"
+        rest = "" if column.rest is None else f", rest = {column.rest}"
         codes = ", ".join(map(str, column.readings.values()))
         known.append(f"!is.na(c{position})")
-        yield f"c{position} <- category(data, {name}, c({_strings(column.readings)}), c({codes}){fill})"
+        yield f"c{position} <- category(data, {name}, c({_strings(column.readings)}), c({codes}){fill}{rest})"
         if column.kind == ORDINAL:
             yield f"x{here.start} <- c{position}"
             continue

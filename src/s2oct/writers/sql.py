@@ -137,10 +137,15 @@ class _Sql:
         known = self._is_known(column)
         if column.fill is None:
             return known
-        return f"(COALESCE(TRIM({self._text(column)}), '') IN ({self._strings(MISSING)}) OR ({known}))"
+        return f"({self._is_gap(column)} OR ({known}))"
+
+    def _is_gap(self, column: Column) -> str:
+        return f"COALESCE(TRIM({self._text(column)}), '') IN ({self._strings(MISSING)})"
 
     def _is_known(self, column: Column) -> str:
         """A condition that holds for the cells that `predict` takes, gaps excluded."""
+        if column.joins:
+            return f"NOT {self._is_gap(column)}"
         if column.kind != NUMBER:
             return f"{self._text(column)} IN ({self._strings(column.readings)})"
         checked = self.dialect.checked.format(self.dialect.name(column.name))
@@ -164,12 +169,13 @@ class _Sql:
         return f"CASE {self._text(column)} {' '.join(cases)} END"
 
     def _indicator(self, column: Column, category: str) -> str:
-        """1 for one category; if gaps are filled with it, 0 for all others and 1 for what is left."""
+        """1 for one category, also where gaps are filled with it; 0 for all others."""
         wanted = column.categories.index(category)
-        is_fill = column.fill is not None and str(column.fill) == category
-        listed = [text for text, position in column.readings.items() if (position == wanted) != is_fill]
-        found, otherwise = ("0.0e0", "1.0e0") if is_fill else ("1.0e0", "0.0e0")
-        return f"CASE WHEN {self._text(column)} IN ({self._strings(listed)}) THEN {found} ELSE {otherwise} END"
+        listed = [text for text, position in column.readings.items() if position == wanted]
+        found = f"{self._text(column)} IN ({self._strings(listed)})"
+        if column.fill is not None and str(column.fill) == category:
+            found = f"{self._is_gap(column)} OR {found}"
+        return f"CASE WHEN {found} THEN 1.0e0 ELSE 0.0e0 END"
 
     def _source(self, j: int) -> tuple[Column, str]:
         """The column of a feature, and the category if the feature is an indicator."""

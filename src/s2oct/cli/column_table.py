@@ -1,0 +1,45 @@
+"""What became of the columns of a table, as `fit` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from s2oct.cli.messages import cure
+from s2oct.tabular.column_use import FEATURE, ColumnUse
+from s2oct.wording import count, plural
+
+_MOST_PLAIN = 20
+"""Columns of numbers without anything to say of them that are listed one by one."""
+
+_LONGEST_NAME = 40
+
+
+def print_columns(uses: Sequence[ColumnUse]) -> None:
+    """Print one line for each column: name, role, treatment, and values imputed; then what to look at."""
+    plain = [use for use in uses if _is_plain(use)]
+    hidden = plain[_MOST_PLAIN:]
+    shown = [use for use in uses if use not in hidden]
+    rows = [("column", "role", "treatment", "imputed"), *map(_cells, shown)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    if hidden:
+        print(f"and {plural(len(hidden), 'more column')} of numbers")
+    for use in uses:
+        if use.doubt:
+            cures = ", or ".join(cure(remedy, use.name) for remedy in use.remedies)
+            print(f"{_short(use.name)} is a feature, but {use.doubt}: {cures}.")
+
+
+def _is_plain(use: ColumnUse) -> bool:
+    return use.role == FEATURE and use.treatment == "number" and not use.n_imputed and not use.doubt
+
+
+def _cells(use: ColumnUse) -> tuple[str, str, str, str]:
+    imputed = count(use.n_imputed) if use.n_imputed else ""
+    return _short(use.name), use.role, " ".join(use.treatment.split()), imputed
+
+
+def _short(name: str) -> str:
+    text = "".join(sign if sign.isprintable() else " " for sign in name)
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."

@@ -1,0 +1,45 @@
+"""What users pass to a classifier, checked at the edge: features, labels, totals and parameters."""
+
+from s2oct.inputs.answers import (
+    doubts_about,
+    labeled_accuracy,
+    read_answers,
+    read_complete_labels,
+    warn_of_column,
+)
+from s2oct.inputs.features import (
+    read_features,
+    read_rule_features,
+)
+from s2oct.inputs.parameters import (
+    at_least_zero,
+    at_least_zero_or_auto,
+    check_guide,
+    positive,
+    positive_or_auto,
+    read_n_jobs,
+    read_seed,
+    whole,
+    whole_auto_or_none,
+    whole_or_auto,
+)
+
+__all__ = [
+    "at_least_zero",
+    "at_least_zero_or_auto",
+    "check_guide",
+    "doubts_about",
+    "labeled_accuracy",
+    "positive",
+    "positive_or_auto",
+    "read_answers",
+    "read_complete_labels",
+    "read_features",
+    "read_n_jobs",
+    "read_rule_features",
+    "read_seed",
+    "warn_of_column",
+    "whole",
+    "whole_auto_or_none",
+    "whole_or_auto",
+]

@@ -1,0 +1,53 @@
+"""A refusal does not wait for the packages that a fit needs."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from s2oct.cli.options import SOLVER_NAMES
+from s2oct.solvers import SOLVERS
+
+HEAVY = ("numba", "scipy", "sklearn", "pandas", "matplotlib", "highspy")
+MOST_CPU = 1.0
+"""Seconds; 0.5 on a quiet machine. A fit needs 2 before it begins."""
+
+TABLE = "x,y,label\n1,7,a\n2,low,b\n3,8,\n"
+REFUSED = {
+    "no such table": ["fit", "no.csv", "--label", "label"],
+    "a folder for the model": ["fit", "d.csv", "--label", "label", "--out", "no/model.json"],
+    "a wrong option": ["fit", "d.csv", "--label", "label", "--depth", "deep"],
+    "a wrong solver": ["fit", "d.csv", "--label", "label", "--solver", "cplex"],
+    "no such column": ["fit", "d.csv", "--label", "lable"],
+    "a column of numbers and words": ["fit", "d.csv", "--label", "label", "--total", "a=1"],
+    "a wrong total": ["fit", "d.csv", "--label", "label", "--total", "a=7", "--exclude", "y"],
+    "a third class": ["fit", "d.csv", "--label", "y", "--features", "x"],
+    "no table to compare on": ["compare", "no.csv", "--label", "label"],
+    "no such model": ["predict", "no.json", "d.csv", "--out", "o.csv"],
+    "no table to predict": ["predict", "d.csv", "no.csv", "--out", "o.csv"],
+    "no row to explain": ["explain", "d.csv", "d.csv"],
+    "no model to show": ["show", "no.json"],
+    "no model to check": ["check", "no.json", "d.csv", "--label", "label"],
+    "no table for the doctor": ["doctor", "no.csv", "--label", "label"],
+}
+
+
+@pytest.mark.parametrize("arguments", REFUSED.values(), ids=REFUSED)
+def test_a_refusal_takes_little_time_and_imports_nothing_heavy(tmp_path, arguments):
+    (tmp_path / "d.csv").write_text(TABLE)
+    code = (
+        "import sys\nfrom s2oct.cli.app import run\ncode = run(sys.argv[1:])\n"
+        f"print(*[name for name in {HEAVY!r} if name in sys.modules])\nsys.exit(code)"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=tmp_path, capture_output=True, text=True)
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    assert (done.returncode, done.stdout) == (2, "\n"), done.stderr
+    assert seconds < MOST_CPU
+
+
+def test_the_options_know_all_solvers():
+    assert set(SOLVER_NAMES) == set(SOLVERS)
