@@ -36,7 +36,7 @@ def main() -> int:
                 failure = failure_of_call(rng) if kind == 2 else failure_of_loading(rng, folder)
             if failure:
                 failures += 1
-                print(f"seed {seed}: {failure}")
+                print(f"seed {seed}: {failure}", flush=True)
     print(f"{n_inputs} inputs, {failures} foreign exceptions, {time.monotonic() - began:.0f} s")
     return int(failures > 0)
 

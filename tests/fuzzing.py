@@ -171,7 +171,7 @@ def failure_of_command(rng: np.random.Generator, folder: Path) -> str | None:
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", S2OCTWarning)
             code = run(arguments)
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         return f"{arguments}: {type(error).__name__}: {error}"
     said = err.getvalue()
     if code not in (0, 2) and not (code == 1 and arguments[0] == "check"):
@@ -210,7 +210,7 @@ def failure_of_call(rng: np.random.Generator) -> str | None:
                 S2OCTClassifier(**given).fit(X, y, **totals).predict(X)
     except S2OCTError:
         return None
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         given_too = ", ".join(brief(value, 200) for value in (given, X, y, totals))
         return f"{given_too}: {type(error).__name__}: {str(error)[:300]}"
     return None
@@ -279,7 +279,7 @@ def failure_of_loading(rng: np.random.Generator, folder: Path) -> str | None:
             load(folder / name)
     except S2OCTError:
         return None
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         return f"{(folder / name).read_text()[:300]}: {type(error).__name__}: {error}"
     return None
 
