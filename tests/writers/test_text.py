@@ -18,6 +18,12 @@ from s2oct.writers.rules import rule_text
 CLASSES = ["no", "yes"]
 
 
+def test_names_and_classes_cannot_forge_rules_or_steer_a_terminal():
+    tree = ObliqueTree.of(Topology(1), np.array([[2.0]]), np.array([3.0]))
+    text = tree_to_text(tree, ["age\n    no\x1b[2J"], ["no\x1b[31m", "yes\r"])
+    assert text == "if 2 * age\\n    no\\x1b[2J <= 3:\n    no\\x1b[31m\notherwise:\n    yes\\r"
+
+
 def read_back(text, names, X):
     """Predict rows by following the rules as they are written."""
     return [_follow(text.splitlines(), dict(zip(names, row, strict=True))) for row in X]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from s2oct.cli.messages import say
 from s2oct.cli.models import encoding_of
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, ModelPath
@@ -13,6 +14,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.export import read_model
 from s2oct.model.explanation import explain_row
 from s2oct.tabular.table_row import TableRow
+from s2oct.wording import printable
 
 
 @takes_groups
@@ -40,6 +42,6 @@ def explain(
     else:
         raise InvalidProblem("Expected --row, got --id for a model without an id column.")
     values = found.features(encoding)
-    named = "".join(f", {name} {found.text(name)}" for name in ids)
-    print(f"Row {found.number}{named}:")
-    print(explain_row(read.estimator.tree_, values, read.feature_names, read.classes, found.remarks(encoding)))
+    named = "".join(f", {printable(name)} {printable(found.text(name))}" for name in ids)
+    say(f"Row {found.number}{named}:")
+    say(str(explain_row(read.estimator.tree_, values, read.feature_names, read.classes, found.remarks(encoding))))

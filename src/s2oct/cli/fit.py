@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from s2oct.cli.messages import notes_with_options, print_warning, printed_warnings
+from s2oct.cli.messages import notes_with_options, print_warning, printed_warnings, say
 from s2oct.cli.models import fitted_model, query_of
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions, TotalOptions
@@ -20,7 +20,7 @@ from s2oct.persistence.file import model_to_json
 from s2oct.persistence.model import Model
 from s2oct.tabular.fitted_table import FitRequest, FittedTable, fit_table
 from s2oct.tabular.target import Target
-from s2oct.wording import count, plural
+from s2oct.wording import count, plural, printable
 
 
 @takes_groups
@@ -93,12 +93,12 @@ def _write_predictions(fitted: FittedTable, draft: Path, path: Path) -> None:
 
 def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
     rows = fitted.classifier.data_summary_
-    totals = ", ".join(f"{label}: {count(total)}" for label, total in fitted.totals.items())
+    totals = ", ".join(f"{printable(label)}: {count(total)}" for label, total in fitted.totals.items())
     unlabeled = plural(rows.n_unlabeled, "unlabeled row")
     print(f"{count(rows.n_labeled)} labeled and {unlabeled}; totals of the unlabeled ones: {totals}")
     print()
-    print(fitted.classifier.rules_)
+    say(fitted.classifier.rules_)
     print()
-    print("\n".join(fitted.classifier.certificate_.sentences(fitted.classifier.classes_.tolist())))
+    say("\n".join(fitted.classifier.certificate_.sentences(fitted.classifier.classes_.tolist())))
     for path in written:
-        print(f"wrote {path}")
+        say(f"wrote {path}")

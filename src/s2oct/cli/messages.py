@@ -1,4 +1,4 @@
-"""Sentences on standard error: failures, warnings, and remedies in terms of options."""
+"""Sentences on the console: results, failures, warnings, and remedies in terms of options."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from s2oct.errors import InvalidTable, Remedy, S2OCTWarning
+from s2oct.wording import printable
 
 if TYPE_CHECKING:  # it imports numpy, for which no help text should wait
     from s2oct.certificate import Shortcoming
@@ -41,6 +42,11 @@ def notes_with_options(notes: Iterable[str], shortcomings: Iterable[Shortcoming]
     return [worded.get(note, note) for note in notes]
 
 
+def say(text: str) -> None:
+    """Print lines on standard output, without characters that steer a terminal."""
+    print("\n".join(map(printable, text.split("\n"))))
+
+
 def print_failure(message: str) -> None:
     """Print one sentence that says why the command failed."""
     print(f"s2oct: {_on_one_line(message)}", file=sys.stderr)
@@ -63,4 +69,4 @@ def printed_warnings() -> Iterator[None]:
 
 
 def _on_one_line(message: str) -> str:
-    return " ".join(message.split())
+    return printable(" ".join(message.split()))

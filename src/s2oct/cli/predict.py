@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from s2oct.cli.messages import say
 from s2oct.cli.models import predictor_of
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, IdNames, ModelPath, split_names
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.export import read_model
 from s2oct.tabular.target import Target, check_table_name
+from s2oct.wording import plural
 
 
 @takes_groups
@@ -39,4 +41,4 @@ def predict(
         for batch in predictor.batches(source, ids if only_ids else source.columns):
             target.write(batch)
             n_rows += batch.num_rows
-    print(f"{n_rows} rows predicted; wrote {out}")
+    say(f"{plural(n_rows, 'row')} predicted; wrote {out}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,12 +10,13 @@ import typer
 
 from s2oct.certificate import Certificate
 from s2oct.certificate.sentences import about_fit
-from s2oct.cli.messages import REMEDIES
+from s2oct.cli.messages import REMEDIES, say
 from s2oct.cli.models import query_of
 from s2oct.cli.options import ModelPath, SqlTable
 from s2oct.cli.outputs import Outputs, check_writable
 from s2oct.errors import InvalidProblem
 from s2oct.export import read_model, tree_to_dot, tree_to_onnx, tree_to_python
+from s2oct.persistence.file import derived_json
 from s2oct.persistence.model import Model
 
 FORMS = ("text", "certificate", "sql", "dot", "json", "python", "onnx")
@@ -34,11 +36,19 @@ def show(
     check_writable([out], [model])
     content = rendered(read_model(model), form, table, model)
     if out is None:
-        print(content if isinstance(content, str) else content.decode())
+        _print(content if isinstance(content, str) else content.decode())
         return
     with Outputs() as outputs:
         outputs.write(out, content if isinstance(content, bytes) else content + "\n")
-    print(f"wrote {out}")
+    say(f"wrote {out}")
+
+
+def _print(content: str) -> None:
+    """Print a form. A terminal gets no control characters from names; a pipe gets every character."""
+    if sys.stdout.isatty():
+        say(content)
+    else:
+        print(content)
 
 
 def rendered(model: Model, form: str, table: str, path: Path) -> str | bytes:
@@ -51,7 +61,7 @@ def rendered(model: Model, form: str, table: str, path: Path) -> str | bytes:
     if form == "dot":
         return tree_to_dot(tree, names, classes)
     if form == "json":
-        return path.read_text(encoding="utf-8").rstrip("\n")
+        return derived_json(path).rstrip("\n")
     if form == "python":
         return tree_to_python(tree, names, classes, encoding=encoding).rstrip("\n")
     if form == "onnx":

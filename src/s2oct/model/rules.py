@@ -10,6 +10,7 @@ import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
+from s2oct.wording import printable
 
 INDENT = "    "
 
@@ -108,7 +109,7 @@ def rule_lines(
 
     def lines(part: Leaf | Split, indent: str) -> Iterator[str]:
         if isinstance(part, Leaf):
-            yield f"{indent}{classes[part.class_index]}{note(part)}"
+            yield f"{indent}{printable(classes[part.class_index])}{note(part)}"
             return
         yield f"{indent}if {rule_text(tree, part.node, feature_names)}:"
         yield from lines(part.left, indent + INDENT)
@@ -164,7 +165,7 @@ def rule_parts(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> tu
     relation = "<="
     if all(c < 0 for _, c in pairs):
         pairs, offset, relation = [(j, -c) for j, c in pairs], -offset, ">="
-    products = [(c < 0, _product(abs(c), feature_names[j])) for j, c in pairs]
+    products = [(c < 0, _product(abs(c), printable(feature_names[j]))) for j, c in pairs]
     return (*signed_terms(products), f"{relation} {plain_number(offset)}")
 
 
