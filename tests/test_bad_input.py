@@ -454,7 +454,7 @@ WARNED: dict[str, tuple[Call, str]] = {
     ),
     "a constant feature": (lambda: fit(X=np.ones((8, 1))), "misses the total by 2 rows: .* No tree can come nearer"),
     "equal unlabeled rows": (lambda: fit(X=[*X[:4], *[[5.0]] * 4]), "misses the total by 2 rows: .* No tree can come"),
-    "no totals": (lambda: fit(totals=None), r"No totals were given: .*\{'no': 2, 'yes': 2\} of 4 unlabeled rows"),
+    "no totals": (lambda: fit(totals=None), r"No totals were given: .*'no': 2 and 'yes': 2 of 4 unlabeled rows"),
 }
 
 

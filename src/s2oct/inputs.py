@@ -17,6 +17,7 @@ from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.model.labels import UNLABELED, Labels, read_labels
 from s2oct.model.totals import Totals, named_classes, read_totals
+from s2oct.wording import listed
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
@@ -136,10 +137,10 @@ def doubts_about(labels: Labels, counts: IntArray, *, has_totals: bool) -> tuple
         return ("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree.",)
     if has_totals:
         return ()
-    shares = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
+    shares = listed([f"{label!r}: {total}" for label, total in zip(labels.classes.tolist(), counts, strict=True)])
     return (
         f"No totals were given: the class shares of the labeled rows are used, {shares} of {m} unlabeled rows. "
-        "A biased sample has wrong shares; pass totals or population_totals.",
+        "A biased sample has wrong shares: give a known total of the unlabeled rows or of all rows.",
     )
 
 
@@ -161,7 +162,7 @@ def _refuse_other_than_two_classes(classes: list[Any]) -> None:
     if len(classes) < 2:
         raise InvalidProblem(
             f"Expected labeled rows of two classes, got one class only: {classes[0]!r}. One class is enough when the "
-            "totals name the other class too, as in totals={'A': 120, 'B': 80}."
+            "totals name the other class, too."
         )
 
 

@@ -523,6 +523,8 @@ def test_unknown_stability_is_not_counted(labour_force):
     clf.stability_ = np.full(int((~labour_force.is_labeled).sum()), np.nan)
     page = report_html(clf, labour_force.X, labour_force.y, rivals=False)
     assert "Too few such trees were found" in page
+    clf.stability_note_ = "The stability of rows is not known: the fit was interrupted."
+    assert clf.stability_note_ in report_html(clf, labour_force.X, labour_force.y, rivals=False)
     assert "Rows determined" not in page
 
 

@@ -18,6 +18,7 @@ from s2oct.cli.progress import live_progress
 from s2oct.export import write_report
 from s2oct.persistence.file import model_to_json
 from s2oct.persistence.model import Model
+from s2oct.tabular.added_columns import AddedColumns
 from s2oct.tabular.fitted_table import FitRequest, FittedTable, fit_table
 from s2oct.tabular.target import Target
 from s2oct.wording import count, plural, printable
@@ -55,6 +56,8 @@ def fit(
     clf = fitted.classifier
     for note in notes_with_options(fitted.notes, clf.certificate_.shortcomings(clf.classes_.tolist())):
         print_warning(note)
+    if outputs.predictions is not None and clf.stability_note_:
+        print_warning(f"The column {AddedColumns(label).stability!r} is empty. {clf.stability_note_}")
 
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:

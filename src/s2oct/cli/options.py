@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from s2oct.cli.option_values import AUTO, NONE, SOLVER_NAMES, Number, read_value
 from s2oct.cli.outputs import check_writable
 from s2oct.errors import InvalidProblem
 from s2oct.tabular.class_totals import ClassTotal, ClassTotals
@@ -174,15 +175,17 @@ class EstimatorOptions:
     def parameters(self) -> dict[str, Any]:
         """Read the parameters under the classifier's own names."""
         return {
-            "depth": _auto_or_number("--depth", self.depth, int),
-            "C": self.c,
-            "guide": _unless_none(self.guide),
-            "guide_weight": _auto_or_number("--guide-weight", self.guide_weight, float),
-            "max_features_per_split": _auto_none_or_whole("--max-features", self.max_features),
-            "term_price": _auto_or_number("--term-price", self.term_price, float),
-            "solver": _unless_none(self.solver),
-            "time_limit": self.time_limit,
-            "n_jobs": self.jobs,
+            "depth": read_value("--depth", self.depth, AUTO, Number(1, whole=True)),
+            "C": read_value("--C", self.c, {}, Number(0, above=True)),
+            "guide": read_value("--guide", self.guide, AUTO | NONE),
+            "guide_weight": read_value("--guide-weight", self.guide_weight, AUTO, Number(0)),
+            "max_features_per_split": read_value(
+                "--max-features", self.max_features, AUTO | NONE, Number(1, whole=True)
+            ),
+            "term_price": read_value("--term-price", self.term_price, AUTO, Number(0)),
+            "solver": read_value("--solver", self.solver, SOLVER_NAMES | NONE),
+            "time_limit": read_value("--time-limit", self.time_limit, {}, Number(0, above=True, infinite=True)),
+            "n_jobs": read_value("--jobs", self.jobs, {"-1": -1}, Number(1, whole=True)),
             "random_state": self.seed,
         }
 
@@ -235,24 +238,3 @@ def _class_total(option: str, entry: str) -> ClassTotal:
             f"Expected {option} CLASS=COUNT or CLASS=SHARE%, as in yes=1840 or yes=38%, got {entry!r}."
         )
     return ClassTotal(name.strip(), amount.strip())
-
-
-def _auto_or_number(option: str, text: str, kind: type[int] | type[float]) -> float | str:
-    if text == "auto":
-        return text
-    try:
-        return kind(text)
-    except ValueError as error:
-        wanted = "a whole number" if kind is int else "a number"
-        raise InvalidProblem(f"Expected {option} auto or {wanted}, got {text!r}.") from error
-
-
-def _auto_none_or_whole(option: str, text: str) -> float | str | None:
-    try:
-        return None if text.lower() == "none" else _auto_or_number(option, text, int)
-    except InvalidProblem as error:
-        raise InvalidProblem(f"Expected {option} auto, none or a whole number, got {text!r}.") from error
-
-
-def _unless_none(name: str) -> str | None:
-    return None if name.lower() == "none" else name

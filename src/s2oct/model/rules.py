@@ -14,6 +14,9 @@ from s2oct.wording import printable
 
 INDENT = "    "
 
+LEAST_WRITTEN_OUT = 1e-6
+"""Smaller numbers are written with an exponent: their zeros would have to be counted."""
+
 
 @dataclass(frozen=True)
 class Leaf:
@@ -174,7 +177,9 @@ def _product(size: float, name: str) -> str:
 
 
 def plain_number(value: float) -> str:
-    """The shortest decimal that is read as exactly this float: ``27``, ``0.5``, ``1e-07``."""
+    """The shortest decimal that is read as exactly this float: ``27``, ``0.5``, ``0.00005``, ``1e-07``."""
+    if LEAST_WRITTEN_OUT <= abs(value) < 1:
+        return str(np.format_float_positional(value, trim="-"))
     return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0: no minus before a zero
 
 

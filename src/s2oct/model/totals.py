@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import numbers
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,7 +87,14 @@ def _class_index(label: Any, classes: list[Any], name: str) -> int:
     by_text = {str(known).lower(): known for known in classes}
     close = difflib.get_close_matches(str(label).lower(), list(by_text), n=1)
     hint = f" Did you mean {by_text[close[0]]!r}?" if close else ""
+    if close and _without_digits(close[0]) == _without_digits(str(label).lower()):
+        # class_3 beside class_2 is no typing error.
+        hint = f" The labels have {len(classes)} classes, and a total can name no other."
     raise InvalidProblem(f"Expected {name} of the classes {classes}, got {label!r}.{hint}")
+
+
+def _without_digits(text: str) -> str:
+    return re.sub(r"\d", "", text)
 
 
 def _whole_number(label: Any, count: Any, n_rows: int, which: str) -> int:
@@ -108,7 +116,7 @@ def assumed_totals(labels: Labels) -> IntArray:
         only = labels.classes.tolist()[0]
         raise InvalidProblem(
             f"Expected labeled rows of two classes, got only {only!r}. One class is enough when the totals name the "
-            "other class too, as in totals={'A': 120, 'B': 80}."
+            "other class, too."
         )
     first = labeled[:-1] * m / labeled.sum()
     counts = np.append(np.round(first).astype(np.int64), 0)
