@@ -21,8 +21,8 @@ POOL, POOL_ROUNDS, LEAST_POOL = 20, 100, 5
 POOL_SECONDS = 0.05, 2.0
 """Least seconds for the pool, without and with a guide; if the fit took longer, as long as the fit."""
 
-LONGEST_POOL = 2.0
-"""Most seconds for the pool: the tree is found by then, and its user waits."""
+LONGEST_POOL, FRUITLESS_ROUNDS = 5.0, 10
+"""Most seconds for the pool, and most rounds in a row that find nothing: the tree is there, and its user waits."""
 
 
 def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> list[ObliqueTree]:
@@ -33,14 +33,16 @@ def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> 
     instance = Instance.of(prepared.without_guide(), cost)
     until = clock.deadline(min(max(clock.elapsed, POOL_SECONDS[prepared.problem.guide is not None]), LONGEST_POOL))
     found: list[ObliqueTree] = []
+    last = -1
     for number in range(POOL_ROUNDS):
-        if until.passed or len(found) >= POOL:
+        if until.passed or len(found) >= POOL or number - last > FRUITLESS_ROUNDS:
             break
         for candidate in reversed(run_round(instance, seed, number, until)):
             assignment = mended(prepared, candidate)
             worth = feasible_score(prepared, assignment)
             if worth is not None and worth.objective <= cost:
                 found.append(assignment.tree)
+                last = number
                 break
     return found
 
