@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from s2oct.wording import amount, count, duration, listed, plural
+from s2oct.wording import amount, count, duration, listed, plural, printable
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,21 @@ from s2oct.wording import amount, count, duration, listed, plural
 )
 def test_numbers_and_lists_are_written_for_readers(written, expected):
     assert written == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Haushaltsgröße in €", "Haushaltsgröße in €"),
+        ("世帯\N{NO-BREAK SPACE}1", "世帯\N{NO-BREAK SPACE}1"),
+        (185, "185"),
+        ("red \x1b[31m", r"red \x1b[31m"),
+        ("one\nif age <= 3:", r"one\nif age <= 3:"),
+        ("\r\t\0\x7f\x9b", r"\r\t\x00\x7f\x9b"),
+        ("\N{RIGHT-TO-LEFT OVERRIDE}sey", r"\u202esey"),
+        ("\ud800", r"\ud800"),
+    ],
+    ids=ascii,
+)
+def test_names_are_printed_without_characters_that_steer_a_terminal(name, expected):
+    assert printable(name) == expected

@@ -15,7 +15,7 @@ def require_memory(n_bytes: float, what: str) -> None:
     if n_bytes > available:
         raise ModelTooLarge(
             f"{what} needs about {n_bytes / 2**30:.1f} GiB and {available / 2**30:.1f} GiB are available. Fit fewer "
-            "rows or a smaller depth, or use solver=None: the search alone needs little memory."
+            "rows or a smaller depth, or fit without a solver: the search alone needs little memory."
         )
 
 

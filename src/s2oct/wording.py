@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 
 _LARGEST_WRITTEN_OUT = 1e15
@@ -31,6 +32,15 @@ def amount(value: float, digits: int = 4) -> str:
 def plural(number: float, noun: str, nouns: str | None = None) -> str:
     """A number with its noun: 1 row, 2 rows; ``nouns`` is the plural where it does not end with s alone."""
     return f"{amount(number)} {noun if number == 1 else nouns or f'{noun}s'}"
+
+
+def printable(text: object) -> str:
+    r"""A name on one line and without characters that steer a terminal: a line end is \n, an escape is \x1b."""
+    return "".join(c if _is_harmless(c) else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def _is_harmless(character: str) -> bool:
+    return character.isprintable() or unicodedata.category(character) == "Zs"
 
 
 def listed(items: Sequence[str]) -> str:

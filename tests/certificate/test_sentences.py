@@ -60,8 +60,8 @@ def paper(guided) -> Certificate:
 
 def test_a_guided_fit_is_described_in_rows_and_not_in_p2(guided):
     assert str(guided) == (
-        "2 of 40 labels contradicted; total met exactly (0 rows off); differs from the guide on 14 of 360 unlabeled "
-        "rows; 3 splits with 2.3 features each (7 terms); ended: converged after 0.8 s; not proved best: nothing "
+        "2 of 40 labels contradicted; total met exactly (0 rows off); 3 splits with 2.3 features each (7 terms); "
+        "differs from the guide on 14 of 360 unlabeled rows; ended: converged after 0.8 s; not proved best: nothing "
         "better was found"
     )
     assert guided.in_p2[0] == "P2 cost 6,115.62 = leaf error 6,115.62 + C * xi (0 rows off the total)"

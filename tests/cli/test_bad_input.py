@@ -214,6 +214,17 @@ CASES = {
     ),
     "no jobs": ({"d.csv": SMALL}, [*FIT, "--jobs", "0"], "Expected --jobs to be a number of threads"),
     "price of 0": ({"d.csv": SMALL}, [*FIT, "--C", "0"], "Expected --C to be a positive number"),
+    "unknown guide": ({"d.csv": SMALL}, [*FIT, "--guide", "svm"], "Expected --guide auto or none, got 'svm'."),
+    "negative weight of the guide": (
+        {"d.csv": SMALL},
+        [*FIT, "--guide-weight", "-1"],
+        "Expected --guide-weight auto or a number of at least 0, got '-1'.",
+    ),
+    "total of a third class": (
+        {"d.csv": "x,label\n1,class_1\n2,class_2\n3,\n"},
+        ["fit", "d.csv", "--label", "label", "--total", "class_3=1"],
+        "got 'class_3'. The labels have 2 classes, and a total can name no other.",
+    ),
     "unknown option": ({"d.csv": SMALL}, [*FIT, "--deep"], "No such option: --deep"),
     "unknown command": ({}, ["train"], "No such command 'train'"),
     "delimiter of two characters": (

@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 
 import s2oct
+from s2oct.certificate.sentences import about_tree
 from s2oct.cli.app import run
 from s2oct.export import read_model
 from s2oct.tabular.source import Source
+from s2oct.wording import duration
 from tests.cli.conftest import QUICK
 
 FIT = ["--label", "employed", "--out", "out.json", *QUICK]
@@ -249,12 +251,29 @@ def test_check_finds_what_differs(folder, capsys):
     assert run([*check, "--total", "yes=185"]) == 0
     out = capsys.readouterr().out
     certificate = s2oct.load("model.json").certificate_
-    assert out.startswith("The data are those of the fit.\nThe certificate holds:\n")
-    assert out.split("\n")[2:-1] == list(certificate.sentences(["no", "yes"]))
+    recomputed, believed = out.split("\n\nTaken from the model file, and not recomputed:\n")
+    assert recomputed.splitlines()[:2] == [
+        "The data are those of the fit.",
+        "The certificate holds. Recomputed from the tree and the table:",
+    ]
+    assert recomputed.splitlines()[2:5] == list(about_tree(certificate, ["no", "yes"]))
+    assert "\nproved optimal in P2 by this bound" in recomputed
+    assert believed.splitlines()[0] == f"ended: proved after {duration(certificate.seconds)}"
+    assert "It is no signature" in believed
     assert run([*check, "--total", "yes=180"]) == 1
     out = capsys.readouterr().out
     assert "The data are not those of the fit." in out
     assert "xi: the model says 0.0, the data say 5.0" in out
+
+
+def test_check_compares_totals_and_assigned_rows(folder, capsys):
+    from tests.persistence.test_model import signed
+
+    content = json.loads((folder / "model.json").read_text())
+    content["certificate"]["assigned"] = [360, 0]
+    (folder / "forged.json").write_text(signed(content))
+    assert run(["check", "forged.json", "people.csv", "--label", "employed", "--total", "yes=185"]) == 1
+    assert "assigned: the model says (360, 0), the data say (175, 185)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["n_contradicted", "n_splits", "n_terms"])
@@ -277,13 +296,36 @@ def test_check_says_what_it_cannot_repeat_of_an_evidence_fit(folder, capsys):
     from tests.persistence.test_model import signed
 
     content = json.loads((folder / "model.json").read_text())
-    content["certificate"] |= {"model": "evidence", "evidence_cost": 3.0, "evidence_bound": 3.0, "guide_weight": 0.3}
+    content["certificate"] |= {
+        **{"model": "evidence", "evidence_cost": 3.0, "evidence_bound": 3.0},
+        **{"guide_weight": 0.3, "n_against_guide": 12},
+    }
     (folder / "evidence.json").write_text(signed(content))
     assert run(["check", "evidence.json", "people.csv", "--label", "employed", "--total", "yes=185"]) == 0
     out = capsys.readouterr().out
-    assert "proved best: no tree of this depth is better" in out
-    assert "How the fit ended and whether its tree is proved best is not recomputed" in out
-    assert "P2 cost" in out
+    recomputed, believed = out.split("\n\nTaken from the model file, and not recomputed:\n")
+    assert "P2 cost" in recomputed
+    assert "guide" not in recomputed
+    for line in (
+        "differs from the guide on 12 of 360 unlabeled rows",
+        "proved best: no tree of this depth is better",
+        "evidence against the tree, guide included: 3 rows",
+    ):
+        assert line in believed.splitlines()
+
+
+def test_check_names_the_solver_whose_bound_it_believes(folder, capsys):
+    """Two corners of each class at depth 1: the bound without a solver is 0, and nobody solves again."""
+    (folder / "corners.csv").write_text("x,y,label\n0,0,a\n9,9,a\n0,9,b\n9,0,b\n1,1,\n8,1,\n")
+    given = ["corners.csv", "--label", "label", "--total", "a=1"]
+    chosen = ["--depth", "1", "--guide", "none", "--solver", "highs", "--time-limit", "10"]
+    assert run(["fit", *given, *chosen, "--out", "corners.json"]) == 0
+    capsys.readouterr()
+    assert run(["check", "corners.json", *given]) == 0
+    recomputed, believed = capsys.readouterr().out.split("\n\nTaken from")
+    assert "lower bound without a solver 0" in recomputed
+    assert "proved optimal" not in recomputed
+    assert "from the bound of highs, which proves the tree optimal\n" in believed
 
 
 TWINS = "x,label\n" + "".join(f"{x},{label}\n" for x, label in [(1, "a"), (2, "a"), *[(3, ""), (9, "")] * 2])

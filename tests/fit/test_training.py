@@ -326,7 +326,7 @@ def test_the_time_limit_of_weighing_evidence_is_kept():
 def test_a_model_over_gurobis_free_licence_leaves_the_best_tree_with_a_notice(size_limited_gurobi, four_hundred):
     trained = train(four_hundred, ModelSpec(2), with_solver(size_limited_gurobi.name, 5.0))
     certificate = trained.certificate
-    assert re.search(r"size-limited licence .* Use solver='highs'", trained.notices[0])
+    assert re.search(r"size-limited licence .* Choose the solver 'highs'", trained.notices[0])
     assert certificate.feasible
     assert certificate.bound_source != "the bound of gurobi"
 
@@ -337,7 +337,7 @@ def test_a_model_without_memory_leaves_the_best_tree_with_a_warning(estimator, h
     X, y, totals = hard
     monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
     given = {"totals": totals} if isinstance(estimator, S2OCTClassifier) else {}
-    with pytest.warns(S2OCTWarning, match=r"needs about .* GiB .* solver=None"):
+    with pytest.warns(S2OCTWarning, match=r"needs about .* GiB .* without a solver"):
         clf = estimator.set_params(depth=2, time_limit=2.0).fit(X, y, **given)
     assert clf.certificate_.feasible
     assert not clf.certificate_.proved

@@ -105,6 +105,14 @@ def test_rules_that_somebody_forged_are_not_shown(text):
     assert forged.rules_ == model_from_json(text).estimator.rules_
 
 
+def test_a_model_whose_names_no_file_can_hold_is_not_saved(rows, tmp_path, compiled):
+    clf = fitted(rows)
+    clf.feature_names_in_ = np.array(["a", "b", "\ud800"], dtype=object)
+    with pytest.raises(InvalidProblem, match="got halves of characters"):
+        s2oct.save(clf, tmp_path / "model.json")
+    assert not (tmp_path / "model.json").exists()
+
+
 def test_file_can_be_read_by_eye(text):
     lines = text.splitlines()
     assert 20 < len(lines) < 200

@@ -21,6 +21,11 @@ def test_pretty_json_is_json(value):
     assert json.loads(pretty_json(value)) == value
 
 
+@given(JSON)
+def test_pretty_json_has_no_characters_that_steer_a_terminal(value):
+    assert all(line.isprintable() for line in pretty_json(value).split("\n"))
+
+
 def test_pretty_json_keeps_short_parts_on_one_line():
     value = {"name": "x", "short": [1, 2, {"a": None}], "long": ["word " * 15] * 3}
     lines = pretty_json(value).splitlines()

@@ -132,13 +132,35 @@ def test_bytes_that_are_not_text_are_refused(tmp_path):
         ('"depth": 2,', '"depth": 1e999,', "1e999 is too large for a number"),
         ('"depth": 2,', '"depth": NaN,', "NaN is not a number in JSON"),
         ('"depth": 2,', '"depth": 2, "depth": 2,', "an object has the field 'depth' twice"),
+        ('"depth": 2,', '"depth": 2' + "0" * 5000 + ",", r"20000000000000000000\.\.\. is too large for a number"),
     ],
-    ids=["too large", "no number", "twice"],
+    ids=["too large", "no number", "twice", "too many digits"],
 )
 def test_json_that_readers_could_read_differently_is_refused(text, old, new, sentence):
     assert old in text
-    with pytest.raises(InvalidModelFile, match=sentence):
+    with pytest.raises(InvalidModelFile, match=f"got JSON that no model has: {sentence}"):
         model_from_json(text.replace(old, new, 1))
+
+
+def test_halves_of_characters_are_refused(text):
+    """No file and no terminal can take them, so they would end later commands with an error of Python."""
+    content = json.loads(text)
+    content["label"] = "\ud800"
+    with pytest.raises(InvalidModelFile, match="got halves of characters"):
+        model_from_json(signed(content))
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_parsed(tmp_path, monkeypatch):
+    monkeypatch.setattr("s2oct.persistence.file.LARGEST_FILE", 1000)
+    (tmp_path / "model.json").write_text(" " * 1001)
+    with pytest.raises(InvalidModelFile, match="Expected a model file of at most 1,000 bytes, got more in"):
+        s2oct.load(tmp_path / "model.json")
+
+
+def test_a_device_without_an_end_is_not_read_to_its_end(monkeypatch):
+    monkeypatch.setattr("s2oct.persistence.file.LARGEST_FILE", 1000)
+    with pytest.raises(InvalidModelFile, match="Expected a model file of at most 1,000 bytes"):
+        s2oct.load("/dev/zero")
 
 
 def test_json_with_very_many_levels_is_refused():
@@ -149,7 +171,7 @@ def test_json_with_very_many_levels_is_refused():
 @pytest.mark.parametrize(
     ("path", "value", "sentence"),
     [
-        (("tree", "splits", 0, "offset"), 10**400, "too large"),
+        (("tree", "splits", 0, "offset"), 10**350, "too large"),
         (("tree", "depth"), 10**9, "it has 3 splits and says that its depth is 1000000000"),
         (("certificate", "leaf_error"), "much", "certificate.leaf_error should be a number, not 'much'"),
         (("certificate", "n_margin_violations"), 0.5, "certificate.n_margin_violations should be an integer, not 0.5"),

@@ -92,3 +92,22 @@ def test_rows_that_are_all_labeled_have_no_totals():
     clf = OCTHClassifier(depth=1, solver=None, time_limit=1, random_state=0).fit(X, y)
     with pytest.raises(InvalidProblem, match="Expected unlabeled rows"):
         plot_totals(clf, X, y)
+
+
+def test_numbers_along_the_axes_are_written_out():
+    """Incomes used to be written as 2.187 beside a lonely 1e4."""
+    import matplotlib.pyplot as plt
+
+    from s2oct.plots.style import plain_ticks
+
+    figure, ax = plt.subplots()
+    ax.set_xlim(0, 2e6)
+    ax.set_ylim(21_870, 21_871)
+    plain_ticks(ax)
+    figure.canvas.draw()
+    written = [label.get_text() for axis in (ax.xaxis, ax.yaxis) for label in axis.get_ticklabels()]
+    assert "1,000,000" in written
+    assert "21,870.2" in written
+    assert not ax.xaxis.get_offset_text().get_text()
+    assert not ax.yaxis.get_offset_text().get_text()
+    plt.close(figure)

@@ -521,8 +521,11 @@ def test_contradicted_labels_are_listed_by_their_names(browser, stable, tmp_path
 def test_unknown_stability_is_not_counted(labour_force):
     clf = copy.copy(labour_force.clf)
     clf.stability_ = np.full(int((~labour_force.is_labeled).sum()), np.nan)
+    clf.stability_note_ = ""
     page = report_html(clf, labour_force.X, labour_force.y, rivals=False)
     assert "Too few such trees were found" in page
+    clf.stability_note_ = "The stability of rows is not known: the fit was interrupted."
+    assert clf.stability_note_ in report_html(clf, labour_force.X, labour_force.y, rivals=False)
     assert "Rows determined" not in page
 
 

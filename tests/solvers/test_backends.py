@@ -1,8 +1,10 @@
 """What every backend must do: take a start, report on the way, stop in time, and never be more hopeful than it may."""
 
+import math
 import signal
 import threading
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -91,6 +93,24 @@ def test_a_suggested_solution_is_taken_up(backend, milp, start):
     assert watcher.suggest is None
     assert is_known(watcher)
     assert milp.c @ result.x <= milp.c @ start + 1e-6
+
+
+def test_a_suggestion_survives_a_presolve_that_replaces_variables_by_sums(backend, tiny):
+    """SCIP refuses values of such variables: an error ended the fit, and its tree was lost."""
+    milp = build_lean(tiny.prepared)
+    constant = ObliqueTree.constant(tiny.topology, tiny.problem.n_features, right=True)
+    suggested = encode_tree(milp, tiny.problem, constant)
+    result = solve(backend, milp, seconds=3.0, watcher=Recorder(suggest=suggested))
+    assert milp.c @ result.x <= milp.c @ suggested + 1e-6
+
+
+def test_whatever_a_backend_raises_leaves_the_worker_as_a_failure(backend):
+    """A model that no backend accepts; the binding of SCIP raises a plain Exception."""
+    milp = unit_model(lower=0, upper=1, cost=1.0, limit=1.0)
+    entries = milp.A.copy()
+    entries.data[0] = math.inf
+    with pytest.raises(SolverFailed):
+        solve_in_worker(backend, replace(milp, A=entries), limits=Limits(5.0), watcher=Recorder())
 
 
 def test_the_time_limit_is_kept(backend, milp, start):
@@ -266,7 +286,7 @@ def test_two_threads_find_the_same_optimum(backend):
 
 def test_a_model_over_gurobis_free_licence_is_refused_with_a_remedy(size_limited_gurobi, four_hundred):
     milp = build_p2(prepared_as_is(four_hundred, 2))
-    with pytest.raises(SolverLicenceError, match=r"2000 rows and 2000 columns; this model has \d+ .* solver='highs'"):
+    with pytest.raises(SolverLicenceError, match=r"2000 rows and 2000 columns; this model has \d+ .* solver 'highs'"):
         solve(size_limited_gurobi, milp)
 
 

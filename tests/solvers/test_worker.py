@@ -1,11 +1,14 @@
 """The thread a solve runs in: what becomes of a solver that does not stop."""
 
+import subprocess
+import sys
 import threading
 import time
 
 import numpy as np
 import pytest
 
+from s2oct.errors import ModelTooLarge, SolverFailed, SolverLicenceError
 from s2oct.linear.model import Milp, ModelBuilder, linear_rows
 from s2oct.solvers import Limits, SolveResult, Termination, solve_in_worker
 from s2oct.solvers.worker import GRACE_ON_REQUEST, GRACE_SECONDS
@@ -47,6 +50,19 @@ class Interrupted:
 
     def solve(self, milp, *, limits, watcher, start=None) -> SolveResult:
         return SolveResult(Termination.INTERRUPTED, np.array([1.0]), 1.0, 0.0, 0, 0.0)
+
+
+class Dying:
+    """A backend that reports one incumbent and then raises an error."""
+
+    name = "dying"
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def solve(self, milp, *, limits, watcher, start=None) -> SolveResult:
+        watcher.incumbent(np.array([1.0]))
+        raise self.error
 
 
 @pytest.fixture
@@ -156,3 +172,54 @@ def test_a_result_reaches_the_watcher_while_the_caller_is_busy(deaf, milp):
 
     solve_in_worker(deaf, milp, limits=Limits(9.0), watcher=watcher, meanwhile=search)
     assert 0.7 in heard
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Exception("SCIP: error in LP solver!"), r"The solver dying failed \(SCIP: error in LP solver!\)\."),
+        (OSError("read error"), r"The solver dying failed \(read error\)\."),
+        (ArithmeticError(), r"The solver dying failed \(ArithmeticError\)\."),
+    ],
+    ids=["binding", "file", "without words"],
+)
+def test_a_solver_that_dies_has_failed(milp, error, said):
+    with pytest.raises(SolverFailed, match=said) as raised:
+        solve_in_worker(Dying(error), milp, limits=Limits(5.0), watcher=Recorder())
+    assert raised.value.__cause__ is error
+
+
+@pytest.mark.parametrize("error", [SolverLicenceError("none"), ModelTooLarge("all"), MemoryError()], ids=repr)
+def test_errors_that_say_what_happened_are_passed_on(milp, error):
+    with pytest.raises(type(error)) as raised:
+        solve_in_worker(Dying(error), milp, limits=Limits(5.0), watcher=Recorder())
+    assert raised.value is error
+
+
+def test_an_error_of_the_watcher_is_not_taken_for_one_of_the_solver(milp, deaf):
+    watcher = Recorder()
+
+    def fail(x: np.ndarray) -> None:
+        raise ZeroDivisionError
+
+    watcher.incumbent = fail
+    with pytest.raises(ZeroDivisionError):
+        solve_in_worker(deaf, milp, limits=Limits(5.0), watcher=watcher)
+
+
+def test_the_end_of_the_program_waits_for_a_solver_that_was_left_behind():
+    """HiGHS that called back while Python shut down aborted the process after the fit had succeeded."""
+    program = (
+        "import time; from tests.solvers.test_worker import Deaf; from tests.solvers.watchers import Recorder;"
+        "from tests.solvers.test_backends import unit_model; from s2oct.solvers import Limits, solve_in_worker\n"
+        "class Slow(Deaf):\n"
+        "    def solve(self, milp, *, limits, watcher, start=None):\n"
+        "        time.sleep(2.0)\n"
+        "        print('the solver has ended', flush=True)\n"
+        "solve_in_worker(Slow(), unit_model(lower=0, upper=1, cost=1.0, limit=1.0), limits=Limits(0.1),"
+        " watcher=Recorder())\n"
+        "print('the fit has ended', flush=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["the fit has ended", "the solver has ended"], done.stderr
+    assert done.returncode == 0

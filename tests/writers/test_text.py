@@ -20,6 +20,12 @@ from tests.writers.rule_readers import read_back
 CLASSES = ["no", "yes"]
 
 
+def test_names_and_classes_cannot_forge_rules_or_steer_a_terminal():
+    tree = ObliqueTree.of(Topology(1), np.array([[2.0]]), np.array([3.0]))
+    text = tree_to_text(tree, ["age\n    no\x1b[2J"], ["no\x1b[31m", "yes\r"])
+    assert text == "if 2 * age\\n    no\\x1b[2J <= 3:\n    no\\x1b[31m\notherwise:\n    yes\\r"
+
+
 def random_tree(rng, depth, p):
     """A tree with dense, single-feature and constant splits, and coefficients of very different sizes."""
     topology = Topology(depth)

@@ -21,17 +21,27 @@ _OUTLOOK = {
 
 def about_fit(certificate: Certificate, classes: Sequence[Any] | None = None) -> Iterator[str]:
     """What the tree does in rows, how large it is, and how the fit ended; without what a certificate does not know."""
+    yield from about_tree(certificate, classes)
+    yield from about_end(certificate)
+
+
+def about_tree(certificate: Certificate, classes: Sequence[Any] | None = None) -> Iterator[str]:
+    """What the tree does in rows, and how large it is: everything that rows, labels and totals show."""
     if certificate.n_contradicted is not None and certificate.n_labeled is not None:
         yield f"{certificate.n_contradicted:,} of {plural(certificate.n_labeled, 'label')} contradicted"
     if certificate.n_unlabeled != 0:
         yield _total(certificate)
-    if certificate.n_against_guide is not None and certificate.n_unlabeled is not None:
-        rows = plural(certificate.n_unlabeled, "unlabeled row")
-        yield f"differs from the guide on {certificate.n_against_guide:,} of {rows}"
     if certificate.n_splits is not None and certificate.n_terms is not None:
         yield _size(certificate.n_splits, certificate.n_terms)
     if certificate.classes_without_label:
         yield _without_label(certificate.classes_without_label, classes)
+
+
+def about_end(certificate: Certificate) -> Iterator[str]:
+    """What only the fit knows: how far the tree follows the guide, how the fit ended, and what it has proved."""
+    if certificate.n_against_guide is not None and certificate.n_unlabeled is not None:
+        rows = plural(certificate.n_unlabeled, "unlabeled row")
+        yield f"differs from the guide on {certificate.n_against_guide:,} of {rows}"
     yield f"ended: {certificate.ended} after {duration(certificate.seconds)}"
     if not certificate.minimises_p2:
         yield _outlook(certificate)
@@ -39,10 +49,7 @@ def about_fit(certificate: Certificate, classes: Sequence[Any] | None = None) ->
 
 def about_p2(certificate: Certificate) -> Iterator[str]:
     """What the tree costs in the paper's model, a bound, and whether they meet."""
-    yield (
-        f"P2 cost {amount(certificate.objective, 6)} = leaf error {amount(certificate.leaf_error, 6)} + "
-        f"C * xi ({plural(certificate.xi, 'row')} off the total)"
-    )
+    yield p2_cost(certificate)
     yield f"lower bound {amount(certificate.lower_bound, 6)}"
     if not certificate.feasible:
         yield f"not feasible for P2 ({plural(certificate.n_margin_violations, 'row')} too near a hyperplane)"
@@ -50,6 +57,14 @@ def about_p2(certificate: Certificate) -> Iterator[str]:
         yield f"proved optimal by {certificate.proved_by}{_among(certificate)}"
     else:
         yield f"not proved, gap {amount(certificate.gap)}"
+
+
+def p2_cost(certificate: Certificate) -> str:
+    """What the tree costs in the paper's model."""
+    return (
+        f"P2 cost {amount(certificate.objective, 6)} = leaf error {amount(certificate.leaf_error, 6)} + "
+        f"C * xi ({plural(certificate.xi, 'row')} off the total)"
+    )
 
 
 def _among(certificate: Certificate) -> str:

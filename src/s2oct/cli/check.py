@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from s2oct.cli.messages import say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, LabelName, ModelPath, TotalOptions, check_model
 from s2oct.errors import InvalidProblem
@@ -17,7 +18,7 @@ from s2oct.model.totals import named_classes, read_totals
 from s2oct.tabular.cells import encode_rows, read_label_cells
 from s2oct.tabular.class_totals import ClassTotals
 from s2oct.tabular.source import Source
-from s2oct.wording import amount, count
+from s2oct.wording import amount, count, plural
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a model needs
     from s2oct.certificate import Certificate
@@ -25,7 +26,11 @@ if TYPE_CHECKING:  # refusals should not wait for the packages that a model need
     from s2oct.persistence.model import Model
 
 COMPARED = ("objective", "leaf_error", "xi", "min_margin", "n_margin_violations", "feasible")
-COUNTED = ("n_labeled", "n_unlabeled", "n_contradicted", "n_splits", "n_terms")
+COUNTED = ("n_labeled", "n_unlabeled", "n_contradicted", "n_splits", "n_terms", "totals", "assigned")
+NO_SIGNATURE = (
+    "The checksum of the file shows that it was not damaged. It is no signature: anybody can change a model and "
+    "compute it anew."
+)
 _RELATIVE = 1e-9
 
 
@@ -48,14 +53,14 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     spec = ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
     found, own_bound = recertify(problem, clf.witness_, clf.certificate_, spec, rules=clf.tree_)
     is_same = problem.summary() == clf.data_summary_
-    print(f"The data are {'those' if is_same else 'not those'} of the fit.")
+    say(f"The data are {'those' if is_same else 'not those'} of the fit.")
     differences = differing(clf.certificate_, found, own_bound)
     n_elsewhere = int((clf.tree_.apply(problem.X) != clf.witness_.apply(problem.X)).sum())
     if n_elsewhere:
         rows = "1 row ends" if n_elsewhere == 1 else f"{count(n_elsewhere)} rows end"
         differences.append(f"{rows} in another leaf of the tree than the certified hyperplanes say")
-    for line in differences or _verdict(found, own_bound, read.classes):
-        print(line)
+    for line in differences or _verdict(clf.certificate_, found, own_bound, read.classes):
+        say(line)
     if differences:
         raise typer.Exit(1)
 
@@ -90,7 +95,7 @@ def differing(stored: Certificate, found: Certificate, own_bound: float) -> list
         f"{name}: the model says {getattr(stored, name)}, the data say {getattr(found, name)}"
         for name in COUNTED
         # Earlier versions did not store these.
-        if getattr(stored, name) not in (None, getattr(found, name))
+        if getattr(stored, name) not in (None, (), getattr(found, name))
     ]
     if stored.lower_bound > found.objective + DECIDED_TOLERANCE:
         lines.append(f"lower_bound: the model says {stored.lower_bound}, but its own tree costs {found.objective}")
@@ -103,14 +108,38 @@ def _same(stored: float, found: float) -> bool:
     return stored == found or math.isclose(stored, found, rel_tol=_RELATIVE, abs_tol=_RELATIVE)
 
 
-def _verdict(found: Certificate, own_bound: float, classes: Sequence[Any]) -> list[str]:
+def _verdict(stored: Certificate, found: Certificate, own_bound: float, classes: Sequence[Any]) -> list[str]:
     """What was recomputed, line by line, and what had to be believed."""
-    from s2oct.certificate.sentences import about_fit
+    from s2oct.certificate.sentences import about_tree, p2_cost
 
-    lines = ["The certificate holds:", *about_fit(found, classes), *found.in_p2]
-    if not found.minimises_p2:
-        lines.append("How the fit ended and whether its tree is proved best is not recomputed: a model holds no guide.")
-    if found.proved and own_bound < found.objective - DECIDED_TOLERANCE:
-        bound = amount(own_bound, 6)
-        lines.append(f"Its lower bound is taken from {found.bound_source}; recomputed without a solver it is {bound}.")
-    return lines
+    return [
+        "The certificate holds. Recomputed from the tree and the table:",
+        *about_tree(found, classes),
+        p2_cost(found),
+        *_recomputed_proof(found, own_bound),
+        "",
+        "Taken from the model file, and not recomputed:",
+        *_believed(stored, found, own_bound),
+        NO_SIGNATURE,
+    ]
+
+
+def _recomputed_proof(found: Certificate, own_bound: float) -> Iterator[str]:
+    yield f"lower bound without a solver {amount(own_bound, 6)}"
+    if not found.feasible:
+        yield f"not feasible for P2 ({plural(found.n_margin_violations, 'row')} too near a hyperplane)"
+    elif own_bound >= found.objective - DECIDED_TOLERANCE:
+        yield "proved optimal in P2 by this bound"
+
+
+def _believed(stored: Certificate, found: Certificate, own_bound: float) -> Iterator[str]:
+    """What only the fit knows: no model file holds what the guide said, and a solver would have to run again."""
+    from s2oct.certificate.sentences import about_end
+
+    yield from about_end(stored)
+    if stored.evidence_cost is not None:
+        yield f"evidence against the tree, guide included: {plural(round(stored.evidence_cost, 1), 'row')}"
+    if stored.lower_bound > own_bound + DECIDED_TOLERANCE:
+        proof = ", which proves the tree optimal" if found.proved else ""
+        yield f"lower bound {amount(stored.lower_bound, 6)} from {stored.bound_source}{proof}"
+    yield "parameters, seed, version and date; how probabilities follow from distances"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from s2oct.cli.messages import cure
+from s2oct.cli.messages import cure, say
 from s2oct.tabular.column_use import FEATURE, ColumnUse
-from s2oct.wording import count, plural
+from s2oct.wording import count, plural, printable
 
 _MOST_PLAIN = 20
 """Columns of numbers without anything to say of them that are listed one by one."""
@@ -22,13 +22,13 @@ def print_columns(uses: Sequence[ColumnUse]) -> None:
     rows = [("column", "role", "treatment", "imputed"), *map(_cells, shown)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     if hidden:
         print(f"and {plural(len(hidden), 'more column')} of numbers")
     for use in uses:
         if use.doubt:
             cures = ", or ".join(cure(remedy, use.name) for remedy in use.remedies)
-            print(f"{_short(use.name)} is a feature, but {use.doubt}: {cures}.")
+            say(f"{_short(use.name)} is a feature, but {use.doubt}: {cures}.")
 
 
 def _is_plain(use: ColumnUse) -> bool:
@@ -37,9 +37,9 @@ def _is_plain(use: ColumnUse) -> bool:
 
 def _cells(use: ColumnUse) -> tuple[str, str, str, str]:
     imputed = count(use.n_imputed) if use.n_imputed else ""
-    return _short(use.name), use.role, " ".join(use.treatment.split()), imputed
+    return _short(use.name), use.role, printable(" ".join(use.treatment.split())), imputed
 
 
 def _short(name: str) -> str:
-    text = "".join(sign if sign.isprintable() else " " for sign in name)
+    text = printable(name)
     return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."

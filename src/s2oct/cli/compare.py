@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from s2oct.cli.messages import print_warning, printed_warnings
+from s2oct.cli.messages import print_warning, printed_warnings, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, TotalOptions
 from s2oct.tabular.encoded_table import FitRequest, encode_table
@@ -60,7 +60,7 @@ def _print(comparison: TableComparison) -> None:
     console.print(table)
     print()
     for sentence in comparison.findings():
-        print(sentence)
+        say(sentence)
 
 
 def _cells(score: HeldOutScore) -> list[str]:

@@ -19,6 +19,7 @@ from s2oct.model.bounds import paper_depth
 from s2oct.solvers import SOLVERS, Limits, Unwatched, load_solver
 from s2oct.tabular.partly_labeled import PartlyLabeledTable
 from s2oct.version import __version__
+from s2oct.wording import count, plural
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "highspy", "pandas", "pyarrow", "matplotlib", "onnx")
 FREE_LICENCE = 2000
@@ -36,7 +37,10 @@ def print_prospects(table: PartlyLabeledTable, n_features: int, depth: int | Non
     """Print how large the model of a table is and what to expect of a fit; the paper's rule gives a depth of None."""
     m, depth = table.n_unlabeled, depth or paper_depth(table.n_rows)
     size = p2_size(table.n_rows - m, m, n_features, depth)
-    print(f"{table.n_rows - m} labeled and {m} unlabeled rows, {n_features} features, depth {depth}")
+    print(
+        f"{count(table.n_rows - m)} labeled and {plural(m, 'unlabeled row')}, {plural(n_features, 'feature')}, "
+        f"depth {depth}"
+    )
     print(
         f"P2 has {size.n_continuous} continuous and {size.n_binary} binary variables and {size.n_entries} matrix "
         f"entries, about {size.n_bytes / 2**20:.0f} MiB with a solver"

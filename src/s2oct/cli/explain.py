@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from s2oct.cli.messages import say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, ModelPath, check_model
 from s2oct.errors import InvalidProblem
 from s2oct.tabular.table_row import TableRow
+from s2oct.wording import printable
 
 
 @takes_groups
@@ -44,6 +46,6 @@ def explain(
     else:
         raise InvalidProblem("Expected --row, got --id for a model without an id column.")
     values = found.features(encoding)
-    named = "".join(f", {name} {found.text(name)}" for name in ids)
-    print(f"Row {found.number}{named}:")
-    print(explain_row(read.estimator.tree_, values, read.feature_names, read.classes, found.remarks(encoding)))
+    named = "".join(f", {printable(name)} {printable(found.text(name))}" for name in ids)
+    say(f"Row {found.number}{named}:")
+    say(str(explain_row(read.estimator.tree_, values, read.feature_names, read.classes, found.remarks(encoding))))

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from s2oct.cli.column_table import print_columns
-from s2oct.cli.messages import notes_with_options, print_warning, printed_warnings
+from s2oct.cli.messages import notes_with_options, print_warning, printed_warnings, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions, TotalOptions
 from s2oct.cli.outputs import Outputs, messages_beside, name_of, table_name
 from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_table
 from s2oct.tabular.target import Target
-from s2oct.wording import count, plural
+from s2oct.wording import count, plural, printable
 
 if TYPE_CHECKING:
     from s2oct.persistence.model import Model
@@ -43,6 +43,7 @@ def fit(
     fitted = _fitted(encoded, estimator.time_limit)
     # Refusals should not wait for the packages that a fit needs.
     from s2oct.cli.models import fitted_model
+    from s2oct.tabular.added_columns import AddedColumns
 
     model = fitted_model(fitted)
     _write(fitted, model, outputs, shlex.join(["s2oct", *(context.obj or ())]))
@@ -52,6 +53,8 @@ def fit(
     clf = fitted.classifier
     for note in notes_with_options(fitted.notes, clf.certificate_.shortcomings(clf.classes_.tolist())):
         print_warning(note)
+    if outputs.predictions is not None and clf.stability_note_:
+        print_warning(f"The column {AddedColumns(label).stability!r} is empty. {clf.stability_note_}")
 
 
 def _fitted(encoded: EncodedTable, time_limit: float) -> FittedTable:
@@ -106,14 +109,14 @@ def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions)
 
 def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
     rows = fitted.classifier.data_summary_
-    totals = ", ".join(f"{label}: {count(total)}" for label, total in fitted.totals.items())
+    totals = ", ".join(f"{printable(label)}: {count(total)}" for label, total in fitted.totals.items())
     unlabeled = plural(rows.n_unlabeled, "unlabeled row")
     print(f"{count(rows.n_labeled)} labeled and {unlabeled}; totals of the unlabeled ones: {totals}")
     print()
     print_columns(fitted.encoded.uses)
     print()
-    print(fitted.classifier.rules_)
+    say(fitted.classifier.rules_)
     print()
-    print("\n".join(fitted.classifier.certificate_.sentences(fitted.classifier.classes_.tolist())))
+    say("\n".join(fitted.classifier.certificate_.sentences(fitted.classifier.classes_.tolist())))
     for path in written:
-        print(f"wrote {name_of(path)}")
+        say(f"wrote {name_of(path)}")

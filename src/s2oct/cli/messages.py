@@ -1,4 +1,4 @@
-"""Sentences on standard error: failures, warnings, and remedies in terms of options."""
+"""Sentences on the console: results, failures, warnings, and remedies in terms of options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from s2oct.errors import InvalidColumns, InvalidTable, Remedy, S2OCTWarning
-from s2oct.wording import plural
+from s2oct.wording import plural, printable
 
 if TYPE_CHECKING:  # it imports numpy, for which no help text should wait
     from s2oct.certificate import Shortcoming
@@ -60,14 +60,19 @@ def notes_with_options(notes: Iterable[str], shortcomings: Iterable[Shortcoming]
     return [worded.get(note, note.replace(totals.value, REMEDIES[totals])) for note in notes]
 
 
+def say(text: str) -> None:
+    """Print lines on standard output, without characters that steer a terminal."""
+    print(_harmless(text))
+
+
 def print_failure(message: str) -> None:
     """Print why the command failed: one sentence, or a line for each of several problems."""
-    print(f"s2oct: {message}", file=sys.stderr)
+    print(f"s2oct: {_harmless(message)}", file=sys.stderr)
 
 
 def print_warning(message: str) -> None:
     """Print one sentence about a result that the command gives nevertheless."""
-    print(f"s2oct: warning: {on_one_line(message)}", file=sys.stderr)
+    print(f"s2oct: warning: {_harmless(on_one_line(message))}", file=sys.stderr)
 
 
 @contextmanager
@@ -84,3 +89,7 @@ def printed_warnings() -> Iterator[None]:
 def on_one_line(message: str) -> str:
     """Join the lines of a message, as those of a cell with line ends."""
     return " ".join(message.split())
+
+
+def _harmless(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))

@@ -13,8 +13,8 @@ def read_auto_or_number(
     option: str, text: str, kind: type[int] | type[float], least: int, most: float = math.inf
 ) -> float | str:
     """Read auto or a number within bounds."""
-    if text == "auto":
-        return text
+    if text.lower() == "auto":
+        return "auto"
     wanted = f"{'a whole number' if kind is int else 'a number'} {_between(least, most)}"
     try:
         number = kind(text)
@@ -39,9 +39,9 @@ def read_auto_none_or_whole(option: str, text: str) -> float | str | None:
         ) from error
 
 
-def read_positive(option: str, number: float) -> float:
-    """Read a positive number, which is finite."""
-    if not 0 < number < math.inf:
+def read_positive(option: str, number: float, *, infinite: bool = False) -> float:
+    """Read a positive number; one that is infinite only where it makes sense."""
+    if not number > 0 or (number == math.inf and not infinite):
         raise InvalidProblem(f"Expected {option} to be a positive number, got {number:g}.")
     return number
 
@@ -50,6 +50,6 @@ def read_choice(option: str, name: str, names: Sequence[str]) -> str | None:
     """Read one of several names, or none."""
     if name.lower() == "none":
         return None
-    if name not in names:
+    if name.lower() not in names:
         raise InvalidProblem(f"Expected {option} {', '.join(names)} or none, got {brief(name)}.")
-    return name
+    return name.lower()

@@ -207,7 +207,7 @@ class EstimatorOptions:
             "max_features_per_split": read_auto_none_or_whole("--max-features", self.max_features),
             "term_price": read_auto_or_number("--term-price", self.term_price, float, 0),
             "solver": read_choice("--solver", self.solver, SOLVER_NAMES),
-            "time_limit": read_positive("--time-limit", self.time_limit),
+            "time_limit": read_positive("--time-limit", self.time_limit, infinite=True),
             "n_jobs": self.jobs,
             "random_state": self.seed,
         }

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from s2oct.cli.messages import say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, IdNames, KeepFormulas, ModelPath, check_model, split_names
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
@@ -51,4 +52,4 @@ def predict(
             target.write(batch)
             n_rows += batch.num_rows
     with messages_beside([out]):
-        print(f"{plural(n_rows, 'row')} predicted; wrote {name_of(out)}")
+        say(f"{plural(n_rows, 'row')} predicted; wrote {name_of(out)}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from s2oct.cli.messages import REMEDIES
+from s2oct.cli.messages import REMEDIES, say
 from s2oct.cli.options import ModelPath, SqlDialectName, SqlTable, check_model
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of
 from s2oct.errors import InvalidProblem
@@ -40,17 +41,26 @@ def show(
     stored = read_model(model)
     content = query_of(stored, table, dialect) if form == "sql" else rendered(stored, form, model)
     if out is None:
-        print(content if isinstance(content, str) else content.decode())
+        _print(content if isinstance(content, str) else content.decode())
         return
     with Outputs() as outputs:
         outputs.write(out, content if isinstance(content, bytes) else content + "\n")
     with messages_beside([out]):
-        print(f"wrote {name_of(out)}")
+        say(f"wrote {name_of(out)}")
+
+
+def _print(content: str) -> None:
+    """Print a form. A terminal gets no control characters from names; a pipe gets every character."""
+    if sys.stdout.isatty():
+        say(content)
+    else:
+        print(content)
 
 
 def rendered(model: Model, form: str, path: Path) -> str | bytes:
     """Write the model in one of the forms but SQL; ``path`` is its file."""
     from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r
+    from s2oct.persistence.file import derived_json
 
     tree, names, classes, encoding = model.estimator.tree_, model.feature_names, model.classes, model.encoding
     if form == "certificate":
@@ -58,7 +68,7 @@ def rendered(model: Model, form: str, path: Path) -> str | bytes:
     if form == "dot":
         return tree_to_dot(tree, names, classes)
     if form == "json":
-        return path.read_text(encoding="utf-8").rstrip("\n")
+        return derived_json(path).rstrip("\n")
     if form == "python":
         return tree_to_python(tree, names, classes, encoding=encoding).rstrip("\n")
     if form == "r":

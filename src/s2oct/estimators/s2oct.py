@@ -107,7 +107,9 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
         guide of positive weight these are trees that the search found on the way and that are nearly as good: 1 % of
         the rows worse at most. In P2 they are found independently, without the guide, and cost no more: near 1 the
         labeled rows and the totals determine a class, near 1/2 they leave it open. NaN if fewer than five such trees
-        were found.
+        were found; then ``stability_note_`` says so.
+    stability_note_ : str
+        Why ``stability_`` is not known; empty if it is.
     notices_ : tuple of str
         What the user should know of how the fit went; the same sentences are issued as warnings.
     scaling_ : Scaling
@@ -210,6 +212,7 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)
         edge.require_result(trained.certificate)
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
+        self.stability_note_ = trained.stability_note
         self.witness_, self._simplification = trained.witness, trained.simplification
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes

@@ -10,7 +10,7 @@ from s2oct.fit.listening import COMPARING
 from s2oct.model.assignment import Assignment
 from s2oct.model.feasibility import feasible_score, mended
 from s2oct.model.prepared import Prepared
-from s2oct.model.proof import DECIDED_TOLERANCE
+from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED
 from s2oct.model.score import score
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, run_round
@@ -21,6 +21,9 @@ POOL, POOL_ROUNDS, LEAST_POOL = 20, 100, 5
 POOL_SECONDS = 0.05, 2.0
 """Least seconds for the pool, without and with a guide; if the fit took longer, as long as the fit."""
 
+LONGEST_POOL, FRUITLESS_ROUNDS = 5.0, 10
+"""Most seconds for the pool, and most rounds in a row that find nothing: the tree is there, and its user waits."""
+
 
 def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> list[ObliqueTree]:
     """Trees that cost no more than this one in P2, each from its own start and without the guide."""
@@ -28,18 +31,33 @@ def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> 
     clock, seed = context.clock, context.budget.seed + 1
     cost = score(Assignment.of(prepared.problem, tree), prepared.spec.C).objective + DECIDED_TOLERANCE
     instance = Instance.of(prepared.without_guide(), cost)
-    until = clock.deadline(max(clock.elapsed, POOL_SECONDS[prepared.problem.guide is not None]))
+    until = clock.deadline(min(max(clock.elapsed, POOL_SECONDS[prepared.problem.guide is not None]), LONGEST_POOL))
     found: list[ObliqueTree] = []
+    last = -1
     for number in range(POOL_ROUNDS):
-        if until.passed or len(found) >= POOL:
+        if until.passed or len(found) >= POOL or number - last > FRUITLESS_ROUNDS:
             break
         for candidate in reversed(run_round(instance, seed, number, until)):
             assignment = mended(prepared, candidate)
             worth = feasible_score(prepared, assignment)
             if worth is not None and worth.objective <= cost:
                 found.append(assignment.tree)
+                last = number
                 break
     return found
+
+
+def too_few_others(n_found: int, ended: str, *, weighed: bool) -> str:
+    """Why nothing is known of how other trees agree; empty if enough of them were found."""
+    if n_found >= LEAST_POOL:
+        return ""
+    if ended == INTERRUPTED:
+        return "The stability of rows is not known: the fit was interrupted before it looked for other trees."
+    which = "nearly as good" if weighed else "of no higher cost"
+    return (
+        f"The stability of rows is not known: it needs at least {LEAST_POOL} other trees {which}, and the fit found "
+        f"{n_found}."
+    )
 
 
 def agreement(prepared: Prepared, tree: ObliqueTree, others: list[ObliqueTree]) -> FloatArray:

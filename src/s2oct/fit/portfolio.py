@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from s2oct.arrays import FloatArray
-from s2oct.errors import ModelTooLarge, SolverFailed, SolverLicenceError
+from s2oct.errors import SolverFailed, SolverLicenceError
 from s2oct.fit.context import FitContext
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import SEARCHING, SOLVING
@@ -58,18 +58,20 @@ class Portfolio:
         number = self.explore(0, min(HEAD_START * clock.limit, LONGEST_HEAD_START))
         if incumbent.is_over:
             return
+
+        def go_on() -> None:
+            nonlocal number
+            number = self.explore(number, clock.seconds_left)
+
         if self.formulation.size.n_entries > ENTRIES_PER_SECOND * clock.seconds_left:
-            self._go_on(number)
+            go_on()
             return
         try:
-            self.solve(incumbent.best, lambda: self._go_on(number))
-        except (SolverLicenceError, ModelTooLarge, MemoryError) as error:
+            self.solve(incumbent.best, go_on)
+        except (SolverLicenceError, SolverFailed, MemoryError) as error:
             reason = str(error) or "There is no memory for the model."
-            self.context.notices.append(f"{reason} The tree is the best that was found without it.")
-            self._go_on(number)
-
-    def _go_on(self, number: int) -> None:
-        self.explore(number, self.context.clock.seconds_left)
+            self.context.notices.append(f"{reason} The fit went on without it.")
+            go_on()
 
     def solve(self, start: ObliqueTree | None, meanwhile: Callable[[], object] = lambda: None) -> None:
         """Let the solver work until the time is over, while ``meanwhile`` runs in this thread."""
@@ -94,7 +96,7 @@ def solve_small(incumbent: Incumbent, milp: Milp, start: FloatArray, deadline: D
     limits = Limits(max(deadline.seconds_left, 0.01))
     try:
         result = solve_in_worker(load_solver("highs"), milp, limits=limits, watcher=_UntilOver(incumbent), start=start)
-    except SolverFailed:
+    except (SolverFailed, MemoryError):
         return None
     return result.x
 

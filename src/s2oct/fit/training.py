@@ -12,7 +12,7 @@ from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget, FitContext
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import PREPARING, Listener, NoListener
-from s2oct.fit.pool import agreement, equally_good
+from s2oct.fit.pool import agreement, equally_good, too_few_others
 from s2oct.fit.portfolio import Portfolio
 from s2oct.fit.simplicity import Simplification
 from s2oct.fit.sparsest import Sparsest
@@ -59,6 +59,8 @@ class Trained:
         The map from the user's units to those of the model.
     notices : tuple of str
         What the user should know about the fit.
+    stability_note : str
+        Why the stability is not known; empty if it is.
     simplification : Simplification, optional
         Makes simpler and richer trees, if the evidence model was fitted.
     """
@@ -69,6 +71,7 @@ class Trained:
     stability: FloatArray
     scaling: Scaling
     notices: tuple[str, ...] = ()
+    stability_note: str = ""
     simplification: Simplification | None = None
 
     def over(self, problem: Problem) -> Trained:
@@ -173,7 +176,8 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
         cost = outcome.weighed.cost.rows + certificate.xi
         ended = CONVERGED if outcome.ended == PROVED else outcome.ended
         certificate = replace(certificate, evidence_cost=cost, ended=ended)
-    return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices))
+    note = too_few_others(len(others), outcome.ended, weighed=outcome.weighed is not None)
+    return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices), note)
 
 
 def _weighed(outcome: StrategyResult) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from s2oct.arrays import FloatArray
 from s2oct.model.few_digits import few_digits
 from s2oct.model.rules import Split, inequality, plain_number, pruned, rule_parts
 from s2oct.model.tree import ObliqueTree
+from s2oct.wording import printable
 
 DIGITS = 6
 """Significant digits of sums and values, unless a rule needs more to be seen to hold."""
@@ -106,9 +107,11 @@ def explain_row(
     """
     X = np.asarray(row, dtype=float)[None, :]
     right = tree.goes_right(X)[0]
+    names = tuple(map(printable, feature_names))
+    said = {j: printable(remark) for j, remark in (remarks or {}).items()}
     part, steps = pruned(tree), []
     while isinstance(part, Split):
-        visit = _Visit(tree, part.node, X[0].tolist(), tuple(feature_names), remarks or {}, not right[part.node - 1])
+        visit = _Visit(tree, part.node, X[0].tolist(), names, said, not right[part.node - 1])
         steps.append(visit.step())
         part = part.left if visit.holds else part.right
     return Explanation(tuple(steps), classes[part.class_index])

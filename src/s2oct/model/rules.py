@@ -10,8 +10,12 @@ import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
+from s2oct.wording import printable
 
 INDENT = "    "
+
+LEAST_WRITTEN_OUT = 1e-6
+"""Smaller numbers are written with an exponent: their zeros would have to be counted."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,7 @@ def rule_lines(
 
     def lines(part: Leaf | Split, indent: str) -> Iterator[str]:
         if isinstance(part, Leaf):
-            yield f"{indent}{classes[part.class_index]}{note(part)}"
+            yield f"{indent}{printable(classes[part.class_index])}{note(part)}"
             return
         yield f"{indent}if {rule_text(tree, part.node, feature_names)}:"
         yield from lines(part.left, indent + INDENT)
@@ -186,7 +190,7 @@ def rule_parts(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> tu
         For example ``("age", "- 0.5 * income", "<= 3")``.
     """
     pairs, relation, offset = inequality(tree, node)
-    products = [(c < 0, _product(abs(c), feature_names[j])) for j, c in pairs]
+    products = [(c < 0, _product(abs(c), printable(feature_names[j]))) for j, c in pairs]
     return (*signed_terms(products), f"{relation} {plain_number(offset)}")
 
 
@@ -195,7 +199,9 @@ def _product(size: float, name: str) -> str:
 
 
 def plain_number(value: float) -> str:
-    """The shortest decimal that is read as exactly this float: ``27``, ``0.5``, ``1e-07``."""
+    """The shortest decimal that is read as exactly this float: ``27``, ``0.5``, ``0.00005``, ``1e-07``."""
+    if LEAST_WRITTEN_OUT <= abs(value) < 1:
+        return str(np.format_float_positional(value, trim="-"))
     return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0: no minus before a zero
 
 

@@ -92,7 +92,7 @@ def _class_index(label: Any, classes: list[Any], name: str) -> int:
     hint = f" Did you mean {by_text[close[0]]!r}?" if close else ""
     if close and _without_digits(close[0]) == _without_digits(str(label).lower()):
         # class_1, class_2 and class_3 are three classes and no typing error.
-        hint = f" There are {len(classes)} classes in the labels."
+        hint = f" The labels have {len(classes)} classes, and a total can name no other."
     raise InvalidProblem(f"Expected {name} of the classes {classes}, got {brief(label)}.{hint}")
 
 

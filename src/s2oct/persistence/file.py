@@ -18,8 +18,15 @@ from s2oct.persistence.model import Model, TreeEstimator
 from s2oct.persistence.pretty import pretty_json
 from s2oct.persistence.schema import model_schema, violation
 from s2oct.version import __version__
+from s2oct.wording import count
 
 FORMAT, FORMAT_VERSION = "s2oct-model", 1
+
+LARGEST_FILE = 100 * 10**6
+"""Most bytes of a model file; a tree with 100,000 categories takes a tenth of it."""
+
+_MOST_DIGITS = 400
+"""Most digits of a whole number; larger ones exceed any float, and the time to read them grows with their square."""
 
 
 def save(clf: TreeEstimator, path: str | Path) -> None:
@@ -90,38 +97,71 @@ def read_model(path: str | Path) -> Model:
     Model
         Classifier, encoding, label and id columns, and provenance.
     """
-    try:
-        text = Path(path).read_bytes().decode()
-    except UnicodeDecodeError as error:
-        raise InvalidModelFile(f"Expected a model file in {str(path)!r}, got bytes that are not text.") from error
-    return model_from_json(text, str(path))
+    return model_from_json(_text(Path(path)), str(path))
+
+
+def derived_json(path: Path) -> str:
+    """The text of a model file with rules that are made from its tree: the file may hold any text as its rules."""
+    content = _content(_text(path), str(path))
+    model = _model(content, str(path))
+    return _signed({**content, "rules": model.estimator.rules_.split("\n")})
 
 
 def model_to_json(model: Model) -> str:
     """The text of a model file."""
     content = {"format": FORMAT, "format_version": FORMAT_VERSION, **content_of(model)}
-    return pretty_json({**content, "sha256": _digest(content)}) + "\n"
+    if _has_half_characters(content):
+        raise InvalidProblem("Expected names and classes that are text, got halves of characters (surrogates).")
+    return _signed(content)
 
 
 def model_from_json(text: str, name: str = "the text") -> Model:
     """The model that a text describes; ``name`` is how errors call it."""
+    return _model(_content(text, name), name)
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        # Not the size that the file system says: pipes and devices have none.
+        read = file.read(LARGEST_FILE + 1)
+    if len(read) > LARGEST_FILE:
+        most = count(LARGEST_FILE)
+        raise InvalidModelFile(f"Expected a model file of at most {most} bytes, got more in {str(path)!r}.")
     try:
-        content = _checked(_parsed(text, name), name)
+        return read.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidModelFile(f"Expected a model file in {str(path)!r}, got bytes that are not text.") from error
+
+
+def _content(text: str, name: str) -> dict[str, Any]:
+    try:
+        return _checked(_parsed(text, name), name)
     except RecursionError as error:
         raise InvalidModelFile(f"Expected a model file in {name!r}, got JSON that is nested too deeply.") from error
+
+
+def _model(content: Mapping[str, Any], name: str) -> Model:
     try:
         return model_of(content)
     except (S2OCTError, LookupError, TypeError, ValueError, OverflowError) as error:
         raise InvalidModelFile(f"The model file {name!r} contradicts itself: {error}") from error
 
 
+def _signed(content: Mapping[str, Any]) -> str:
+    return pretty_json({**content, "sha256": _digest(content)}) + "\n"
+
+
 def _parsed(text: str, name: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
-    except ValueError as error:
+        return json.loads(
+            text, parse_constant=_refuse, parse_float=_finite, parse_int=_short, object_pairs_hook=_unique
+        )
+    except json.JSONDecodeError as error:
         raise InvalidModelFile(
             f"Expected a model file in {name!r}, got text that is not complete JSON ({error}): is it truncated?"
         ) from error
+    except ValueError as error:
+        raise InvalidModelFile(f"Expected a model file in {name!r}, got JSON that no model has: {error}.") from error
 
 
 def _refuse(constant: str) -> float:
@@ -133,6 +173,12 @@ def _finite(digits: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{digits[:20]} is too large for a number")
     return number
+
+
+def _short(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"{digits[:20]}... is too large for a number")
+    return int(digits)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -158,11 +204,22 @@ def _checked(content: Any, name: str) -> dict[str, Any]:
     wrong = violation(content, model_schema())
     if wrong:
         raise InvalidModelFile(f"The model file {name!r} does not follow its schema: {wrong}.")
+    if _has_half_characters(content):
+        raise InvalidModelFile(f"Expected text in the model file {name!r}, got halves of characters (surrogates).")
     if content.pop("sha256") != _digest(content):
         raise InvalidModelFile(
             f"The model file {name!r} was changed after it was written: its checksum does not match."
         )
     return content
+
+
+def _has_half_characters(content: Mapping[str, Any]) -> bool:
+    """Whether some text cannot be written to any file or terminal."""
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -13,7 +13,17 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
 from s2oct.plots.regions import Regions
-from s2oct.plots.style import Ink, class_colour, class_marker, figure_of, fit_text, new_axes, open_frame, text_width
+from s2oct.plots.style import (
+    Ink,
+    class_colour,
+    class_marker,
+    figure_of,
+    fit_text,
+    new_axes,
+    open_frame,
+    plain_ticks,
+    text_width,
+)
 from s2oct.plots.view import View, view_of
 
 if TYPE_CHECKING:
@@ -193,6 +203,7 @@ class PartitionDisplay(Display):
         if self.view.plane is None:
             ax.set_xticks([0.0])
             ax.set_yticks([0.0])
+        plain_ticks(ax)
         open_frame(ax)
         if self.view.note:
             ax.set_title(self.view.note, fontsize=8.5, color=ink.muted, loc="left", parse_math=False)

@@ -13,7 +13,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.model.proof import EVIDENCE, PAPER
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
-from s2oct.plots.style import CLASS_COLOURS, Ink, new_axes, open_frame
+from s2oct.plots.style import CLASS_COLOURS, Ink, new_axes, open_frame, plain_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,6 +108,7 @@ class ProgressDisplay(Display):
         ax.set_ylim(*_range(cost, bound))
         ax.set_xlabel("seconds")
         ax.set_ylabel("cost with the guide's" if self.guided else "cost")
+        plain_ticks(ax)
         open_frame(ax)
         ax.legend(frameon=False, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 

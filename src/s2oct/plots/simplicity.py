@@ -13,7 +13,7 @@ from s2oct.estimators.simpler_trees import SimplerTrees
 from s2oct.fit.simplicity import SimplicityPath
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
-from s2oct.plots.style import CLASS_COLOURS, Ink, new_axes, open_frame
+from s2oct.plots.style import CLASS_COLOURS, Ink, new_axes, open_frame, plain_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,6 +123,7 @@ class SimplicityDisplay(Display):
         ax.set_xticks(ticks)
         ax.set_xlabel("terms: features over all splits")
         ax.set_ylabel("rows lost")
+        plain_ticks(ax)
         open_frame(ax)
         ax.legend(frameon=False, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from s2oct.errors import MissingExtra
+from s2oct.wording import amount
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,6 +48,12 @@ def open_frame(ax: Axes, without: tuple[str, ...] = ("top", "right")) -> None:
     """Hide sides of the frame around the axes."""
     for side in without:
         ax.spines[side].set_visible(False)
+
+
+def plain_ticks(ax: Axes) -> None:
+    """Write the numbers along the axes as sentences have them: 21,870, and never 2.187e4 or an offset."""
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(lambda value, _: amount(value, 6))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from s2oct.plots.tree_layout import (
     legend_indent,
     square_width,
 )
+from s2oct.wording import plural
 from s2oct.writers.rules import Leaf, Split
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class TreePen:
         width = self.layout.split_width
         left, top = self._box(split.node, width, self.ink.muted)
         y = top - PAD - LINE / 2
-        n_rows = f"{self.shown.rows_in(split):,} rows"
+        n_rows = plural(self.shown.rows_in(split), "row")
         self._text(left + PAD, y, f"split {split.node}", colour=self.ink.muted, points=POINTS - 1)
         self._text(left + width - PAD, y, n_rows, colour=self.ink.muted, points=POINTS - 1, align="right")
         lines = self.layout.rules[split.node]

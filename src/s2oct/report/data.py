@@ -110,7 +110,7 @@ def _bias(lines: tuple[ClassLine, ...], n_labeled: int, n_rows: int) -> str:
     points = 100 * (share - (worst.population_share or 0.0))
     low, high = (int(bound) for bound in hypergeom.interval(USUAL, n_rows, population, n_labeled))
     draws = (
-        f"A simple random sample of {count(n_labeled)} rows would have between {count(low)} and {count(high)} such "
+        f"A simple random sample of {plural(n_labeled, 'row')} would have between {count(low)} and {count(high)} such "
         f"rows in 19 of 20 draws; this one has {count(worst.labeled)}."
     )
     if low <= worst.labeled <= high:

@@ -11,6 +11,7 @@ from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
 from s2oct.model.rules import rule_lines
 from s2oct.pages.pictures import Picture
 from s2oct.report.figures import simplicity_picture
+from s2oct.wording import amount
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def _line(step: SimplicityStep, path: SimplicityPath, rows: FittedRows) -> Simpl
         n_splits=step.n_splits,
         # A tree beside the path may be better by less than half a row.
         rows_lost=f"{max(step.rows_lost, 0.0):,.1f}",
-        rows_off=f"{step.rows_off:,g}",
+        rows_off=amount(step.rows_off),
         rules="\n".join(rule_lines(step.tree, rows.feature_names, rows.class_names)),
         is_fitted=step is path.fitted,
     )

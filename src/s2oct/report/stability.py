@@ -27,10 +27,11 @@ class LeafStability:
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Stability of the unlabeled rows, as shares of them; ``known`` is false where too few trees were found."""
+    """Stability of the unlabeled rows, as shares of them; where ``known`` is false, ``note`` says why."""
 
     values: FloatArray
     known: bool
+    note: str
     determined: float
     between: float
     open: float
@@ -51,7 +52,9 @@ def describe_stability(estimator: Any, rows: FittedRows) -> Stability | None:
         )
     leaves = tuple(LeafStability(leaf, *_shares(values[here])) for leaf, here in unlabeled_by_leaf(rows))
     determined, still_open = _shares(values)
-    return Stability(values, not np.isnan(values).any(), determined, 1 - determined - still_open, still_open, leaves)
+    known = not np.isnan(values).any()
+    note = getattr(estimator, "stability_note_", "")
+    return Stability(values, known, note, determined, 1 - determined - still_open, still_open, leaves)
 
 
 def _shares(values: FloatArray) -> tuple[float, float]:

@@ -130,10 +130,10 @@ def _translate(error: Any, milp: Milp) -> Exception:
     if error.errno == _SIZE_LIMIT:
         return SolverLicenceError(
             f"Gurobi's size-limited licence allows 2000 rows and 2000 columns; this model has {milp.n_rows} rows "
-            f"and {milp.n_columns} columns. Use solver='highs', or install a full Gurobi licence."
+            f"and {milp.n_columns} columns. Choose the solver 'highs', or install a full Gurobi licence."
         )
     if error.errno == _NO_LICENCE:
-        return SolverLicenceError(f"Gurobi found no valid licence ({error}). Use solver='highs', or install one.")
+        return SolverLicenceError(f"Gurobi found no valid licence ({error}). Choose the solver 'highs' or install one.")
     if error.errno == _OUT_OF_MEMORY:
         return ModelTooLarge(f"Gurobi has no memory for a model of {milp.n_columns} columns; fit fewer rows.")
     return SolverFailed(f"Gurobi failed: {error}")

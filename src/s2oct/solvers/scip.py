@@ -135,9 +135,10 @@ class _Relay:
             suggested = self._watcher.suggestion()
             if suggested is None:
                 return False
-            solution = self._model.createSol(heuristic)
+            # In terms of the model as given: presolving replaces variables by sums of others, which have no own value.
+            solution = self._model.createOrigSol(heuristic)
             for variable, value in zip(self._variables, suggested.tolist(), strict=True):
-                self._model.setSolVal(solution, self._model.getTransformedVar(variable), value)
+                self._model.setSolVal(solution, variable, value)
             return bool(self._model.trySol(solution, printreason=False))
         except BaseException as error:  # kept until SCIP has returned
             self.error.keep(error)

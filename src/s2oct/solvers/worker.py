@@ -7,19 +7,35 @@ without the solver if the solver does not stop within a grace period.
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from s2oct.arrays import FloatArray
+from s2oct.errors import S2OCTError, SolverFailed
 from s2oct.linear.model import Milp
-from s2oct.solvers.protocol import Limits, Solver, SolveResult, Termination, Watcher
+from s2oct.solvers.protocol import KeptError, Limits, Solver, SolveResult, Termination, Watcher
 
 GRACE_SECONDS, GRACE_ON_REQUEST = 0.6, 0.15
 """How long a solver may take to stop, after the deadline and after a request, before the fit goes on without it."""
 
+LAST_WAIT_SECONDS = 5.0
+"""How long the end of the program waits for solvers that were left behind. They have been asked to stop."""
+
 _POLL_SECONDS = 0.02
+
+_left_behind: list[threading.Thread] = []
+
+
+@atexit.register
+def _wait_for_solvers() -> None:
+    """A solver that calls back while Python shuts down aborts the process, with its exit code and its last output."""
+    until = time.monotonic() + LAST_WAIT_SECONDS
+    for thread in _left_behind:
+        thread.join(max(until - time.monotonic(), 0.0))
 
 
 def solve_in_worker(
@@ -33,7 +49,8 @@ def solve_in_worker(
 ) -> SolveResult:
     """Solve; if the watcher asks to stop, return the incumbent so far, marked as interrupted.
 
-    ``meanwhile`` is called once in this thread while the solver works in its own.
+    ``meanwhile`` is called once in this thread while the solver works in its own. Whatever else than an error of this
+    package the solver raises becomes `SolverFailed`; errors of the watcher come out as they are.
     """
     job = _Job(solver, milp, limits, watcher, start)
     job.thread.start()
@@ -75,7 +92,7 @@ class _Job:
                 self.watcher.interrupted()
             self._outcome = outcome
         except BaseException as error:  # handed to the waiting thread, which raises it
-            self._outcome = error
+            self._outcome = error if relay.error else _failure(self.solver, error)
         finally:
             self._done.set()
 
@@ -97,6 +114,7 @@ class _Job:
         """Go on without the solver: it is asked to stop, and what it still reports is ignored."""
         self.abandoned = True
         self.stop.set()
+        _left_behind[:] = [*(thread for thread in _left_behind if thread.is_alive()), self.thread]
 
     def result(self) -> SolveResult:
         seconds = time.monotonic() - self.began
@@ -112,27 +130,54 @@ class _Job:
         return outcome  # type: ignore[no-any-return]
 
 
+def _failure(solver: Solver, error: BaseException) -> BaseException:
+    """What a solver raised, as an error of this package; bindings raise whatever they like."""
+    if isinstance(error, (S2OCTError, MemoryError)) or not isinstance(error, Exception):
+        return error
+    failure = SolverFailed(f"The solver {solver.name} failed ({str(error) or type(error).__name__}).")
+    failure.__cause__ = error
+    return failure
+
+
 class _Relay:
-    """Passes the solver's reports on, and remembers the last incumbent and the best bound."""
+    """Passes the solver's reports on, remembers the last incumbent and the best bound, and errors of the watcher."""
 
     def __init__(self, job: _Job) -> None:
         self._job = job
+        self.error = KeptError()
 
     def incumbent(self, x: FloatArray) -> None:
         if not self._job.abandoned:
             self._job.incumbent_x = x
-            self._job.watcher.incumbent(x)
+            with self._noted():
+                self._job.watcher.incumbent(x)
 
     def bound(self, value: float) -> None:
         if not self._job.abandoned:
             self._job.best_bound = max(self._job.best_bound, value)
-            self._job.watcher.bound(value)
+            with self._noted():
+                self._job.watcher.bound(value)
 
     def should_stop(self) -> bool:
-        return self._job.stop.is_set() or self._job.abandoned or self._job.watcher.should_stop()
+        if self._job.stop.is_set() or self._job.abandoned:
+            return True
+        with self._noted():
+            return self._job.watcher.should_stop()
 
     def interrupted(self) -> None:
-        self._job.watcher.interrupted()
+        with self._noted():
+            self._job.watcher.interrupted()
 
     def suggestion(self) -> FloatArray | None:
-        return None if self._job.abandoned else self._job.watcher.suggestion()
+        if self._job.abandoned:
+            return None
+        with self._noted():
+            return self._job.watcher.suggestion()
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            self.error.keep(error)
+            raise

@@ -1,0 +1,102 @@
+"""A model of a stranger cannot steer the terminal of the one who looks at it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from s2oct.cli.app import run
+from s2oct.cli.show import FORMS
+from tests.persistence.test_model import signed
+
+EVIL = "\x1b[2J\x9b31m\N{RIGHT-TO-LEFT OVERRIDE}"
+CHECK = ["--label", "employed", "--total", f"yes{EVIL}=185"]
+
+
+@pytest.fixture
+def stranger(folder):
+    """people.csv and model.json, where a feature, an id and a class have control characters in their names."""
+    table = (folder / "people.csv").read_text()
+    table = table.replace("age", f"age{EVIL}", 1).replace("person", f"person{EVIL}", 1).replace(",yes", f",yes{EVIL}")
+    (folder / "people.csv").write_text(table)
+    content = json.loads(
+        (folder / "model.json")
+        .read_text()
+        .replace('"age"', json.dumps(f"age{EVIL}"))
+        .replace('"person"', json.dumps(f"person{EVIL}"))
+        .replace('"yes"', json.dumps(f"yes{EVIL}"))
+    )
+    content["class_dtype"] = f"<U{len('yes' + EVIL)}"
+    content["rules"] = [f"if {EVIL} <= 1:", "    no"]
+    (folder / "model.json").write_text(signed(content))
+    return folder
+
+
+def is_harmless(text):
+    return all(line.isprintable() for line in text.split("\n"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["show", "model.json"],
+        ["show", "model.json", "--as", "certificate"],
+        ["explain", "model.json", "people.csv", "--row", "17"],
+        ["check", "model.json", "people.csv", *CHECK],
+        ["check", "model.json", "people.csv", "--label", "employed", "--total", f"no{EVIL}=185"],
+        ["predict", "model.json", "people.csv", "--out", f"out{EVIL}.csv"],
+        ["fit", "people.csv", *CHECK, "--exclude", "region", "--solver", "none", "--guide", "none"],
+    ],
+    ids=lambda command: " ".join(command[:3]).encode("ascii", "replace").decode(),
+)
+def test_no_command_prints_control_characters(stranger, capsys, command):
+    assert run(command) in (0, 1, 2)
+    printed = capsys.readouterr()
+    assert printed.out or printed.err
+    assert is_harmless(printed.out)
+    assert is_harmless(printed.err)
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "onnx"])
+def test_no_form_steers_a_terminal(stranger, form):
+    """Programs that read a pipe get every character; a terminal gets escapes."""
+    command = [sys.executable, "-c", "from s2oct.cli.app import run; raise SystemExit(run(['show', 'model.json',"]
+    command[-1] += f" '--as', '{form}']))"
+    master, slave = pty.openpty()
+    try:
+        done = subprocess.run(command, stdout=slave, stderr=subprocess.PIPE)
+    finally:
+        os.close(slave)
+    shown = b""
+    try:
+        while part := os.read(master, 65536):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(master)
+    assert done.returncode == 0, done.stderr
+    assert shown
+    assert is_harmless(shown.decode().replace("\r\n", "\n"))
+
+
+def test_forged_rules_are_shown_in_no_form(stranger, capsys):
+    assert run(["show", "model.json"]) == 0
+    rules = capsys.readouterr().out.splitlines()
+    assert run(["show", "model.json", "--as", "json"]) == 0
+    shown = capsys.readouterr().out
+    content = json.loads(shown)
+    assert content["rules"] == rules
+    assert shown == signed_again(content)
+
+
+def signed_again(content):
+    """The text that the package itself would write."""
+    from s2oct.persistence.pretty import pretty_json
+
+    return pretty_json({**content, "sha256": json.loads(signed(content))["sha256"]}) + "\n"

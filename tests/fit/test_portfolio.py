@@ -1,0 +1,86 @@
+"""Search and solver side by side: whatever becomes of the solver, the fit goes on and says what happened."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from s2oct import S2OCTClassifier
+from s2oct.fit.context import Budget, FitContext
+from s2oct.fit.listening import SOLVING, NoListener
+from s2oct.fit.portfolio import Portfolio
+from s2oct.fit.strategies import Paper, open_incumbent, p2_formulation
+from s2oct.solvers import SolveResult
+from s2oct.stopping import Clock
+from tests.conftest import backend_or_skip
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+class Dying:
+    """A backend that fails as soon as it has looked at its start."""
+
+    name = "dying"
+
+    def solve(self, milp, *, limits, watcher, start=None) -> SolveResult:
+        watcher.incumbent(start)
+        raise Exception("error in LP solver!")
+
+
+def test_a_solver_that_dies_costs_its_bound_and_not_the_tree(medium):
+    context = FitContext(Budget(solver="dying", time_limit=2.0), Dying(), Clock(2.0), NoListener())
+    outcome = Paper().run(medium.prepared, context)
+    assert context.notices == ["The solver dying failed (error in LP solver!). The fit went on without it."]
+    assert outcome.ended == "time limit"
+    assert outcome.tree.omega.any()
+    assert outcome.bound.source == "a bound that needs no solver"
+
+
+def test_rounds_are_not_run_twice_when_the_solver_fails(medium):
+    """The search beside a solver that died had its own rounds; the next ones follow them."""
+    numbers: list[int] = []
+
+    def explore(number: int, seconds: float) -> int:
+        numbers.append(number)
+        return number + 10
+
+    context = FitContext(Budget(solver="dying", time_limit=5.0), Dying(), Clock(5.0), NoListener())
+    incumbent = open_incumbent(medium.prepared, context)
+    Portfolio(context, incumbent, explore, p2_formulation(medium.prepared)).run()
+    assert numbers == [0, 10, 20]
+
+
+@pytest.mark.filterwarnings("ignore::s2oct.S2OCTWarning")
+@pytest.mark.parametrize("seed", range(8))
+def test_short_fits_beside_scip_keep_their_tree(seed):
+    """Trees of the search are suggested to SCIP, which has replaced some of its variables by sums."""
+    backend_or_skip("scip")
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 2))
+    clf = S2OCTClassifier(depth=2, guide=None, solver="scip", time_limit=0.5, random_state=seed)
+    clf.fit(X, ["A", "B"] * 5 + [None] * 20, totals={"A": 7})
+    assert clf.certificate_.feasible
+    assert not any("failed" in notice for notice in clf.notices_)
+
+
+@pytest.mark.filterwarnings("ignore::s2oct.S2OCTWarning")
+def test_ctrl_c_is_heard_after_a_refused_licence(size_limited_gurobi, four_hundred, ctrl_c):
+    """Gurobi has refused the model; the search goes on alone and ends when it is asked to."""
+    y = [*four_hundred.classes[four_hundred.labels], *[None] * four_hundred.n_unlabeled]
+    clf = S2OCTClassifier(depth=2, guide=None, solver=size_limited_gurobi.name, time_limit=20.0, random_state=0)
+    reached: list[float] = []
+
+    class Solving(NoListener):
+        def stage(self, name: str) -> None:
+            if name == SOLVING:
+                reached.append(time.monotonic())
+
+    began = time.monotonic()
+    with ctrl_c(5.0):
+        clf.fit(four_hundred.X, y, totals={"A": 190}, listener=Solving())
+    assert time.monotonic() - began < 8.0
+    assert reached[0] - began < 5.0
+    assert clf.certificate_.ended == "interrupted"
+    assert "size-limited licence" in clf.notices_[0]
