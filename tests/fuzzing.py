@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import numbers
 import warnings
 from pathlib import Path
 from typing import Any
@@ -193,9 +194,12 @@ PARAMETERS = (
 
 def failure_of_call(rng: np.random.Generator) -> str | None:
     """Fit and predict with mutated arguments in Python; returns what is wrong with how it ended, or None."""
-    parameters = {"depth": 1, "guide": None, "solver": None, "time_limit": 0.2, "random_state": 0}
+    parameters: dict[str, Any] = {"depth": 1, "guide": None, "solver": None, "time_limit": 0.2, "random_state": 0}
     for _ in range(rng.choice([0, 1, 1, 2])):
         parameters[str(rng.choice(PARAMETERS))] = VALUES[rng.integers(len(VALUES))]
+    limit = parameters["time_limit"]
+    if isinstance(limit, numbers.Real) and limit > 0:
+        parameters["time_limit"] = 0.2  # an infinite limit is allowed, and a fit without an end is no failure
     X, y, totals = _features(rng), _labels(rng), _totals(rng)
     is_octh = rng.random() < 0.2
     known = OCTHClassifier().get_params() if is_octh else parameters

@@ -463,6 +463,7 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
     ),
     "OCT-H: an infinite complexity": (lambda: octh(complexity=np.inf), InvalidProblem, "complexity to be .*, got inf"),
     "OCT-H: depth 0": (lambda: octh(depth=0), InvalidProblem, "a whole number of at least 1, got 0"),
+    "OCT-H: a depth beyond reason": (lambda: octh(depth=2**63), InvalidProblem, "a depth between 1 and 12, got 9223"),
     "OCT-H: an unknown solver": (lambda: octh(solver="cplex"), InvalidProblem, "a solver among .*, got 'cplex'"),
     "OCT-H: a time limit of 0": (
         lambda: octh(time_limit=0),

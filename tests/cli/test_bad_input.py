@@ -328,6 +328,11 @@ CASES = {
         ["doctor", "d.csv", "--label", "label", "--depth", "0"],
         "Invalid value for '--depth'",
     ),
+    "doctor for a depth beyond reason": (
+        {"d.csv": SMALL},
+        ["doctor", "d.csv", "--label", "label", "--depth", "99999999999"],
+        "Invalid value for '--depth'",
+    ),
     "doctor without a label": ({"d.csv": SMALL}, ["doctor", "d.csv"], "Expected --label with a table, got none."),
 }
 

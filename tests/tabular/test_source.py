@@ -53,6 +53,7 @@ def test_delimiter_is_the_one_that_makes_equally_many_cells(opening, delimiter):
         ({"decimal": "x"}, "Expected the decimal sign"),
         ({"charset": "klingon"}, "Expected an encoding that Python knows, got 'klingon'"),
         ({"charset": "utf-8\0"}, "Expected an encoding that Python knows"),
+        ({"missing": ("\ud800",)}, "Expected marks of gaps that are text"),
         ({"charset": "rot13"}, "Expected an encoding that Python knows"),
     ],
     ids=str,

@@ -10,6 +10,7 @@ import typer
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DialectOptions, EstimatorOptions
 from s2oct.errors import InvalidProblem
+from s2oct.model.topology import MAX_DEPTH
 from s2oct.tabular.partly_labeled import read_partly_labeled
 
 
@@ -24,7 +25,10 @@ def doctor(
     depth: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Depth of the tree; by default the paper's rule.", rich_help_panel=EstimatorOptions.panel
+            min=1,
+            max=MAX_DEPTH,
+            help="Depth of the tree; by default the paper's rule.",
+            rich_help_panel=EstimatorOptions.panel,
         ),
     ] = None,
     time_limit: Annotated[

@@ -18,7 +18,7 @@ from s2oct.model.bounds import paper_depth
 from s2oct.model.problem import Problem
 from s2oct.model.proof import NOT_NEGATIVE, Bound, FitRecord
 from s2oct.model.scaling import Scaling
-from s2oct.model.topology import Topology
+from s2oct.model.topology import MAX_DEPTH, Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import run_octh_round
 from s2oct.stopping import Stop, never
@@ -51,7 +51,8 @@ def train_octh(
     scaling = Scaling.unit(problem.X)
     scaled = scaling.scale_problem(problem)
     depth = paper_depth(problem.n_rows) if depth is None else depth
-    topology = Topology(depth, min(problem.n_classes, 2**depth))
+    # The topology refuses a depth beyond reason; 2 to its power would not end before.
+    topology = Topology(depth, min(problem.n_classes, 2 ** min(depth, MAX_DEPTH)))
 
     def assess(tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
         claim = certify_octh(scaled, tree, spec, FitRecord(NOT_NEGATIVE, 0.0, ""))

@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from s2oct.errors import InvalidProblem
+from s2oct.tabular.dialect import is_unicode
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class ClassTotal:
     amount: str
 
     def __post_init__(self) -> None:
+        if not is_unicode(self.name):
+            raise InvalidProblem(f"Expected the name of a class to be text, got {self.name!r}.")
         if not re.fullmatch(r"\d{1,18}|\d{1,18}(\.\d{1,18})?\s*%", self.amount):
             raise InvalidProblem(
                 f"Expected the total of class {self.name!r} to be a count or a share, as in 1840 or 38%, got "

@@ -17,6 +17,11 @@ UTF8, UTF8_MARKED = "utf-8", "utf-8-sig"
 """UTF-8 without and with a byte-order mark at the beginning of the file."""
 
 
+def is_unicode(text: str) -> bool:
+    """Whether files can hold a text; bytes of a shell that are no text arrive as parts of characters."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
 @dataclass(frozen=True)
 class Dialect:
     """How the cells of a file are written; only the marks of gaps and the decimal sign of text matter for Parquet.
@@ -49,6 +54,9 @@ class Dialect:
             raise InvalidProblem(f"Expected a delimiter that is an ASCII character, got {self.delimiter!r}.")
         if self.decimal not in (".", ",", None):
             raise InvalidProblem(f"Expected the decimal sign '.' or ',', got {self.decimal!r}.")
+        for mark in self.missing:
+            if not is_unicode(mark):
+                raise InvalidProblem(f"Expected marks of gaps that are text, got {mark!r}.")
         if self.charset is not None:
             try:
                 " ".encode(self.charset)
