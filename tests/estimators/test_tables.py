@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import InvalidProblem
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -73,7 +74,7 @@ def test_the_default_guide_reads_tables_too(survey, kind):
     X, y, totals = survey
     clf = S2OCTClassifier(depth=1, random_state=0).fit(TABLES[kind](X), y, totals=totals)
     assert clf.transduction_.tolist() == np.where(X[:, 0] > 50, "yes", "no").tolist()
-    assert clf.certificate_.guide_weight == 1 / 3
+    assert clf.certificate_.guide_weight == AUTO_GUIDE_WEIGHT
 
 
 @pytest.mark.parametrize("kind", TABLES)
