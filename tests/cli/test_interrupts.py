@@ -82,14 +82,14 @@ def wait_until_delivered(process):
 PAPER = ["--guide", "none", "--solver", "none"]
 NOTHING_YET = {
     "importing": ("s2oct.cli.app:import_module", 1, ()),
-    "reading": ("s2oct.tabular.fitted_table:read_partly_labeled", 1, ()),
-    "encoding": ("s2oct.tabular.fitted_table:encode_rows", 1, ()),
+    "reading": ("s2oct.tabular.encoded_table:read_partly_labeled", 1, ()),
+    "encoding": ("s2oct.tabular.encoded_table:encode_rows", 1, ()),
     "compiling": ("s2oct.estimators.edge:compile_kernels", 1, ()),
     "preparing": ("s2oct.fit.training:prepare", 1, ()),
     "preparing for P2": ("s2oct.fit.training:prepare", 1, PAPER),
     "asking the guide": ("s2oct.estimators.s2oct:guide_probabilities", 1, ()),
     "before the search": ("s2oct.fit.strategies:Instance.of", 1, PAPER),
-    "writing the report": ("s2oct.cli.fit:write_report", 1, PAPER),
+    "writing the report": ("s2oct.export:write_report", 1, PAPER),
     "before files are moved": ("s2oct.cli.outputs:Outputs._publish", 1, PAPER),
 }
 
