@@ -23,7 +23,7 @@ from tests.oracles import walk
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
-GUIDE_WEIGHT = 1 / 3
+GUIDE_WEIGHT = AUTO_GUIDE_WEIGHT
 NO_PATH = "Expected a classifier that was fitted with a guide in this session"
 
 

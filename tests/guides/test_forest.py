@@ -406,14 +406,12 @@ class Slow(LogisticRegression):
 
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
-def test_ctrl_c_while_the_guide_is_asked_still_gives_a_tree(clusters, ctrl_c):
+def test_ctrl_c_while_the_guide_is_asked_ends_the_fit(clusters, ctrl_c):
+    """There is no tree yet that is worth keeping."""
     began = time.monotonic()
-    with ctrl_c(0.4), pytest.warns(S2OCTWarning, match="interrupted after"):
-        clf = fit(clusters, guide=Slow())
+    with ctrl_c(0.4), pytest.raises(KeyboardInterrupt):
+        fit(clusters, guide=Slow())
     assert time.monotonic() - began < 0.4 + 0.5
-    assert clf.certificate_.feasible
-    assert clf.certificate_.ended == "interrupted"
-    assert len(clf.predict(clusters[0])) == 100
 
 
 def test_a_guide_that_does_not_answer_in_time_is_left_behind_with_a_warning(clusters):
