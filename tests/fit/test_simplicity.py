@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import S2OCTClassifier, TopTotalClassifier, load, save
 from s2oct.datasets import make_labour_force
 from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
 from tests.fitted import Fit
 from tests.oracles import walk
 
