@@ -16,8 +16,10 @@ QUICK := $(addprefix tests/,model linear milp search writers persistence tabular
 demo: $(RUNTIME)
 	$(BIN)/python examples/labour_force.py
 
+# Tests that look at the clock may fail beside others on a busy machine: what failed must pass by itself.
 test: lint
-	$(BIN)/python -m pytest -n $(WORKERS) tests src
+	$(BIN)/python -m pytest -n $(WORKERS) tests src \
+		|| $(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests src
 
 # No solver races, no browser, no documentation build: what to run after every change.
 quick: $(DEVELOPMENT)
