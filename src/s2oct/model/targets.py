@@ -1,0 +1,161 @@
+"""What is known about the classes of the unlabeled rows: totals of cells, each a domain and a class.
+
+A margin divides the rows into domains (regions, say) and knows bounds on the number of rows of each class in each
+domain. There may be several margins (regions and age groups), each with all rows. One margin with one domain and
+exact totals is the paper's case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
+
+NEARLY_MET = 0.5
+"""A total counts as met to within this part of a row: with weights, sums seldom reach it exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """Totals of every class in every domain of one division of the rows.
+
+    Attributes
+    ----------
+    name : str
+        What divides the rows, as a region does; empty if there is one domain, the whole table.
+    domains : ndarray of shape (n_domains,)
+        The domains as the user has them.
+    codes : ndarray of shape (m,)
+        Domain of each unlabeled row.
+    low, high : ndarray of shape (n_domains, n_classes)
+        Bounds on the unlabeled rows of each class, equal where the total is known exactly; 0 and all rows of the
+        domain where nothing is known.
+    value : ndarray of shape (n_domains, n_classes)
+        The known total, or the estimate of it; NaN where only bounds are known.
+    se : ndarray of shape (n_domains, n_classes)
+        Standard error of the total: 0 unless it is an estimate.
+    """
+
+    name: str
+    domains: ObjectArray
+    codes: IntArray
+    low: FloatArray
+    high: FloatArray
+    value: FloatArray
+    se: FloatArray
+
+    @classmethod
+    def exact(cls, totals: Sequence[float] | IntArray | FloatArray, n_unlabeled: int) -> Margin:
+        """The paper's case: one domain, all totals known."""
+        known = np.asarray(totals, dtype=float)[None, :]
+        everything = np.array([""], dtype=object)
+        codes = np.zeros(n_unlabeled, dtype=np.int64)
+        return cls("", everything, codes, known, known, known, np.zeros_like(known))
+
+    @property
+    def n_domains(self) -> int:
+        """Number of domains."""
+        return len(self.domains)
+
+    def counts(self, classes: IntArray, sizes: FloatArray) -> FloatArray:
+        """Rows of each class in each domain, each row counted with its size, shape (n_domains, n_classes)."""
+        n_classes = self.low.shape[1]
+        cell = self.codes * n_classes + classes
+        return np.bincount(cell, weights=sizes, minlength=self.low.size).astype(float).reshape(self.low.shape)
+
+    def rows_off(self, counts: FloatArray) -> FloatArray:
+        """Of each domain, the rows that would have to change class to be within the bounds, shape (n_domains,)."""
+        over = np.maximum(counts - self.high, 0.0).sum(axis=1)
+        under = np.maximum(self.low - counts, 0.0).sum(axis=1)
+        return np.asarray(np.maximum(over, under))
+
+    def excess(self, counts: FloatArray) -> FloatArray:
+        """Of each cell, the rows above its upper bound, or, below 0, those that its lower bound lacks."""
+        return np.asarray(np.maximum(counts - self.high, 0.0) - np.maximum(self.low - counts, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Everything known about the classes of the unlabeled rows.
+
+    Parameters
+    ----------
+    margins : tuple of Margin
+        At least one.
+    """
+
+    margins: tuple[Margin, ...]
+
+    @classmethod
+    def exact(cls, totals: Sequence[float] | IntArray | FloatArray, n_unlabeled: int) -> Targets:
+        """The paper's case: one total of each class, over all unlabeled rows."""
+        return cls((Margin.exact(totals, n_unlabeled),))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.margins[0].low.shape[1])
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells over all margins."""
+        return sum(margin.low.size for margin in self.margins)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether there is one domain whose totals are all known exactly."""
+        first = self.margins[0]
+        return len(self.margins) == 1 and first.n_domains == 1 and bool((first.low == first.high).all())
+
+    @cached_property
+    def low(self) -> FloatArray:
+        """Lower bounds of all cells, margin after margin, domain after domain, shape (n_cells,)."""
+        return np.concatenate([margin.low.ravel() for margin in self.margins])
+
+    @cached_property
+    def high(self) -> FloatArray:
+        """Upper bounds of all cells in the same order."""
+        return np.concatenate([margin.high.ravel() for margin in self.margins])
+
+    @cached_property
+    def first_cells(self) -> IntArray:
+        """Position of the cell of class 0 in the domain of each row, for each margin, shape (n_margins, m)."""
+        begins = np.cumsum([0, *(margin.low.size for margin in self.margins[:-1])])
+        return np.array(
+            [begin + margin.codes * self.n_classes for begin, margin in zip(begins, self.margins, strict=True)],
+            dtype=np.int64,
+        )
+
+    def rows_off(self, classes: IntArray, sizes: FloatArray) -> float:
+        """Rows that would have to change class to meet all totals, added up over margins and domains."""
+        return float(sum(margin.rows_off(margin.counts(classes, sizes)).sum() for margin in self.margins))
+
+    def of_rows(self, rows: IntArray) -> Targets:
+        """The same totals for some of the rows, of which each may stand for others."""
+        return replace(self, margins=tuple(replace(margin, codes=margin.codes[rows]) for margin in self.margins))
+
+    def over(self, unit: float) -> Targets:
+        """The same totals in another unit."""
+        return replace(
+            self,
+            margins=tuple(
+                replace(
+                    margin,
+                    low=margin.low / unit,
+                    high=margin.high / unit,
+                    value=margin.value / unit,
+                    se=margin.se / unit,
+                )
+                for margin in self.margins
+            ),
+        )
+
+    def class_totals(self) -> FloatArray:
+        """What the first margin says about each class over all its domains: totals, or else the middle of bounds."""
+        margin = self.margins[0]
+        middle = 0.5 * (margin.low + margin.high)
+        return np.asarray(np.where(np.isnan(margin.value), middle, margin.value).sum(axis=0))
