@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from s2oct.model.feasibility import feasible_cost, mended
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
+from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from tests.preparing import prepared_as_is
@@ -62,7 +63,7 @@ def feasible_trees(draw) -> tuple[Prepared, ObliqueTree]:
         problem,
         X_unlabeled=problem.X_unlabeled[keeps],
         unlabeled_multiplicity=np.ones(m),
-        totals=np.array([total, m - total]),
+        targets=Targets.exact([total, m - total], m),
     )
     prepared = prepared_as_is(problem, tree.topology.depth, 4.0, draw(prices))
     assignment = mended(prepared, tree)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from s2oct.model.evidence import Evidence, EvidenceCost, Sparsity
 from s2oct.model.guide import Guide
 from s2oct.model.problem import Problem
+from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from tests.oracles import walk
 from tests.strategies import problems, trees
@@ -33,7 +34,7 @@ def guided_problems(draw) -> Problem:
         guide=Guide.from_probabilities(np.column_stack([1 - shares, shares]).reshape(-1, 2)),
         labeled_multiplicity=n,
         unlabeled_multiplicity=m,
-        totals=np.array([total, int(m.sum()) - total]),
+        targets=Targets.exact([total, int(m.sum()) - total], len(m)),
     )
 
 

@@ -12,6 +12,7 @@ from s2oct.milp.p2 import build_p2
 from s2oct.model import lower_bound as lower_bounds
 from s2oct.model.lower_bound import contradiction_bound, lower_bound, total_bound
 from s2oct.model.problem import Problem
+from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import load_solver
@@ -86,7 +87,7 @@ def test_a_bound_that_would_take_long_gives_way_to_the_two_it_joins(monkeypatch)
     X = np.array([0.0, 0.0, 0.0, 0.0, 0.0])[:, None]
     problem = Problem.from_arrays(X, [None] * 2 + ["A", "A", "B"], totals={"A": 1, "B": 1})
     assert lower_bound(problem, 1.0) == 3.0
-    problem = replace(problem, totals=np.array([0, 2]))
+    problem = replace(problem, targets=Targets.exact([0, 2], problem.n_unlabeled))
     assert lower_bound(problem, 9.0) == 4.0
     monkeypatch.setattr(lower_bounds, "_EXACT_MOVES_WORK", 0)
     assert lower_bound(problem, 9.0) == 2.0

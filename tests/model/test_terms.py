@@ -23,6 +23,7 @@ from s2oct.model.feasibility import feasible_cost
 from s2oct.model.guide import Guide
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
+from s2oct.model.targets import Targets
 from s2oct.model.terms import CostTerm, LabelErrors, TotalMiss
 from s2oct.model.terms.base import P2Variables
 from s2oct.model.tree import ObliqueTree
@@ -77,7 +78,7 @@ def guided_trees(draw) -> tuple[Prepared, ObliqueTree]:
         labeled_multiplicity=np.ones(len(labeled)),
         X_unlabeled=unlabeled,
         unlabeled_multiplicity=np.ones(m),
-        totals=np.array([total, m - total]),
+        targets=Targets.exact([total, m - total], m),
     )
     charges = draw(arrays(float, (m, 2), elements=st.integers(0, 8).map(lambda k: k / 8), fill=st.nothing()))
     prepared = prepared_as_is(problem, prepared.topology.depth, prepared.bounds.s, prepared.spec.C)

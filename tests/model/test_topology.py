@@ -48,10 +48,11 @@ def test_paths_agree_with_the_turns_spelled_out(depth):
 
 
 @given(depths, st.data())
-def test_classes_are_dealt_to_the_leaves_in_turn(depth, data):
+def test_classes_are_dealt_to_the_leaves_in_turn_and_ascend_below_a_node(depth, data):
     n_classes = data.draw(st.integers(1, min(2**depth, 9)))
     topology = Topology(depth, n_classes)
-    assert topology.leaf_classes.tolist() == [i % n_classes for i in range(2**depth)]
+    in_turn = [i % n_classes for i in range(2**depth)]
+    assert topology.leaf_classes.tolist() == [c for b in range(0, 2**depth, 2) for c in sorted(in_turn[b : b + 2])]
     assert [topology.leaf_class(t) for t in topology.leaves] == topology.leaf_classes.tolist()
     assert sorted(t for c in range(n_classes) for t in topology.leaves_of(c)) == list(topology.leaves)
 

@@ -38,7 +38,12 @@ def choices(draw):
     sizes = np.zeros(2 * n)
     sizes[::2] = size
     table = kernels.Table(
-        np.zeros((1, 2 * n)), np.empty((1, 0), dtype=np.int64), np.zeros((2 * n, 2)), sizes, totals, np.arange(2)
+        np.zeros((1, 2 * n)),
+        np.empty((1, 0), dtype=np.int64),
+        np.zeros((2 * n, 2)),
+        sizes,
+        np.zeros((1, 2 * n), dtype=np.int64),
+        np.array([totals, totals]),
     )
     choice = kernels.Choice(np.arange(0, 2 * n, 2), numbers(quarters), left, 1 - left, counts)
     return table, choice, numbers(st.integers(-3, 3).map(lambda k: k / 2))
@@ -52,7 +57,7 @@ def cost_of_sides(table, choice, goes_left, row_off):
             cost += choice.extra[t]
             counts[choice.left[t]] += table.size[choice.rows[t]]
             counts[choice.right[t]] -= table.size[choice.rows[t]]
-    return cost + row_off * 0.5 * np.abs(counts - table.totals).sum()
+    return cost + row_off * 0.5 * np.abs(counts - table.bounds[0]).sum()
 
 
 @settings(max_examples=200)
@@ -86,7 +91,12 @@ class Case:
         self.table, self.rng = self.search.table, np.random.default_rng(seed + 1)
         n_branches = self.evidence.topology.n_branches
         p, n = self.table.XT.shape
-        self.splits = kernels.Splits(np.zeros((n_branches, p)), np.ones(n_branches), np.zeros((n_branches, n), bool))
+        self.splits = kernels.Splits(
+            np.zeros((n_branches, p)),
+            np.ones(n_branches),
+            np.zeros((n_branches, n), bool),
+            self.evidence.topology.leaf_classes.copy(),
+        )
         for node in self.evidence.topology.branches:
             self.search._place_at_random(self.table, self.splits, node)
         self.node = int(self.rng.integers(1, n_branches + 1))
@@ -98,9 +108,9 @@ class Case:
         """What rows pay for their classes with the class prices, and rows off, by loops."""
         paid, counts = 0.0, np.zeros(2)
         for i, k in enumerate(classes):
-            paid += self.table.cost[i, k] + self.table.size[i] * worth.class_prices[k]
+            paid += self.table.cost[i, k] + self.table.size[i] * worth.cell_prices[k]
             counts[k] += self.table.size[i]
-        return paid, 0.5 * np.abs(counts - self.table.totals).sum()
+        return paid, 0.5 * np.abs(counts - self.table.bounds[0]).sum()
 
     def forced(self, right: bool) -> ObliqueTree:
         """The tree with all rows of the node sent to one side."""
@@ -131,7 +141,7 @@ def test_a_node_decides_about_the_rows_whose_class_its_sides_change(seed, kind, 
     np.testing.assert_allclose(choice.counts, np.bincount(right, weights=case.table.size, minlength=2))
     np.testing.assert_allclose(kernels.all_left(case.table, choice), np.bincount(left, case.table.size, minlength=2))
     for t, i in enumerate(expected):
-        pays = [case.table.cost[i, k[i]] + case.table.size[i] * worth.class_prices[k[i]] for k in (left, right)]
+        pays = [case.table.cost[i, k[i]] + case.table.size[i] * worth.cell_prices[k[i]] for k in (left, right)]
         assert choice.extra[t] == pytest.approx(pays[0] - pays[1])
     assert kernels.classes_of(case.table, case.splits).tolist() == now.tolist()
     cost, size = kernels.present_split(case.table, case.splits, worth, choice, case.node)
@@ -165,7 +175,7 @@ def test_a_refit_saves_exactly_what_it_says_and_never_costs(seed, kind, depth, r
     new = case.splits.omega[case.node - 1]
     assert saved > 0 or np.array_equal(new, old)
     assert np.count_nonzero(new) <= max(most, np.count_nonzero(old) * (saved == 0))
-    for omega, gamma, right in zip(*case.splits, strict=True):
+    for omega, gamma, right in zip(*case.splits[:3], strict=True):
         np.testing.assert_array_equal(_values(case.table.XT, omega) > gamma, right)
 
 

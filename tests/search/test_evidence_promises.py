@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from s2oct.model.evidence import Evidence, Sparsity
+from s2oct.model.targets import Targets
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.evidence import SAMPLE, EvidenceSearch
 from s2oct.stopping import NO_DEADLINE, Deadline
@@ -148,7 +149,7 @@ def odd(X, labels, totals) -> Evidence:
         X=rows,
         cost=np.vstack([cost, np.tile([0.0, 1.0], (len(rows) - n, 1))]),
         size=np.r_[np.zeros(n), np.ones(len(rows) - n)],
-        totals=np.asarray(totals, dtype=float),
+        targets=Targets.exact(totals, len(rows) - n),
         least_off=0.0,
         n_given=len(rows),
     )

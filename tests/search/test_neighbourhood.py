@@ -19,6 +19,7 @@ from s2oct.fit.portfolio import solve_small
 from s2oct.model.feasibility import mended
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
+from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, Neighbourhoods, neighbourhood
@@ -177,7 +178,8 @@ def test_a_tree_that_costs_nothing_here_is_left_alone():
     right = values > 0
     labels = right[: problem.n_labeled].astype(int)
     in_a = int(problem.unlabeled_multiplicity[~right[problem.n_labeled :]].sum())
-    clean = replace(problem, labels=labels, totals=np.array([in_a, int(problem.unlabeled_multiplicity.sum()) - in_a]))
+    in_b = int(problem.unlabeled_multiplicity.sum()) - in_a
+    clean = replace(problem, labels=labels, targets=Targets.exact([in_a, in_b], problem.n_unlabeled))
     prepared = replace(prepared, problem=clean)
     assert cost_of(prepared, tree) == pytest.approx(0.0, abs=1e-9)
     walk = Neighbourhoods(Instance.of(prepared, 0.0), pytest.fail)

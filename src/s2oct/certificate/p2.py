@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from s2oct.certificate.cell import Cell
 from s2oct.certificate.claim import Claim
 from s2oct.certificate.sentences import about_fit, about_p2
 from s2oct.certificate.shortcomings import Shortcoming, shortcomings_of
 from s2oct.model.assignment import Assignment
 from s2oct.model.feasibility import is_feasible
-from s2oct.model.lower_bound import least_miss, lower_bound
+from s2oct.model.lower_bound import lower_bound, total_bound
 from s2oct.model.prepared import Prepared
+from s2oct.model.problem import whole_if_whole
 from s2oct.model.proof import DECIDED_TOLERANCE, EVIDENCE, PAPER, FitRecord
 from s2oct.model.score import score
 from s2oct.model.tree import ObliqueTree
@@ -81,8 +83,13 @@ class Certificate(Claim):
         Splits that decide something.
     n_terms : int or None
         Features in these splits, added up over the splits.
-    totals, assigned : tuple of int
-        Of each class, the unlabeled rows by the total and those that the tree puts there.
+    totals, assigned : tuple of float
+        Of each class, the unlabeled rows by the total and those that the tree puts there; weights are added up, if
+        there are any. Where a total is not known exactly, the first is the middle of what is known.
+    cells : tuple of Cell
+        Totals of all domains and classes, if there are several domains or totals that are not exact; else empty.
+    unit : float
+        Mean survey weight of an unlabeled row; 1 without weights. Costs, bounds and totals are in weights.
     least_xi : float
         Rows by which every tree misses the total, because rows with equal features get one class.
     classes_without_label : tuple of int
@@ -109,13 +116,20 @@ class Certificate(Claim):
     n_against_guide: int | None = field(default=None, kw_only=True)
     n_splits: int | None = field(default=None, kw_only=True)
     n_terms: int | None = field(default=None, kw_only=True)
-    totals: tuple[int, ...] = field(default=(), kw_only=True)
-    assigned: tuple[int, ...] = field(default=(), kw_only=True)
+    totals: tuple[float, ...] = field(default=(), kw_only=True)
+    assigned: tuple[float, ...] = field(default=(), kw_only=True)
+    cells: tuple[Cell, ...] = field(default=(), kw_only=True)
+    unit: float = field(default=1.0, kw_only=True)
     least_xi: float = field(default=0.0, kw_only=True)
     classes_without_label: tuple[int, ...] = field(default=(), kw_only=True)
     model: str = field(default=PAPER, kw_only=True)
     evidence_cost: float | None = field(default=None, kw_only=True)
     evidence_bound: float | None = field(default=None, kw_only=True)
+
+    @property
+    def tolerance(self) -> float:
+        """A cost this close to its lower bound counts as proved; costs are in survey weights."""
+        return DECIDED_TOLERANCE * max(self.unit, 1.0)
 
     @property
     def guided_objective(self) -> float | None:
@@ -130,7 +144,7 @@ class Certificate(Claim):
         if self.max_features_per_split is None:
             return self.proved
         bound = self.uncapped_lower_bound
-        return self.feasible and bound is not None and abs(self.objective - bound) <= DECIDED_TOLERANCE
+        return self.feasible and bound is not None and abs(self.objective - bound) <= self.tolerance
 
     @property
     def features_per_split(self) -> float | None:
@@ -207,29 +221,29 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
 
     ``rules`` is the tree as people read it, whose splits and terms are counted; the tree itself if it is None.
     """
-    guide, most = prepared.given.guide, prepared.most_features
+    guide, most, unit = prepared.given.guide, prepared.most_features, prepared.given.unit
     size = TreeSize.of_tree(tree if rules is None else rules)
     assignment = Assignment.of(prepared.given, tree)
     found = score(assignment, prepared.spec.C)
     return Certificate(
-        objective=found.objective,
-        lower_bound=record.bound.value,
+        objective=unit * found.objective,
+        lower_bound=unit * record.bound.value,
         feasible=is_feasible(assignment, prepared.bounds, found, prepared.scaling.scale, most),
         bound_source=record.bound.source,
         min_margin=found.min_margin,
         seconds=record.seconds,
-        history=record.history,
-        leaf_error=found.leaf_error,
-        xi=found.xi,
+        history=tuple(moment.times(unit) for moment in record.history) if unit != 1 else record.history,
+        leaf_error=unit * found.leaf_error,
+        xi=unit * found.xi,
         n_margin_violations=found.n_margin_violations,
         guide_cost=None if guide is None else found.guide_cost,
         guide_weight=None if guide is None else guide.weight,
         weight_bound=prepared.bounds.s,
         max_features_per_split=most,
-        uncapped_lower_bound=None if most is None else lower_bound(prepared.problem, prepared.spec.C),
+        uncapped_lower_bound=None if most is None else unit * lower_bound(prepared.problem, prepared.spec.C),
         features=prepared.spec.features,
         ended=record.ended,
-        least_xi=_least_xi(prepared) if found.xi else 0.0,
+        least_xi=unit * total_bound(prepared.problem) if found.xi else 0.0,
         model=record.model,
         evidence_cost=record.evidence_cost,
         evidence_bound=record.evidence_bound,
@@ -239,10 +253,16 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
     )
 
 
-def _least_xi(prepared: Prepared) -> float:
-    """Rows by which every tree misses the total. The groups of equal rows are known, so this is quick."""
-    equal = np.bincount(prepared.groups, weights=prepared.given.unlabeled_multiplicity).astype(float)
-    return least_miss(equal, prepared.given.totals)
+def _cells(assignment: Assignment) -> Iterator[Cell]:
+    """What is known of each cell, and what the tree puts there."""
+    problem = assignment.problem
+    for margin in problem.targets.margins:
+        assigned = margin.counts(assignment.unlabeled_classes, problem.unlabeled_size)
+        for d, k in np.ndindex(*margin.low.shape):
+            low, high, number = whole_if_whole(
+                problem.unit * np.array([margin.low[d, k], margin.high[d, k], assigned[d, k]])
+            )
+            yield Cell(margin.name, str(margin.domains[d]), k, low, high, number)
 
 
 def _in_rows(assignment: Assignment) -> dict[str, Any]:
@@ -255,7 +275,9 @@ def _in_rows(assignment: Assignment) -> dict[str, Any]:
         "n_unlabeled": int(m_rows.sum()),
         "n_contradicted": int(n_rows[assignment.labeled_classes != problem.labels].sum()),
         "n_against_guide": None if guide is None else int(m_rows[guide.is_against(assignment.unlabeled_classes)].sum()),
-        "totals": tuple(int(total) for total in problem.totals),
-        "assigned": tuple(int(number) for number in assignment.class_counts),
+        "totals": whole_if_whole(problem.unit * problem.totals),
+        "assigned": whole_if_whole(problem.unit * assignment.class_counts),
+        "unit": problem.unit,
+        "cells": () if problem.targets.is_plain else tuple(_cells(assignment)),
         "classes_without_label": tuple(np.flatnonzero(labeled == 0).tolist()),
     }

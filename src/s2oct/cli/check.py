@@ -69,6 +69,7 @@ def _read_problem(model: Model, source: Source, label: str, totals: ClassTotals)
     """Read the problem that the tree of a model would solve for a table."""
     from s2oct.cli.models import encoding_of
     from s2oct.model.problem import Problem
+    from s2oct.model.targets import Targets
 
     encoding = encoding_of(model)
     source.require([label], "label")
@@ -80,7 +81,7 @@ def _read_problem(model: Model, source: Source, label: str, totals: ClassTotals)
     labels = read_labels(cells, named=[*named_classes(**counts), *model.classes])
     if labels.classes.tolist() != model.classes:
         raise InvalidProblem(f"Expected labels of the classes {model.classes}, got {labels.classes.tolist()}.")
-    known = read_totals(labels, **counts)
+    known = Targets.exact(read_totals(labels, **counts), int((~labels.is_labeled).sum()))
     return Problem.from_labels(rows, labels, known, feature_names=encoding.features)
 
 

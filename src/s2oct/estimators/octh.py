@@ -18,6 +18,7 @@ from s2oct.inputs import at_least_zero, positive, read_features, warn_of_column,
 from s2oct.milp.octh import OcthSpec
 from s2oct.model.labels import read_labels
 from s2oct.model.problem import Problem
+from s2oct.model.targets import Targets
 from s2oct.stopping import Stop
 from s2oct.wording import brief
 
@@ -128,7 +129,7 @@ class OCTHClassifier(TreeClassifier):
         if len(labels.classes) < 2:
             only = labels.classes.tolist()[0]
             raise InvalidProblem(f"Expected labeled rows of at least two classes, got one class only: {only!r}.")
-        no_totals = np.zeros(len(labels.classes), dtype=np.int64)
+        no_totals = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
         problem = Problem.from_labels(rows, labels, no_totals, feature_names=self._feature_names())
         spec = self._octh_spec(problem.n_labeled)
         with edge_of(self, stop, listener) as edge:

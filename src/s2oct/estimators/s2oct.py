@@ -35,6 +35,7 @@ from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
 from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
+from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
 from s2oct.stopping import Deadline, Stop
 from s2oct.wording import brief
@@ -206,7 +207,8 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
         rows = read_features(self, X, reset=True)
         budget, spec = self._budget(), self._spec(rows.shape[1])
         labels, counts = read_answers(y, len(rows), totals, population_totals)
-        problem = Problem.from_labels(rows, labels, counts, feature_names=self._feature_names())
+        targets = Targets.exact(counts, int((~labels.is_labeled).sum()))
+        problem = Problem.from_labels(rows, labels, targets, feature_names=self._feature_names())
         guidance = None if self.guide is None else self._guidance(X, rows, labels, counts, budget)
         with edge_of(self, stop, listener) as edge:
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)

@@ -78,7 +78,7 @@ class Paper:
             partial(polish, prepared),
             context.budget.seed,
             context.budget.n_jobs,
-            Neighbourhoods(instance, partial(solve_small, incumbent)),
+            Neighbourhoods(instance, partial(solve_small, incumbent)) if instance.has_one_number else None,
         )
         Portfolio(context, incumbent, exploration.run, p2_formulation(prepared)).run()
         return StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
@@ -176,9 +176,14 @@ def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
 
 
 def offer_constant_trees(prepared: Prepared, incumbent: Incumbent) -> None:
-    """Offer the two trees that split nothing: they are always feasible."""
-    for right in (False, True):
-        incumbent.offer(ObliqueTree.constant(prepared.topology, prepared.problem.n_features, right=right))
+    """Offer the trees that split nothing, one for each class: they are always feasible."""
+    topology, n_features = prepared.topology, prepared.problem.n_features
+    if topology.n_classes <= 2:
+        for right in (False, True):
+            incumbent.offer(ObliqueTree.constant(topology, n_features, right=right))
+        return
+    for k in range(topology.n_classes):
+        incumbent.offer(ObliqueTree.leading_to(topology, n_features, topology.leaves_of(k)[0]))
 
 
 def assess(prepared: Prepared, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:

@@ -30,7 +30,7 @@ from s2oct.model.columns import narrowed_tree, uses_others, widened_scaling, wid
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.prepared import LARGEST_M, prepare
 from s2oct.model.problem import Problem
-from s2oct.model.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, Bound, FitRecord
+from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, EVIDENCE, INTERRUPTED, PROVED, Bound, FitRecord
 from s2oct.model.rounding import as_rules
 from s2oct.model.scaling import Scaling
 from s2oct.model.spec import ModelSpec
@@ -171,9 +171,9 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
     )
     stability = agreement(prepared, tree, others)
     certificate = certify(prepared, witness, record, tree)
-    if outcome.weighed is not None and certificate.xi > outcome.weighed.cost.off:
+    if outcome.weighed is not None and certificate.xi > certificate.unit * outcome.weighed.cost.off + DECIDED_TOLERANCE:
         # Features so large that their last digits are lost in sums: in the user's units rows have changed sides.
-        cost = outcome.weighed.cost.rows + certificate.xi
+        cost = outcome.weighed.cost.rows + certificate.xi / certificate.unit
         ended = CONVERGED if outcome.ended == PROVED else outcome.ended
         certificate = replace(certificate, evidence_cost=cost, ended=ended)
     note = too_few_others(len(others), outcome.ended, weighed=outcome.weighed is not None)
@@ -218,12 +218,14 @@ def recertify(
     )
     prepared = prepare(problem, claimed_spec)
     prepared = prepared.with_coefficient_bound(min(claimed.weight_bound, LARGEST_M))
-    bound = Bound(claimed.lower_bound, claimed.bound_source)
+    # Inside a fit costs are in rows; a certificate has them in survey weights.
+    unit = problem.unit
+    bound = Bound(claimed.lower_bound / unit, claimed.bound_source)
     record = FitRecord(
         bound,
         claimed.seconds,
         claimed.ended,
-        claimed.history,
+        tuple(moment.times(1 / unit) for moment in claimed.history) if unit != 1 else claimed.history,
         model=claimed.model,
         evidence_cost=claimed.evidence_cost,
         evidence_bound=claimed.evidence_bound,
@@ -231,7 +233,7 @@ def recertify(
     found = certify(prepared, narrowed_tree(tree, claimed.features), record, rules)
     if uses_others(tree, claimed.features):
         found = replace(found, feasible=False)
-    return found, lower_bound(prepared.problem, spec.C)
+    return found, unit * lower_bound(prepared.problem, spec.C)
 
 
 def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:

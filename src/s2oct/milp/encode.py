@@ -6,10 +6,10 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.linear.model import Milp
+from s2oct.milp.p2 import counted_leaves
 from s2oct.model.assignment import Assignment, branch_errors
 from s2oct.model.problem import Problem
 from s2oct.model.terms.labels import own_leaves
-from s2oct.model.terms.totals import rows_off
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 
@@ -19,21 +19,24 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
     topology, blocks = tree.topology, milp.blocks
     assignment = Assignment.of(problem, tree)
     left, right = branch_errors(assignment.values_labeled)
-    own = np.take_along_axis(assignment.leaf_errors, own_leaves(problem.labels, topology), axis=1)
-    alpha = np.zeros_like(own)
-    alpha[np.arange(len(own)), own.argmin(axis=1)] = 1.0
-    leaves_of_a = np.asarray(topology.leaves_of(0))
+    own = own_leaves(problem.labels, topology)
+    errors = np.take_along_axis(assignment.leaf_errors, own, axis=1)
+    payable = np.where(np.take_along_axis(assignment.is_own_leaf, own, axis=1), errors, np.inf)
+    alpha = np.zeros_like(errors)
+    alpha[np.arange(len(own)), payable.argmin(axis=1)] = 1.0
+    counted = topology.n_leaves + counted_leaves(topology)
     values = {
         "omega": tree.omega,
         "gamma": tree.gamma,
         "y_left": left.T,
         "y_right": right.T,
         "alpha": alpha,
-        "beta": alpha * own,
+        "beta": alpha * errors,
         "z": tree.sides(assignment.values_unlabeled).T,
-        "delta": assignment.unlabeled_leaves[None, :] == leaves_of_a[:, None],
-        "xi": rows_off(assignment),
+        "delta": assignment.unlabeled_leaves[None, :] == counted[:, None],
+        "xi": _rows_off_by_domain(assignment),
         **({"used": tree.omega != 0} if "used" in blocks else {}),
+        **(_class_values(assignment) if "chosen" in blocks else {}),
     }
     x = np.empty(milp.n_columns)
     for name, value in values.items():
@@ -45,8 +48,35 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
     return x
 
 
+def _rows_off_by_domain(assignment: Assignment) -> FloatArray:
+    """Xi of every domain."""
+    classes, sizes = assignment.unlabeled_classes, assignment.problem.unlabeled_size
+    margins = assignment.problem.targets.margins
+    return np.concatenate([margin.rows_off(margin.counts(classes, sizes)) for margin in margins])
+
+
+def _class_values(assignment: Assignment) -> dict[str, FloatArray]:
+    """The variables of leaf classes: see `s2oct.model.terms.leaf_classes`."""
+    problem, tree = assignment.problem, assignment.tree
+    n_classes, n_leaves = problem.n_classes, tree.topology.n_leaves
+    position, classes = assignment.unlabeled_leaves - n_leaves, assignment.unlabeled_classes
+    counts, excess = [], []
+    for margin in problem.targets.margins:
+        by_leaf = np.zeros((margin.n_domains, n_leaves, n_classes))
+        np.add.at(by_leaf, (margin.codes, position, classes), problem.unlabeled_size)
+        counts.append(by_leaf)
+        excess.append(margin.excess(by_leaf.sum(axis=1)))
+    off = np.concatenate(excess)
+    return {
+        "chosen": (tree.leaf_classes[None, :] == np.arange(n_classes)[:, None]).astype(float),
+        "counts": np.concatenate(counts),
+        "over": np.maximum(off, 0.0),
+        "under": np.maximum(-off, 0.0),
+    }
+
+
 def decode_tree(milp: Milp, x: FloatArray, topology: Topology) -> ObliqueTree:
-    """The tree in a solution vector: (omega, gamma), and nothing else that the solver reported.
+    """The tree in a solution vector: (omega, gamma), the classes of leaves if they are variables, and nothing else.
 
     Where the number of features is limited, an unused feature may have a tiny coefficient, within the solver's
     tolerance of 0. It becomes 0.
@@ -54,4 +84,7 @@ def decode_tree(milp: Milp, x: FloatArray, topology: Topology) -> ObliqueTree:
     omega = milp.blocks["omega"].read(x).copy()
     if "used" in milp.blocks:
         omega[milp.blocks["used"].read(x) < 0.5] = 0.0
-    return ObliqueTree.of(topology, omega, milp.blocks["gamma"].read(x).copy())
+    gamma = milp.blocks["gamma"].read(x).copy()
+    if "chosen" in milp.blocks:
+        return ObliqueTree(topology, omega, gamma, milp.blocks["chosen"].read(x).argmax(axis=0))
+    return ObliqueTree.of(topology, omega, gamma)

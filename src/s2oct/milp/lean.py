@@ -6,7 +6,8 @@ What differs from the literal model, and why the optimum is the same:
 * (BIGM1) and (BIGM2) are one two-sided row per unlabeled row and node, with M_i <= M;
 * beta <= LE and beta <= B alpha are left out: minimisation lowers beta to them;
 * delta is continuous: (binarydelta1) to (binarysum2) fix it to 0 or 1 once z is;
-* a row pays for one side only at a last-level node, because only one of its children has the row's class.
+* a row pays for one side only at a last-level node, because only one of its children has the row's class; with more
+  than two classes it may pay for both.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _equations(v: P2Variables, prepared: Prepared, pays_left: BoolArray, pays_ri
     yield margin_rows(v, problem.X_unlabeled, prepared.M_unlabeled)
     yield from p2.leaf_needs_sides_rows(v, topology)
     yield p2.sides_imply_leaf_rows(v, topology)
-    yield from total_equations(v, problem)
+    yield from total_equations(v, problem, topology)
     yield from p2.few_features_rows(v, prepared)
 
 

@@ -14,6 +14,7 @@ from s2oct.linear.model import Costs, Milp, ModelBuilder, Rows, Terms, linear_ro
 from s2oct.model.prepared import Prepared
 from s2oct.model.terms.base import P2Variables, hyperplane_terms
 from s2oct.model.terms.labels import label_equations
+from s2oct.model.terms.leaf_classes import add_class_variables
 from s2oct.model.terms.totals import total_equations
 from s2oct.model.topology import Topology
 
@@ -41,7 +42,8 @@ def add_variables(
     """The variables; ``pays_left`` and ``pays_right`` say which branch errors exist; the others are fixed at 0."""
     problem, topology, s = prepared.problem, prepared.topology, prepared.bounds.s
     n, m, nb = problem.n_labeled, problem.n_unlabeled, topology.n_branches
-    own_leaves = topology.n_leaves // 2
+    own_leaves = len(counted_leaves(topology))
+    n_domains = sum(margin.n_domains for margin in problem.targets.margins)
     return P2Variables(
         omega=builder.add("omega", (nb, problem.n_features), lower=-s, upper=s),  # (boundomega)
         gamma=builder.add("gamma", (nb,), lower=-np.inf),
@@ -51,10 +53,11 @@ def add_variables(
         alpha=builder.add("alpha", (n, own_leaves), upper=1, integral=True),  # (constraintalpha)
         z=builder.add("z", (nb, m), upper=1, integral=True),  # (zbinary)
         delta=builder.add("delta", (own_leaves, m), upper=1, integral=integral_delta),  # (endMIO)
-        xi=builder.add("xi", ()),
+        xi=builder.add("xi", () if n_domains == 1 else (n_domains,)),
         used=None
         if prepared.most_features is None
         else builder.add("used", (nb, problem.n_features), upper=1, integral=True),
+        classes=add_class_variables(builder, problem, topology) if topology.n_classes > 2 else None,
     )
 
 
@@ -65,7 +68,7 @@ def _equations(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
     yield right_margin_rows(v, problem.X_unlabeled, bounds.M)
     yield from leaf_needs_sides_rows(v, topology)
     yield sides_imply_leaf_rows(v, topology)
-    yield from total_equations(v, problem)
+    yield from total_equations(v, problem, topology)
     yield from few_features_rows(v, prepared)
 
 
@@ -96,7 +99,7 @@ def right_margin_rows(v: P2Variables, X: FloatArray, M: float) -> Rows:
 
 def leaf_needs_sides_rows(v: P2Variables, topology: Topology) -> Iterator[Rows]:
     """(binarydelta1), (binarydelta2): delta_ti <= z_bi right of b, and <= 1 - z_bi left of b, on the path to t."""
-    nodes, sides = _class_a_paths(topology)
+    nodes, sides = _counted_paths(topology)
     m = v.delta.shape[1]
     for name, side, sign, upper in (("binarydelta1", 1, -1.0, 0.0), ("binarydelta2", 0, 1.0, 1.0)):
         leaf, step = np.nonzero(sides == side)
@@ -106,7 +109,7 @@ def leaf_needs_sides_rows(v: P2Variables, topology: Topology) -> Iterator[Rows]:
 
 def sides_imply_leaf_rows(v: P2Variables, topology: Topology) -> Rows:
     """(binarysum2): delta_ti >= sum_R z_bi + sum_L (1 - z_bi) - (D - 1)."""
-    nodes, sides = _class_a_paths(topology)
+    nodes, sides = _counted_paths(topology)
     z = np.moveaxis(v.z.index[nodes], 1, -1)
     sign = np.where(sides == 1, -1.0, 1.0)[:, None, :]
     n_left = (sides == 0).sum(axis=1)[:, None]
@@ -114,7 +117,12 @@ def sides_imply_leaf_rows(v: P2Variables, topology: Topology) -> Rows:
     return linear_rows("binarysum2", v.delta.shape, terms, lower=n_left - (topology.depth - 1.0))
 
 
-def _class_a_paths(topology: Topology) -> tuple[IntArray, IntArray]:
-    """Nodes and sides on the paths to the leaves of class A, each of shape (leaves of A, depth)."""
-    of_a = topology.leaf_classes == 0
-    return topology.path_nodes[of_a], topology.path_sides[of_a]
+def counted_leaves(topology: Topology) -> IntArray:
+    """Positions of the leaves whose rows are counted: those of class A, or all of them with more than two classes."""
+    return np.arange(topology.n_leaves) if topology.n_classes > 2 else np.flatnonzero(topology.leaf_classes == 0)
+
+
+def _counted_paths(topology: Topology) -> tuple[IntArray, IntArray]:
+    """Nodes and sides on the paths to these leaves, each of shape (leaves, depth)."""
+    counted = counted_leaves(topology)
+    return topology.path_nodes[counted], topology.path_sides[counted]

@@ -73,8 +73,8 @@ class Assignment:
 
     @cached_property
     def class_counts(self) -> FloatArray:
-        """Unlabeled rows in each class, multiplicities counted, shape (n_classes,)."""
-        counted = self.problem.unlabeled_multiplicity
+        """Unlabeled rows in each class, each counted with its size, shape (n_classes,)."""
+        counted = self.problem.unlabeled_size
         return np.bincount(self.unlabeled_classes, weights=counted, minlength=self.problem.n_classes).astype(float)
 
     @cached_property

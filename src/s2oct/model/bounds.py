@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,9 +43,9 @@ class Bounds:
         return np.minimum(self.s * farthest_l1(X) + 2.0, self.M)
 
 
-def paper_depth(n_rows: int) -> int:
-    """The paper's rule for D."""
-    return 2 if n_rows < 1000 else 3
+def paper_depth(n_rows: int, n_classes: int = 2) -> int:
+    """The paper's rule for D, or more if the classes need more leaves."""
+    return max(2 if n_rows < 1000 else 3, math.ceil(math.log2(n_classes)))
 
 
 def paper_coefficient_bound(n_rows: int, n_features: int, eta: float) -> float:

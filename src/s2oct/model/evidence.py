@@ -17,6 +17,7 @@ from s2oct.model.lower_bound import total_bound
 from s2oct.model.merging import equal_rows, group_sums
 from s2oct.model.problem import Problem
 from s2oct.model.proof import DECIDED_TOLERANCE
+from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 
@@ -88,24 +89,24 @@ class Evidence:
     cost : ndarray of shape (n + m, n_classes)
         What each class costs each row, multiplicities included.
     size : ndarray of shape (n + m,)
-        How many rows of the totals each row stands for: 0 for labeled rows.
-    totals : ndarray of shape (n_classes,)
-        Known total of each class.
+        What each row counts towards the totals: 0 for labeled rows.
+    targets : Targets
+        Known totals of the unlabeled rows.
     topology : Topology
         The shape of the tree.
     least_off : float
         Equal rows end in one class, so no tree misses the totals by fewer rows.
-    n_given : int
-        Rows, multiplicities counted.
+    n_given : float
+        Rows, each counted with its size.
     """
 
     X: FloatArray
     cost: FloatArray
     size: FloatArray
-    totals: FloatArray
+    targets: Targets
     topology: Topology
     least_off: float
-    n_given: int
+    n_given: float
 
     @classmethod
     def of(cls, problem: Problem, topology: Topology, guide_weight: float) -> Evidence:
@@ -117,27 +118,32 @@ class Evidence:
         """
         n = problem.n_labeled
         cost = np.zeros((len(problem.X), problem.n_classes))
-        cost[:n] = problem.labeled_multiplicity[:, None] / guide_weight
+        cost[:n] = problem.labeled_size[:, None] / guide_weight
         cost[np.arange(n), problem.labels] = 0.0
         if problem.guide is not None:
             # Charges of merged rows are means, so even the likeliest class may have one.
             lead = problem.guide.charges - problem.guide.charges.min(axis=1, keepdims=True)
-            cost[n:] = problem.unlabeled_multiplicity[:, None] * (0.5 * lead + 0.5 * (lead > 0))
-        size = np.concatenate([np.zeros(n), problem.unlabeled_multiplicity])
-        return cls(problem.X, cost, size, problem.totals.astype(float), topology, total_bound(problem), problem.n_rows)
+            cost[n:] = problem.unlabeled_size[:, None] * (0.5 * lead + 0.5 * (lead > 0))
+        size = np.concatenate([np.zeros(n), problem.unlabeled_size])
+        n_given = float(problem.labeled_size.sum() + problem.unlabeled_size.sum())
+        return cls(problem.X, cost, size, problem.targets, topology, total_bound(problem), n_given)
 
     @property
     def n_rows(self) -> int:
         """Number of rows that differ."""
         return len(self.X)
 
+    @property
+    def n_labeled(self) -> int:
+        """Number of labeled rows that differ."""
+        return len(self.X) - len(self.targets.margins[0].codes)
+
     def cost_of(self, tree: ObliqueTree) -> EvidenceCost:
         """What a tree costs, by its formula."""
-        classes = tree.predict(self.X)
-        counts = np.bincount(classes, weights=self.size, minlength=len(self.totals))
+        classes, n = tree.predict(self.X), self.n_labeled
         return EvidenceCost(
             rows=float(self.cost[np.arange(self.n_rows), classes].sum()),
-            off=0.5 * float(np.abs(counts - self.totals).sum()),
+            off=self.targets.rows_off(classes[n:], self.size[n:]),
             terms=int(np.count_nonzero(tree.omega)),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,7 +23,8 @@ def lower_bound(problem: Problem, C: float) -> float:
     into one class. The bound is the minimum, over all ways to give the distinct rows to the classes, of these errors
     plus C times the miss of the totals. Labeled rows that equal no unlabeled row add their `contradiction_bound`.
     """
-    if problem.n_classes != 2 or not problem.n_labeled or not problem.n_unlabeled:
+    is_one_number = problem.n_classes == 2 and problem.targets.is_plain and not problem.is_weighted
+    if not is_one_number or not problem.n_labeled or not problem.n_unlabeled:
         return contradiction_bound(problem) + C * total_bound(problem)
     _, place = equal_rows(problem.X)
     n, n_places = problem.n_labeled, int(place.max()) + 1
@@ -75,7 +77,7 @@ def contradiction_bound(problem: Problem) -> float:
     _, group = np.unique(problem.X_labeled + 0.0, axis=0, return_inverse=True)
     cell = group.ravel() * problem.n_classes + problem.labels
     counts = np.bincount(
-        cell, weights=problem.labeled_multiplicity, minlength=(int(group.max()) + 1) * problem.n_classes
+        cell, weights=problem.labeled_size, minlength=(int(group.max()) + 1) * problem.n_classes
     ).reshape(-1, problem.n_classes)
     rows = counts.sum(axis=1)
     return float(np.minimum(rows, 2 * (rows - counts.max(axis=1))).sum())
@@ -83,20 +85,34 @@ def contradiction_bound(problem: Problem) -> float:
 
 def total_bound(problem: Problem) -> float:
     """How far the totals must be missed because equal unlabeled rows change class together."""
-    return least_miss(problem.merged().unlabeled_multiplicity, problem.totals)
-
-
-def least_miss(multiplicity: FloatArray, totals: IntArray) -> float:
-    """How far the totals must be missed where so many rows at a time have one class; 0 for more than two classes."""
-    if len(totals) != 2 or not len(multiplicity):
+    if problem.n_classes != 2 or problem.is_weighted:
         return 0.0
-    sizes, groups = np.unique(multiplicity.astype(int), return_counts=True)
+    _, place = equal_rows(problem.X_unlabeled)
+    return float(
+        sum(
+            _least_miss(place[here], problem.unlabeled_multiplicity[here], margin.low[domain], margin.high[domain])
+            for margin in problem.targets.margins
+            for domain in range(margin.n_domains)
+            for here in (margin.codes == domain,)
+        )
+    )
+
+
+def _least_miss(place: IntArray, multiplicity: FloatArray, low: FloatArray, high: FloatArray) -> float:
+    """How far the totals of two classes must be missed in a domain where the rows of one place have one class."""
+    if not len(place):
+        return 0.0
+    sizes, groups = np.unique(np.bincount(place, multiplicity).astype(int), return_counts=True)
+    sizes, groups = sizes[sizes > 0], groups[sizes > 0]
     singles = int(groups[0]) if sizes[0] == 1 else 0
-    if singles >= sizes[-1] - 1:
+    n_rows = int(sizes @ groups)
+    least, most = math.ceil(max(low[0], n_rows - high[1])), math.floor(min(high[0], n_rows - low[1]))
+    if singles >= sizes[-1] - 1 and least <= most:
         return 0.0
     reachable = _subset_sums(sizes, groups)
-    wanted, off = int(totals[0]), 0
-    while not ((reachable >> (wanted + off)) & 1 or (off <= wanted and (reachable >> (wanted - off)) & 1)):
+    # Bounds that no whole number of rows meets are missed by less than one row; that is no longer counted here.
+    off = 0
+    while not any((reachable >> count) & 1 for count in {*range(least - off, most + off + 1)} if count >= 0):
         off += 1
     return float(off)
 

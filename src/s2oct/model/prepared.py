@@ -84,7 +84,7 @@ class Prepared:
 
     def guided_by(self, guide: Guide) -> Prepared:
         """The same problem with a guide, which has charges for the rows as given."""
-        charges = group_means(self.groups, guide.charges, self.given.unlabeled_multiplicity)
+        charges = group_means(self.groups, guide.charges, self.given.unlabeled_size)
         return replace(
             self,
             given=replace(self.given, guide=guide),
@@ -107,7 +107,8 @@ def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True) -> Prepare
     in numbers they keep.
     """
     problem = narrowed(problem, spec.features)
-    topology = Topology(paper_depth(problem.n_rows) if spec.depth is None else spec.depth, problem.n_classes)
+    depth = paper_depth(problem.n_rows, problem.n_classes) if spec.depth is None else spec.depth
+    topology = Topology(depth, problem.n_classes)
     scaling = Scaling.paper(problem.X) if spec.scaled else Scaling.identity(problem.n_features)
     merged, groups = scaling.scale_problem(problem).merged_groups()
     bounds = compute_bounds(merged, topology.depth, spec.coefficient_bound)

@@ -1,4 +1,4 @@
-"""The problem: labeled rows, unlabeled rows, totals and C, validated once and immutable."""
+"""The problem: labeled rows, unlabeled rows, totals and weights, validated once and immutable."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.model.guide import Guide
 from s2oct.model.labels import Labels, read_labels
 from s2oct.model.merging import equal_rows, group_means, group_sums
+from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals, named_classes, read_totals
 
 
@@ -27,14 +28,14 @@ class DataSummary:
         Hash of rows, labels, classes and totals as the fit saw them.
     n_labeled, n_unlabeled : int
         Numbers of rows.
-    totals : tuple of int
-        Known number of unlabeled rows of each class.
+    totals : tuple of float
+        Known number of unlabeled rows of each class, with weights their known weight; whole numbers where it is whole.
     """
 
     sha256: str
     n_labeled: int
     n_unlabeled: int
-    totals: tuple[int, ...]
+    totals: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,27 +50,34 @@ class Problem:
         Class index of each labeled row.
     X_unlabeled : ndarray of shape (m, p)
         Features of the unlabeled rows.
-    totals : ndarray of shape (n_classes,)
-        Known number of unlabeled rows of each class.
+    targets : Targets
+        Known totals of the unlabeled rows, in units of ``unit``.
     classes : ndarray of shape (n_classes,)
         Class labels as the user has them; index 0 is the paper's class A.
     feature_names : tuple of str
         Names of the features.
     labeled_multiplicity, unlabeled_multiplicity : ndarray
-        Multiplicity of each row.
+        Multiplicity of each row: how many rows of the table it stands for.
     guide : Guide, optional
         Charges for the classes of the unlabeled rows, which are no part of P2.
+    labeled_weight, unlabeled_weight : ndarray, optional
+        Survey weights of the rows that each row stands for, added up, in units of ``unit``.
+    unit : float
+        Mean survey weight of an unlabeled row; 1 without weights. So everything inside a fit is counted in rows.
     """
 
     X_labeled: FloatArray
     labels: IntArray
     X_unlabeled: FloatArray
-    totals: IntArray
+    targets: Targets
     classes: ObjectArray
     feature_names: tuple[str, ...]
     labeled_multiplicity: FloatArray
     unlabeled_multiplicity: FloatArray
     guide: Guide | None = None
+    labeled_weight: FloatArray | None = None
+    unlabeled_weight: FloatArray | None = None
+    unit: float = 1.0
 
     @classmethod
     def from_arrays(
@@ -104,18 +112,19 @@ class Problem:
         """
         rows = _feature_matrix(X)
         labels = read_labels(y, n_rows=len(rows), named=named_classes(totals, population_totals))
-        return cls.from_labels(
-            rows, labels, read_totals(labels, totals, population_totals), feature_names=feature_names
-        )
+        counts = read_totals(labels, totals, population_totals)
+        targets = Targets.exact(counts, int((~labels.is_labeled).sum()))
+        return cls.from_labels(rows, labels, targets, feature_names=feature_names)
 
     @classmethod
     def from_labels(
         cls,
         X: FloatArray,
         labels: Labels,
-        totals: IntArray,
+        targets: Targets,
         *,
         feature_names: Sequence[str] | None = None,
+        weights: FloatArray | None = None,
     ) -> Problem:
         """Make a problem from rows, labels and totals that are already read.
 
@@ -125,10 +134,12 @@ class Problem:
             Labeled and unlabeled rows together.
         labels : Labels
             Classes and codes.
-        totals : ndarray of shape (n_classes,)
-            Known number of unlabeled rows of each class.
+        targets : Targets
+            Known totals of the unlabeled rows, in the units of the weights.
         feature_names : sequence of str, optional
             Names of the features; x0, x1, ... otherwise.
+        weights : ndarray of shape (n_rows,), optional
+            Survey weights.
 
         Returns
         -------
@@ -139,15 +150,21 @@ class Problem:
         names = feature_names if feature_names is not None else [f"x{j}" for j in range(X.shape[1])]
         if len(names) != X.shape[1]:
             raise InvalidProblem(f"Expected {X.shape[1]} feature names, got {len(names)}.")
+        unit = 1.0
+        if weights is not None:
+            unit = float(weights[~known].mean()) if not known.all() else float(weights.mean())
         return cls(
             X_labeled=X[known],
             labels=labels.codes[known],
             X_unlabeled=X[~known],
-            totals=totals,
+            targets=targets if weights is None else targets.over(unit),
             classes=labels.classes,
             feature_names=tuple(str(name) for name in names),
             labeled_multiplicity=np.ones(int(known.sum())),
             unlabeled_multiplicity=np.ones(int((~known).sum())),
+            labeled_weight=None if weights is None else weights[known] / unit,
+            unlabeled_weight=None if weights is None else weights[~known] / unit,
+            unit=unit,
         )
 
     @classmethod
@@ -220,6 +237,26 @@ class Problem:
         return len(self.classes)
 
     @property
+    def totals(self) -> FloatArray:
+        """Known total of each class over the whole table, see `Targets.class_totals`."""
+        return self.targets.class_totals()
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have survey weights."""
+        return self.unlabeled_weight is not None
+
+    @property
+    def labeled_size(self) -> FloatArray:
+        """What each labeled row counts: its weight, or else its multiplicity."""
+        return self.labeled_multiplicity if self.labeled_weight is None else self.labeled_weight
+
+    @property
+    def unlabeled_size(self) -> FloatArray:
+        """What each unlabeled row counts: its weight, or else its multiplicity."""
+        return self.unlabeled_multiplicity if self.unlabeled_weight is None else self.unlabeled_weight
+
+    @property
     def X(self) -> FloatArray:
         """All rows, the labeled ones first."""
         return np.vstack([self.X_labeled, self.X_unlabeled])
@@ -237,10 +274,21 @@ class Problem:
             (self.X_labeled, "<f8"),
             (self.X_unlabeled, "<f8"),
             (self.labels, "<i8"),
-            (self.totals, "<i8"),
+            *self._known_numbers(),
         ):
             digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
-        return DataSummary(digest.hexdigest(), self.n_labeled, self.n_unlabeled, tuple(self.totals.tolist()))
+        return DataSummary(
+            digest.hexdigest(), self.n_labeled, self.n_unlabeled, whole_if_whole(self.unit * self.totals)
+        )
+
+    def _known_numbers(self) -> list[tuple[FloatArray | IntArray, str]]:
+        """Totals, domains and weights with the kinds in which they are hashed."""
+        targets = self.targets
+        if targets.is_plain and not self.is_weighted:
+            return [(self.totals, "<i8")]
+        weights = (self.labeled_size, self.unlabeled_size, np.array([self.unit]))
+        numbers = (targets.low, targets.high, *weights)
+        return [*((part, "<f8") for part in numbers), (targets.first_cells, "<i8")]
 
     def merged(self) -> Problem:
         """Merge equal rows (and labels) and count them.
@@ -261,10 +309,10 @@ class Problem:
             The merged problem, and for every unlabeled row its place there.
         """
         first, group = equal_rows(np.column_stack([self.X_labeled, self.labels]))
-        first_unlabeled, group_unlabeled = equal_rows(self.X_unlabeled)
+        first_unlabeled, group_unlabeled = equal_rows(self._rows_by_domain())
         guide = self.guide
         if guide is not None:
-            charges = group_means(group_unlabeled, guide.charges, self.unlabeled_multiplicity)
+            charges = group_means(group_unlabeled, guide.charges, self.unlabeled_size)
             guide = replace(guide, charges=charges)
         merged = replace(
             self,
@@ -273,9 +321,25 @@ class Problem:
             labeled_multiplicity=group_sums(group, self.labeled_multiplicity),
             X_unlabeled=self.X_unlabeled[first_unlabeled],
             unlabeled_multiplicity=group_sums(group_unlabeled, self.unlabeled_multiplicity),
+            labeled_weight=None if self.labeled_weight is None else group_sums(group, self.labeled_weight),
+            unlabeled_weight=None
+            if self.unlabeled_weight is None
+            else group_sums(group_unlabeled, self.unlabeled_weight),
+            targets=self.targets.of_rows(first_unlabeled),
             guide=guide,
         )
         return merged, group_unlabeled
+
+    def _rows_by_domain(self) -> FloatArray:
+        """The unlabeled rows with their domains beside them: equal rows are merged within a domain."""
+        if self.targets.has_one_domain:
+            return self.X_unlabeled
+        return np.column_stack([self.X_unlabeled, self.targets.first_cells.T])
+
+
+def whole_if_whole(values: FloatArray) -> tuple[float, ...]:
+    """Numbers, as integers where they are whole."""
+    return tuple(int(value) if float(value).is_integer() else float(value) for value in values)
 
 
 def _feature_matrix(X: Any) -> FloatArray:

@@ -27,6 +27,10 @@ class Moment:
     objective: float
     lower_bound: float
 
+    def times(self, unit: float) -> Moment:
+        """The same in another unit of cost."""
+        return Moment(self.seconds, unit * self.objective, unit * self.lower_bound)
+
 
 PAPER, EVIDENCE = MODELS = ("paper", "evidence")
 """What a fit minimises: the paper's P2, or in rows what labels, guide and total say against a tree."""

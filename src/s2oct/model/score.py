@@ -65,4 +65,4 @@ def guide_cost(guide: Guide, assignment: Assignment) -> float:
     """
     assigned = assignment.unlabeled_classes
     charged = guide.charges[np.arange(len(assigned)), assigned]
-    return float(assignment.problem.unlabeled_multiplicity @ charged) + rows_off(assignment)
+    return float(assignment.problem.unlabeled_size @ charged) + rows_off(assignment)

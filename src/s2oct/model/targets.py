@@ -105,11 +105,15 @@ class Targets:
         """Number of cells over all margins."""
         return sum(margin.low.size for margin in self.margins)
 
+    @property
+    def has_one_domain(self) -> bool:
+        """Whether the totals are about the whole table alone."""
+        return len(self.margins) == 1 and self.margins[0].n_domains == 1
+
     @cached_property
     def is_plain(self) -> bool:
         """Whether there is one domain whose totals are all known exactly."""
-        first = self.margins[0]
-        return len(self.margins) == 1 and first.n_domains == 1 and bool((first.low == first.high).all())
+        return self.has_one_domain and bool((self.margins[0].low == self.margins[0].high).all())
 
     @cached_property
     def low(self) -> FloatArray:

@@ -28,11 +28,15 @@ class Topology:
     depth : int
         D >= 1, the number of hyperplanes between the root and a leaf.
     n_classes : int
-        The leaves get the classes in turn from the left: A, B, A, B, ... for two.
+        Number of classes.
+    classes : tuple of int, optional
+        Class of each leaf from the left. Without them the leaves get the classes in turn: A, B, A, B, ... for two.
+        The two leaves below a node are in ascending order, as turning a hyperplane round exchanges them.
     """
 
     depth: int
     n_classes: int = 2
+    classes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.depth, (int, np.integer)) or not 1 <= self.depth <= MAX_DEPTH:
@@ -102,7 +106,7 @@ class Topology:
         int
             Its class.
         """
-        return (leaf - self.n_leaves) % self.n_classes
+        return int(self.leaf_classes[leaf - self.n_leaves])
 
     def leaves_of(self, class_index: int) -> tuple[int, ...]:
         """List T_L^c, the leaves of one class.
@@ -122,7 +126,9 @@ class Topology:
     @cached_property
     def leaf_classes(self) -> IntArray:
         """Class index of every leaf from the left, shape (n_leaves,)."""
-        return np.arange(self.n_leaves) % self.n_classes
+        if self.classes is not None:
+            return np.array(self.classes)
+        return np.sort((np.arange(self.n_leaves) % self.n_classes).reshape(-1, 2), axis=1).ravel()
 
     @cached_property
     def path_nodes(self) -> IntArray:

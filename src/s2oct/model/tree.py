@@ -88,6 +88,29 @@ class ObliqueTree:
             np.full(topology.n_branches, offset),
         )
 
+    @classmethod
+    def leading_to(cls, topology: Topology, n_features: int, leaf: int) -> ObliqueTree:
+        """Make a tree that splits nothing and sends every row to one leaf.
+
+        Parameters
+        ----------
+        topology : Topology
+            Shape of the tree.
+        n_features : int
+            Number of features.
+        leaf : int
+            Id of the leaf.
+
+        Returns
+        -------
+        ObliqueTree
+            The tree.
+        """
+        gamma = np.ones(topology.n_branches)
+        nodes, sides = (part[leaf - topology.n_leaves] for part in (topology.path_nodes, topology.path_sides))
+        gamma[nodes] = np.where(sides == 1, -1.0, 1.0)
+        return cls.of(topology, np.zeros((topology.n_branches, n_features)), gamma)
+
     @property
     def n_features(self) -> int:
         """Number of features p of the rows this tree reads."""

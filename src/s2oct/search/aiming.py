@@ -19,6 +19,9 @@ MOST_STEPS = 20_000_000
 def aimed_prices(evidence: Evidence, rng: Generator | None = None) -> FloatArray | None:
     """What each class costs each row, labeled rows as before, if trees are to give classes that meet the totals.
 
+    Every domain of the first margin has its own aim. With more than two classes, one class after the other gets its
+    rows, the rarest first.
+
     Parameters
     ----------
     evidence : Evidence
@@ -28,21 +31,41 @@ def aimed_prices(evidence: Evidence, rng: Generator | None = None) -> FloatArray
 
     Returns
     -------
-    ndarray of shape (n + m, 2) or None
-        The prices; None if there are no such classes, too many rows, or more than two classes.
+    ndarray of shape (n + m, n_classes) or None
+        The prices; None if there are no such classes, too many rows, weights, or totals that are not exact.
     """
-    if len(evidence.totals) != 2:
-        return None
+    margin = evidence.targets.margins[0]
     counted = np.flatnonzero(evidence.size > 0)
-    cost, size = evidence.cost[counted], evidence.size[counted]
-    doubt = 1.0 if rng is None else rng.uniform(0.5, 1.5, size=cost.shape)
-    aim = cheapest_classes(cost * doubt, size, int(evidence.totals[0]))
-    if aim is None:
+    size, is_whole = evidence.size[counted], evidence.size[counted] == np.round(evidence.size[counted])
+    if not (margin.low == margin.high).all() or not is_whole.all():
         return None
+    cost = evidence.cost[counted]
+    doubt = 1.0 if rng is None else rng.uniform(0.5, 1.5, size=cost.shape)
+    domain = margin.codes[counted - evidence.n_labeled]
     prices = evidence.cost.copy()
     prices[counted] = ROW_OFF * size[:, None]
-    prices[counted, aim] = 0.0
+    for d in range(margin.n_domains):
+        here = domain == d
+        aim = _classes_with_totals((cost * doubt)[here], size[here], margin.low[d])
+        if aim is None:
+            return None
+        prices[counted[here], aim] = 0.0
     return prices
+
+
+def _classes_with_totals(cost: FloatArray, size: FloatArray, totals: FloatArray) -> IntArray | None:
+    """Classes of low cost that meet the totals, class after class; None if some class finds no rows that add up."""
+    rarest_first: list[int] = np.argsort(totals, kind="stable").tolist() if len(totals) > 2 else [0, 1]
+    *rarer, commonest = rarest_first
+    classes, left = np.full(len(size), commonest), np.arange(len(size))
+    for place, k in enumerate(rarer):
+        against = cost[np.ix_(left, np.array([*rarer[place + 1 :], commonest]))].min(axis=1)
+        found = cheapest_classes(np.column_stack([cost[left, k], against]), size[left], int(totals[k]))
+        if found is None:
+            return None
+        classes[left[found == 0]] = k
+        left = left[found == 1]
+    return classes
 
 
 def cheapest_classes(cost: FloatArray, size: FloatArray, total: int) -> IntArray | None:

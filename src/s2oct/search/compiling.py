@@ -10,6 +10,7 @@ import numpy as np
 
 from s2oct.caching import folder_of
 from s2oct.model.evidence import Evidence, Sparsity
+from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import kernels
@@ -55,7 +56,7 @@ def _run_kernels_once() -> None:
         XT=rows,
         labels=np.array([0, 1]),
         sizes=np.ones(4),
-        totals=np.array([1.0, 1.0]),
+        targets=Targets.exact([1, 1], 2),
         charges=np.zeros((2, 2)),
         row_off=1.0,
         s=10.0,
@@ -70,9 +71,9 @@ def _run_kernels_once() -> None:
         X=rows.T,
         cost=np.array([[0.0, 3.0], [3.0, 0.0], [0.0, 1.0], [1.0, 0.0]]),
         size=np.array([0.0, 0.0, 1.0, 1.0]),
-        totals=np.array([1.0, 1.0]),
+        targets=Targets.exact([1, 1], 2),
         topology=Topology(1),
         least_off=0.0,
-        n_given=4,
+        n_given=4.0,
     )
     EvidenceSearch(evidence, Sparsity(), 0, NO_DEADLINE).run()

@@ -71,7 +71,7 @@ class _NodeProgram:
         p, n = self._p, self._n
         may_use = np.where((omega != 0) | (prepared.most_features is None), s, 0.0) * (self._spread > 0)
         errors = np.maximum(1 - sign * (problem.X_labeled[rows] @ omega - gamma), 0.0)
-        paid = float(problem.labeled_multiplicity[rows] @ errors)
+        paid = float(problem.labeled_size[rows] @ errors)
         # Where nothing is paid there are no errors, rather than errors that add up to 0.
         largest_error = np.inf if paid > _TINY else 0.0
         self._program = LinearProgram(
@@ -82,7 +82,7 @@ class _NodeProgram:
         self._n_rows = 0
         self._add(sign[:, None] * self._hyperplane(problem.X_labeled[rows]), np.eye(n), 1.0)
         if paid > _TINY:
-            self._add(np.zeros((1, 2 * p + 1)), -problem.labeled_multiplicity[rows][None, :], -paid)
+            self._add(np.zeros((1, 2 * p + 1)), -problem.labeled_size[rows][None, :], -paid)
         nearest = np.argsort(np.abs(h), kind="stable")[:_NEW_ROWS]
         self._add_margins(nearest)
         self.work = 0.0

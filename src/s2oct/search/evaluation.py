@@ -26,6 +26,5 @@ def tree_cost(instance: Instance, H: FloatArray) -> float:
         node = 2 * node + right[node - 1, row]
     classes = topology.leaf_classes[node - topology.n_leaves]
     sizes = instance.sizes[n:]
-    counts = np.bincount(classes, weights=sizes, minlength=len(instance.totals))
-    rows_off = 0.5 * float(np.abs(counts - instance.totals).sum())
+    rows_off = instance.targets.rows_off(classes, sizes)
     return labeled + instance.row_off * rows_off + float(sizes @ instance.charges[row, classes])

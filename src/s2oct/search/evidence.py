@@ -25,6 +25,7 @@ from s2oct.search.evidence_kernels import (
     classes_of,
     evidence_of,
     refit,
+    refit_classes,
     set_hyperplane,
 )
 from s2oct.stopping import Deadline
@@ -78,6 +79,7 @@ class EvidenceSearch:
         self.allowed = np.flatnonzero(spread > 0)
         self.most = sparsity.most_of(len(self.allowed))
         self.term_price = sparsity.price_of(evidence.n_given)
+        self.first, self.bounds = _cells(evidence)
         self.XT = np.ascontiguousarray(((X - self.center) * self.steep).T)
         self.table = self._table(np.arange(evidence.n_rows), np.ones(evidence.n_rows))
 
@@ -121,8 +123,8 @@ class EvidenceSearch:
             order,
             evidence.cost[rows] * weight[:, None],
             evidence.size[rows] * weight,
-            evidence.totals,
-            evidence.topology.leaf_classes,
+            np.ascontiguousarray(self.first[:, rows]),
+            self.bounds,
         )
 
     def _sample(self) -> Table:
@@ -159,6 +161,7 @@ class EvidenceSearch:
             np.zeros((topology.n_branches, len(table.XT))),
             np.ones(topology.n_branches),
             np.zeros((topology.n_branches, table.XT.shape[1]), dtype=bool),
+            topology.leaf_classes.copy(),
         )
         for node in topology.branches:
             # Until it is split, a node sends all rows to the side on which it hangs.
@@ -168,6 +171,8 @@ class EvidenceSearch:
         for node in topology.branches:
             if node == 1 and at_random:
                 self._place_at_random(table, splits, node)
+            elif topology.n_classes > 2:
+                refit_classes(table, splits, worth, node, self.allowed, Effort(True, 0), self.state)
             else:
                 refit(table, splits, worth, node, self.allowed, Effort(True, 0), self.state)
         return splits
@@ -186,20 +191,23 @@ class EvidenceSearch:
         set_hyperplane(table, splits, node, direction, float(table.XT[:, row] @ direction))
 
     def _alternate_with_class_prices(self, table: Table, splits: Splits) -> None:
-        """Refit the nodes; between sweeps, classes with too many rows become more expensive."""
-        totals = self.evidence.totals
-        prices = np.zeros(len(totals))
+        """Refit the nodes; between sweeps, cells with too many rows become more expensive."""
+        low, high = self.bounds
+        prices = np.zeros(len(low))
         step = 0.5
-        scale = np.maximum(totals, 1.0).min()
+        n_classes = self.evidence.topology.n_classes
+        rarest = np.maximum(0.5 * (low + high), 1.0).reshape(-1, n_classes).min(axis=1)
+        scale = np.repeat(rarest, n_classes)
         for number in range(SWEEPS):
             gained = self._sweep(table, splits, self._worth(0.0, prices), Effort(True, 0))
             if self.deadline.passed:
                 return
-            counts = np.bincount(classes_of(table, splits), weights=table.size, minlength=len(totals))
-            excess = np.clip((counts - totals) / scale, -1.0, 1.0)
-            if gained <= 0 and (np.abs(counts - totals).max() < 1 or number >= SWEEPS - 2):
+            cells = (table.first + classes_of(table, splits)).ravel()
+            counts = np.bincount(cells, weights=np.tile(table.size, len(table.first)), minlength=len(low))
+            excess = np.maximum(counts - high, 0.0) - np.maximum(low - counts, 0.0)
+            if gained <= 0 and (np.abs(excess).max() < 1 or number >= SWEEPS - 2):
                 return
-            prices += step * excess
+            prices += step * np.clip(excess / scale, -1.0, 1.0)
             step *= 0.7
 
     def _sweep(self, table: Table, splits: Splits, worth: Worth, effort: Effort) -> float:
@@ -267,8 +275,8 @@ class EvidenceSearch:
             splits = best
         return splits
 
-    def _worth(self, row_off: float, class_prices: FloatArray | None = None, most: int | None = None) -> Worth:
-        prices = np.zeros(len(self.evidence.totals)) if class_prices is None else class_prices
+    def _worth(self, row_off: float, cell_prices: FloatArray | None = None, most: int | None = None) -> Worth:
+        prices = np.zeros(self.bounds.shape[1]) if cell_prices is None else cell_prices
         return Worth(self.most if most is None else most, self.term_price, row_off, prices)
 
     def cost(self, table: Table, splits: Splits, row_off: float) -> float:
@@ -285,7 +293,12 @@ class EvidenceSearch:
         if splits.right.shape[1] == self.XT.shape[1]:
             return Splits(*(part.copy() for part in splits))
         n_branches = len(splits.gamma)
-        moved = Splits(splits.omega.copy(), splits.gamma.copy(), np.zeros((n_branches, self.XT.shape[1]), dtype=bool))
+        moved = Splits(
+            splits.omega.copy(),
+            splits.gamma.copy(),
+            np.zeros((n_branches, self.XT.shape[1]), dtype=bool),
+            splits.leaf_classes.copy(),
+        )
         for node in self.evidence.topology.branches:
             set_hyperplane(self.table, moved, node, splits.omega[node - 1].copy(), float(splits.gamma[node - 1]))
         return moved
@@ -297,4 +310,12 @@ class EvidenceSearch:
             values, right = splits.omega[b] @ self.XT, splits.right[b]
             if right.any() and not right.all():
                 gamma[b] = 0.5 * values[~right].max() + 0.5 * values[right].min()
-        return ObliqueTree.of(self.evidence.topology, omega, gamma + omega @ self.center)
+        return ObliqueTree(self.evidence.topology, omega, gamma + omega @ self.center, splits.leaf_classes.copy())
+
+
+def _cells(evidence: Evidence) -> tuple[IntArray, FloatArray]:
+    """Cell of class 0 of every row, which means nothing for labeled rows, and the bounds of all cells."""
+    targets, n = evidence.targets, evidence.n_labeled
+    first = np.zeros((len(targets.margins), evidence.n_rows), dtype=np.int64)
+    first[:, n:] = targets.first_cells
+    return first, np.array([targets.low, targets.high])

@@ -26,6 +26,9 @@ RIDGE = 1e-3
 LOGISTIC_ROWS = 2000
 """Most rows, about, of a logistic regression; of more rows every second, third, ... is taken."""
 
+PAIRED = 4
+"""Classes of which pairs are tried in the leaves below a node: those of most rows."""
+
 GAP = 1e-9
 """Values closer than this count as equal: no hyperplane passes between them."""
 
@@ -42,9 +45,9 @@ class Table(NamedTuple):
     XT: Any  # (p, N) standardised features by rows
     order: Any  # (p, N) rows in the order of each feature; (p, 0) where single features are not tried
     cost: Any  # (N, K) what each class costs each row
-    size: Any  # (N,) how many rows of the totals a row stands for; 0 for labeled rows
-    totals: Any  # (K,) known total of each class
-    leaf_classes: Any  # (n_leaves,) class of each leaf from the left
+    size: Any  # (N,) what a row counts towards the totals; 0 for labeled rows
+    first: Any  # (n_margins, N) cell of class 0 in the domain of each row; the other classes follow it
+    bounds: Any  # (2, n_cells) least and most rows of each cell
 
 
 class Splits(NamedTuple):
@@ -53,6 +56,7 @@ class Splits(NamedTuple):
     omega: Any  # (n_branches, p)
     gamma: Any  # (n_branches,)
     right: Any  # (n_branches, N) on which side of each hyperplane each row lies
+    leaf_classes: Any  # (n_leaves,) class of each leaf from the left
 
 
 class Worth(NamedTuple):
@@ -61,7 +65,7 @@ class Worth(NamedTuple):
     most: int  # features of a split
     term: float  # price of a feature in a split
     row_off: float  # price of a row by which the totals are missed
-    class_prices: Any  # (K,) added to what a class costs an unlabeled row
+    cell_prices: Any  # (n_cells,) added to what the class of a cell costs an unlabeled row of its domain
 
 
 class Effort(NamedTuple):
@@ -97,17 +101,17 @@ class Choice(NamedTuple):
     extra: Any  # (n,) by how much going left costs more than going right
     left: Any  # (n,) class on the left
     right: Any  # (n,) class on the right
-    counts: Any  # (K,) rows of each class if all these rows go right
+    counts: Any  # (n_cells,) rows of each cell if all these rows go right
 
 
 @compiled
 def end_class(table, splits, start, i):
     """Class in which a row ends that starts at a node."""
-    n_leaves = len(table.leaf_classes)
+    n_leaves = len(splits.leaf_classes)
     node = np.int64(start)
     while node < n_leaves:
         node = 2 * node + (1 if splits.right[node - 1, i] else 0)
-    return table.leaf_classes[node - n_leaves]
+    return splits.leaf_classes[node - n_leaves]
 
 
 @compiled
@@ -123,34 +127,66 @@ def classes_of(table, splits):
 @compiled
 def evidence_of(table, splits):
     """What all rows pay for their classes, and by how many rows the totals are missed."""
-    counts = np.zeros(len(table.totals))
+    counts = np.zeros(table.bounds.shape[1])
     paid = 0.0
     for i in range(table.XT.shape[1]):
         k = end_class(table, splits, 1, i)
         paid += table.cost[i, k]
-        counts[k] += table.size[i]
-    return paid, rows_to_move(counts, table.totals)
+        add_row(table, counts, i, k)
+    return paid, rows_to_move(table, counts)
 
 
 @compiled
-def rows_to_move(counts, totals):
+def add_row(table, counts, i, k):
+    """Count a row in a class, in all its domains."""
+    for g in range(table.first.shape[0]):
+        counts[table.first[g, i] + k] += table.size[i]
+
+
+@compiled
+def off_domain(table, counts, begin):
+    """Rows of a domain that would have to change class to be within the bounds; its cells begin there."""
+    over, under = 0.0, 0.0
+    for c in range(begin, begin + table.cost.shape[1]):
+        over += max(counts[c] - table.bounds[1, c], 0.0)
+        under += max(table.bounds[0, c] - counts[c], 0.0)
+    return max(over, under)
+
+
+@compiled
+def rows_to_move(table, counts):
     """Rows that would have to change class to meet the totals."""
     off = 0.0
-    for k in range(len(totals)):
-        off += abs(counts[k] - totals[k])
-    return 0.5 * off
+    for begin in range(0, len(counts), table.cost.shape[1]):
+        off += off_domain(table, counts, begin)
+    return off
+
+
+@compiled
+def change_class(table, counts, i, old, new):
+    """Give a row another class in the counts; returns by how much the rows off change, with several domains."""
+    change = 0.0
+    several = len(counts) > table.cost.shape[1]
+    for g in range(table.first.shape[0]):
+        begin = table.first[g, i]
+        if several:
+            change -= off_domain(table, counts, begin)
+        counts[begin + old] -= table.size[i]
+        counts[begin + new] += table.size[i]
+        if several:
+            change += off_domain(table, counts, begin)
+    return change
 
 
 @compiled
 def decided(table, splits, worth, node):
     """The rows whose class depends on their side at a node."""
     n = table.XT.shape[1]
-    n_classes = len(table.totals)
     rows = np.empty(n, dtype=np.int64)
     extra = np.empty(n)
     left = np.empty(n, dtype=np.int64)
     right = np.empty(n, dtype=np.int64)
-    counts = np.zeros(n_classes)
+    counts = np.zeros(table.bounds.shape[1])
     # The steps from the root to the node, as sides.
     depth = 0
     above = node
@@ -169,10 +205,10 @@ def decided(table, splits, worth, node):
             at = 2 * at + wanted
         if not here:
             if table.size[i] > 0:
-                counts[end_class(table, splits, 1, i)] += table.size[i]
+                add_row(table, counts, i, end_class(table, splits, 1, i))
             continue
         k_left, k_right = end_class(table, splits, 2 * node, i), end_class(table, splits, 2 * node + 1, i)
-        counts[k_right] += table.size[i]
+        add_row(table, counts, i, k_right)
         if k_left != k_right:
             rows[found] = i
             left[found] = k_left
@@ -180,20 +216,27 @@ def decided(table, splits, worth, node):
             extra[found] = (
                 table.cost[i, k_left]
                 - table.cost[i, k_right]
-                + table.size[i] * (worth.class_prices[k_left] - worth.class_prices[k_right])
+                + table.size[i] * (added_price(table, worth, i, k_left) - added_price(table, worth, i, k_right))
             )
             found += 1
     return Choice(rows[:found].copy(), extra[:found].copy(), left[:found].copy(), right[:found].copy(), counts)
 
 
 @compiled
+def added_price(table, worth, i, k):
+    """What the prices of the cells add to what a class costs a row."""
+    price = 0.0
+    for g in range(table.first.shape[0]):
+        price += worth.cell_prices[table.first[g, i] + k]
+    return price
+
+
+@compiled
 def all_left(table, choice):
-    """Rows of each class if all rows of a choice go left."""
+    """Rows of each cell if all rows of a choice go left."""
     counts = choice.counts.copy()
     for t in range(len(choice.rows)):
-        size = table.size[choice.rows[t]]
-        counts[choice.left[t]] += size
-        counts[choice.right[t]] -= size
+        change_class(table, counts, choice.rows[t], choice.right[t], choice.left[t])
     return counts
 
 
@@ -205,9 +248,10 @@ def best_cut(table, choice, values, order, row_off):
     offset along it. Of equally good offsets, the one in the widest gap.
     """
     n = len(order)
-    totals = table.totals
     forward = choice.counts.copy()
     backward = all_left(table, choice)
+    several = len(forward) > table.cost.shape[1]
+    off_forward, off_backward = rows_to_move(table, forward), rows_to_move(table, backward)
     everything = 0.0
     for t in range(n):
         everything += choice.extra[t]
@@ -221,18 +265,19 @@ def best_cut(table, choice, values, order, row_off):
         size = table.size[choice.rows[i]]
         passed += choice.extra[i]
         if size > 0:
-            forward[choice.left[i]] += size
-            forward[choice.right[i]] -= size
-            backward[choice.left[i]] -= size
-            backward[choice.right[i]] += size
+            off_forward += change_class(table, forward, choice.rows[i], choice.right[i], choice.left[i])
+            off_backward += change_class(table, backward, choice.rows[i], choice.left[i], choice.right[i])
         gap = values[order[t + 1]] - values[i]
         if gap <= GAP:
             continue
         here = passed
         there = everything - passed
         if row_off > 0:
-            here += row_off * rows_to_move(forward, totals)
-            there += row_off * rows_to_move(backward, totals)
+            if not several:
+                # One domain has few cells: it is quicker to look at all of them where rows differ than at every row.
+                off_forward, off_backward = rows_to_move(table, forward), rows_to_move(table, backward)
+            here += row_off * off_forward
+            there += row_off * off_backward
         if here < best - _WORTH or (here <= best + _WORTH and gap > width):
             best, sign, width = here, 1.0, gap
             offset = 0.5 * values[i] + 0.5 * values[order[t + 1]]
@@ -465,8 +510,8 @@ def restart(fit, found):
 def consider_no_split(table, choice, worth, fit, found):
     """All rows go right, or all go left."""
     fit.size[0] = 0
-    to_right = worth.row_off * rows_to_move(choice.counts, table.totals)
-    to_left = worth.row_off * rows_to_move(all_left(table, choice), table.totals)
+    to_right = worth.row_off * rows_to_move(table, choice.counts)
+    to_left = worth.row_off * rows_to_move(table, all_left(table, choice))
     for t in range(len(choice.rows)):
         to_left += choice.extra[t]
     keep(found, to_right, 1.0, -1.0, fit)
@@ -574,16 +619,116 @@ def present_split(table, splits, worth, choice, node):
         i = choice.rows[t]
         if not splits.right[node - 1, i]:
             cost += choice.extra[t]
-            counts[choice.left[t]] += table.size[i]
-            counts[choice.right[t]] -= table.size[i]
+            change_class(table, counts, i, choice.right[t], choice.left[t])
     size = 0
     for j in range(table.XT.shape[0]):
         size += splits.omega[node - 1, j] != 0.0
-    return cost + worth.row_off * rows_to_move(counts, table.totals) + worth.term * size, size
+    return cost + worth.row_off * rows_to_move(table, counts) + worth.term * size, size
 
 
 @compiled
 def refit(table, splits, worth, node, allowed, effort, state):
+    """Give a node the best split found for the rows it decides about, if that is better; returns what it saves.
+
+    With more than two classes, a last-level node also gets the two classes below it with which that is best.
+    """
+    if table.cost.shape[1] > 2 and effort.fresh and 2 * node >= len(splits.leaf_classes):
+        return refit_classes(table, splits, worth, node, allowed, effort, state)
+    return refit_split(table, splits, worth, node, allowed, effort, state)
+
+
+@compiled
+def outer_leaves(splits, node):
+    """The leftmost leaf on the left of a node and the rightmost one on its right, from the left of the tree."""
+    n_leaves = len(splits.leaf_classes)
+    left, right = 2 * node, 2 * node + 1
+    while left < n_leaves:
+        left = 2 * left
+        right = 2 * right + 1
+    return left - n_leaves, right - n_leaves
+
+
+@compiled
+def common_classes(table, splits, worth, node):
+    """The classes that cost the rows at a node least, those of most rows first: at most `PAIRED` of them."""
+    n_classes = table.cost.shape[1]
+    weight = np.zeros(n_classes)
+    for i in range(table.XT.shape[1]):
+        if not reaches(splits, node, i):
+            continue
+        best, least, second = 0, _FAR, _FAR
+        for k in range(n_classes):
+            price = table.cost[i, k] + table.size[i] * added_price(table, worth, i, k)
+            if price < least:
+                best, least, second = k, price, least
+            elif price < second:
+                second = price
+        weight[best] += second - least
+    order = in_order(-weight)
+    return order[: min(PAIRED, n_classes)].copy()
+
+
+@compiled
+def reaches(splits, node, i):
+    """Whether a row reaches a node."""
+    while node > 1:
+        above = node // 2
+        if splits.right[above - 1, i] != (node % 2 == 1):
+            return False
+        node = above
+    return True
+
+
+@compiled
+def cost_at(table, splits, worth, node):
+    """What all rows pay, with the price of rows off and of the terms of one node."""
+    counts = np.zeros(table.bounds.shape[1])
+    cost = 0.0
+    for i in range(table.XT.shape[1]):
+        k = end_class(table, splits, 1, i)
+        cost += table.cost[i, k] + table.size[i] * added_price(table, worth, i, k)
+        add_row(table, counts, i, k)
+    for j in range(table.XT.shape[0]):
+        cost += worth.term if splits.omega[node - 1, j] != 0.0 else 0.0
+    return cost + worth.row_off * rows_to_move(table, counts)
+
+
+@compiled
+def refit_classes(table, splits, worth, node, allowed, effort, state):
+    """Refit a node with each pair of common classes in its outer leaves, and keep the best; returns what that saves."""
+    b = node - 1
+    first, last = outer_leaves(splits, node)
+    before = cost_at(table, splits, worth, node)
+    best = before - refit_split(table, splits, worth, node, allowed, effort, state)
+    kept_classes = (splits.leaf_classes[first], splits.leaf_classes[last])
+    omega, gamma, right = splits.omega[b].copy(), splits.gamma[b], splits.right[b].copy()
+    started = kept_classes
+    classes = common_classes(table, splits, worth, node)
+    for one in classes:
+        for other in classes:
+            if one >= other or (one == min(started) and other == max(started)):
+                continue
+            splits.leaf_classes[first], splits.leaf_classes[last] = one, other
+            refit_split(table, splits, worth, node, allowed, effort, state)
+            cost = cost_at(table, splits, worth, node)
+            if cost < best - _WORTH:
+                best, kept_classes = cost, (one, other)
+                gamma = splits.gamma[b]
+                for j in range(len(omega)):
+                    omega[j] = splits.omega[b, j]
+                for i in range(len(right)):
+                    right[i] = splits.right[b, i]
+    splits.leaf_classes[first], splits.leaf_classes[last] = kept_classes
+    splits.gamma[b] = gamma
+    for j in range(len(omega)):
+        splits.omega[b, j] = omega[j]
+    for i in range(len(right)):
+        splits.right[b, i] = right[i]
+    return max(before - best, 0.0)
+
+
+@compiled
+def refit_split(table, splits, worth, node, allowed, effort, state):
     """Give a node the best split found for the rows it decides about, if that is better; returns what it saves."""
     choice = decided(table, splits, worth, node)
     cost, size = present_split(table, splits, worth, choice, node)

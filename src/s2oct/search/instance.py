@@ -9,6 +9,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.prepared import Prepared
+from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.search.grid import grid_quanta
 from s2oct.search.kernels import Counts, Data, Space
@@ -25,9 +26,9 @@ class Instance:
     labels : ndarray of shape (n,)
         Class of each labeled row.
     sizes : ndarray of shape (n + m,)
-        How many rows each row stands for.
-    totals : ndarray of shape (n_classes,)
-        Known total of each class.
+        What each row counts.
+    targets : Targets
+        Known totals of the unlabeled rows.
     charges : ndarray of shape (m, n_classes)
         What each class costs each unlabeled row; 0 unless a guide breaks ties, see `charged`.
     row_off : float
@@ -46,7 +47,7 @@ class Instance:
     XT: FloatArray
     labels: IntArray
     sizes: FloatArray
-    totals: FloatArray
+    targets: Targets
     charges: FloatArray
     row_off: float
     s: float
@@ -62,8 +63,8 @@ class Instance:
             topology=prepared.topology,
             XT=np.ascontiguousarray(problem.X.T),
             labels=problem.labels,
-            sizes=np.concatenate([problem.labeled_multiplicity, problem.unlabeled_multiplicity]),
-            totals=problem.totals.astype(float),
+            sizes=np.concatenate([problem.labeled_size, problem.unlabeled_size]),
+            targets=problem.targets,
             charges=np.zeros((problem.n_unlabeled, problem.n_classes)),
             row_off=sum(term.row_off for term in prepared.terms),
             s=prepared.bounds.s,
@@ -71,6 +72,11 @@ class Instance:
             floor=floor,
             most_features=prepared.most_features,
         )
+
+    @cached_property
+    def totals(self) -> FloatArray:
+        """Known total of each class over the whole table."""
+        return self.targets.class_totals()
 
     @property
     def n_labeled(self) -> int:
@@ -88,6 +94,13 @@ class Instance:
         return int(self.XT.shape[0])
 
     @cached_property
+    def has_one_number(self) -> bool:
+        """Whether the totals are one whole number of rows, as in the paper: two classes, one domain, no weights."""
+        counted = self.sizes[self.n_labeled :]
+        is_plain = self.targets.is_plain and self.targets.n_classes == 2
+        return is_plain and bool((counted == np.round(counted)).all())
+
+    @cached_property
     def is_guided(self) -> bool:
         """Whether a guide charges for anything."""
         return bool(self.charges.any())
@@ -98,7 +111,12 @@ class Instance:
         spans = np.array([self.XT.min(axis=1), self.XT.max(axis=1)])
         return Data(
             Space(self.XT, self.quanta, self.s, self.n_features if self.most_features is None else self.most_features),
-            Counts(self.sizes, self.totals),
+            Counts(
+                self.sizes,
+                self.targets.first_cells,
+                np.array([self.targets.low, self.targets.high]),
+                self.targets.n_classes,
+            ),
             spans,
             self.labels,
             self.charges,
@@ -111,6 +129,10 @@ class Instance:
         """The same instance with other charges of the guide."""
         return replace(self, charges=charges)
 
+    def with_leaf_classes(self, classes: tuple[int, ...]) -> Instance:
+        """The same instance with other classes of the leaves."""
+        return replace(self, topology=replace(self.topology, classes=classes))
+
     def labeled_only(self) -> Instance:
         """The same instance without its unlabeled rows and totals."""
         n = self.n_labeled
@@ -118,6 +140,6 @@ class Instance:
             self,
             XT=np.ascontiguousarray(self.XT[:, :n]),
             sizes=self.sizes[:n],
-            totals=np.zeros_like(self.totals),
+            targets=Targets.exact(np.zeros(self.targets.n_classes), 0),
             charges=self.charges[:0],
         )

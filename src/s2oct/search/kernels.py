@@ -54,8 +54,10 @@ class Space(NamedTuple):
 class Counts(NamedTuple):
     """How rows are counted."""
 
-    sizes: Any  # (n + m,) how many rows each row stands for; labeled ones in units of the search's cost
-    totals: Any  # (K,) known total of each class
+    sizes: Any  # (n + m,) what each row counts; labeled ones in units of the search's cost
+    first: Any  # (n_margins, m) cell of class 0 in the domain of each unlabeled row; the other classes follow it
+    bounds: Any  # (2, n_cells) least and most rows of each cell
+    n_classes: int
 
 
 class Data(NamedTuple):
@@ -95,8 +97,9 @@ class NodeView(NamedTuple):
 
     ways: Ways
     gain: Any  # (K - 1, m) by how much class k grows if an unlabeled row goes right instead of left
+    ends: Any  # (2, m) its class on the left and on the right; only where there are several domains
     charge: Any  # (m,) by how much the guide's charge grows then
-    base: Any  # (K + 1,) rows of each class, and the guide's charge, with all rows left of the node
+    base: Any  # (n_cells + 1,) rows of each cell, and the guide's charge, with all rows left of the node
 
 
 class Prices(NamedTuple):
@@ -120,7 +123,7 @@ class Tally(NamedTuple):
     """The cost of a tree in parts: labeled cost, rows off, margin violation at the node in view, guide's charge."""
 
     parts: Any  # (4,)
-    moved: Any  # (K,) by how much the rows on the right make each class grow
+    moved: Any  # (n_cells,) by how much the rows on the right make each cell grow
 
 
 class Near(NamedTuple):
@@ -208,21 +211,33 @@ def node_values(XT, planes, b, H):
 @kept()
 def new_view(data):
     """An empty view."""
-    n, n_rows, n_classes = data.labels.size, data.space.XT.shape[1], data.counts.totals.size
+    n, n_rows, n_classes, n_cells = (
+        data.labels.size,
+        data.space.XT.shape[1],
+        data.counts.n_classes,
+        cells_of(data.counts),
+    )
     return NodeView(
         Ways(np.empty(n), np.empty(n), np.empty(n)),
         np.empty((max(n_classes - 1, 1), n_rows - n)),
+        np.zeros((2, n_rows - n if n_cells > n_classes else 0), dtype=np.int64),
         np.empty(n_rows - n),
-        np.empty(n_classes + 1),
+        np.empty(n_cells + 1),
     )
+
+
+@kept()
+def cells_of(counts):
+    """Number of cells."""
+    return counts.bounds.shape[1]
 
 
 @kept()
 def node_view(data, H, b, view):
     """Tabulate what each side of node b means for each row, into ``view``."""
     labels, leaf_classes, charges, depth = data.labels, data.leaf_classes, data.charges, data.depth
-    sizes = data.counts.sizes
-    (left, right, other), gain, charge, base = view
+    sizes, first = data.counts.sizes, data.counts.first
+    (left, right, other), gain, ends, charge, base = view
     n, n_rows = labels.size, H.shape[1]
     n_leaves = leaf_classes.size
     node = b + 1
@@ -253,8 +268,8 @@ def node_view(data, H, b, view):
                 right[i] = min(right[i], error)
             else:
                 other[i] = min(other[i], error)
-    n_classes = base.size - 1
-    for k in range(n_classes + 1):
+    n_classes, n_cells = data.counts.n_classes, base.size - 1
+    for k in range(n_cells + 1):
         base[k] = 0.0
     for u in range(n_rows - n):
         i = n + u
@@ -270,8 +285,11 @@ def node_view(data, H, b, view):
         charge[u] = 0.0
         if not reaches:
             c = leaf_classes[at - n_leaves]
-            base[c] += sizes[i]
-            base[n_classes] += sizes[i] * charges[u, c]
+            for g in range(first.shape[0]):
+                base[first[g, u] + c] += sizes[i]
+            base[n_cells] += sizes[i] * charges[u, c]
+            if n_cells > n_classes:
+                ends[0, u], ends[1, u] = c, c
             continue
         go = 2 * node
         while go < n_leaves:
@@ -281,8 +299,11 @@ def node_view(data, H, b, view):
         while go < n_leaves:
             go = 2 * go + (1 if H[go - 1, i] > 0.0 else 0)
         c_right = leaf_classes[go - n_leaves]
-        base[c_left] += sizes[i]
-        base[n_classes] += sizes[i] * charges[u, c_left]
+        for g in range(first.shape[0]):
+            base[first[g, u] + c_left] += sizes[i]
+        base[n_cells] += sizes[i] * charges[u, c_left]
+        if n_cells > n_classes:
+            ends[0, u], ends[1, u] = c_left, c_right
         if c_left != c_right:
             if c_left < n_classes - 1:
                 gain[c_left, u] -= sizes[i]
@@ -299,15 +320,39 @@ def labeled_cost(v, ways, i, cap):
 
 
 @per_move
-def off_totals(base, moved, totals):
-    """xi: half the sum of the differences between class counts and totals."""
-    n_classes = totals.size
-    last = base[n_classes - 1]
+def off_totals(base, moved, counts):
+    """xi: the rows of each domain that would have to change class to be within the bounds, added up."""
+    bounds, n_classes = counts.bounds, counts.n_classes
     xi = 0.0
+    for begin in range(0, bounds.shape[1], n_classes):
+        over, under = 0.0, 0.0
+        for c in range(begin, begin + n_classes):
+            rows = base[c] + moved[c]
+            over += max(rows - bounds[1, c], 0.0)
+            under += max(bounds[0, c] - rows, 0.0)
+        xi += max(over, under)
+    return xi
+
+
+@per_move
+def fill_last(moved, n_classes):
+    """What the last class of the only domain gains is what the others lose."""
+    last = 0.0
     for k in range(n_classes - 1):
-        xi += abs(base[k] + moved[k] - totals[k])
         last -= moved[k]
-    return 0.5 * (xi + abs(last - totals[n_classes - 1]))
+    moved[n_classes - 1] = last
+
+
+@per_move
+def change_class(counts, ends, u, sign, moved):
+    """Move an unlabeled row from its class on the left to that on the right, or back, in all its domains."""
+    first = counts.first
+    left, right = ends[0, u], ends[1, u]
+    if left != right:
+        size = sign * counts.sizes[counts.sizes.size - first.shape[1] + u]
+        for g in range(first.shape[0]):
+            moved[first[g, u] + left] -= size
+            moved[first[g, u] + right] += size
 
 
 @per_move
@@ -320,18 +365,19 @@ def priced(parts, prices):
 def evaluate(h, move, counts, view, prices, stop_above, tally):
     """Cost of the tree after a move at the node in view, from all rows; stops early once it exceeds ``stop_above``."""
     x, scale, step, shift = move
-    sizes, totals = counts
-    ways, gain, charge, base = view
+    sizes, n_classes = counts.sizes, counts.n_classes
+    ways, gain, ends, charge, base = view
     rho, cap = prices.margin, prices.cap
     parts, moved = tally
     n, n_rows = ways.left.size, h.size
+    one_domain = moved.size == n_classes
     labeled = 0.0
     for i in range(n):
         v = scale * h[i] + step * x[i] - shift
         labeled += sizes[i] * labeled_cost(v, ways, i, cap)
     violation = 0.0
-    guide = base[totals.size]
-    for k in range(totals.size):
+    guide = base[moved.size]
+    for k in range(moved.size):
         moved[k] = 0.0
     for start in range(n, n_rows, _BLOCK):
         if labeled + rho * violation > stop_above:
@@ -341,14 +387,21 @@ def evaluate(h, move, counts, view, prices, stop_above, tally):
             v = scale * h[i] + step * x[i] - shift
             violation += max(1.0 - abs(v), 0.0)
             guide += charge[i - n] if v > 0.0 else 0.0
-        for k in range(totals.size - 1):
-            g = gain[k]
-            gained = 0.0
+        if one_domain:
+            for k in range(n_classes - 1):
+                g = gain[k]
+                gained = 0.0
+                for i in range(start, stop):
+                    v = scale * h[i] + step * x[i] - shift
+                    gained += g[i - n] if v > 0.0 else 0.0
+                moved[k] += gained
+        else:
             for i in range(start, stop):
-                v = scale * h[i] + step * x[i] - shift
-                gained += g[i - n] if v > 0.0 else 0.0
-            moved[k] += gained
-    parts[0], parts[1], parts[2], parts[3] = labeled, off_totals(base, moved, totals), violation, guide
+                if scale * h[i] + step * x[i] - shift > 0.0:
+                    change_class(counts, ends, i - n, 1.0, moved)
+    if one_domain:
+        fill_last(moved, n_classes)
+    parts[0], parts[1], parts[2], parts[3] = labeled, off_totals(base, moved, counts), violation, guide
     return priced(parts, prices)
 
 
@@ -359,16 +412,16 @@ def evaluate_near(h, move, counts, view, prices, near, tally, new):
     ``tally`` has the parts before the move, ``new`` receives those after it.
     """
     x, step, shift = move.x, move.step, move.shift
-    ways, gain, charge, base = view
-    sizes, totals = counts
-    n, n_classes = ways.left.size, totals.size
+    ways, gain, ends, charge, base = view
+    sizes, n_classes = counts.sizes, counts.n_classes
+    n, one_domain = ways.left.size, new.moved.size == n_classes
     labeled, violation, guide = tally.parts[0], tally.parts[2], tally.parts[3]
     for k in range(near.n_labeled):
         i = near.labeled[k]
         v = h[i] + step * x[i] - shift
         after = labeled_cost(v, ways, i, prices.cap)
         labeled += sizes[i] * (after - labeled_cost(h[i], ways, i, prices.cap))
-    for k in range(n_classes):
+    for k in range(new.moved.size):
         new.moved[k] = tally.moved[k]
     for row in range(near.n_unlabeled):
         i = near.unlabeled[row]
@@ -378,9 +431,14 @@ def evaluate_near(h, move, counts, view, prices, near, tally, new):
         if (v > 0.0) != (before > 0.0):
             sign = 1.0 if v > 0.0 else -1.0
             guide += sign * charge[i - n]
-            for k in range(n_classes - 1):
-                new.moved[k] += sign * gain[k, i - n]
-    xi = off_totals(base, new.moved, totals)
+            if one_domain:
+                for k in range(n_classes - 1):
+                    new.moved[k] += sign * gain[k, i - n]
+            else:
+                change_class(counts, ends, i - n, sign, new.moved)
+    if one_domain:
+        fill_last(new.moved, n_classes)
+    xi = off_totals(base, new.moved, counts)
     new.parts[0], new.parts[1], new.parts[2], new.parts[3] = labeled, xi, max(violation, 0.0), guide
     return priced(new.parts, prices)
 
@@ -627,16 +685,21 @@ def best_gap(h, data, view, below, moved):
     through the rows in order, one row at a time changes sides. The labeled rows are only evaluated while the cost is
     below the best.
     """
-    sizes, totals = data.counts
-    ways, gain, charge, base = view
-    n, n_classes = ways.left.size, totals.size
+    counts = data.counts
+    ways, gain, ends, charge, base = view
+    sizes, n, n_classes = counts.sizes, ways.left.size, counts.n_classes
+    one_domain = moved.size == n_classes
     order = np.argsort(h[n:])
-    guide = base[n_classes]
-    for k in range(n_classes - 1):
-        moved[k] = total(gain[k])
-    moved[n_classes - 1] = 0.0
+    guide = base[moved.size]
+    for k in range(moved.size):
+        moved[k] = 0.0
+    if one_domain:
+        for k in range(n_classes - 1):
+            moved[k] = total(gain[k])
     for u in range(order.size):
         guide += charge[u]
+        if not one_domain:
+            change_class(counts, ends, u, 1.0, moved)
     best, best_shift = below, 0.0
     low = -FAR
     for rank in range(order.size + 1):
@@ -644,7 +707,9 @@ def best_gap(h, data, view, below, moved):
         if high >= low:
             # The point of the gap nearest to the present offset, 0.
             shift = min(max(0.0, low), high)
-            cost = guide + data.row_off * off_totals(base, moved, totals)
+            if one_domain:
+                fill_last(moved, n_classes)
+            cost = guide + data.row_off * off_totals(base, moved, counts)
             i = 0
             while i < n and cost < best:
                 cost += sizes[i] * labeled_cost(h[i] - shift, ways, i, FAR)
@@ -655,8 +720,11 @@ def best_gap(h, data, view, below, moved):
             u = order[rank]
             low = h[n + u] + 1.0
             guide -= charge[u]
-            for k in range(n_classes - 1):
-                moved[k] -= gain[k, u]
+            if one_domain:
+                for k in range(n_classes - 1):
+                    moved[k] -= gain[k, u]
+            else:
+                change_class(counts, ends, u, -1.0, moved)
     return best, best_shift
 
 
@@ -670,7 +738,7 @@ def clear_node(data, planes, b, n_directions, state):
     H = np.empty((planes.gamma.size, n_rows))
     for k in range(planes.gamma.size):
         node_values(data.space.XT, planes, k, H)
-    view, moved = new_view(data), np.zeros(data.counts.totals.size)
+    view, moved = new_view(data), np.zeros(cells_of(data.counts))
     node_view(data, H, b, view)
     best, shift = best_gap(H[b], data, view, FAR, moved)
     planes.gamma[b] += shift
@@ -710,9 +778,9 @@ def random_direction(state, space, omega):
 
 
 @kept()
-def new_tally(n_classes):
+def new_tally(n_cells):
     """An empty tally."""
-    return Tally(np.zeros(4), np.zeros(n_classes))
+    return Tally(np.zeros(4), np.zeros(n_cells))
 
 
 @kept()
@@ -742,7 +810,7 @@ def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
         node_values(XT, planes, b, H)
     violations = total_violation(H, n)
     view = new_view(data)
-    tally, new = new_tally(counts.totals.size), new_tally(counts.totals.size)
+    tally, new = new_tally(cells_of(counts)), new_tally(cells_of(counts))
     nearest = new_order(n, n_rows - n)
     # Taken out of their tuples once: doing so costs as much as part of a move.
     ways, spans, parts, new_parts = view.ways, data.spans, tally.parts, new.parts

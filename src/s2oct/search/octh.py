@@ -7,6 +7,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.milp.octh import OcthSpec, with_majority_classes
 from s2oct.model.problem import Problem
+from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.annealing import Schedule, State, anneal
@@ -40,7 +41,7 @@ def _labeled_instance(problem: Problem, topology: Topology, s: float) -> Instanc
         XT=np.ascontiguousarray(problem.X_labeled.T),
         labels=problem.labels,
         sizes=problem.labeled_multiplicity,
-        totals=np.zeros(problem.n_classes),
+        targets=Targets.exact(np.zeros(problem.n_classes), 0),
         charges=np.zeros((0, problem.n_classes)),
         row_off=1.0,
         s=s,

@@ -33,10 +33,10 @@ def combine_offsets(
 ) -> tuple[FloatArray, FloatArray]:
     """Hyperplanes with the best combination of last-level offsets; a node is reversed where that is cheaper.
 
-    The cost of a tree whose last level keeps its margins never rises. With more than two classes there is no single
-    number of rows to add up; then, and after the deadline, the tree is returned as it is.
+    The cost of a tree whose last level keeps its margins never rises. With more than two classes, several domains or
+    weights there is no single number of rows to add up; then, and after the deadline, the tree is returned as it is.
     """
-    if len(instance.totals) != 2 or instance.n_labeled == instance.n_rows:
+    if not instance.has_one_number or instance.n_labeled == instance.n_rows:
         return omega, gamma
     for _ in range(REPEATS):
         if deadline.passed:

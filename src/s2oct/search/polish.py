@@ -59,7 +59,7 @@ def _fit_node(
     h = problem.X_unlabeled @ omega - gamma
     side = np.where(h > 0, 1.0, -1.0)
     program = LinearProgram(
-        cost=np.concatenate([np.zeros(p + 1), problem.labeled_multiplicity[rows]]),
+        cost=np.concatenate([np.zeros(p + 1), problem.labeled_size[rows]]),
         lower=np.concatenate([-largest, [-np.inf], np.zeros(n)]),
         upper=np.concatenate([largest, np.full(1 + n, np.inf)]),
     )

@@ -14,6 +14,7 @@ from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
 from s2oct.search.evaluation import tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
+from s2oct.search.leaf_classes import drawn_leaf_classes
 from s2oct.search.offsets import combine_offsets
 from s2oct.search.starts import axis_start, constant_start, separating_start, to_grid
 from s2oct.stopping import Deadline
@@ -45,8 +46,12 @@ def run_round(
     """One round from a new start, or every fourth time from the best tree so far; returns the trees it found."""
     rng = np.random.default_rng([seed, number])
     n_visits = round_length(instance, number)
+    is_from_best = number % 4 == 3 and best is not None
+    if instance.targets.n_classes > 2:
+        known = None if best is None else best.leaf_classes
+        instance = instance.with_leaf_classes(drawn_leaf_classes(instance, known, rng, keep=is_from_best))
     run = _Round(instance, rng, deadline, [])
-    if number % 4 == 3 and best is not None:
+    if is_from_best and best is not None:
         state = State.at(best.omega, best.gamma)
         run.anneal(state, Schedule(n_visits, hot=0.5))
         run.settle(state, n_visits)
@@ -54,7 +59,8 @@ def run_round(
         run.by_alternation(n_visits)
     elif _on_grid(instance, number):
         # A separating hyperplane uses all features.
-        run.from_grid(n_visits, separate=number % 2 == 1 and instance.most_features is None)
+        separate = number % 2 == 1 and instance.most_features is None and instance.targets.n_classes == 2
+        run.from_grid(n_visits, separate=separate)
     elif number % 4 == 0:
         run.by_peeling(n_visits)
     elif number % 4 == 1:

@@ -13,7 +13,10 @@ from s2oct.model.problem import Problem
 
 @dataclass(frozen=True)
 class P2Variables:
-    """The variables of P2. Axes: b branch nodes, i rows, j features, k leaves of a row's own class, t leaves of A."""
+    """The variables of P2. Axes: b branch nodes, i rows, j features, k leaves of a row's own class, t leaves of A.
+
+    With more than two classes, k and t are all leaves: which class a leaf has is one of the variables.
+    """
 
     omega: Block  # (b, j) normal vectors
     gamma: Block  # (b,)   offsets
@@ -23,8 +26,19 @@ class P2Variables:
     alpha: Block  # (i, k) 1 for the leaf whose error a labeled row pays
     z: Block  # (b, i) 1 where an unlabeled row goes right
     delta: Block  # (t, i) 1 where an unlabeled row ends in leaf t of class A
-    xi: Block  # ()     rows by which the total is missed
+    xi: Block  # ()     rows by which the total is missed; (d,) with d domains
     used: Block | None = None  # (b, j) 1 where a split may have a coefficient; None if splits may use all features
+    classes: ClassVariables | None = None  # which class each leaf has; None for two classes
+
+
+@dataclass(frozen=True)
+class ClassVariables:
+    """The variables that only problems of more than two classes have. Axes: c classes, t leaves, d domains."""
+
+    chosen: Block  # (c, t)    1 for the class of a leaf
+    counts: Block  # (d, t, c) rows of a domain that end in a leaf of a class
+    over: Block  # (d, c)    rows above the upper bound of a cell
+    under: Block  # (d, c)    rows that the lower bound of a cell lacks
 
 
 class CostTerm(Protocol):

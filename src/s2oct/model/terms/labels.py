@@ -21,11 +21,11 @@ class LabelErrors:
 
     def value(self, assignment: Assignment) -> float:
         """The sum over the labeled rows of min over t in T_L^c of LE(x, t)."""
-        return float(assignment.problem.labeled_multiplicity @ assignment.label_errors)
+        return float(assignment.problem.labeled_size @ assignment.label_errors)
 
     def milp_costs(self, v: P2Variables, problem: Problem) -> Costs:
-        """Every beta costs 1, times the multiplicity of its row."""
-        return [(v.beta, problem.labeled_multiplicity[:, None])]
+        """Every beta costs 1, times the size of its row."""
+        return [(v.beta, problem.labeled_size[:, None])]
 
     @property
     def row_off(self) -> float:
@@ -44,7 +44,12 @@ def label_equations(v: P2Variables, problem: Problem, topology: Topology, B: flo
 
 
 def own_leaves(labels: IntArray, topology: Topology) -> IntArray:
-    """Position (from the left) of the leaves of each labeled row's class, shape (n, leaves per class)."""
+    """Position (from the left) of the leaves of each labeled row's class, shape (n, leaves per class).
+
+    With more than two classes the leaves' classes are variables, and a row may choose among all leaves.
+    """
+    if topology.n_classes > 2:
+        return np.tile(np.arange(topology.n_leaves), (len(labels), 1))
     by_class = np.array([np.flatnonzero(topology.leaf_classes == c) for c in range(topology.n_classes)])
     return np.asarray(by_class[labels])
 
