@@ -61,7 +61,7 @@ def test_three_classes_may_not_leave_out_two():
     [
         ({"yes": 7}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got 7\."),
         ({"yes": -1}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got -1\."),
-        ({"yes": 0.5}, None, r"a whole number, got 0\.5\. Multiply a share by the number of rows\."),
+        ({"yes": 0.5}, None, r"a whole number, got 0\.5\. Multiply a share by the number of rows, or pass as_shares"),
         ({"yes": True}, None, r"got True\."),
         ({"yes": 1, "no": 1}, None, r"add up to 6 \(the unlabeled rows\), got \{'yes': 1, 'no': 1\}, 2 in all\."),
         ({"Yes": 2}, None, r"Expected totals of the classes \['no', 'yes'\], got 'Yes'\. Did you mean 'yes'\?"),
