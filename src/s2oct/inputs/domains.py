@@ -31,13 +31,13 @@ def read_domains(domains: Any, X: Any, n_rows: int) -> Margins:
     """
     if domains is None:
         return ()
-    margins = tuple(_margin(name, given, X, n_rows) for name, given in _parts(domains, X))
+    margins = tuple(_margin(name, given, X, n_rows) for name, given in _parts(domains, X, n_rows))
     if not margins:
         raise InvalidProblem(f"Expected domains with at least one margin, got {brief(domains)}.")
     return margins
 
 
-def _parts(domains: Any, X: Any) -> list[tuple[str, Any]]:
+def _parts(domains: Any, X: Any, n_rows: int) -> list[tuple[str, Any]]:
     """The margins as given, each with its name."""
     if isinstance(domains, Mapping):
         return [(str(name), values) for name, values in domains.items()]
@@ -46,7 +46,7 @@ def _parts(domains: Any, X: Any) -> list[tuple[str, Any]]:
         return [(str(name), domains[name]) for name in names]
     if isinstance(domains, np.ndarray) and domains.ndim == 2:
         return [("", column) for column in domains.T]
-    if isinstance(domains, (list, tuple)) and _has_several(domains, X):
+    if isinstance(domains, (list, tuple)) and _has_several(domains, X, n_rows):
         return [_named(margin) for margin in domains]
     return [_named(domains)]
 
@@ -56,14 +56,16 @@ def _named(given: Any) -> tuple[str, Any]:
     return ("" if name is None else str(name)), given
 
 
-def _has_several(domains: Sequence[Any], X: Any) -> bool:
+def _has_several(domains: Sequence[Any], X: Any, n_rows: int) -> bool:
     """Whether a list holds margins rather than the domains of rows."""
     if any(hasattr(entry, "__len__") and not isinstance(entry, (str, bytes)) for entry in domains):
         return True
     known = _column_names(X)
-    are_columns = bool(domains) and all(isinstance(entry, str) and entry in known for entry in domains)
+    if not domains or not known or not all(isinstance(entry, str) for entry in domains):
+        return False
     # Domains of rows repeat; nobody names a column twice.
-    return are_columns and len(set(domains)) == len(domains)
+    are_columns = all(entry in known for entry in domains) and len(set(domains)) == len(domains)
+    return are_columns or len(domains) != n_rows
 
 
 def _column_names(X: Any) -> list[Any]:

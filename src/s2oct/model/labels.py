@@ -105,7 +105,9 @@ def _marker_hint(classes: Sequence[Any]) -> str:
 
 def distinct_values(values: Any) -> list[Any]:
     """Distinct values of labels or domains in the order of rows, without those that are missing."""
-    return list(dict.fromkeys(value for value in _as_vector(values).tolist() if not marks_missing(value)))
+    is_vector = isinstance(values, np.ndarray) and values.ndim == 1 and not isinstance(values, np.ma.MaskedArray)
+    vector = values if is_vector else _as_vector(values)
+    return list(dict.fromkeys(value for value in vector.tolist() if not marks_missing(value)))
 
 
 def _as_vector(y: Any) -> ObjectArray:

@@ -15,7 +15,17 @@ from s2oct.model.divisions import Division, matched
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Margin
 from s2oct.model.total_tables import Cells
-from s2oct.model.total_values import Base, Total, largest_remainder, number_text, read_total, refuse_unsaid_shares
+from s2oct.model.total_values import (
+    PERCENT_CURE,
+    Base,
+    Total,
+    largest_remainder,
+    look_like_shares,
+    number_text,
+    read_total,
+    refuse_unsaid_percentages,
+    refuse_unsaid_shares,
+)
 from s2oct.wording import brief
 
 _LONGEST_SHOWN = 200
@@ -67,11 +77,15 @@ def read_margin(cells: Cells, division: Division, counting: Counting) -> Margin:
     has_unlabeled = division.sizes(np.ones(len(labels.codes)), ~labels.is_labeled) > 0
     given = matched(cells, division, counting.name, has_unlabeled)
     labeled = division.labeled_cells(labels, counting.sizes)
+    # Small totals of one domain may be estimates below 1; those of all domains are shares.
+    are_shares = look_like_shares(total for entries in given for total in entries.values())
     totals = np.zeros((4, len(given), len(labels.classes)))
     for k, (domain, entries) in enumerate(zip(division.domains, given, strict=True)):
         if not entries:
             continue  # All its rows are labeled, so that nothing is left to know.
         base = counting.base(everything[k] if counting.of_all_rows else unlabeled[k], division, domain)
+        if are_shares:
+            refuse_unsaid_shares(list(entries.items()), base)
         known = _domain_totals(entries, labels.classes.tolist(), base)
         if counting.of_all_rows:
             known = _less_labeled(known, labeled[k], unlabeled[k], labels.classes.tolist(), base)
@@ -86,7 +100,7 @@ def read_margin(cells: Cells, division: Division, counting: Counting) -> Margin:
 
 def _domain_totals(given: Mapping[Any, Any], classes: list[Any], base: Base) -> list[Total]:
     """One total for each class: those given, and what follows for the others."""
-    refuse_unsaid_shares(list(given.items()), base)
+    refuse_unsaid_percentages(list(given.items()), base)
     known = {classes.index(label): read_total(label, total, base) for label, total in given.items()}
     missing = [index for index in range(len(classes)) if index not in known]
     _refuse_impossible_sums(list(known.values()), given, base, is_complete=not missing)
@@ -122,7 +136,7 @@ def _refuse_impossible_sums(known: list[Total], given: Mapping[Any, Any], base: 
     if all(total.is_exact for total in known):
         if low > base.rows + base.slack or (is_complete and low < base.rows - base.slack):
             are_percent = not base.as_shares and is_complete and abs(low - 100) < 0.5
-            cure = " Divide percentages by 100 and pass as_shares=True." if are_percent else ""
+            cure = f" {PERCENT_CURE}" if are_percent else ""
             raise InvalidProblem(
                 f"Expected {noun} that add up to {rows}{base.where} ({base.which}), got {shown}, "
                 f"{number_text(low / unit)} in all.{cure}"

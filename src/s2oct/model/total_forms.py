@@ -112,7 +112,7 @@ def _table_of(given: Any, name: str) -> TotalTable | None:
     if _are_records(given):
         keys = list(dict.fromkeys(key for record in given for key in record))
         return TotalTable({key: [record.get(key) for record in given] for key in keys})
-    if not hasattr(given, "columns") or not (hasattr(given, "index") or hasattr(given, "get_column")):
+    if not (hasattr(given, "index") or hasattr(given, "get_column")) or not hasattr(given, "columns"):
         return None
     _refuse_repeated(list(given.columns))
     columns = {column: _plain_list(given[column]) for column in given.columns}

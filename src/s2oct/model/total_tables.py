@@ -86,7 +86,7 @@ def whole_cells(table: TotalTable, name: str, classes: Sequence[Any]) -> dict[An
     if reading is None:
         raise InvalidProblem(
             f"Expected a table of {name} with a column of the classes {list(classes[:10])} and a column of counts, "
-            f"got the columns {list(table.columns)[:10]}."
+            f"got the columns {list(table.columns)[:10]}. Pass the domain of each row if the table has domains."
         )
     return next(iter(_long_cells(table, name, reading, classes).values()))
 
@@ -167,19 +167,25 @@ def _joined(parts: list[Any], *, is_estimate: bool) -> Any:
 
 def _domain_column(table: TotalTable, name: str, known: Recognised) -> tuple[Any, list[Any]]:
     """The column of a wide table that holds the domains, None for its index; and the domains."""
-    if table.index is not None and not table.has_plain_index:
-        return None, table.index
+    index = table.index
+    if index is not None and not table.has_plain_index and _share_among(index, known.domains) > 0:
+        return None, index
     others = [column for column in table.columns if not _is_among(column, known.classes)]
-    named = [column for column in others if known.margin and str(column) == known.margin]
-    texts = [column for column in others if not all(is_number(cell) for cell in table.columns[column])]
-    for column in [*named, *texts, *others][:1]:
+    if others:
+        column = max(others, key=lambda column: _likeness(column, table.columns[column], known))
         return column, table.columns[column]
-    if table.index is not None:
-        return None, table.index
+    if index is not None:
+        return None, index
     raise InvalidProblem(
         f"Expected a column of domains beside the classes in the table of {name}, got the columns "
         f"{list(table.columns)[:10]}."
     )
+
+
+def _likeness(column: Any, cells: list[Any], known: Recognised) -> tuple[bool, bool, bool]:
+    """Whether a column has the name of the margin, holds some of its domains, holds anything but numbers."""
+    is_named = known.margin != "" and str(column) == known.margin
+    return is_named, _share_among(cells, known.domains) > 0, not all(is_number(cell) for cell in cells)
 
 
 def _as_class(value: Any, classes: Sequence[Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ AGREE = 1e-6
 """Sums of weights agree if they differ by this part at most."""
 _ALMOST_WHOLE = 1e-9
 """A share times a number of rows misses a whole number by rounding errors only."""
+PERCENT_CURE = "Divide percentages by 100 and pass as_shares=True."
 _SHARES_CURE = "Multiply a share by the number of rows, or pass as_shares=True."
 
 
@@ -92,15 +93,27 @@ def read_total(label: Any, given: Any, base: Base) -> Total:
     return Total(number, number, number, 0.0)
 
 
+def look_like_shares(totals: Iterable[Any]) -> bool:
+    """Whether all numbers are between 0 and 1, and not just 0 and 1."""
+    found = [number for total in totals for number in numbers_in(total)]
+    return all(0 <= number <= 1 for number in found) and any(0 < number < 1 for number in found)
+
+
 def refuse_unsaid_shares(given: Sequence[tuple[Any, Any]], base: Base) -> None:
-    """Refuse totals that are all shares where nobody said that they are."""
-    numbers_of = [number for _, total in given for number in numbers_in(total)]
-    are_shares = all(0 <= number <= 1 for number in numbers_of) and any(0 < number < 1 for number in numbers_of)
-    if base.as_shares or base.rows < 2 or not are_shares:
-        return
-    label, total = next((label, total) for label, total in given if any(0 < n < 1 for n in numbers_in(total)))
-    kind = "" if base.is_weighted or not is_number(total) else ", a whole number"
-    raise InvalidProblem(f"{base.expected(label)}{kind}, got {brief(total)}. {_SHARES_CURE}")
+    """Refuse totals that look like shares where nobody said that they are."""
+    for label, total in given:
+        if look_like_shares([total]) and not base.as_shares and base.rows >= 2:
+            kind = "" if base.is_weighted or not is_number(total) else ", a whole number"
+            raise InvalidProblem(f"{base.expected(label)}{kind}, got {brief(total)}. {_SHARES_CURE}")
+
+
+def refuse_unsaid_percentages(given: Sequence[tuple[Any, Any]], base: Base) -> None:
+    """Refuse numbers that add up to 100 where there are fewer rows."""
+    found = [(label, float(total)) for label, total in given if is_number(total) and math.isfinite(_float(total))]
+    in_all = sum(number for _, number in found)
+    if not base.as_shares and len(found) > 1 and abs(in_all - 100) < 0.5 and base.rows < 99:
+        label, number = max(found, key=lambda pair: pair[1])
+        raise InvalidProblem(f"{base.expected(label)}, got {number_text(number)}. {PERCENT_CURE}")
 
 
 def numbers_in(given: Any) -> list[float]:
