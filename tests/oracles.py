@@ -81,7 +81,7 @@ def _brute_force(prepared: Prepared, used: np.ndarray) -> float:
     best = np.inf
     for sides in product((0, 1), repeat=n_nodes * problem.n_unlabeled):
         z = np.array(sides, dtype=int).reshape(n_nodes, problem.n_unlabeled)
-        off = abs(_rows_in_a(z, problem, depth) - float(problem.totals[0]))
+        off = rows_off_by_loops(problem, _classes(z, problem, depth))
         for chosen in product(*own):
             if C * off >= best - 1e-9:
                 break
@@ -90,14 +90,32 @@ def _brute_force(prepared: Prepared, used: np.ndarray) -> float:
     return float(best)
 
 
-def _rows_in_a(z: np.ndarray, problem: Problem, depth: int) -> float:
-    total = 0.0
-    for i, count in enumerate(problem.unlabeled_multiplicity):
+def _classes(z: np.ndarray, problem: Problem, depth: int) -> list[int]:
+    found = []
+    for i in range(problem.n_unlabeled):
         node = 1
         while node < 2**depth:
             node = 2 * node + int(z[node - 1, i])
-        total += count * (node % 2 == 0)
-    return total
+        found.append(node % 2)
+    return found
+
+
+def rows_off_by_loops(problem: Problem, classes: list[int]) -> float:
+    """Of every domain the larger of the rows beyond upper bounds and the rows that lower bounds lack, added up."""
+    off = 0.0
+    for margin in problem.targets.margins:
+        for domain in range(margin.n_domains):
+            over = under = 0.0
+            for k in range(problem.n_classes):
+                rows = sum(
+                    float(size)
+                    for d, chosen, size in zip(margin.codes, classes, problem.unlabeled_size, strict=True)
+                    if d == domain and chosen == k
+                )
+                over += max(0.0, rows - float(margin.high[domain, k]))
+                under += max(0.0, float(margin.low[domain, k]) - rows)
+            off += max(over, under)
+    return off
 
 
 def _least_error(problem: Problem, bounds: Bounds, used: np.ndarray, z: np.ndarray, chosen: tuple[int, ...]) -> float:
@@ -137,7 +155,7 @@ def _least_error(problem: Problem, bounds: Bounds, used: np.ndarray, z: np.ndarr
             rows.append(error)
             limits.append(bounds.B)
             if chosen[i] == leaf:
-                cost += problem.labeled_multiplicity[i] * error
+                cost += problem.labeled_size[i] * error
     largest = np.where(used, bounds.s, 0.0).ravel()
     box = [*zip(-largest, largest, strict=True)] + [(None, None)] * n_nodes + [(0, None)] * (2 * n_nodes * n)
     answer = linprog(cost, A_ub=np.array(rows), b_ub=np.array(limits), bounds=box, method="highs")

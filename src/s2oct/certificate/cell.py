@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from s2oct.model.targets import NEARLY_MET
+from s2oct.wording import count
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,18 @@ class Cell:
     low: float
     high: float
     assigned: float
+
+    @property
+    def place(self) -> str:
+        """The domain in words, to stand before the class; empty for the whole table."""
+        return f"{self.margin or 'domain'} {self.domain!r}, " if self.domain else ""
+
+    @property
+    def known(self) -> str:
+        """What is known of the total, in words."""
+        if self.low == self.high:
+            return f"the total says {count(self.low)}"
+        return f"the total says {count(self.low)} to {count(self.high)}"
 
     @property
     def excess(self) -> float:

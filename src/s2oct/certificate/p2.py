@@ -19,6 +19,7 @@ from s2oct.model.prepared import Prepared
 from s2oct.model.problem import whole_if_whole
 from s2oct.model.proof import DECIDED_TOLERANCE, EVIDENCE, PAPER, FitRecord
 from s2oct.model.score import score
+from s2oct.model.targets import NEARLY_MET
 from s2oct.model.tree import ObliqueTree
 from s2oct.model.tree_size import TreeSize
 
@@ -137,6 +138,23 @@ class Certificate(Claim):
         if self.guide_cost is None or self.guide_weight is None or self.guided_lower_bound is None:
             return None
         return self.objective + self.guide_weight * self.guide_cost
+
+    @property
+    def known_cells(self) -> tuple[Cell, ...]:
+        """All totals with what the tree puts there; of an old model file perhaps none."""
+        if self.cells:
+            return self.cells
+        return tuple(
+            Cell("", "", k, total, total, put)
+            for k, (total, put) in enumerate(zip(self.totals, self.assigned, strict=True))
+        )
+
+    @property
+    def meets_totals(self) -> bool:
+        """Whether every total is met, to within half a row of the mean weight."""
+        if not self.known_cells:
+            return self.xi < NEARLY_MET
+        return all(cell.is_met(self.unit) for cell in self.known_cells)
 
     @property
     def proved_for_any_features(self) -> bool:

@@ -76,9 +76,11 @@ def _among(certificate: Certificate) -> str:
 
 
 def _total(certificate: Certificate) -> str:
-    if not certificate.xi:
-        return "total met exactly (0 rows off)"
-    missed = f"total missed by {plural(certificate.xi, 'row')}"
+    n_missed = sum(not cell.is_met(certificate.unit) for cell in certificate.cells)
+    which = f"{len(certificate.cells)} totals" if certificate.cells else "total"
+    if certificate.meets_totals:
+        return f"{which} met exactly (0 rows off)" if not certificate.xi else f"{which} met to within half a row"
+    missed = f"{f'{n_missed} of {which}' if n_missed else which} missed by {plural(certificate.xi, 'row')}"
     if certificate.xi <= certificate.least_xi:
         return f"{missed}: equal rows allow no less"
     return missed

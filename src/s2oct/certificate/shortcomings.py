@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from s2oct.certificate.p2 import Certificate
 
 
+NAMED = 5
+"""Missed totals that a message names at most."""
+
+
 @dataclass(frozen=True)
 class Shortcoming:
     """Something that a fit did not reach, and what may help.
@@ -79,9 +83,10 @@ def _cut_off(certificate: Certificate) -> tuple[Shortcoming, ...]:
 
 
 def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
-    if not certificate.xi:
+    if certificate.meets_totals:
         return ()
-    finding = f"The tree misses the total by {plural(certificate.xi, 'row')}{_where(certificate, classes)}"
+    what = "totals" if certificate.cells else "total"
+    finding = f"The tree misses the {what} by {plural(certificate.xi, 'row')}{_where(certificate, classes)}"
     if certificate.xi <= certificate.least_xi:
         return (Shortcoming(f"{finding}. No tree can come nearer, because rows with equal features get one class"),)
     if certificate.least_xi:
@@ -96,12 +101,26 @@ def _where(certificate: Certificate, classes: Sequence[Any]) -> str:
     """By which class the total is exceeded most; nothing where the certificate does not say."""
     if not certificate.assigned:
         return ""
+    if certificate.cells:
+        return _worst_cells(certificate, classes)
     excess = [put - known for put, known in zip(certificate.assigned, certificate.totals, strict=True)]
     most = excess.index(max(excess))
     return (
         f": it puts {count(certificate.assigned[most])} of {plural(sum(certificate.assigned), 'unlabeled row')} into "
         f"class {classes[most]!r}, and the total says {count(certificate.totals[most])}"
     )
+
+
+def _worst_cells(certificate: Certificate, classes: Sequence[Any]) -> str:
+    """The cells that are missed most, with what is known of them."""
+    missed = [cell for cell in certificate.cells if not cell.is_met(certificate.unit)]
+    worst = sorted(missed, key=lambda cell: -abs(cell.excess))[:NAMED]
+    described = [
+        f"{cell.place}class {classes[cell.class_index]!r} gets {count(cell.assigned)}, and {cell.known}"
+        for cell in worst
+    ]
+    more = f"; and {plural(len(missed) - len(worst), 'other total')}" if len(missed) > len(worst) else ""
+    return f": {'; '.join(described)}{more}"
 
 
 def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:

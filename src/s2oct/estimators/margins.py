@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from s2oct.arrays import FloatArray
 from s2oct.estimators.base import TreeClassifier
+from s2oct.model.tree import ObliqueTree
 
 _STEEPEST = 64.0
 """With this slope, rows at distance 1 have a probability of 0 or 1 to the last digit."""
 
 
 class Margins(TreeClassifier):
-    """A classifier of two classes whose probabilities come from the margins of its tree."""
+    """A classifier whose probabilities come from the margins of its tree."""
 
     _slope: float
 
@@ -23,7 +24,9 @@ class Margins(TreeClassifier):
         """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
 
         Its size is the least ``|omega . x - gamma|`` of the hyperplanes of ``witness_`` that led the row to its leaf.
-        The unlabeled rows of a fit that is feasible for P2 have at least 1.
+        The unlabeled rows of a fit that is feasible for P2 have at least 1. With more than two classes there is one
+        column for each class: minus how far the row would have to go to end in a leaf of the class, and, for its own
+        class, how far it would have to go to end in another.
 
         Parameters
         ----------
@@ -32,15 +35,23 @@ class Margins(TreeClassifier):
 
         Returns
         -------
-        ndarray of shape (n_rows,)
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
             Signed margins.
         """
-        return self._signed_margin(self._rows(X))
+        rows = self._rows(X)
+        return self._signed_margin(rows) if len(self.classes_) == 2 else self._class_margins(rows)
 
     def _signed_margin(self, rows: FloatArray) -> FloatArray:
         # A row on a hyperplane has margin 0; the smallest number keeps it on the side of its class.
         margin = np.maximum(self.witness_.path_margin(rows), np.finfo(float).tiny)
         return np.where(self.tree_.predict(rows) == 1, margin, -margin)
+
+    def _class_margins(self, rows: FloatArray) -> FloatArray:
+        """The margins of every class, shape (n_rows, n_classes)."""
+        own = self.tree_.predict(rows)[:, None] == np.arange(len(self.classes_))
+        far = np.maximum(class_distances(self.witness_, rows, len(self.classes_)), np.finfo(float).tiny)
+        nearest_other = np.where(own, np.inf, far).min(axis=1, keepdims=True)
+        return np.where(own, nearest_other, -far)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities: a logistic function of the signed margin.
@@ -48,7 +59,8 @@ class Margins(TreeClassifier):
         Its slope is 1, 2, 4, ... divided by the median margin: the smallest for which the probabilities of the
         unlabeled rows of the fit add up to the known total within half a row (plus the rows by which the tree itself
         misses the total). The probabilities agree with `predict`. They only say how far a row is from the nearest
-        split: they are not calibrated on held-out labels.
+        split: they are not calibrated on held-out labels. With more than two classes they fall off with the distance
+        of the row from the leaves of each class.
 
         Parameters
         ----------
@@ -57,16 +69,51 @@ class Margins(TreeClassifier):
 
         Returns
         -------
-        ndarray of shape (n_rows, 2)
-            Probabilities of ``classes_[0]`` and ``classes_[1]``.
+        ndarray of shape (n_rows, n_classes)
+            Probabilities of the classes, in the order of ``classes_``.
         """
-        second = expit(self.decision_function(X) * self._slope)
+        return probabilities_of(self.decision_function(X), self._slope)
+
+    def _fitted_slope(self, rows: FloatArray, sizes: FloatArray, totals: FloatArray, rows_off: float) -> float:
+        """The slope for the unlabeled rows of the fit, which count with their sizes."""
+        margins = self._signed_margin(rows) if len(self.classes_) == 2 else self._class_margins(rows)
+        return slope_for(margins, sizes, totals, rows_off)
+
+
+def class_distances(tree: ObliqueTree, rows: FloatArray, n_classes: int) -> FloatArray:
+    """How far each row would have to go at some hyperplane to end in a leaf of each class, shape (n_rows, n_classes).
+
+    It is 0 for the class in which it ends, and infinite for a class that no leaf has.
+    """
+    topology, values = tree.topology, tree.values(rows)
+    values[:, ~tree.omega.any(axis=1)] *= np.inf  # nothing moves a row across a node that does not split
+    found = np.full((len(rows), n_classes), np.inf)
+    for nodes, sides, k in zip(topology.path_nodes, topology.path_sides, tree.leaf_classes, strict=True):
+        wrong = np.where(sides == 1, -values[:, nodes], values[:, nodes])
+        found[:, k] = np.minimum(found[:, k], np.maximum(wrong, 0.0).max(axis=1))
+    return found
+
+
+def probabilities_of(margins: FloatArray, slope: float) -> FloatArray:
+    """Probabilities of all classes from signed margins, one of two classes or one column for each class."""
+    if margins.ndim == 1:
+        second = expit(margins * slope)
         return np.column_stack([1 - second, second])
+    # The own class counts as 0 away. Infinities are cut: one minus another is no number.
+    away = np.minimum(np.maximum(-margins, 0.0) * slope, 1e6)
+    return np.asarray(softmax(-away, axis=1))
 
 
-def slope_for(margin: FloatArray, total: float, xi: float) -> float:
-    """The smallest of 1, 2, 4, ... divided by the median margin that keeps the sum of probabilities near the total."""
-    slope = 1.0 / max(float(np.median(np.abs(margin))), 1.0) if len(margin) else 1.0
-    while slope < _STEEPEST and abs(float(expit(slope * margin).sum()) - total) > xi + 0.5:
+def slope_for(margins: FloatArray, sizes: FloatArray, totals: FloatArray, xi: float) -> float:
+    """The smallest of 1, 2, 4, ... divided by the median margin with which probabilities add up to about the totals."""
+    if not len(margins):
+        return 1.0
+    median = float(np.median(np.abs(margins if margins.ndim == 1 else margins.max(axis=1))))
+    slope = 1.0 / max(median, 1.0)
+    while slope < _STEEPEST:
+        expected = sizes @ probabilities_of(margins, slope)
+        # Of two classes one is off by as much as the other.
+        if np.abs(expected - totals)[1:].max() <= xi + 0.5:
+            break
         slope *= 2
     return min(slope, _STEEPEST)

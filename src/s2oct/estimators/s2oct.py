@@ -6,43 +6,42 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.arrays import FloatArray, IntArray
+from s2oct.arrays import FloatArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
-from s2oct.estimators.margins import Margins, slope_for
+from s2oct.estimators.margins import Margins
 from s2oct.estimators.simpler_trees import SimplerTrees
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
 from s2oct.fit.listening import Listener
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest, guide_probabilities
-from s2oct.guides.base import TwoClasses
 from s2oct.inputs import (
+    Answers,
     at_least_zero_or_auto,
     check_guide,
-    doubts_about,
     positive,
     positive_or_auto,
     read_answers,
+    read_domains,
     read_features,
     read_rule_features,
+    read_weights,
     whole_auto_or_none,
     whole_or_auto,
 )
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
-from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
-from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
 from s2oct.stopping import Deadline, Stop
 from s2oct.wording import brief
 
 
-class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
-    """A shallow oblique tree from few labeled rows, many unlabeled ones and a known total.
+class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
+    """A shallow oblique tree from few labeled rows, many unlabeled ones and known totals.
 
     The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each
     class is for an unlabeled row; it is a classifier that knows the same totals. The tree contradicts as few rows as
@@ -53,7 +52,8 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
     Parameters
     ----------
     depth : int or "auto"
-        Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 otherwise.
+        Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 otherwise, or more if
+        there are more classes than leaves.
     C : float
         Price of one row off the total in P2.
     guide : classifier, "auto" or None
@@ -117,7 +117,7 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
         The map from the user's units to those of the model.
     data_summary_ : DataSummary
         Numbers of rows, totals and a hash of the data of the fit.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
     n_features_in_ : int
         Number of features.
@@ -178,6 +178,9 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
         totals: Totals | None = None,
         population_totals: Totals | None = None,
         *,
+        domains: Any = None,
+        as_shares: bool = False,
+        sample_weight: Any = None,
         stop: Stop | None = None,
         listener: Listener | None = None,
     ) -> S2OCTClassifier:
@@ -189,10 +192,19 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
             Labeled and unlabeled rows together, all numeric and complete.
         y : array-like of shape (n_rows,)
             Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
-        totals : mapping of class to count, optional
-            Number of unlabeled rows of a class. One class is enough; several must add up.
-        population_totals : mapping of class to count, optional
+        totals : mapping, series or data frame, optional
+            Number of unlabeled rows of each class: a count, bounds ``(low, high)`` or an `Estimate`. One class may be
+            left out and follows from the others. With ``domains``, a table with domains as rows and classes as columns,
+            a mapping of domains to such mappings, or a long table; with several margins, a list of these.
+        population_totals : mapping, series or data frame, optional
             The same for all rows, the labeled ones included.
+        domains : array-like of shape (n_rows,), column name of X, or list of these, optional
+            The domain of each row, a region say, if totals are known by domain; a list for several margins.
+        as_shares : bool
+            Whether totals are shares of the rows instead of counts.
+        sample_weight : array-like of shape (n_rows,), optional
+            Survey weights: labeled rows weigh in their errors, unlabeled rows count with theirs towards the totals,
+            which are then sums of weights.
         stop : callable, optional
             Asked often, from any thread of the fit. Once it returns True the fit ends and keeps its best tree.
         listener : object, optional
@@ -206,10 +218,16 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
         self._check_parameters()
         rows = read_features(self, X, reset=True)
         budget, spec = self._budget(), self._spec(rows.shape[1])
-        labels, counts = read_answers(y, len(rows), totals, population_totals)
-        targets = Targets.exact(counts, int((~labels.is_labeled).sum()))
-        problem = Problem.from_labels(rows, labels, targets, feature_names=self._feature_names())
-        guidance = None if self.guide is None else self._guidance(X, rows, labels, counts, budget)
+        weights = read_weights(sample_weight, len(rows))
+        known = read_domains(domains, X, len(rows))
+        answers = read_answers(
+            y, len(rows), totals, population_totals, domains=known, as_shares=as_shares, weights=weights
+        )
+        labels = answers.labels
+        problem = Problem.from_labels(
+            rows, labels, answers.targets, feature_names=self._feature_names(), weights=weights
+        )
+        guidance = None if self.guide is None else self._guidance(X, rows, answers, weights, budget)
         with edge_of(self, stop, listener) as edge:
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)
         edge.require_result(trained.certificate)
@@ -219,12 +237,13 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
         self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
         self.classes_ = labels.classes
         self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
-        self._slope = slope_for(self._signed_margin(problem.X_unlabeled), float(counts[1]), self.certificate_.xi)
+        self._slope = self._fitted_slope(
+            problem.X_unlabeled, problem.unlabeled_size, problem.totals, self.certificate_.xi / problem.unit
+        )
         wrong = self.tree_.predict(problem.X_labeled) != problem.labels
         self.contradicted_ = np.flatnonzero(labels.is_labeled)[wrong]
         fit_notices = notices_of((*edge.notices, *trained.notices), trained.certificate, labels.classes)
-        has_totals = totals is not None or population_totals is not None
-        self.notices_ = (*doubts_about(labels, counts, has_totals=has_totals), *fit_notices)
+        self.notices_ = (*answers.doubts, *fit_notices)
         warn_of(fit_notices)
         return self
 
@@ -239,14 +258,16 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
             features=read_rule_features(self.features, self._feature_names(), n_features),
         )
 
-    def _guidance(self, X: Any, rows: FloatArray, labels: Labels, counts: IntArray, budget: Budget) -> Guidance:
+    def _guidance(
+        self, X: Any, rows: FloatArray, answers: Answers, weights: FloatArray | None, budget: Budget
+    ) -> Guidance:
         guide = self.guide
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
 
         def ask(deadline: Deadline) -> FloatArray | None:
             given = rows if isinstance(guide, SelfTrainedForest) else X
-            return guide_probabilities(guide, given, labels, counts, deadline)
+            return guide_probabilities(guide, given, answers.labels, answers.targets, weights, deadline)
 
         weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
         return Guidance(ask, AUTO_GUIDE_WEIGHT if weight is None else weight, self._sparsity())

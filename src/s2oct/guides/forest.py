@@ -114,7 +114,8 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
         labels = read_complete_labels(y, len(rows)) if totals is None and population_totals is None else None
         if labels is not None:
             return self._fit_rows(rows, labels, np.zeros(2, dtype=np.int64))
-        labels, counts = read_answers(y, len(rows), totals, population_totals)
+        answers = read_answers(y, len(rows), totals, population_totals)
+        labels, counts = answers.labels, answers.targets.class_totals().astype(np.int64)
         return self._fit_rows(rows, labels, counts)
 
     def _fit_rows(

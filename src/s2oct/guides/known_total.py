@@ -49,7 +49,8 @@ class KnownTotalClassifier(MetaEstimatorMixin, TwoClasses, PartlyLabeledClassifi
             The fitted classifier.
         """
         (X,) = indexable(X)
-        labels, counts = read_answers(y, _num_samples(X), totals, population_totals)
+        answers = read_answers(y, _num_samples(X), totals, population_totals)
+        labels, counts = answers.labels, answers.targets.class_totals().astype(np.int64)
         return self._fit_read(X, labels, counts)
 
     def _fit_read(self, X: Any, labels: Labels, counts: IntArray) -> Any:

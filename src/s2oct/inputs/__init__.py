@@ -1,11 +1,11 @@
 """What users pass to a classifier, checked at the edge: features, labels, totals and parameters."""
 
 from s2oct.inputs.answers import (
+    Answers,
     doubts_about,
     labeled_accuracy,
     read_answers,
     read_complete_labels,
-    read_labels_and_targets,
     warn_of_column,
 )
 from s2oct.inputs.domains import read_domains
@@ -28,6 +28,7 @@ from s2oct.inputs.parameters import (
 from s2oct.inputs.weights import read_weights, refuse_weightless
 
 __all__ = [
+    "Answers",
     "at_least_zero",
     "at_least_zero_or_auto",
     "check_guide",
@@ -39,7 +40,6 @@ __all__ = [
     "read_complete_labels",
     "read_domains",
     "read_features",
-    "read_labels_and_targets",
     "read_n_jobs",
     "read_rule_features",
     "read_seed",

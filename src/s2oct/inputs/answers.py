@@ -3,29 +3,51 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
 
-from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import Remedy, S2OCTWarning
 from s2oct.inputs.weights import refuse_weightless
 from s2oct.model.labels import (
     UNLABELED,
     Labels,
     read_labels,
-    refuse_other_than_two_classes,
     refuse_unusable_classes,
 )
 from s2oct.model.targets import Targets
 from s2oct.model.total_forms import Domains
-from s2oct.model.totals import Totals, exact_counts, named_classes, read_targets
-from s2oct.wording import listed, plural
+from s2oct.model.totals import Totals, named_classes, read_targets
+from s2oct.wording import count, listed, plural
 
 
-def read_labels_and_targets(
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a user said about the classes of the rows.
+
+    Attributes
+    ----------
+    labels : Labels
+        Classes and codes of all rows.
+    targets : Targets
+        What is known about the unlabeled rows, in the units of the weights.
+    weights : ndarray of shape (n_rows,) or None
+        Survey weights.
+    doubts : tuple of str
+        What is doubtful about labels and totals, in sentences.
+    """
+
+    labels: Labels
+    targets: Targets
+    weights: FloatArray | None
+    doubts: tuple[str, ...]
+
+
+def read_answers(
     y: Any,
     n_rows: int,
     totals: Totals | None,
@@ -34,52 +56,41 @@ def read_labels_and_targets(
     domains: Domains = (),
     as_shares: bool = False,
     weights: FloatArray | None = None,
-) -> tuple[Labels, Targets]:
-    """Labels of all classes, one per row, and what is known about the unlabeled rows; domains and weights are read.
+) -> Answers:
+    """Labels of all classes, one per row, and what is known about the unlabeled rows; warns about doubtful input.
 
-    Nothing warns here: see `doubts_about`.
+    Domains and weights are read already.
     """
-    named = named_classes(totals, population_totals, y=y, domains=domains)
-    labels = read_labels(y, n_rows=n_rows, named=named)
+    warn_of_column(y)
+    labels = read_labels(y, n_rows=n_rows, named=named_classes(totals, population_totals, y=y, domains=domains))
     refuse_unusable_classes(labels.classes.tolist())
     if weights is not None:
         refuse_weightless(weights, labels.is_labeled)
     targets = read_targets(labels, totals, population_totals, domains=domains, as_shares=as_shares, weights=weights)
-    return labels, targets
-
-
-def read_answers(
-    y: Any, n_rows: int, totals: Totals | None, population_totals: Totals | None
-) -> tuple[Labels, IntArray]:
-    """Labels of two classes, one per row, and the unlabeled rows of each class; warns about doubtful input."""
-    warn_of_column(y)
-    labels, targets = read_labels_and_targets(y, n_rows, totals, population_totals)
-    refuse_other_than_two_classes(labels.classes.tolist())
-    counts = exact_counts(targets, labels)
-    for doubt in doubts_about(labels, counts, has_totals=totals is not None or population_totals is not None):
+    doubts = doubts_about(labels, targets, has_totals=totals is not None or population_totals is not None)
+    for doubt in doubts:
         warnings.warn(doubt, S2OCTWarning, stacklevel=3)
-    return labels, counts
+    return Answers(labels, targets, weights, doubts)
 
 
 def read_complete_labels(y: Any, n_rows: int) -> Labels | None:
-    """Labels of two classes if every row has one, else None. Here -1 is no marker: without totals it can be a class."""
+    """Labels of several classes if every row has one, else None. Here -1 is no marker: without totals it is a class."""
     labels = read_labels(y, n_rows=n_rows, named=[UNLABELED])
-    if not labels.is_labeled.all() or len(labels.classes) != 2 or not labels.counts().all():
+    if not labels.is_labeled.all() or len(labels.classes) < 2 or not labels.counts().all():
         return None
     warn_of_column(y)
     return labels
 
 
-def doubts_about(labels: Labels, counts: IntArray, *, has_totals: bool) -> tuple[str, ...]:
+def doubts_about(labels: Labels, targets: Targets, *, has_totals: bool) -> tuple[str, ...]:
     """What is doubtful about labels and totals, in sentences."""
     m = int((~labels.is_labeled).sum())
     if m == 0:
         return ("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree.",)
     if has_totals:
         return ()
-    shares = listed(
-        [f"{total} {label!r}" for label, total in zip(labels.classes.tolist(), counts.tolist(), strict=True)]
-    )
+    counts = targets.class_totals()
+    shares = listed([f"{count(n)} {label!r}" for label, n in zip(labels.classes.tolist(), counts, strict=True)])
     return (
         f"No totals were given: the class shares of the labeled rows are used, {shares} of "
         f"{plural(m, 'unlabeled row')}. "
