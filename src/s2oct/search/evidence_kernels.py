@@ -669,6 +669,29 @@ def common_classes(table, splits, worth, node):
 
 
 @compiled
+def pair_floors(table, splits, worth, node, classes):
+    """What all rows pay at least if those at a node end in one of two classes, for each pair of some classes."""
+    size = len(classes)
+    floors = np.zeros((size, size))
+    elsewhere = 0.0
+    price = np.empty(size)
+    for i in range(table.XT.shape[1]):
+        if not reaches(splits, node, i):
+            k = end_class(table, splits, 1, i)
+            elsewhere += table.cost[i, k] + table.size[i] * added_price(table, worth, i, k)
+            continue
+        for a in range(size):
+            price[a] = table.cost[i, classes[a]] + table.size[i] * added_price(table, worth, i, classes[a])
+        for a in range(size):
+            for c in range(size):
+                floors[a, c] += min(price[a], price[c])
+    for a in range(size):
+        for c in range(size):
+            floors[a, c] += elsewhere
+    return floors
+
+
+@compiled
 def reaches(splits, node, i):
     """Whether a row reaches a node."""
     while node > 1:
@@ -704,9 +727,11 @@ def refit_classes(table, splits, worth, node, allowed, effort, state):
     omega, gamma, right = splits.omega[b].copy(), splits.gamma[b], splits.right[b].copy()
     started = kept_classes
     classes = common_classes(table, splits, worth, node)
-    for one in classes:
-        for other in classes:
-            if one >= other or (one == min(started) and other == max(started)):
+    floors = pair_floors(table, splits, worth, node, classes)
+    for a in range(len(classes)):
+        for c in range(len(classes)):
+            one, other = classes[a], classes[c]
+            if one >= other or (one == min(started) and other == max(started)) or floors[a, c] >= best - _WORTH:
                 continue
             splits.leaf_classes[first], splits.leaf_classes[last] = one, other
             refit_split(table, splits, worth, node, allowed, effort, state)
