@@ -15,7 +15,7 @@ from s2oct.model.guide import Guide
 from s2oct.model.labels import Labels, read_labels
 from s2oct.model.merging import equal_rows, group_means, group_sums
 from s2oct.model.targets import Targets
-from s2oct.model.totals import Totals, named_classes, read_totals
+from s2oct.model.totals import Totals, named_classes, read_targets
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,7 @@ class Problem:
         """
         rows = _feature_matrix(X)
         labels = read_labels(y, n_rows=len(rows), named=named_classes(totals, population_totals))
-        counts = read_totals(labels, totals, population_totals)
-        targets = Targets.exact(counts, int((~labels.is_labeled).sum()))
+        targets = read_targets(labels, totals, population_totals)
         return cls.from_labels(rows, labels, targets, feature_names=feature_names)
 
     @classmethod
