@@ -19,7 +19,6 @@ from s2oct.fit.listening import Listener
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest, guide_probabilities
 from s2oct.inputs import (
-    Answers,
     at_least_zero_or_auto,
     check_guide,
     positive,
@@ -33,6 +32,7 @@ from s2oct.inputs import (
     whole_or_auto,
 )
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
+from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
@@ -227,7 +227,7 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
         problem = Problem.from_labels(
             rows, labels, answers.targets, feature_names=self._feature_names(), weights=weights
         )
-        guidance = None if self.guide is None else self._guidance(X, rows, answers, weights, budget)
+        guidance = None if self.guide is None else self._guidance(X, rows, labels, problem, budget)
         with edge_of(self, stop, listener) as edge:
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)
         edge.require_result(trained.certificate)
@@ -258,16 +258,16 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
             features=read_rule_features(self.features, self._feature_names(), n_features),
         )
 
-    def _guidance(
-        self, X: Any, rows: FloatArray, answers: Answers, weights: FloatArray | None, budget: Budget
-    ) -> Guidance:
+    def _guidance(self, X: Any, rows: FloatArray, labels: Labels, problem: Problem, budget: Budget) -> Guidance:
         guide = self.guide
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
 
+        weights = problem.weights_in_order(labels.is_labeled)
+
         def ask(deadline: Deadline) -> FloatArray | None:
             given = rows if isinstance(guide, SelfTrainedForest) else X
-            return guide_probabilities(guide, given, answers.labels, answers.targets, weights, deadline)
+            return guide_probabilities(guide, given, labels, problem.targets, weights, deadline)
 
         weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
         return Guidance(ask, AUTO_GUIDE_WEIGHT if weight is None else weight, self._sparsity())

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.guide import Guide
 from s2oct.model.labels import Labels, read_labels
@@ -61,7 +61,7 @@ class Problem:
     guide : Guide, optional
         Charges for the classes of the unlabeled rows, which are no part of P2.
     labeled_weight, unlabeled_weight : ndarray, optional
-        Survey weights of the rows that each row stands for, added up, in units of ``unit``.
+        Survey weights of the rows that each row stands for, added up, in units of ``unit``; None if all are equal.
     unit : float
         Mean survey weight of an unlabeled row; 1 without weights. So everything inside a fit is counted in rows.
     """
@@ -149,20 +149,18 @@ class Problem:
         names = feature_names if feature_names is not None else [f"x{j}" for j in range(X.shape[1])]
         if len(names) != X.shape[1]:
             raise InvalidProblem(f"Expected {X.shape[1]} feature names, got {len(names)}.")
-        unit = 1.0
-        if weights is not None:
-            unit = float(weights[~known].mean()) if not known.all() else float(weights.mean())
+        unit, weights = _unit_of(weights, known)
         return cls(
             X_labeled=X[known],
             labels=labels.codes[known],
             X_unlabeled=X[~known],
-            targets=targets if weights is None else targets.over(unit),
+            targets=targets if unit == 1 else targets.over(unit),
             classes=labels.classes,
             feature_names=tuple(str(name) for name in names),
             labeled_multiplicity=np.ones(int(known.sum())),
             unlabeled_multiplicity=np.ones(int((~known).sum())),
-            labeled_weight=None if weights is None else weights[known] / unit,
-            unlabeled_weight=None if weights is None else weights[~known] / unit,
+            labeled_weight=None if weights is None else weights[known],
+            unlabeled_weight=None if weights is None else weights[~known],
             unit=unit,
         )
 
@@ -242,8 +240,27 @@ class Problem:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether rows have survey weights."""
+        """Whether rows have survey weights that differ."""
         return self.unlabeled_weight is not None
+
+    def weights_in_order(self, is_labeled: BoolArray) -> FloatArray | None:
+        """Weights of all rows in the order of the table, in units of ``unit``; None if there are none or all are equal.
+
+        Parameters
+        ----------
+        is_labeled : ndarray of bool of shape (n_rows,)
+            Which rows of the table are labeled.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or None
+            The weights.
+        """
+        if self.labeled_weight is None or self.unlabeled_weight is None:
+            return None
+        weights = np.empty(len(is_labeled))
+        weights[is_labeled], weights[~is_labeled] = self.labeled_weight, self.unlabeled_weight
+        return weights
 
     @property
     def labeled_size(self) -> FloatArray:
@@ -283,7 +300,7 @@ class Problem:
     def _known_numbers(self) -> list[tuple[FloatArray | IntArray, str]]:
         """Totals, domains and weights with the kinds in which they are hashed."""
         targets = self.targets
-        if targets.is_plain and not self.is_weighted:
+        if targets.is_plain and not self.is_weighted and self.unit == 1:
             return [(self.totals, "<i8")]
         weights = (self.labeled_size, self.unlabeled_size, np.array([self.unit]))
         numbers = (targets.low, targets.high, *weights)
@@ -334,6 +351,16 @@ class Problem:
         if self.targets.has_one_domain:
             return self.X_unlabeled
         return np.column_stack([self.X_unlabeled, self.targets.first_cells.T])
+
+
+def _unit_of(weights: FloatArray | None, known: BoolArray) -> tuple[float, FloatArray | None]:
+    """The mean weight of an unlabeled row, and the weights in this unit; None for the latter if all are equal."""
+    if weights is None:
+        return 1.0, None
+    if (weights == weights[0]).all():
+        return float(weights[0]), None
+    unit = float(weights.mean() if known.all() else weights[~known].mean())
+    return unit, weights / unit
 
 
 def whole_if_whole(values: FloatArray) -> tuple[float, ...]:
