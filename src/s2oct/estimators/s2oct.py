@@ -35,6 +35,7 @@ from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
 from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
+from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
 from s2oct.stopping import Deadline, Stop
 from s2oct.wording import brief
@@ -242,9 +243,11 @@ class S2OCTClassifier(SimplerTrees, Margins, TwoClasses, TreeClassifier):
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
 
+        n_unlabeled = int((~labels.is_labeled).sum())
+
         def ask(deadline: Deadline) -> FloatArray | None:
             given = rows if isinstance(guide, SelfTrainedForest) else X
-            return guide_probabilities(guide, given, labels, counts, deadline)
+            return guide_probabilities(guide, given, labels, Targets.exact(counts, n_unlabeled), deadline=deadline)
 
         weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
         return Guidance(ask, AUTO_GUIDE_WEIGHT if weight is None else weight, self._sparsity())
