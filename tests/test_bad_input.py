@@ -265,7 +265,7 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
     "a third class in the totals": (
         lambda: fit(y=["class_1", "class_1", "class_2", "class_2", *[None] * 4], totals={"class_3": 2}),
         InvalidProblem,
-        r"of the classes \['class_1', 'class_2'\], got 'class_3'\. The labels have 2 classes, and a total",
+        r"of the classes \['class_1', 'class_2'\], got 'class_3'\. If 'class_3' is another class, name",
     ),
     "a negative total": (
         lambda: fit(totals={"yes": -1}),

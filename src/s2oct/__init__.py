@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from s2oct.estimators import LabeledKFold, OCTHClassifier, S2OCTClassifier
     from s2oct.export import load, plot_partition, plot_progress, plot_simplicity, plot_totals, plot_tree, save
     from s2oct.guides import PriorCorrectedClassifier, SelfTrainedForest, TopTotalClassifier
+    from s2oct.model.estimate import Estimate
     from s2oct.model.problem import Problem
     from s2oct.model.topology import Topology
     from s2oct.model.tree import ObliqueTree
 
 _HOME = {
     "Certificate": "s2oct.certificate",
+    "Estimate": "s2oct.model.estimate",
     "LabeledKFold": "s2oct.estimators",
     "OCTHCertificate": "s2oct.certificate",
     "OCTHClassifier": "s2oct.estimators",
@@ -45,6 +47,7 @@ _HOME = {
 
 __all__ = [
     "Certificate",
+    "Estimate",
     "LabeledKFold",
     "OCTHCertificate",
     "OCTHClassifier",

@@ -223,7 +223,7 @@ CASES = {
     "total of a third class": (
         {"d.csv": "x,label\n1,class_1\n2,class_2\n3,\n"},
         ["fit", "d.csv", "--label", "label", "--total", "class_3=1"],
-        "got 'class_3'. The labels have 2 classes, and a total can name no other.",
+        "got 'class_3'. If 'class_3' is another class, name the total of a labeled class, too.",
     ),
     "unknown option": ({"d.csv": SMALL}, [*FIT, "--deep"], "No such option: --deep"),
     "unknown command": ({}, ["train"], "No such command 'train'"),

@@ -3,9 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from s2oct import Estimate
 from s2oct.errors import InvalidProblem
 from s2oct.model.labels import read_labels
-from s2oct.model.totals import named_classes, read_totals
+from s2oct.model.totals import named_classes, read_targets, read_totals
 
 LABELS = read_labels(["no", "no", "no", "yes", *[None] * 6])
 
@@ -61,7 +62,7 @@ def test_three_classes_may_not_leave_out_two():
     [
         ({"yes": 7}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got 7\."),
         ({"yes": -1}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got -1\."),
-        ({"yes": 0.5}, None, r"a whole number, got 0\.5\. Multiply a share by the number of rows\."),
+        ({"yes": 0.5}, None, r"a whole number, got 0\.5\. Multiply a share by the number of rows, or pass as_shares"),
         ({"yes": True}, None, r"got True\."),
         ({"yes": 1, "no": 1}, None, r"add up to 6 \(the unlabeled rows\), got \{'yes': 1, 'no': 1\}, 2 in all\."),
         ({"Yes": 2}, None, r"Expected totals of the classes \['no', 'yes'\], got 'Yes'\. Did you mean 'yes'\?"),
@@ -96,3 +97,65 @@ def test_totals_that_are_no_mapping_are_refused(given_totals):
 def test_both_kinds_of_totals_together_are_refused():
     with pytest.raises(InvalidProblem, match=r"either totals .* or population_totals .* got both"):
         named_classes({"a": 1}, {"a": 1})
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(0, 50))
+def test_assumed_totals_are_less_than_one_row_from_the_labeled_shares(counts, m):
+    labels = read_labels([f"class {k}" for k, count in enumerate(counts) for _ in range(count)] + [None] * m)
+    assert (np.abs(read_totals(labels, None, None) - np.array(counts) * m / sum(counts)) < 1 + 1e-6).all()
+
+
+@given(st.integers(1, 30), st.integers(1, 30), st.integers(0, 60))
+def test_assumed_totals_of_two_classes_round_the_first(first, second, m):
+    """Halves go to the even number, as they always did."""
+    labels = read_labels(["a"] * first + ["b"] * second + [None] * m)
+    expected = int(np.round(first * m / (first + second)))
+    assert read_totals(labels, None, None).tolist() == [expected, m - expected]
+
+
+@given(st.integers(0, 6), st.booleans())
+def test_targets_of_two_classes_and_one_total_are_the_counts(total, is_of_all):
+    targets = read_targets(LABELS, *((None, {"yes": total + 1}) if is_of_all else ({"yes": total}, None)))
+    assert targets.is_plain
+    assert targets.low.tolist() == targets.margins[0].value[0].tolist() == [6 - total, total]
+
+
+@pytest.mark.parametrize(
+    ("labeled", "totals"),
+    [
+        (["employed", "inactive"], {"employed": 2, "unemployed": 1, "inactive": 3}),
+        (["employed", "inactive"], {"inactive": 2, "unemployed": 1}),
+        (["class_1", "class_2"], {"class_1": 2, "class_3": 1}),
+        (["no", "yes"], {"yes": 2, "retired": 1}),
+        ([1, 2], {1: 2, 3: 4}),
+    ],
+    ids=str,
+)
+def test_totals_may_name_a_class_that_no_row_has(labeled, totals):
+    labels = read_labels([*labeled, *[None] * 6], named=named_classes(totals, None))
+    assert labels.classes.tolist() == sorted({*labeled, *totals})
+    margin = read_targets(labels, totals, None).margins[0]
+    assert [margin.value[0, labels.classes.tolist().index(label)] for label in totals] == list(totals.values())
+
+
+@pytest.mark.parametrize(
+    ("labeled", "totals", "sentence"),
+    [
+        (["employed", "inactive"], {"employd": 2, "inactive": 1}, r"got 'employd'\. Did you mean 'employed'\?"),
+        (["employed", "inactive"], {"Inactive ": 2}, r"got 'Inactive '\. Did you mean 'inactive'\?"),
+        (["no", "yes"], {"retired": 2}, r"\['no', 'yes'\], got 'retired'\. If 'retired' is another class, name"),
+        (["no", "yes"], {"yes": 2, 1: 3}, r"totals of the classes \['no', 'yes'\], got 1\."),
+        ([1, 2], {"1": 2}, r"totals of the classes \[1, 2\], got '1'\. Did you mean 1\?"),
+    ],
+    ids=str,
+)
+def test_a_class_that_is_probably_a_typing_error_is_refused(labeled, totals, sentence):
+    labels = read_labels([*labeled, *[None] * 6], named=named_classes(totals, None))
+    with pytest.raises(InvalidProblem, match=sentence):
+        read_targets(labels, totals, None)
+
+
+@pytest.mark.parametrize("totals", [{"yes": (1, 2)}, {"yes": Estimate(2, 1)}, {"yes": Estimate(2.5, 0)}], ids=str)
+def test_what_is_no_exact_count_is_no_count(totals):
+    with pytest.raises(InvalidProblem, match="Expected exact totals for all classes"):
+        read_totals(LABELS, totals, None)

@@ -5,8 +5,10 @@ from s2oct.inputs.answers import (
     labeled_accuracy,
     read_answers,
     read_complete_labels,
+    read_labels_and_targets,
     warn_of_column,
 )
+from s2oct.inputs.domains import read_domains
 from s2oct.inputs.features import (
     read_features,
     read_rule_features,
@@ -23,6 +25,7 @@ from s2oct.inputs.parameters import (
     whole_auto_or_none,
     whole_or_auto,
 )
+from s2oct.inputs.weights import read_weights, refuse_weightless
 
 __all__ = [
     "at_least_zero",
@@ -34,10 +37,14 @@ __all__ = [
     "positive_or_auto",
     "read_answers",
     "read_complete_labels",
+    "read_domains",
     "read_features",
+    "read_labels_and_targets",
     "read_n_jobs",
     "read_rule_features",
     "read_seed",
+    "read_weights",
+    "refuse_weightless",
     "warn_of_column",
     "whole",
     "whole_auto_or_none",

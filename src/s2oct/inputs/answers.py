@@ -9,11 +9,43 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
 
-from s2oct.arrays import IntArray, ObjectArray
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import Remedy, S2OCTWarning
-from s2oct.model.labels import UNLABELED, Labels, read_labels, refuse_other_than_two_classes
-from s2oct.model.totals import Totals, named_classes, read_totals
+from s2oct.inputs.weights import refuse_weightless
+from s2oct.model.labels import (
+    UNLABELED,
+    Labels,
+    read_labels,
+    refuse_other_than_two_classes,
+    refuse_unusable_classes,
+)
+from s2oct.model.targets import Targets
+from s2oct.model.total_forms import Domains
+from s2oct.model.totals import Totals, exact_counts, named_classes, read_targets
 from s2oct.wording import listed, plural
+
+
+def read_labels_and_targets(
+    y: Any,
+    n_rows: int,
+    totals: Totals | None,
+    population_totals: Totals | None,
+    *,
+    domains: Domains = (),
+    as_shares: bool = False,
+    weights: FloatArray | None = None,
+) -> tuple[Labels, Targets]:
+    """Labels of all classes, one per row, and what is known about the unlabeled rows; domains and weights are read.
+
+    Nothing warns here: see `doubts_about`.
+    """
+    named = named_classes(totals, population_totals, y=y, domains=domains)
+    labels = read_labels(y, n_rows=n_rows, named=named)
+    refuse_unusable_classes(labels.classes.tolist())
+    if weights is not None:
+        refuse_weightless(weights, labels.is_labeled)
+    targets = read_targets(labels, totals, population_totals, domains=domains, as_shares=as_shares, weights=weights)
+    return labels, targets
 
 
 def read_answers(
@@ -21,9 +53,9 @@ def read_answers(
 ) -> tuple[Labels, IntArray]:
     """Labels of two classes, one per row, and the unlabeled rows of each class; warns about doubtful input."""
     warn_of_column(y)
-    labels = read_labels(y, n_rows=n_rows, named=named_classes(totals, population_totals))
+    labels, targets = read_labels_and_targets(y, n_rows, totals, population_totals)
     refuse_other_than_two_classes(labels.classes.tolist())
-    counts = read_totals(labels, totals, population_totals)
+    counts = exact_counts(targets, labels)
     for doubt in doubts_about(labels, counts, has_totals=totals is not None or population_totals is not None):
         warnings.warn(doubt, S2OCTWarning, stacklevel=3)
     return labels, counts

@@ -11,10 +11,14 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
+from s2oct.model.topology import MAX_DEPTH
 from s2oct.wording import brief
 
 UNLABELED = -1
 """Code of an unlabeled row; also the integer marker that scikit-learn's semi-supervised estimators use."""
+
+MOST_CLASSES = 2**MAX_DEPTH
+"""A deepest tree has so many leaves."""
 
 _MARKING = "Mark unlabeled rows with NaN, None or NA"
 
@@ -68,20 +72,42 @@ def read_labels(y: Any, *, n_rows: int | None = None, named: Collection[Any] = (
     return Labels(classes, codes)
 
 
+def refuse_unusable_classes(classes: Sequence[Any]) -> None:
+    """Refuse labels of one class alone, of classes that no tree has leaves for, and with markers among the classes."""
+    if len(classes) < 2:
+        raise InvalidTable(
+            f"Expected labeled rows of two classes, got one class only: {brief(classes[0])}", Remedy.NAME_BOTH_CLASSES
+        )
+    hint = _marker_hint(classes)
+    if len(classes) > MOST_CLASSES or (len(classes) > 2 and hint):
+        raise InvalidProblem(
+            f"Expected from two to {MOST_CLASSES} classes, none of them a marker, got {len(classes)}: "
+            f"{list(classes[:10])}.{hint}"
+        )
+
+
 def refuse_other_than_two_classes(classes: Sequence[Any]) -> None:
     """Refuse labels of one class alone, or of three and more."""
     if len(classes) > 2:
-        marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
-        hint = f" {brief(marks[0])} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
+        hint = _marker_hint(classes)
         # scikit-learn's own checks look for the words of the first sentence.
         raise InvalidProblem(
             f"Only binary classification is supported. Expected two classes, got {len(classes)}: "
             f"{list(classes[:10])}.{hint}"
         )
-    if len(classes) < 2:
-        raise InvalidTable(
-            f"Expected labeled rows of two classes, got one class only: {brief(classes[0])}", Remedy.NAME_BOTH_CLASSES
-        )
+    refuse_unusable_classes(classes)
+
+
+def _marker_hint(classes: Sequence[Any]) -> str:
+    marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
+    return f" {brief(marks[0])} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""
+
+
+def distinct_values(values: Any) -> list[Any]:
+    """Distinct values of labels or domains in the order of rows, without those that are missing."""
+    is_vector = isinstance(values, np.ndarray) and values.ndim == 1 and not isinstance(values, np.ma.MaskedArray)
+    vector = values if is_vector else _as_vector(values)
+    return list(dict.fromkeys(value for value in vector.tolist() if not marks_missing(value)))
 
 
 def _as_vector(y: Any) -> ObjectArray:
@@ -116,7 +142,7 @@ def _as_vector(y: Any) -> ObjectArray:
     return np.asarray(values)
 
 
-def _refuse_unstorable(values: ObjectArray) -> None:
+def _refuse_unstorable(values: Iterable[Any]) -> None:
     """Refuse labels that arrays of numpy would change or cannot hold."""
     strange = next((label for label in values if type(label).__hash__ is None), None)
     if strange is not None:
@@ -159,10 +185,11 @@ def _is_missing(values: ObjectArray) -> BoolArray:
         raise InvalidProblem(f"Expected labels to be strings, integers or booleans, got dtype {values.dtype}.")
     if values.dtype != object:
         return np.zeros(len(values), dtype=bool)
-    return np.fromiter((_marks_missing(value) for value in values), dtype=bool, count=len(values))
+    return np.fromiter((marks_missing(value) for value in values), dtype=bool, count=len(values))
 
 
-def _marks_missing(value: Any) -> bool:
+def marks_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, NaN, NA or NaT."""
     # pandas' NA and NaT are recognised by name, so that pandas need not be imported.
     return (
         value is None
@@ -217,8 +244,9 @@ def _sorted_classes(present: ObjectArray, named: Collection[Any]) -> ObjectArray
         got = ", ".join(sorted({type(label).__name__ for label in distinct}))
         raise InvalidProblem(f"Expected labels that are all strings, all numbers or all booleans, got {got}.")
     kind = kinds.pop()
-    added = {label for label in named if _kind(label) == kind} if len(distinct) < 2 else set()
-    if present.dtype != object and added <= distinct:
+    added = {label for label in named if _kind(label) == kind and not marks_missing(label)} - distinct
+    _refuse_unstorable(added)
+    if present.dtype != object and not added:
         return np.array(sorted(distinct), dtype=present.dtype)
     whole = all(isinstance(label, (int, np.integer)) for label in distinct | added)
     dtype: Any = {"number": np.int64 if whole else float, "boolean": bool}.get(kind)

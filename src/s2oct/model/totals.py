@@ -3,124 +3,168 @@
 from __future__ import annotations
 
 import difflib
-import numbers
 import re
-from collections.abc import Mapping
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
-from s2oct.arrays import IntArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.model.labels import Labels, refuse_other_than_two_classes
+from s2oct.model.divisions import read_divisions
+from s2oct.model.labels import Labels, distinct_values, refuse_unusable_classes
+from s2oct.model.margin_totals import Counting, read_margin
+from s2oct.model.targets import Margin, Targets
+from s2oct.model.total_forms import Domains, classes_in, read_forms
+from s2oct.model.total_values import AGREE, largest_remainder, number_text
 from s2oct.wording import brief
 
-Totals = Mapping[Any, Any]
-"""Class label -> number of rows."""
+Totals = Any
+"""Totals as users have them: a mapping of classes to counts, a table by domain and class, or a list of these."""
 
 
-def named_classes(totals: Totals | None, population_totals: Totals | None) -> list[Any]:
-    """The classes that the totals name, once their form is checked."""
+def named_classes(
+    totals: Totals | None, population_totals: Totals | None, *, y: Any = None, domains: Domains = ()
+) -> list[Any]:
+    """The classes that the totals name, once their form is checked; tables are recognised by the labels in y."""
+    name, given = _given(totals, population_totals)
+    if given is None:
+        return []
+    return classes_in(read_forms(given, name, domains, [] if y is None else distinct_values(y)))
+
+
+def read_targets(
+    labels: Labels,
+    totals: Totals | None,
+    population_totals: Totals | None,
+    *,
+    domains: Domains = (),
+    as_shares: bool = False,
+    weights: FloatArray | None = None,
+) -> Targets:
+    """Read what is known about the classes of the unlabeled rows.
+
+    Parameters
+    ----------
+    labels : Labels
+        Classes and codes of all rows.
+    totals : mapping, series, data frame or list of these, optional
+        For each class, in each domain, a count, a pair of bounds or an `Estimate`.
+    population_totals : mapping, series, data frame or list of these, optional
+        The same for all rows; the labeled rows are subtracted. Without any totals the class shares of the labeled
+        rows are used.
+    domains : sequence of (str, ndarray of shape (n_rows,))
+        For each margin its name and the domain of each row; empty for the whole table.
+    as_shares : bool
+        Whether totals are shares of the rows of their domain.
+    weights : ndarray of shape (n_rows,), optional
+        What each row counts towards totals; 1 each if None.
+    """
+    name, given = _given(totals, population_totals)
+    if given is None:
+        n_unlabeled = int((~labels.is_labeled).sum())
+        return Targets.exact(assumed_totals(labels, weights), n_unlabeled)
+    tables = read_forms(given, name, domains, labels.classes.tolist())
+    _refuse_misnamed(labels, classes_in(tables), name)
+    sizes = np.ones(len(labels.codes)) if weights is None else np.asarray(weights, dtype=float)
+    counting = Counting(name, labels, sizes, weights is not None, as_shares)
+    divisions = read_divisions(domains, labels, needs_all=counting.of_all_rows)
+    margins = tuple(read_margin(*pair, counting) for pair in zip(tables, divisions, strict=True))
+    _refuse_disagreement(margins, counting)
+    return Targets(margins)
+
+
+def read_totals(labels: Labels, totals: Totals | None, population_totals: Totals | None) -> IntArray:
+    """Number of unlabeled rows of each class, shape (n_classes,), where every total is known exactly."""
+    return exact_counts(read_targets(labels, totals, population_totals), labels)
+
+
+def exact_counts(targets: Targets, labels: Labels) -> IntArray:
+    """Number of unlabeled rows of each class, shape (n_classes,); refuses targets that are anything else."""
+    first = targets.margins[0]
+    is_known = ((first.low == first.high) & (first.low == np.round(first.low))).all(axis=0)
+    if not targets.is_plain or not is_known.all():
+        absent = labels.classes[~is_known].tolist()
+        raise InvalidProblem(f"Expected exact totals for all classes but at most one, got none for {absent}.")
+    return np.asarray(np.round(first.low[0]), dtype=np.int64)
+
+
+def assumed_totals(labels: Labels, weights: FloatArray | None = None) -> IntArray | FloatArray:
+    """Totals from the class shares of the labeled rows, where no totals are known; wrong for a biased sample."""
+    labeled, is_labeled = labels.counts(), labels.is_labeled
+    m = int((~is_labeled).sum())
+    if len(labels.classes) < 2 and m > 0:
+        refuse_unusable_classes(labels.classes.tolist())
+    if weights is not None:
+        known = np.bincount(labels.codes[is_labeled], weights=weights[is_labeled], minlength=len(labels.classes))
+        return np.asarray(known * (weights[~is_labeled].sum() / known.sum()))
+    parts = labeled * m / labeled.sum()
+    if len(parts) == 2:
+        first = round(parts[0])  # Halves go to the even number.
+        return np.array([first, m - first], dtype=np.int64)
+    return largest_remainder(parts, m)
+
+
+def _given(totals: Totals | None, population_totals: Totals | None) -> tuple[str, Any]:
     if totals is not None and population_totals is not None:
         raise InvalidProblem(
             "Expected either totals (of the unlabeled rows) or population_totals (of all rows), got both."
         )
-    for name, given in (("totals", totals), ("population_totals", population_totals)):
-        if given is None:
-            continue
-        if not isinstance(given, Mapping) or not given:
-            raise InvalidProblem(f"Expected {name} to map classes to counts, as in {{'A': 120}}, got {brief(given)}.")
-        return list(given)
-    return []
+    return ("totals", totals) if population_totals is None else ("population_totals", population_totals)
 
 
-def read_totals(labels: Labels, totals: Totals | None, population_totals: Totals | None) -> IntArray:
-    """Number of unlabeled rows of each class, shape (n_classes,); the labeled shares where no totals are given."""
-    m = int((~labels.is_labeled).sum())
-    labeled = labels.counts()
-    if totals is not None:
-        return _complete(labels, totals, m, "totals", "the unlabeled rows")
-    if population_totals is not None:
-        n = int(labeled.sum())
-        counts = _complete(labels, population_totals, n + m, "population_totals", "all rows")
-        for label, count, known in zip(labels.classes.tolist(), counts, labeled, strict=True):
-            if count < known:
-                raise InvalidProblem(
-                    f"Expected a population total of class {brief(label)} of at least {known} (its labeled rows), "
-                    f"got {count}."
-                )
-        return np.asarray(counts - labeled)
-    return assumed_totals(labels)
-
-
-def _complete(labels: Labels, given: Totals, n_rows: int, name: str, which: str) -> IntArray:
-    """Check every entry, and fill in the class that is left out."""
+def _refuse_misnamed(labels: Labels, named: list[Any], name: str) -> None:
+    """Refuse classes that cannot be, and those that are probably typing errors."""
     classes = labels.classes.tolist()
-    _refuse_near_misses(labels, given, name)
-    counts: dict[int, int] = {}
-    for label, count in given.items():
-        counts[_class_index(label, classes, name)] = _whole_number(label, count, n_rows, which)
-    missing = [index for index in range(len(classes)) if index not in counts]
-    known = sum(counts.values())
-    if len(missing) > 1:
-        absent = [classes[index] for index in missing]
-        raise InvalidProblem(f"Expected {name} for all classes but at most one, got none for {absent}.")
-    if missing:
-        counts[missing[0]] = n_rows - known
-    if sum(counts.values()) != n_rows or min(counts.values()) < 0:
-        raise InvalidProblem(f"Expected {name} that add up to {n_rows} ({which}), got {dict(given)}, {known} in all.")
-    return np.array([counts[index] for index in range(len(classes))], dtype=np.int64)
-
-
-def _refuse_near_misses(labels: Labels, given: Totals, name: str) -> None:
-    """A class that differs from a labeled one in case or blanks alone is a typing error, not the other class."""
-    labeled = [known for known, count in zip(labels.classes.tolist(), labels.counts(), strict=True) if count]
+    labeled = [label for label, count in zip(classes, labels.counts(), strict=True) if count]
     by_text = {str(known).strip().casefold(): known for known in labeled}
-    for label in given:
-        twin = label if label in labeled else by_text.get(str(label).strip().casefold(), label)
-        if twin != label:
-            raise InvalidProblem(
-                f"Expected {name} of the classes {labeled}, got {brief(label)}. Did you mean {brief(twin)}?"
-            )
+    unnamed = [label for label in labeled if label not in named]
+    for label in named:
+        if label in labeled:
+            continue
+        twin = by_text.get(str(label).strip().casefold(), label)
+        hint = f" Did you mean {brief(twin)}?" if twin != label else _hint(label, unnamed)
+        is_other = label not in classes or (len(labeled) > 1 and len(unnamed) == len(labeled))
+        if is_other and not hint and label in classes:
+            hint = f" If {brief(label)} is another class, name the total of a labeled class, too."
+        if twin != label or is_other or (len(labeled) > 1 and hint):
+            raise InvalidProblem(f"Expected {name} of the classes {labeled}, got {brief(label)}.{hint}")
 
 
-def _class_index(label: Any, classes: list[Any], name: str) -> int:
-    if label in classes:
-        return classes.index(label)
-    by_text = {str(known).lower(): known for known in classes}
-    close = difflib.get_close_matches(str(label).lower(), list(by_text), n=1)
-    hint = f" Did you mean {by_text[close[0]]!r}?" if close else ""
-    if close and _without_digits(close[0]) == _without_digits(str(label).lower()):
-        # class_1, class_2 and class_3 are three classes and no typing error.
-        hint = f" The labels have {len(classes)} classes, and a total can name no other."
-    raise InvalidProblem(f"Expected {name} of the classes {classes}, got {brief(label)}.{hint}")
+def _hint(label: Any, unnamed: list[Any]) -> str:
+    """The labeled class that may be meant: one with similar letters that the totals do not name."""
+    text, by_text = str(label).lower(), {str(known).lower(): known for known in unnamed}
+    for close in difflib.get_close_matches(text, list(by_text), n=1):
+        # class_1 and class_2, or employed and unemployed, are different classes and no typing error.
+        is_sibling = (
+            _without_digits(close) == _without_digits(text) != "" or close.endswith(text) or text.endswith(close)
+        )
+        if not is_sibling or close == text:
+            return f" Did you mean {by_text[close]!r}?"
+    return ""
 
 
 def _without_digits(text: str) -> str:
     return re.sub(r"\d", "", text)
 
 
-def _whole_number(label: Any, count: Any, n_rows: int, which: str) -> int:
-    expected = f"Expected a total of class {brief(label)} between 0 and {n_rows} ({which})"
-    if isinstance(count, (bool, np.bool_)) or not isinstance(count, numbers.Real):
-        raise InvalidProblem(f"{expected}, got {brief(count)}.")
-    try:
-        number = float(count)
-    except OverflowError as error:
-        raise InvalidProblem(f"{expected}, got {brief(count)}.") from error
-    if not number.is_integer():
-        raise InvalidProblem(f"{expected}, a whole number, got {brief(count)}. Multiply a share by the number of rows.")
-    if not 0 <= number <= n_rows:
-        raise InvalidProblem(f"{expected}, got {int(number)}.")
-    return int(number)
+def _refuse_disagreement(margins: tuple[Margin, ...], counting: Counting) -> None:
+    """Refuse margins of which one knows more rows of a class than the other allows."""
+    in_all = float(counting.sizes[~counting.labels.is_labeled].sum())
+    for (first, margin), (second, other) in permutations(enumerate(margins, start=1), 2):
+        slack = AGREE * in_all if counting.is_weighted else 0.25
+        if counting.as_shares and not counting.is_weighted:
+            slack = margin.n_domains + other.n_domains  # Shares are rounded to whole rows in each domain.
+        is_off = margin.low.sum(axis=0) > other.high.sum(axis=0) + slack
+        for index in np.flatnonzero(is_off).tolist():
+            label = brief(counting.labels.classes.tolist()[index])
+            raise InvalidProblem(
+                f"Expected margins that agree on the unlabeled rows of class {label}, got "
+                f"{_sum_text(margin, index, first)} and {_sum_text(other, index, second)}."
+            )
 
 
-def assumed_totals(labels: Labels) -> IntArray:
-    """Totals from the class shares of the labeled rows, where no totals are known; wrong for a biased sample."""
-    labeled, m = labels.counts(), int((~labels.is_labeled).sum())
-    if len(labels.classes) < 2 and m > 0:
-        refuse_other_than_two_classes(labels.classes.tolist())
-    first = labeled[:-1] * m / labeled.sum()
-    counts = np.append(np.round(first).astype(np.int64), 0)
-    counts[-1] = m - counts.sum()
-    return counts
+def _sum_text(margin: Margin, index: int, place: int) -> str:
+    low, high = margin.low[:, index].sum(), margin.high[:, index].sum()
+    rows = number_text(low) if low == high else f"{number_text(low)} to {number_text(high)}"
+    return f"{rows} in margin {brief(margin.name) if margin.name else place}"

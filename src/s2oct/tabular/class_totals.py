@@ -65,7 +65,7 @@ class ClassTotals:
     of_unlabeled: tuple[ClassTotal, ...] = ()
     of_all: tuple[ClassTotal, ...] = ()
 
-    def counts(self, labels: Sequence[Any]) -> dict[str, dict[Any, int] | None]:
+    def counts(self, labels: Sequence[Any]) -> dict[str, Any]:
         """Count rows for these labels: the keywords ``totals`` and ``population_totals`` of a fit.
 
         If only one class is labeled and only this class has a total, all other rows are of a class named after it.

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from s2oct.arrays import FloatArray
-from s2oct.model.labels import read_labels, refuse_other_than_two_classes
-from s2oct.model.totals import named_classes, read_totals
+from s2oct.model.labels import read_labels, refuse_other_than_two_classes, refuse_unusable_classes
+from s2oct.model.totals import named_classes, read_targets
 from s2oct.tabular.cells import encode_rows
 from s2oct.tabular.class_totals import ClassTotals
 from s2oct.tabular.column_use import ColumnUse
@@ -76,7 +76,7 @@ class EncodedTable:
     uses: tuple[ColumnUse, ...]
 
     @property
-    def totals(self) -> dict[str, dict[Any, int] | None]:
+    def totals(self) -> dict[str, Any]:
         """Known totals in rows: the keywords ``totals`` and ``population_totals`` of a fit."""
         return self.request.totals.counts(self.table.labels)
 
@@ -97,5 +97,6 @@ def encode_table(request: FitRequest) -> EncodedTable:
 def _check_answers(encoded: EncodedTable) -> None:
     totals = encoded.totals
     labels = read_labels(encoded.table.labels, named=named_classes(**totals))
+    refuse_unusable_classes(labels.classes.tolist())
+    read_targets(labels, **totals)
     refuse_other_than_two_classes(labels.classes.tolist())
-    read_totals(labels, **totals)

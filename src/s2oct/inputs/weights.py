@@ -1,0 +1,50 @@
+"""Survey weights that users pass to a classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray
+from s2oct.errors import InvalidProblem
+from s2oct.wording import brief, plural
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    """One finite weight of at least 0 for each row, None if there are none; a single number is every row's weight."""
+    if sample_weight is None:
+        return None
+    if np.ma.is_masked(sample_weight):
+        raise InvalidProblem("Expected a weight for every row, got masked weights.")
+    try:
+        if any(isinstance(entry, (str, bytes, bool)) for entry in np.asarray(sample_weight, dtype=object).ravel()):
+            raise TypeError
+        weights = np.array(sample_weight, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidProblem(f"Expected sample_weight to be numbers, got {brief(sample_weight)}.") from error
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        got = plural(len(weights), "weight") if weights.ndim == 1 else f"sample_weight of shape {weights.shape}"
+        raise InvalidProblem(f"Expected sample_weight with one weight per row, got {got} for {plural(n_rows, 'row')}.")
+    strange = ~np.isfinite(weights) | (weights < 0)
+    if strange.any():
+        first = int(np.flatnonzero(strange)[0])
+        raise InvalidProblem(
+            f"Expected weights that are finite numbers of at least 0, got {weights[first]} in row {first} "
+            f"and {plural(int(strange.sum()), 'such weight')} in all."
+        )
+    if n_rows and not weights.any():
+        raise InvalidProblem("Expected weights of which some are positive, got only zeros in sample_weight.")
+    return weights
+
+
+def refuse_weightless(weights: FloatArray, is_labeled: BoolArray) -> None:
+    """Refuse labeled rows, or unlabeled ones, that all weigh nothing."""
+    for which, rows in (("labeled", is_labeled), ("unlabeled", ~is_labeled)):
+        if rows.any() and not weights[rows].any():
+            raise InvalidProblem(
+                f"Expected a positive weight of at least one {which} row, got weights of 0 for all "
+                f"{int(rows.sum())} of them."
+            )
