@@ -11,12 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.guides.base import PartlyLabeledClassifier
 from s2oct.guides.growing import Grower
-from s2oct.guides.known_total import read_told, read_weights
 from s2oct.guides.self_training import SelfTraining
 from s2oct.guides.told import Told
 from s2oct.guides.votes import multipliers_for_new_rows, settled, shifted_probabilities
 from s2oct.guides.widening import Widening
-from s2oct.inputs import read_complete_labels, read_features, whole
+from s2oct.inputs import read_complete_labels, read_features, read_told, read_weights, whole
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
@@ -99,6 +98,8 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         y: Any,
         totals: Totals | None = None,
         population_totals: Totals | None = None,
+        domains: Any = None,
+        as_shares: bool = False,
         sample_weight: Any = None,
     ) -> SelfTrainedForest:
         """Fit the forests.
@@ -110,10 +111,15 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         y : array-like of shape (n_rows,)
             Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class. Without totals,
             -1 beside one other label is a class. All rows may be labeled.
-        totals : mapping of class to count, optional
-            Number of unlabeled rows of a class. All classes but one are enough; all must add up.
-        population_totals : mapping of class to count, optional
+        totals : mapping of class to count, table by domain and class, or list of these, optional
+            Number of unlabeled rows of a class, in each domain: a count, a pair of bounds or an `Estimate`. All classes
+            but one are enough.
+        population_totals : mapping of class to count, table by domain and class, or list of these, optional
             The same for all rows, the labeled ones included.
+        domains : array-like of shape (n_rows,), column name, or list of these, optional
+            The domain of each row, for totals by domain; a list if there are several margins.
+        as_shares : bool
+            Whether totals are shares of the rows of their domain.
         sample_weight : array-like of shape (n_rows,), optional
             Weight of each row. Trees draw rows by their weights, and unlabeled rows count with them towards the totals.
 
@@ -126,8 +132,11 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         labels = read_complete_labels(y, len(rows)) if totals is None and population_totals is None else None
         if labels is not None:
             nothing = Targets.exact(np.zeros(len(labels.classes)), 0)
-            return self._fit_rows(rows, labels, nothing, read_weights(rows, sample_weight))
-        return self._fit_rows(rows, *read_told(rows, y, totals, population_totals, sample_weight))
+            return self._fit_rows(rows, labels, nothing, read_weights(sample_weight, len(rows)))
+        told = read_told(
+            X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
+        )
+        return self._fit_rows(rows, *told)
 
     def _fit_rows(
         self,

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import _check_sample_weight, _num_samples, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.guides.all_classes import probabilities_of_all, scores_of_all
 from s2oct.guides.base import PartlyLabeledClassifier
-from s2oct.inputs import read_answers_of_any_classes
+from s2oct.inputs import read_told
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
@@ -39,6 +39,8 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         y: Any,
         totals: Totals | None = None,
         population_totals: Totals | None = None,
+        domains: Any = None,
+        as_shares: bool = False,
         sample_weight: Any = None,
     ) -> Any:
         """Fit the wrapped classifier.
@@ -49,10 +51,15 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
             Labeled and unlabeled rows together, in any form the wrapped classifier takes.
         y : array-like of shape (n_rows,)
             Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
-        totals : mapping of class to count, optional
-            Number of unlabeled rows of a class. All classes but one are enough; all must add up.
-        population_totals : mapping of class to count, optional
+        totals : mapping of class to count, table by domain and class, or list of these, optional
+            Number of unlabeled rows of a class, in each domain: a count, a pair of bounds or an `Estimate`. All classes
+            but one are enough.
+        population_totals : mapping of class to count, table by domain and class, or list of these, optional
             The same for all rows, the labeled ones included.
+        domains : array-like of shape (n_rows,), column name, or list of these, optional
+            The domain of each row, for totals by domain; a list if there are several margins.
+        as_shares : bool
+            Whether totals are shares of the rows of their domain.
         sample_weight : array-like of shape (n_rows,), optional
             Weight of each row. Labeled rows are fitted with it, if the wrapped classifier takes weights, and unlabeled
             rows count with it towards the totals.
@@ -63,8 +70,10 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
             The fitted classifier.
         """
         (X,) = indexable(X)
-        labels, targets, weights = read_told(X, y, totals, population_totals, sample_weight)
-        return self._fit_read(X, labels, targets, weights)
+        told = read_told(
+            X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
+        )
+        return self._fit_read(X, *told)
 
     def _fit_read(self, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None = None) -> Any:
         """Fit to labels, totals and weights, of all rows, that are read already."""
@@ -120,28 +129,6 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         inner = getattr(self.estimator, "__sklearn_tags__", lambda: tags)()
         tags.input_tags = inner.input_tags
         return tags
-
-
-def read_told(
-    X: Any, y: Any, totals: Totals | None, population_totals: Totals | None, sample_weight: Any
-) -> tuple[Labels, Targets, FloatArray | None]:
-    """Labels, totals and weights as users pass them to a guide."""
-    n_rows = _num_samples(X)
-    labels, counts = read_answers_of_any_classes(y, n_rows, totals, population_totals)
-    targets = Targets.exact(counts, int((~labels.is_labeled).sum()))
-    weights = read_weights(X, sample_weight)
-    size = 0.0 if weights is None else float(weights[~labels.is_labeled].sum())
-    if totals is None and population_totals is None and size > 0:
-        # The assumed shares are of rows; totals are in the unit of the weights.
-        targets = targets.over(float(counts.sum()) / size)
-    return labels, targets, weights
-
-
-def read_weights(X: Any, sample_weight: Any) -> FloatArray | None:
-    """Weights of all rows, checked; None if there are none."""
-    if sample_weight is None:
-        return None
-    return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
 
 
 def weight_keyword(estimator: Any) -> str | None:

@@ -25,6 +25,7 @@ from s2oct.inputs.parameters import (
     whole_auto_or_none,
     whole_or_auto,
 )
+from s2oct.inputs.told import read_told
 from s2oct.inputs.weights import read_weights, refuse_weightless
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "read_n_jobs",
     "read_rule_features",
     "read_seed",
+    "read_told",
     "read_weights",
     "refuse_weightless",
     "warn_of_column",

@@ -62,9 +62,14 @@ def read_answers(
 
 
 def read_complete_labels(y: Any, n_rows: int) -> Labels | None:
-    """Labels of two classes if every row has one, else None. Here -1 is no marker: without totals it can be a class."""
+    """Labels of two or more classes if every row has one, else None.
+
+    Here -1 is no marker: without totals it can be a class.
+    """
     labels = read_labels(y, n_rows=n_rows, named=[UNLABELED])
-    if not labels.is_labeled.all() or len(labels.classes) != 2 or not labels.counts().all():
+    if not labels.counts().all():
+        labels = read_labels(y, n_rows=n_rows)  # naming -1 has made it a class, although no row has it
+    if not labels.is_labeled.all() or len(labels.classes) < 2 or not labels.counts().all():
         return None
     warn_of_column(y)
     return labels
