@@ -24,10 +24,8 @@ from s2oct.inputs import (
     positive,
     positive_or_auto,
     read_answers,
-    read_domains,
     read_features,
     read_rule_features,
-    read_weights,
     whole_auto_or_none,
     whole_or_auto,
 )
@@ -218,14 +216,12 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
         self._check_parameters()
         rows = read_features(self, X, reset=True)
         budget, spec = self._budget(), self._spec(rows.shape[1])
-        weights = read_weights(sample_weight, len(rows))
-        known = read_domains(domains, X, len(rows))
         answers = read_answers(
-            y, len(rows), totals, population_totals, domains=known, as_shares=as_shares, weights=weights
+            X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
         labels = answers.labels
         problem = Problem.from_labels(
-            rows, labels, answers.targets, feature_names=self._feature_names(), weights=weights
+            rows, labels, answers.targets, feature_names=self._feature_names(), weights=answers.weights
         )
         guidance = None if self.guide is None else self._guidance(X, rows, labels, problem, budget)
         with edge_of(self, stop, listener) as edge:
