@@ -171,13 +171,19 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
     )
     stability = agreement(prepared, tree, others)
     certificate = certify(prepared, witness, record, tree)
-    if outcome.weighed is not None and certificate.xi > certificate.unit * outcome.weighed.cost.off + DECIDED_TOLERANCE:
+    if outcome.weighed is not None and certificate.xi > certificate.unit * _rows_off(outcome) + DECIDED_TOLERANCE:
         # Features so large that their last digits are lost in sums: in the user's units rows have changed sides.
         cost = outcome.weighed.cost.rows + certificate.xi / certificate.unit
         ended = CONVERGED if outcome.ended == PROVED else outcome.ended
         certificate = replace(certificate, evidence_cost=cost, ended=ended)
     note = too_few_others(len(others), outcome.ended, weighed=outcome.weighed is not None)
     return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices), note)
+
+
+def _rows_off(outcome: StrategyResult) -> float:
+    """Rows off the totals by the search's own units of the features."""
+    problem = outcome.prepared.problem
+    return problem.targets.rows_off(outcome.tree.predict(problem.X_unlabeled), problem.unlabeled_size)
 
 
 def _weighed(outcome: StrategyResult) -> dict[str, Any]:

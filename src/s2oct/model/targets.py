@@ -151,6 +151,16 @@ class Targets:
         """The same totals in another unit; whole numbers of it stay whole, though a division may round."""
         return replace(self, margins=tuple(margin.over(unit) for margin in self.margins))
 
+    def widened(self, rows: float) -> Targets:
+        """The same with bounds that are so many rows wider on both sides."""
+        return replace(
+            self,
+            margins=tuple(
+                replace(margin, low=np.maximum(margin.low - rows, 0.0), high=margin.high + rows)
+                for margin in self.margins
+            ),
+        )
+
     def class_totals(self) -> FloatArray:
         """What the first margin says about each class over all its domains: totals, or else the middle of bounds."""
         margin = self.margins[0]

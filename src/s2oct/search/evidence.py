@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.model.evidence import ROW_OFF, Evidence, Sparsity
+from s2oct.model.evidence import Evidence, Sparsity
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.aiming import aimed_prices
 from s2oct.search.evidence_kernels import (
@@ -46,10 +46,10 @@ SWEEPS = 6
 RISING = (0.5, 1.0, 2.0)
 """Prices of a row off the totals while trees learn to meet them."""
 
-REPAIR_PRICES = (4.0, 16.0, ROW_OFF)
-"""Prices of a row off while the last rows are repaired: cheap repairs come first."""
+REPAIR_PRICES = (4.0, 16.0)
+"""Prices of a row off while the last rows are repaired, before its full price: cheap repairs come first."""
 
-FINALISTS, AIMS, TRIES = 3, 10, 6
+FINALISTS, MORE_FINALISTS, AIMS, TRIES = 3, 6, 10, 6
 REPAIRS = 40
 REPAIR_TRIES = 30
 
@@ -91,8 +91,11 @@ class EvidenceSearch:
         return [self.tree(self._further(self._best_finished(sample, starts))), *others]
 
     def _further(self, best: Splits) -> Splits:
-        """The best tree. If it misses the totals, others are tried: from a random root, or aimed at exact classes."""
-        for number in range(AIMS):
+        """The best tree. If it misses the totals, others are tried: from a random root, or aimed at exact classes.
+
+        Totals of several domains are missed as a rule, because the tree does not see the domains.
+        """
+        for number in range(AIMS if self.evidence.targets.has_one_domain else 0):
             if self.deadline.passed or not self._misses_totals(best):
                 break
             tried = [best, self.finished(self._grown(self.table, at_random=True))]
@@ -106,10 +109,13 @@ class EvidenceSearch:
 
     def _best_finished(self, sample: Table, starts: list[Splits]) -> Splits:
         """The best of some starts that are made to meet the totals; of all starts, if none of these does."""
-        n_finalists = FINALISTS if self.evidence.n_rows <= SAMPLE else 1
+        by_domain = not self.evidence.targets.has_one_domain
+        n_finalists = (MORE_FINALISTS if by_domain else FINALISTS) if self.evidence.n_rows <= SAMPLE else 1
         finished: list[Splits] = []
         for splits in starts:
-            if len(finished) >= n_finalists and not self._misses_totals(min(finished, key=self.full_cost)):
+            if len(finished) >= n_finalists and (
+                by_domain or not self._misses_totals(min(finished, key=self.full_cost))
+            ):
                 break
             finished.append(self.finished(self._onto_all(self.settled(sample, splits))))
         return min(finished, key=self.full_cost)
@@ -230,21 +236,21 @@ class EvidenceSearch:
 
     def finished(self, splits: Splits) -> Splits:
         """A tree over all rows, polished, with its last rows off repaired where that costs least."""
-        table = self.table
+        table, full = self.table, self.evidence.row_off
         if self.evidence.n_rows <= SAMPLE:
             self._sweep(table, splits, self._worth(RISING[-1]), Effort(True, TRIES))
         for wider in self._widths():
             if not splits.omega.any() and self._misses_totals(splits):
                 # Repairs move splits. A rare class needs one though it saves less evidence than its terms cost.
-                self._sweep(table, splits, self._worth(ROW_OFF, most=wider), Effort(True, 0))
-            for price in REPAIR_PRICES:
+                self._sweep(table, splits, self._worth(full, most=wider), Effort(True, 0))
+            for price in sorted({*REPAIR_PRICES, full}):
                 for effort in (Effort(False, 0), Effort(False, REPAIR_TRIES)):
                     splits = self._repaired(table, splits, self._worth(price, most=wider), effort)
         # Where no change of the splits that are there meets the totals, fresh ones may, also in nodes without a split.
         if self.evidence.n_rows <= SAMPLE:
             for wider in self._widths():
-                splits = self._repaired(table, splits, self._worth(ROW_OFF, most=wider), Effort(True, REPAIR_TRIES))
-        self._sweep(table, splits, self._worth(ROW_OFF), Effort(False, TRIES))
+                splits = self._repaired(table, splits, self._worth(full, most=wider), Effort(True, REPAIR_TRIES))
+        self._sweep(table, splits, self._worth(full), Effort(False, TRIES))
         return splits
 
     def _widths(self) -> list[int]:
@@ -285,8 +291,8 @@ class EvidenceSearch:
         return float(rows + row_off * off + self.term_price * np.count_nonzero(splits.omega))
 
     def full_cost(self, splits: Splits) -> float:
-        """What a tree costs on all rows, if the totals must be met."""
-        return self.cost(self.table, splits, ROW_OFF)
+        """What a tree costs on all rows, at the full price of a row off."""
+        return self.cost(self.table, splits, self.evidence.row_off)
 
     def _onto_all(self, splits: Splits) -> Splits:
         """A tree over a sample as a tree over all rows; a copy."""
