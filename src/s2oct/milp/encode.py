@@ -30,7 +30,7 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
         "y_right": right.T,
         "alpha": alpha,
         "beta": alpha * own,
-        "z": tree.sides(assignment.values_unlabeled).T,
+        "z": tree.goes_right(problem.X_unlabeled).T,
         "delta": assignment.unlabeled_leaves[None, :] == leaves_of_a[:, None],
         "xi": rows_off(assignment),
         **({"used": tree.omega != 0} if "used" in blocks else {}),

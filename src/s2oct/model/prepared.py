@@ -69,6 +69,18 @@ class Prepared:
         return None if most is None or most >= self.problem.n_features else most
 
     @cached_property
+    def lowest(self) -> FloatArray:
+        """The least value of each feature, in model units."""
+        parts = self.problem.X_labeled, self.problem.X_unlabeled
+        return np.asarray(np.min([part.min(axis=0, initial=np.inf) for part in parts], axis=0))
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """The range of each feature, in model units; 0 where all rows are the same."""
+        parts = self.problem.X_labeled, self.problem.X_unlabeled
+        return np.asarray(np.max([part.max(axis=0, initial=-np.inf) for part in parts], axis=0) - self.lowest)
+
+    @cached_property
     def _M_rows(self) -> FloatArray:
         return self.bounds.M_of_rows(self.problem.X)
 

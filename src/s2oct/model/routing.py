@@ -51,3 +51,99 @@ def leaves(X: Any, omega: Any, gamma: Any, depth: int) -> Any:
             node = 2 * node + (0 if value <= 0 else 1)
         found[i] = node
     return found
+
+
+@kept(nogil=True)
+def distances(X: Any, omega: Any, gamma: Any) -> Any:
+    """How far the rows are from hyperplanes, without an array of all values: these would fill memory in deep trees.
+
+    Returns the least ``|value|`` of every row, then the least and the largest of every node, and how many values are
+    negative and positive there. What is not a number stays so in all of them, and is neither negative nor positive.
+    """
+    n_rows, n_features = X.shape
+    n_branches = len(gamma)
+    across = omega.T.copy()
+    of_rows = np.full(n_rows, np.inf)
+    least, largest = np.full(n_branches, np.inf), np.zeros(n_branches)
+    n_left, n_right = np.zeros(n_branches, dtype=np.int64), np.zeros(n_branches, dtype=np.int64)
+    found = np.empty(n_branches)
+    for i in range(n_rows):
+        found[:] = 0.0
+        for j in range(n_features):
+            x = X[i, j]
+            for b in range(n_branches):
+                found[b] += across[j, b] * x
+        nearest = np.inf
+        for b in range(n_branches):
+            value = found[b] - gamma[b]
+            n_left[b] += value < 0
+            n_right[b] += value > 0
+            distance = abs(value)
+            least[b] = least[b] if distance >= least[b] or least[b] != least[b] else distance
+            largest[b] = largest[b] if distance <= largest[b] or largest[b] != largest[b] else distance
+            nearest = nearest if distance >= nearest or nearest != nearest else distance
+        of_rows[i] = nearest
+    return of_rows, least, largest, n_left, n_right
+
+
+@kept(nogil=True)
+def path_distances(X: Any, omega: Any, gamma: Any, splits: Any, depth: int) -> Any:
+    """The least ``|value|`` of every row at the nodes on its way that split; infinite if there are none."""
+    n_rows, n_features = X.shape
+    found = np.full(n_rows, np.inf)
+    for i in range(n_rows):
+        node = 1
+        for _ in range(depth):
+            value = 0.0
+            for j in range(n_features):
+                value += omega[node - 1, j] * X[i, j]
+            value -= gamma[node - 1]
+            distance = abs(value)
+            if splits[node - 1] and not (distance >= found[i] or found[i] != found[i]):
+                found[i] = distance
+            node = 2 * node + (0 if value <= 0 else 1)
+    return found
+
+
+@kept(nogil=True)
+def cheapest_leaves(X: Any, labels: Any, omega: Any, gamma: Any, leaf_classes: Any) -> Any:
+    """The first leaf of its class where each row has the least error, counted from the left, and that error.
+
+    Errors only grow on the way down. So what already costs more than a leaf that is known is not looked at: in deep
+    trees nearly everything. Without a leaf of its class a row gets leaf 0 and an infinite error.
+    """
+    n_rows, n_features = X.shape
+    n_leaves = len(leaf_classes)
+    leaf, error = np.zeros(n_rows, dtype=np.int64), np.full(n_rows, np.inf)
+    # The path to the present node, the sibling of each node on it, and so at most one entry a level and one more.
+    nodes, costs = np.empty(64, dtype=np.int64), np.empty(64)
+    for i in range(n_rows):
+        # First a bound: the cheaper side at every node, and at the last one the side of the class.
+        for searching in range(2):
+            known = False
+            nodes[0], costs[0], size = 1, 0.0, 1
+            while size > 0:
+                size -= 1
+                node, cost = nodes[size], costs[size]
+                if cost > error[i] or (known and cost == error[i]):
+                    continue
+                if node >= n_leaves:
+                    if leaf_classes[node - n_leaves] == labels[i]:
+                        error[i], leaf[i], known = cost, node - n_leaves, True
+                    continue
+                value = 0.0
+                for j in range(n_features):
+                    value += omega[node - 1, j] * X[i, j]
+                value -= gamma[node - 1]
+                left, right = max(1.0 + value, 0.0), max(1.0 - value, 0.0)
+                if searching:
+                    nodes[size], costs[size] = 2 * node + 1, cost + right
+                    nodes[size + 1], costs[size + 1] = 2 * node, cost + left
+                    size += 2
+                else:
+                    goes_right = right < left
+                    if 2 * node >= n_leaves and leaf_classes[2 * node - n_leaves] != leaf_classes[2 * node + 1 - n_leaves]:
+                        goes_right = leaf_classes[2 * node + 1 - n_leaves] == labels[i]
+                    nodes[size], costs[size] = 2 * node + int(goes_right), cost + (right if goes_right else left)
+                    size += 1
+    return leaf, error
