@@ -43,6 +43,10 @@ class Deadline:
         left = self.at - time.monotonic()
         return min(left, 0.0) if self.stop() else left
 
+    def sooner(self, seconds: float) -> Deadline:
+        """The same deadline, some seconds earlier: for work that cannot be left in the middle."""
+        return Deadline(self.at - seconds, self.stop)
+
     def within(self, seconds: float) -> Deadline:
         """The same deadline, or the one some seconds from now if that is sooner."""
         return Deadline(min(self.at, time.monotonic() + seconds), self.stop)
@@ -57,11 +61,24 @@ NO_DEADLINE = Deadline(float("inf"))
 
 @dataclass(frozen=True)
 class Clock:
-    """The time of one fit: when it began, how long it may take, and whether it was asked to stop."""
+    """The time of one fit: when it began, how long it may take, and whether it was asked to stop.
+
+    Attributes
+    ----------
+    limit : float
+        Seconds that the fit may take.
+    stop : callable
+        Whether somebody asked the fit to stop.
+    began : float
+        The moment of ``time.monotonic`` at which the fit began.
+    reserve : float
+        The last seconds of the limit, in which the fit brings its result into its final form and looks for no other.
+    """
 
     limit: float
     stop: Stop = never
     began: float = field(default_factory=time.monotonic)
+    reserve: float = 0.0
     _interrupted: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def interrupt(self) -> None:
@@ -75,8 +92,8 @@ class Clock:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the limit, 0 after it."""
-        return max(self.limit - self.elapsed, 0.0)
+        """Seconds until the limit, without the reserve; 0 after it."""
+        return max(self.limit - self.reserve - self.elapsed, 0.0)
 
     def stopped(self) -> bool:
         """Whether the fit was asked to stop."""
@@ -89,4 +106,4 @@ class Clock:
 
     def deadline(self, seconds: float = float("inf")) -> Deadline:
         """The end of the fit, or some seconds from now if that is sooner."""
-        return Deadline(min(self.began + self.limit, time.monotonic() + seconds), self.stopped)
+        return Deadline(min(self.began + self.limit - self.reserve, time.monotonic() + seconds), self.stopped)

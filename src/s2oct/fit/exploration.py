@@ -67,6 +67,10 @@ class Exploration:
         number = led = first_round
         to_beat = incumbent.best_cost
         while not incumbent.is_over and not until.passed:
+            if incumbent.clock.seconds_left < self.instance.step_seconds:
+                # A round would not end in time.
+                incumbent.give_up()
+                break
             if max_rounds is not None and number - first_round >= max_rounds:
                 break
             if self.patience is not None and number - led >= self.patience:

@@ -45,9 +45,10 @@ def train_octh(
     depth: int | None = None,
     stop: Stop = never,
     listener: Listener | None = None,
+    spent: float = 0.0,
 ) -> TrainedOcth:
     """Fit a tree to OCT-H over the labeled rows; all rows are used for scaling. See `s2oct.fit.training.train`."""
-    context = open_context(budget, stop, listener)
+    context = open_context(budget, stop, listener, spent)
     scaling = Scaling.unit(problem.X)
     scaled = scaling.scale_problem(problem)
     depth = paper_depth(problem.n_rows) if depth is None else depth

@@ -29,7 +29,7 @@ def is_feasible(
     The assignment may be in other units than the bounds: ``scale`` is what the features were multiplied by. With
     ``most_features`` no split may have more coefficients other than 0.
     """
-    slack = 1 + MARGIN_TOLERANCE
+    slack, bounds = 1 + MARGIN_TOLERANCE, bounds.strict()
     reach = assignment.unlabeled.largest.max(initial=0.0)
     n_used = np.count_nonzero(assignment.tree.omega, axis=1).max(initial=0)
     return bool(

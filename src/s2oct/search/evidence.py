@@ -85,7 +85,7 @@ class EvidenceSearch:
         """The best tree found, followed by others that alternation found on the way, the best ones first."""
         sample = self._sample()
         starts = self.starts(sample)
-        others = [self.tree(self._onto_all(splits)) for splits in starts]
+        others = [self.tree(self._onto_all(splits)) for splits in starts if not self.deadline.passed]
         return [self.tree(self._further(self._best_finished(sample, starts))), *others]
 
     def _further(self, best: Splits) -> Splits:
@@ -166,6 +166,8 @@ class EvidenceSearch:
                 splits.right[node - 1], splits.gamma[node - 1] = True, -1.0
         worth = self._worth(0.0)
         for node in topology.branches:
+            if self.deadline.passed:
+                break
             if node == 1 and at_random:
                 self._place_at_random(table, splits, node)
             else:
@@ -286,8 +288,10 @@ class EvidenceSearch:
             return Splits(*(part.copy() for part in splits))
         n_branches = len(splits.gamma)
         moved = Splits(splits.omega.copy(), splits.gamma.copy(), np.zeros((n_branches, self.XT.shape[1]), dtype=bool))
-        for node in self.evidence.topology.branches:
-            set_hyperplane(self.table, moved, node, splits.omega[node - 1].copy(), float(splits.gamma[node - 1]))
+        # A node without coefficients sends all rows to one side.
+        moved.right[splits.gamma < 0] = True
+        for b in np.flatnonzero(splits.omega.any(axis=1)).tolist():
+            set_hyperplane(self.table, moved, b + 1, splits.omega[b].copy(), float(splits.gamma[b]))
         return moved
 
     def tree(self, splits: Splits) -> ObliqueTree:

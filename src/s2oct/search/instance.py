@@ -13,6 +13,10 @@ from s2oct.model.topology import Topology
 from s2oct.search.grid import grid_quanta
 from s2oct.search.kernels import Counts, Data, Space
 
+VISIT_WORK, CELLS_PER_SECOND = 10, 3e8
+"""What visiting a row at a node takes besides its features, in features; and rows times nodes times features that a core
+works through in a second if it is shared with others."""
+
 
 @dataclass(frozen=True, eq=False)
 class Instance:
@@ -86,6 +90,11 @@ class Instance:
     def n_features(self) -> int:
         """Number of features."""
         return int(self.XT.shape[0])
+
+    @property
+    def step_seconds(self) -> float:
+        """Seconds that one step of the search takes: it visits all rows at all nodes, and cannot be left in between."""
+        return self.n_rows * self.topology.n_branches * (self.n_features + VISIT_WORK) / CELLS_PER_SECOND
 
     @cached_property
     def is_guided(self) -> bool:

@@ -42,7 +42,13 @@ _CLOSE = 1e-9
 def run_round(
     instance: Instance, seed: int, number: int, deadline: Deadline, best: ObliqueTree | None = None
 ) -> list[ObliqueTree]:
-    """One round from a new start, or every fourth time from the best tree so far; returns the trees it found."""
+    """One round from a new start, or every fourth time from the best tree so far; returns the trees it found.
+
+    Steps of which one takes longer than the time that is left are not begun.
+    """
+    deadline = deadline.sooner(instance.step_seconds)
+    if deadline.passed:
+        return []
     rng = np.random.default_rng([seed, number])
     n_visits = round_length(instance, number)
     run = _Round(instance, rng, deadline, [])

@@ -22,9 +22,12 @@ def constant_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatA
 def axis_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """A random feature at every node, split in the middle of a random gap, which it fits if s allows."""
     omega, gamma = constant_start(instance, rng)
+    distinct: dict[int, FloatArray] = {}
     for b in range(len(gamma)):
         j = int(rng.integers(instance.n_features))
-        values = np.unique(instance.XT[j])
+        if j not in distinct:
+            distinct[j] = np.unique(instance.XT[j])
+        values = distinct[j]
         if len(values) < 2:
             continue
         k = int(rng.integers(len(values) - 1))
