@@ -101,7 +101,7 @@ class Incumbent:
     @property
     def is_over(self) -> bool:
         """Whether there is nothing more to do: decided, out of time, or asked to stop."""
-        return self.is_decided or self._gave_up or self.clock.is_over
+        return self.is_decided or self.clock.is_over
 
     @property
     def ending(self) -> str:

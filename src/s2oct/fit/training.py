@@ -40,7 +40,7 @@ from s2oct.search import compile_kernels
 from s2oct.solvers import load_solver
 from s2oct.stopping import Clock, Stop, never
 
-PREPARATION_SHARE, LARGEST_RESERVE = 0.5, 0.15
+PREPARATION_SHARE, LARGEST_RESERVE = 0.25, 0.2
 """Share of the time limit that preparing may take at most, and that is kept for the steps after the search at most."""
 
 NOT_EXACT = (
@@ -131,7 +131,7 @@ def train(
     context = open_context(budget, stop, listener, spent)
     prepared = prepare(problem, spec, deadline=context.clock.deadline(PREPARATION_SHARE * budget.time_limit))
     context = _with_reserve(context)
-    if not prepared.bounds.is_exact:
+    if not prepared.bounds.is_exact and not context.clock.stopped():
         context.notices.append(NOT_EXACT)
     outcome = _strategy(problem, guidance).run(prepared, context)
     seconds = context.clock.elapsed
@@ -168,12 +168,12 @@ def open_context(budget: Budget, stop: Stop, listener: Listener | None, spent: f
 
 
 def _with_reserve(context: FitContext) -> FitContext:
-    """The same, with time for what comes after the search: that takes about as long as reading and preparing did.
+    """The same, with time for what comes after the search: that takes less than twice as long as reading and preparing did.
 
     Measured on this table and with the present load of the machine, this is nearer to the truth than any constant.
     """
     clock = context.clock
-    return replace(context, clock=replace(clock, reserve=min(clock.elapsed, LARGEST_RESERVE * clock.limit)))
+    return replace(context, clock=replace(clock, reserve=min(2 * clock.elapsed, LARGEST_RESERVE * clock.limit)))
 
 
 def _strategy(problem: Problem, guidance: Guidance | None) -> Strategy:

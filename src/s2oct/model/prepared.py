@@ -113,9 +113,7 @@ class Prepared:
         return replace(self, bounds=replace(self.bounds, s=s))
 
 
-def prepare(
-    problem: Problem, spec: ModelSpec, *, merge: bool = True, deadline: Deadline = NO_DEADLINE
-) -> Prepared:
+def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True, deadline: Deadline = NO_DEADLINE) -> Prepared:
     """Scale a problem, merge its equal rows and compute the constants of P2.
 
     After the deadline the largest distance between rows is bounded rather than found, see `Bounds`.

@@ -36,17 +36,37 @@ def values(X: Any, omega: Any, gamma: Any) -> Any:
 
 
 @kept(nogil=True)
+def splitting(omega: Any) -> Any:
+    """Which nodes have a coefficient other than 0."""
+    found = np.zeros(len(omega), dtype=np.bool_)
+    for b in range(len(omega)):
+        for j in range(omega.shape[1]):
+            if omega[b, j] != 0.0:
+                found[b] = True
+                break
+    return found
+
+
+@kept(nogil=True)
+def value_at(X: Any, i: int, omega: Any, gamma: Any, splits: Any, b: int) -> Any:
+    """omega_b . x_i - gamma_b; most nodes of a deep tree do not split, and there is nothing to add up."""
+    value = 0.0
+    if splits[b]:
+        for j in range(X.shape[1]):
+            value += omega[b, j] * X[i, j]
+    return value - gamma[b]
+
+
+@kept(nogil=True)
 def leaves(X: Any, omega: Any, gamma: Any, depth: int) -> Any:
     """Id of the leaf of every row: only the nodes on its way are evaluated, as in `values`."""
-    n_rows, n_features = X.shape
+    n_rows = len(X)
     found = np.empty(n_rows, dtype=np.int64)
+    splits = splitting(omega)
     for i in range(n_rows):
         node = 1
         for _ in range(depth):
-            value = 0.0
-            for j in range(n_features):
-                value += omega[node - 1, j] * X[i, j]
-            value -= gamma[node - 1]
+            value = value_at(X, i, omega, gamma, splits, node - 1)
             # Left iff value <= 0, so that a sum that is not a number goes right, as in every export.
             node = 2 * node + (0 if value <= 0 else 1)
         found[i] = node
@@ -87,19 +107,17 @@ def distances(X: Any, omega: Any, gamma: Any) -> Any:
 
 
 @kept(nogil=True)
-def path_distances(X: Any, omega: Any, gamma: Any, splits: Any, depth: int) -> Any:
-    """The least ``|value|`` of every row at the nodes on its way that split; infinite if there are none."""
-    n_rows, n_features = X.shape
+def path_distances(X: Any, omega: Any, gamma: Any, counted: Any, depth: int) -> Any:
+    """The least ``|value|`` of every row at the nodes on its way that count; infinite if there are none."""
+    n_rows = len(X)
     found = np.full(n_rows, np.inf)
+    splits = splitting(omega)
     for i in range(n_rows):
         node = 1
         for _ in range(depth):
-            value = 0.0
-            for j in range(n_features):
-                value += omega[node - 1, j] * X[i, j]
-            value -= gamma[node - 1]
+            value = value_at(X, i, omega, gamma, splits, node - 1)
             distance = abs(value)
-            if splits[node - 1] and not (distance >= found[i] or found[i] != found[i]):
+            if counted[node - 1] and not (distance >= found[i] or found[i] != found[i]):
                 found[i] = distance
             node = 2 * node + (0 if value <= 0 else 1)
     return found
@@ -112,8 +130,9 @@ def cheapest_leaves(X: Any, labels: Any, omega: Any, gamma: Any, leaf_classes: A
     Errors only grow on the way down. So what already costs more than a leaf that is known is not looked at: in deep
     trees nearly everything. Without a leaf of its class a row gets leaf 0 and an infinite error.
     """
-    n_rows, n_features = X.shape
+    n_rows = len(X)
     n_leaves = len(leaf_classes)
+    splits = splitting(omega)
     leaf, error = np.zeros(n_rows, dtype=np.int64), np.full(n_rows, np.inf)
     # The path to the present node, the sibling of each node on it, and so at most one entry a level and one more.
     nodes, costs = np.empty(64, dtype=np.int64), np.empty(64)
@@ -131,10 +150,7 @@ def cheapest_leaves(X: Any, labels: Any, omega: Any, gamma: Any, leaf_classes: A
                     if leaf_classes[node - n_leaves] == labels[i]:
                         error[i], leaf[i], known = cost, node - n_leaves, True
                     continue
-                value = 0.0
-                for j in range(n_features):
-                    value += omega[node - 1, j] * X[i, j]
-                value -= gamma[node - 1]
+                value = value_at(X, i, omega, gamma, splits, node - 1)
                 left, right = max(1.0 + value, 0.0), max(1.0 - value, 0.0)
                 if searching:
                     nodes[size], costs[size] = 2 * node + 1, cost + right
@@ -142,8 +158,9 @@ def cheapest_leaves(X: Any, labels: Any, omega: Any, gamma: Any, leaf_classes: A
                     size += 2
                 else:
                     goes_right = right < left
-                    if 2 * node >= n_leaves and leaf_classes[2 * node - n_leaves] != leaf_classes[2 * node + 1 - n_leaves]:
-                        goes_right = leaf_classes[2 * node + 1 - n_leaves] == labels[i]
+                    below = 2 * node - n_leaves
+                    if below >= 0 and leaf_classes[below] != leaf_classes[below + 1]:
+                        goes_right = leaf_classes[below + 1] == labels[i]
                     nodes[size], costs[size] = 2 * node + int(goes_right), cost + (right if goes_right else left)
                     size += 1
     return leaf, error

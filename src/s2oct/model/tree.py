@@ -297,7 +297,9 @@ class ObliqueTree:
             Positions of the leaves from the left, the first one where several are as good; and the errors.
         """
         rows, omega, gamma = self._ready(X)
-        labels, leaf_classes = (_read_only(np.ascontiguousarray(part, np.int64)) for part in (classes, self.leaf_classes))
+        labels, leaf_classes = (
+            _read_only(np.ascontiguousarray(part, np.int64)) for part in (classes, self.leaf_classes)
+        )
         leaf, error = routing.cheapest_leaves(rows, labels, omega, gamma, leaf_classes)
         return leaf, error
 

@@ -175,6 +175,9 @@ class _Round:
         anneal(self.instance, state, schedule, self.seed(), self.deadline)
         if state.best_cost == FAR:
             return False
+        if self.deadline.passed:
+            self.found.append(ObliqueTree.of(self.instance.topology, state.best_omega.copy(), state.best_gamma.copy()))
+            return False
         omega, gamma = state.best_omega.copy(), state.best_gamma.copy()
         if state.best_cost > self.instance.floor + _CLOSE:
             omega, gamma = combine_offsets(self.instance, omega, gamma, self.deadline)
