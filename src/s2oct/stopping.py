@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +55,25 @@ class Deadline:
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process has another clock and cannot see the request to stop: it gets the remaining seconds."""
         return Deadline.after, (self.seconds_left,)
+
+
+class Foresight:
+    """A deadline for steps that cannot be left in between: nothing is begun that may take longer than is left."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline, self._longest = deadline, 0.0
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Time a step; the longest one so far counts."""
+        began = time.monotonic()
+        yield
+        self._longest = max(self._longest, time.monotonic() - began)
+
+    @property
+    def now(self) -> bool:
+        """Whether to end now."""
+        return self._deadline.sooner(self._longest).passed
 
 
 NO_DEADLINE = Deadline(float("inf"))

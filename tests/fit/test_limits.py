@@ -71,14 +71,14 @@ def test_no_model_is_built_that_a_solver_could_not_finish_in_time(solver, small)
 
 
 def test_the_limit_is_kept_for_deep_trees_of_octh(small):
-    X, y, _ = small
+    X, _, _ = small
     clf = OCTHClassifier(depth=12, time_limit=1.5, random_state=0)
     assert seconds_of(lambda: clf.fit(X, np.where(X[:, 0] > 0, "b", "a"))) <= 1.5 * 1.05 + 0.5
 
 
 def test_reading_the_table_is_part_of_the_limit(large):
     """The clock begins with the call of fit; the seconds in the certificate count from there."""
-    X, y, totals = large
+    X, y, _ = large
     problem = Problem.from_arrays(X[:200], y[:200], totals={"b": 20})
     trained = train(problem, ModelSpec(2), Budget(solver=None, time_limit=0.5), spent=10.0)
     assert trained.certificate.ended == "time limit"
@@ -102,7 +102,8 @@ def test_a_tree_is_feasible_whatever_the_largest_distance_really_is():
     problem, spec = Problem.from_arrays(X, y, totals=totals), ModelSpec(2)
     exact = prepare(problem, spec).bounds
     rough = prepare(problem, spec, deadline=Deadline.after(-1.0)).bounds
-    assert exact.is_exact and exact.strict() is exact
+    assert exact.is_exact
+    assert exact.strict() is exact
     assert not rough.is_exact
     assert rough.strict().M <= exact.M <= rough.M
 

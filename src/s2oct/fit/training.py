@@ -130,7 +130,7 @@ def train(
     """
     context = open_context(budget, stop, listener, spent)
     prepared = prepare(problem, spec, deadline=context.clock.deadline(PREPARATION_SHARE * budget.time_limit))
-    context = _with_reserve(context)
+    context = with_reserve(context)
     if not prepared.bounds.is_exact and not context.clock.stopped():
         context.notices.append(NOT_EXACT)
     outcome = _strategy(problem, guidance).run(prepared, context)
@@ -167,10 +167,11 @@ def open_context(budget: Budget, stop: Stop, listener: Listener | None, spent: f
     return context
 
 
-def _with_reserve(context: FitContext) -> FitContext:
-    """The same, with time for what comes after the search: that takes less than twice as long as reading and preparing did.
+def with_reserve(context: FitContext) -> FitContext:
+    """The same, with time for what comes after the search.
 
-    Measured on this table and with the present load of the machine, this is nearer to the truth than any constant.
+    That takes less than twice as long as reading and preparing did. Measured on this table and with the present load of
+    the machine, this is nearer to the truth than any constant.
     """
     clock = context.clock
     return replace(context, clock=replace(clock, reserve=min(2 * clock.elapsed, LARGEST_RESERVE * clock.limit)))

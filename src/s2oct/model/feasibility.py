@@ -99,7 +99,7 @@ def _lengthening(routed: Assignment, s: float) -> FloatArray:
     """The factor of each node that lengthens its normal so that margins are 1."""
     margin = routed.unlabeled.least
     largest = np.abs(routed.tree.omega).max(axis=1, initial=0.0)
-    short = (_WORTH_MENDING < margin) & (margin < 1) & (largest > 0)
+    short = (margin > _WORTH_MENDING) & (margin < 1) & (largest > 0)
     # Slightly more than needed, so that rounding does not undo it.
     found = np.minimum((1 + 1e-12) / np.where(short, margin, 1.0), s / np.where(short, largest, 1.0))
     return np.where(short, found, 1.0)

@@ -27,7 +27,8 @@ from s2oct.search.evidence_kernels import (
     refit,
     set_hyperplane,
 )
-from s2oct.stopping import Deadline
+from s2oct.search.sampling import sampled
+from s2oct.stopping import Deadline, Foresight
 
 SAMPLE = 2500
 """Rows to which directions are fitted first."""
@@ -48,9 +49,7 @@ RISING = (0.5, 1.0, 2.0)
 REPAIR_PRICES = (4.0, 16.0, ROW_OFF)
 """Prices of a row off while the last rows are repaired: cheap repairs come first."""
 
-FINALISTS, AIMS, TRIES = 3, 10, 6
-REPAIRS = 40
-REPAIR_TRIES = 30
+FINALISTS, AIMS, TRIES, REPAIRS, REPAIR_TRIES = 3, 10, 6, 40, 30
 
 
 class EvidenceSearch:
@@ -69,7 +68,7 @@ class EvidenceSearch:
     """
 
     def __init__(self, evidence: Evidence, sparsity: Sparsity, seed: int, deadline: Deadline) -> None:
-        self.evidence, self.sparsity, self.deadline = evidence, sparsity, deadline
+        self.evidence, self.sparsity, self._ends = evidence, sparsity, Foresight(deadline)
         self.rng = np.random.default_rng(seed)
         self.state = self.rng.integers(1, 2**63, size=1, dtype=np.uint64)
         X = evidence.X
@@ -85,13 +84,13 @@ class EvidenceSearch:
         """The best tree found, followed by others that alternation found on the way, the best ones first."""
         sample = self._sample()
         starts = self.starts(sample)
-        others = [self.tree(self._onto_all(splits)) for splits in starts if not self.deadline.passed]
+        others = [self.tree(self._onto_all(splits)) for splits in starts if not self._ends.now]
         return [self.tree(self._further(self._best_finished(sample, starts))), *others]
 
     def _further(self, best: Splits) -> Splits:
         """The best tree. If it misses the totals, others are tried: from a random root, or aimed at exact classes."""
         for number in range(AIMS):
-            if self.deadline.passed or not self._misses_totals(best):
+            if self._ends.now or not self._misses_totals(best):
                 break
             tried = [best, self.finished(self._grown(self.table, at_random=True))]
             # Perhaps no tree has the classes of least cost: the next aims are nearly as good.
@@ -129,12 +128,7 @@ class EvidenceSearch:
         """All rows, or at most `SAMPLE` of them, labeled rows first; their weights make up for the others."""
         if self.evidence.n_rows <= SAMPLE:
             return self.table
-        labeled, unlabeled = (np.flatnonzero(part) for part in (self.evidence.size == 0, self.evidence.size > 0))
-        some = np.sort(self.rng.permutation(labeled)[: SAMPLE // 2])
-        others = np.sort(self.rng.permutation(unlabeled)[: SAMPLE - len(some)])
-        factors = (len(part) / max(len(kept), 1) for part, kept in ((labeled, some), (unlabeled, others)))
-        weight = np.concatenate([np.full(len(kept), f) for kept, f in zip((some, others), factors, strict=True)])
-        return self._table(np.concatenate([some, others]), weight)
+        return self._table(*sampled(self.evidence.size == 0, SAMPLE, self.rng))
 
     def starts(self, table: Table) -> list[Splits]:
         """Trees by alternation, the best ones first."""
@@ -148,30 +142,27 @@ class EvidenceSearch:
                 splits = self._perturbed(table, min(found, key=lambda start: start[:2])[2])
             self._alternate_with_class_prices(table, splits)
             found.append((self.cost(table, splits, 1.0), k, splits))
-            if self.deadline.passed:
+            if self._ends.now:
                 break
         return [splits for _, _, splits in sorted(found, key=lambda start: start[:2])]
 
     def _grown(self, table: Table, *, at_random: bool) -> Splits:
         """A tree grown from the root: each node split as if its children were leaves; the root at random if asked."""
         topology = self.evidence.topology
-        splits = Splits(
-            np.zeros((topology.n_branches, len(table.XT))),
-            np.ones(topology.n_branches),
-            np.zeros((topology.n_branches, table.XT.shape[1]), dtype=bool),
-        )
+        n, (p, n_rows) = topology.n_branches, table.XT.shape
+        splits = Splits(np.zeros((n, p)), np.ones(n), np.zeros((n, n_rows), dtype=bool))
         for node in topology.branches:
             # Until it is split, a node sends all rows to the side on which it hangs.
             if node > 1 and node % 2:
                 splits.right[node - 1], splits.gamma[node - 1] = True, -1.0
         worth = self._worth(0.0)
         for node in topology.branches:
-            if self.deadline.passed:
+            if self._ends.now:
                 break
             if node == 1 and at_random:
                 self._place_at_random(table, splits, node)
             else:
-                refit(table, splits, worth, node, self.allowed, Effort(True, 0), self.state)
+                self._refit(table, splits, worth, node, Effort(True, 0))
         return splits
 
     def _perturbed(self, table: Table, splits: Splits) -> Splits:
@@ -195,7 +186,7 @@ class EvidenceSearch:
         scale = np.maximum(totals, 1.0).min()
         for number in range(SWEEPS):
             gained = self._sweep(table, splits, self._worth(0.0, prices), Effort(True, 0))
-            if self.deadline.passed:
+            if self._ends.now:
                 return
             counts = np.bincount(classes_of(table, splits), weights=table.size, minlength=len(totals))
             excess = np.clip((counts - totals) / scale, -1.0, 1.0)
@@ -208,10 +199,15 @@ class EvidenceSearch:
         """Refit all nodes from the bottom up; returns what that saves."""
         saved = 0.0
         for node in reversed(self.evidence.topology.branches):
-            if self.deadline.passed:
+            if self._ends.now:
                 return 0.0
-            saved += refit(table, splits, worth, node, self.allowed, effort, self.state)
+            saved += self._refit(table, splits, worth, node, effort)
         return saved
+
+    def _refit(self, table: Table, splits: Splits, worth: Worth, node: int, effort: Effort) -> float:
+        """Refit a node; returns what that saves."""
+        with self._ends.step():
+            return float(refit(table, splits, worth, node, self.allowed, effort, self.state))
 
     def settled(self, table: Table, splits: Splits) -> Splits:
         """The same tree, made to meet the totals in steps."""
@@ -254,14 +250,14 @@ class EvidenceSearch:
     def _repaired(self, table: Table, splits: Splits, worth: Worth, effort: Effort) -> Splits:
         """Refit the node whose refit saves most, as long as rows are off."""
         for _ in range(REPAIRS):
-            if self.deadline.passed or not self._misses_totals(splits):
+            if self._ends.now or not self._misses_totals(splits):
                 break
             best, most = splits, 0.0
             for node in self.evidence.topology.branches:
-                if self.deadline.passed:
+                if self._ends.now:
                     return best
                 changed = Splits(*(part.copy() for part in splits))
-                saved = refit(table, changed, worth, node, self.allowed, effort, self.state)
+                saved = self._refit(table, changed, worth, node, effort)
                 if saved > most:
                     best, most = changed, saved
             if best is splits:

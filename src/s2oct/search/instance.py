@@ -18,8 +18,8 @@ STRETCH_WORK, USUAL_MOVES = 2e6, 60
 moves of a visit, where a schedule does not say."""
 
 VISIT_WORK, CELLS_PER_SECOND = 10, 3e8
-"""What visiting a row at a node takes besides its features, in features; and rows times nodes times features that a core
-works through in a second if it is shared with others."""
+"""What visiting a row at a node takes besides its features, in features; and rows times nodes times features that a
+core works through in a second if it is shared with others."""
 
 
 @dataclass(frozen=True, eq=False)
