@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,7 @@ class OCTHClassifier(TreeClassifier):
         self
             The fitted classifier.
         """
+        began = time.monotonic()
         budget, depth = self._budget(), whole_or_auto("depth", self.depth, 1)
         rows = read_features(self, X, reset=True)
         warn_of_column(y)
@@ -132,8 +134,11 @@ class OCTHClassifier(TreeClassifier):
         no_totals = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
         problem = Problem.from_labels(rows, labels, no_totals, feature_names=self._feature_names())
         spec = self._octh_spec(problem.n_labeled)
+        spent = time.monotonic() - began
         with edge_of(self, stop, listener) as edge:
-            trained = train_octh(problem, spec, budget, depth=depth, stop=edge.stop, listener=edge.listener)
+            trained = train_octh(
+                problem, spec, budget, depth=depth, stop=edge.stop, listener=edge.listener, spent=spent
+            )
         edge.require_result(trained.certificate)
         self.tree_ = self.witness_ = trained.tree
         self.certificate_ = trained.certificate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -213,6 +214,7 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
         self
             The fitted classifier.
         """
+        began = time.monotonic()
         self._check_parameters()
         rows = read_features(self, X, reset=True)
         budget, spec = self._budget(), self._spec(rows.shape[1])
@@ -224,8 +226,9 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
             rows, labels, answers.targets, feature_names=self._feature_names(), weights=answers.weights
         )
         guidance = None if self.guide is None else self._guidance(X, rows, labels, problem, budget)
+        spent = time.monotonic() - began
         with edge_of(self, stop, listener) as edge:
-            trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)
+            trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=spent)
         edge.require_result(trained.certificate)
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.stability_note_ = trained.stability_note

@@ -133,7 +133,9 @@ class WeighEvidence:
         """Ask the guide, and search until nothing better is found."""
         guided = advised(prepared, self.guidance, context)
         if guided is None:
-            instead = Paper().run(prepared, context)
+            # A guide that is left behind works on beside the fit, so the last steps take longer.
+            clock = replace(context.clock, reserve=2 * context.clock.reserve)
+            instead = Paper().run(prepared, replace(context, clock=clock))
             # A proof about P2 says nothing about the model that was asked for.
             return replace(instead, ended=INTERRUPTED) if context.clock.stopped() else instead
         context.listener.stage(SEARCHING)
