@@ -1,4 +1,4 @@
-"""Starts of the search of the evidence model: trees by alternating node fits, several of them, on a sample of the rows."""
+"""Starts of the search of the evidence model: trees by alternating node fits, on a sample of the rows."""
 
 from __future__ import annotations
 
