@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.guides.augmenting import Bounds, settled_domain
+from s2oct.guides.augmenting import ClassBounds, settled_domain
 from s2oct.guides.last_rows import settle_last_rows
 from s2oct.guides.soft_multipliers import farthest_multiplier, multipliers_of_rows, soft_multipliers
 from s2oct.guides.whole_rows import meetable
@@ -94,7 +94,7 @@ def _settle_domains(scores: FloatArray, classes: IntArray, margin: Margin) -> Fl
     ends = np.cumsum(np.bincount(margin.codes, minlength=margin.n_domains))
     for domain, rows in enumerate(np.split(order, ends[:-1])):
         if len(rows):
-            bounds = Bounds(margin.low[domain], margin.high[domain], farthest)
+            bounds = ClassBounds(margin.low[domain], margin.high[domain], farthest)
             classes[rows], multipliers[domain] = settled_domain(scores[rows], classes[rows], bounds)
     return multipliers
 

@@ -18,8 +18,8 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
-    """Bounds on the classes of one domain.
+class ClassBounds:
+    """ClassBounds on the classes of one domain.
 
     ``low`` and ``high`` are whole numbers of rows that the domain can meet. A move between classes that no row can
     make is charged ``farthest``.
@@ -29,13 +29,13 @@ class Bounds:
     high: FloatArray
     farthest: float
 
-    def without(self, classes: IntArray) -> Bounds:
+    def without(self, classes: IntArray) -> ClassBounds:
         """What the bounds leave to the other rows if some rows keep these classes."""
         counts = np.bincount(classes, minlength=len(self.low))
         return replace(self, low=self.low - counts, high=self.high - counts)
 
 
-def settled_domain(scores: FloatArray, classes: IntArray, bounds: Bounds) -> tuple[IntArray, FloatArray]:
+def settled_domain(scores: FloatArray, classes: IntArray, bounds: ClassBounds) -> tuple[IntArray, FloatArray]:
     """The best classes within the bounds, and the multipliers of the classes.
 
     The given classes must be best for their own counts, as those of the highest scores plus multipliers are.
@@ -71,7 +71,7 @@ def _nearest(scores: FloatArray, classes: IntArray, n_rows: int) -> IntArray:
 class Augmenting:
     """Classes of the rows of one domain, while they are changed; they must be best for their own counts."""
 
-    def __init__(self, scores: FloatArray, classes: IntArray, bounds: Bounds) -> None:
+    def __init__(self, scores: FloatArray, classes: IntArray, bounds: ClassBounds) -> None:
         self.scores, self.classes, self.low, self.high = scores, classes, bounds.low, bounds.high
         self.farthest, self.rounding = bounds.farthest, _ROUNDING * bounds.farthest
         self.losses = np.full((len(self.low), len(self.low)), self.farthest)

@@ -49,11 +49,6 @@ class Told:
         return cls(codes, targets, np.asarray(of_labeled), np.asarray(weights[~known]))
 
     @property
-    def is_weighted(self) -> bool:
-        """Whether some row counts other than 1."""
-        return bool((self.weights != 1).any() or (self.sizes != 1).any())
-
-    @property
     def missing(self) -> BoolArray:
         """Whether each class has no labeled row, shape (n_classes,)."""
         return np.asarray(np.bincount(self.codes, minlength=self.targets.n_classes) == 0)
