@@ -17,6 +17,7 @@ from s2oct.fit.listening import Listener
 from s2oct.fit.octh import train_octh
 from s2oct.inputs import at_least_zero, positive, read_features, warn_of_column, whole_or_auto
 from s2oct.milp.octh import OcthSpec
+from s2oct.model.data_summary import DataSummary
 from s2oct.model.labels import read_labels
 from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
@@ -142,7 +143,7 @@ class OCTHClassifier(TreeClassifier):
         edge.require_result(trained.certificate)
         self.tree_ = self.witness_ = trained.tree
         self.certificate_ = trained.certificate
-        self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
+        self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
         self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
         self.notices_ = notices_of((*edge.notices, *trained.notices), trained.certificate, labels.classes)

@@ -30,6 +30,7 @@ from s2oct.inputs import (
     whole_auto_or_none,
     whole_or_auto,
 )
+from s2oct.model.data_summary import DataSummary
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
 from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
@@ -233,7 +234,7 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.stability_note_ = trained.stability_note
         self.witness_, self._simplification = trained.witness, trained.simplification
-        self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
+        self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
         self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
         self._slope = self._fitted_slope(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,31 +10,12 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
+from s2oct.model.feature_matrix import feature_matrix
 from s2oct.model.guide import Guide
 from s2oct.model.labels import Labels, read_labels
 from s2oct.model.merging import equal_rows, group_means, group_sums
 from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals, named_classes, read_targets
-
-
-@dataclass(frozen=True)
-class DataSummary:
-    """What a fitted tree remembers of its data: enough to recognise them, not to reconstruct them.
-
-    Attributes
-    ----------
-    sha256 : str
-        Hash of rows, labels, classes and totals as the fit saw them.
-    n_labeled, n_unlabeled : int
-        Numbers of rows.
-    totals : tuple of float
-        Known number of unlabeled rows of each class, with weights their known weight; whole numbers where it is whole.
-    """
-
-    sha256: str
-    n_labeled: int
-    n_unlabeled: int
-    totals: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +90,7 @@ class Problem:
         Problem
             The problem.
         """
-        rows = _feature_matrix(X)
+        rows = feature_matrix(X)
         labels = read_labels(y, n_rows=len(rows), named=named_classes(totals, population_totals))
         targets = read_targets(labels, totals, population_totals)
         return cls.from_labels(rows, labels, targets, feature_names=feature_names)
@@ -277,35 +257,6 @@ class Problem:
         """All rows, the labeled ones first."""
         return np.vstack([self.X_labeled, self.X_unlabeled])
 
-    def summary(self) -> DataSummary:
-        """Summarise the data, so that they can be recognised later.
-
-        Returns
-        -------
-        DataSummary
-            Hash, numbers of rows and totals.
-        """
-        digest = hashlib.sha256(repr((self.X_labeled.shape, self.X_unlabeled.shape, self.classes.tolist())).encode())
-        for array, kind in (
-            (self.X_labeled, "<f8"),
-            (self.X_unlabeled, "<f8"),
-            (self.labels, "<i8"),
-            *self._known_numbers(),
-        ):
-            digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
-        return DataSummary(
-            digest.hexdigest(), self.n_labeled, self.n_unlabeled, whole_if_whole(self.unit * self.totals)
-        )
-
-    def _known_numbers(self) -> list[tuple[FloatArray | IntArray, str]]:
-        """Totals, domains and weights with the kinds in which they are hashed."""
-        targets = self.targets
-        if targets.is_plain and not self.is_weighted and self.unit == 1:
-            return [(self.totals, "<i8")]
-        weights = (self.labeled_size, self.unlabeled_size, np.array([self.unit]))
-        numbers = (targets.low, targets.high, *weights)
-        return [*((part, "<f8") for part in numbers), (targets.first_cells, "<i8")]
-
     def merged(self) -> Problem:
         """Merge equal rows (and labels) and count them.
 
@@ -361,20 +312,3 @@ def _unit_of(weights: FloatArray | None, known: BoolArray) -> tuple[float, Float
         return float(weights[0]), None
     unit = float(weights.mean() if known.all() else weights[~known].mean())
     return unit, weights / unit
-
-
-def whole_if_whole(values: FloatArray) -> tuple[float, ...]:
-    """Numbers, as integers where they are whole."""
-    return tuple(int(value) if float(value).is_integer() else float(value) for value in values)
-
-
-def _feature_matrix(X: Any) -> FloatArray:
-    try:
-        rows = np.ascontiguousarray(X, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidProblem(f"Expected numeric features, got values that are not numbers: {error}.") from error
-    if rows.ndim != 2 or not rows.shape[0] or not rows.shape[1]:
-        raise InvalidProblem(f"Expected a table of rows and features, got shape {rows.shape}.")
-    if not np.isfinite(rows).all():
-        raise InvalidProblem("Expected finite features, got NaN or infinity.")
-    return rows

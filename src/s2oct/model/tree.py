@@ -207,25 +207,6 @@ class ObliqueTree:
         """
         return np.asarray(routing.leaves(*self._ready(X), self.topology.depth))
 
-    def leaves_reached(self, values: FloatArray) -> IntArray:
-        """Find the leaf in which each row ends, from values that are already known.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_branches)
-            The result of `values`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Leaf ids.
-        """
-        right = self.sides(values)
-        node, row = np.ones(len(values), dtype=np.int64), np.arange(len(values))
-        for _ in range(self.topology.depth):
-            node = 2 * node + right[row, node - 1]
-        return node
-
     def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Rows and hyperplanes in one of the two memory layouts for which the kernels are compiled."""
         rows = np.asarray(X, dtype=float)

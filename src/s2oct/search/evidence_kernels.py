@@ -163,7 +163,7 @@ def rows_to_move(table, counts):
 
 
 @compiled
-def change_class(table, counts, i, old, new):
+def give_class(table, counts, i, old, new):
     """Give a row another class in the counts; returns by how much the rows off change, with several domains."""
     change = 0.0
     several = len(counts) > table.cost.shape[1]
@@ -236,7 +236,7 @@ def all_left(table, choice):
     """Rows of each cell if all rows of a choice go left."""
     counts = choice.counts.copy()
     for t in range(len(choice.rows)):
-        change_class(table, counts, choice.rows[t], choice.right[t], choice.left[t])
+        give_class(table, counts, choice.rows[t], choice.right[t], choice.left[t])
     return counts
 
 
@@ -265,8 +265,8 @@ def best_cut(table, choice, values, order, row_off):
         size = table.size[choice.rows[i]]
         passed += choice.extra[i]
         if size > 0:
-            off_forward += change_class(table, forward, choice.rows[i], choice.right[i], choice.left[i])
-            off_backward += change_class(table, backward, choice.rows[i], choice.left[i], choice.right[i])
+            off_forward += give_class(table, forward, choice.rows[i], choice.right[i], choice.left[i])
+            off_backward += give_class(table, backward, choice.rows[i], choice.left[i], choice.right[i])
         gap = values[order[t + 1]] - values[i]
         if gap <= GAP:
             continue
@@ -619,7 +619,7 @@ def present_split(table, splits, worth, choice, node):
         i = choice.rows[t]
         if not splits.right[node - 1, i]:
             cost += choice.extra[t]
-            change_class(table, counts, i, choice.right[t], choice.left[t])
+            give_class(table, counts, i, choice.right[t], choice.left[t])
     size = 0
     for j in range(table.XT.shape[0]):
         size += splits.omega[node - 1, j] != 0.0
