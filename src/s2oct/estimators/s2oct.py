@@ -20,6 +20,7 @@ from s2oct.fit.listening import Listener
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest, guide_probabilities
 from s2oct.inputs import (
+    Answers,
     at_least_zero_or_auto,
     check_guide,
     positive,
@@ -32,7 +33,6 @@ from s2oct.inputs import (
 )
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
-from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
@@ -226,7 +226,7 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
         problem = Problem.from_labels(
             rows, labels, answers.targets, feature_names=self._feature_names(), weights=answers.weights
         )
-        guidance = None if self.guide is None else self._guidance(X, rows, labels, problem, budget)
+        guidance = None if self.guide is None else self._guidance(X, rows, answers, problem, budget)
         spent = time.monotonic() - began
         with edge_of(self, stop, listener) as edge:
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=spent)
@@ -258,12 +258,13 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
             features=read_rule_features(self.features, self._feature_names(), n_features),
         )
 
-    def _guidance(self, X: Any, rows: FloatArray, labels: Labels, problem: Problem, budget: Budget) -> Guidance:
+    def _guidance(self, X: Any, rows: FloatArray, answers: Answers, problem: Problem, budget: Budget) -> Guidance:
         guide = self.guide
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
 
-        weights = problem.weights_in_order(labels.is_labeled)
+        labels, weights = answers.labels, answers.weights
+        weights = weights / problem.unit if weights is not None and problem.is_weighted else None
 
         def ask(deadline: Deadline) -> FloatArray | None:
             given = rows if isinstance(guide, SelfTrainedForest) else X

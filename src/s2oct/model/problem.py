@@ -223,25 +223,6 @@ class Problem:
         """Whether rows have survey weights that differ."""
         return self.unlabeled_weight is not None
 
-    def weights_in_order(self, is_labeled: BoolArray) -> FloatArray | None:
-        """Weights of all rows in the order of the table, in units of ``unit``; None if there are none or all are equal.
-
-        Parameters
-        ----------
-        is_labeled : ndarray of bool of shape (n_rows,)
-            Which rows of the table are labeled.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or None
-            The weights.
-        """
-        if self.labeled_weight is None or self.unlabeled_weight is None:
-            return None
-        weights = np.empty(len(is_labeled))
-        weights[is_labeled], weights[~is_labeled] = self.labeled_weight, self.unlabeled_weight
-        return weights
-
     @property
     def labeled_size(self) -> FloatArray:
         """What each labeled row counts: its weight, or else its multiplicity."""
