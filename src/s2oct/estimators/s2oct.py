@@ -12,7 +12,9 @@ from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
+from s2oct.estimators.estimating import Estimating
 from s2oct.estimators.margins import Margins
+from s2oct.estimators.refitting import FittedOn
 from s2oct.estimators.simpler_trees import SimplerTrees
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
@@ -40,7 +42,7 @@ from s2oct.stopping import Deadline, Stop
 from s2oct.wording import brief
 
 
-class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
+class S2OCTClassifier(Estimating, SimplerTrees, Margins, TreeClassifier):
     """A shallow oblique tree from few labeled rows, many unlabeled ones and known totals.
 
     The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each
@@ -234,6 +236,9 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.stability_note_ = trained.stability_note
         self.witness_, self._simplification = trained.witness, trained.simplification
+        self._pool = trained.others
+        self.__dict__.pop("_alternatives", None)
+        self._fitted_on = self._told(X, rows, answers, problem, spec, guidance)
         self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
         self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
@@ -247,6 +252,25 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
         warn_of(fit_notices)
         return self
 
+    def _told(
+        self, X: Any, rows: FloatArray, answers: Answers, problem: Problem, spec: ModelSpec, guidance: Guidance | None
+    ) -> FittedOn:
+        """What the fit was told, for replicates."""
+        return FittedOn(
+            X=X,
+            rows=rows,
+            labels=answers.labels,
+            targets=problem.targets,
+            weights=_relative(answers.weights, problem),
+            unit=problem.unit,
+            spec=spec,
+            budget=self._budget(),
+            guide=self._unfitted_guide(1, 0),
+            guide_weight=0.0 if guidance is None else guidance.weight,
+            sparsity=self._sparsity(),
+            probabilities=None if guidance is None else guidance.answer,
+        )
+
     def _spec(self, n_features: int) -> ModelSpec:
         """What the user chose about the model, checked."""
         return ModelSpec(
@@ -259,19 +283,18 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
         )
 
     def _guidance(self, X: Any, rows: FloatArray, answers: Answers, problem: Problem, budget: Budget) -> Guidance:
-        guide = self.guide
-        if isinstance(guide, str):
-            guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
-
-        labels, weights = answers.labels, answers.weights
-        weights = weights / problem.unit if weights is not None and problem.is_weighted else None
+        guide, weights = self._unfitted_guide(budget.n_jobs, budget.seed), _relative(answers.weights, problem)
 
         def ask(deadline: Deadline) -> FloatArray | None:
             given = rows if isinstance(guide, SelfTrainedForest) else X
-            return guide_probabilities(guide, given, labels, problem.targets, weights, deadline)
+            return guide_probabilities(guide, given, answers.labels, problem.targets, weights, deadline)
 
         weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
         return Guidance(ask, AUTO_GUIDE_WEIGHT if weight is None else weight, self._sparsity())
+
+    def _unfitted_guide(self, n_jobs: int, seed: int) -> Any:
+        """The guide that the user chose."""
+        return SelfTrainedForest(n_jobs=n_jobs, random_state=seed) if isinstance(self.guide, str) else self.guide
 
     def _sparsity(self) -> Sparsity:
         """How sparse the splits of the evidence model should be."""
@@ -286,3 +309,8 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
         at_least_zero_or_auto("term_price", self.term_price)
         if self.scaling not in ("paper", None):
             raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {brief(self.scaling)}.")
+
+
+def _relative(weights: FloatArray | None, problem: Problem) -> FloatArray | None:
+    """Weights in the unit of a problem; None if they are all equal."""
+    return weights / problem.unit if weights is not None and problem.is_weighted else None

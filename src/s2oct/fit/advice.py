@@ -36,6 +36,19 @@ class Guidance:
     ask: Callable[[Deadline], FloatArray | None]
     weight: float = AUTO_GUIDE_WEIGHT
     sparsity: Sparsity = field(default_factory=Sparsity)
+    _answers: list[FloatArray] = field(default_factory=list)
+
+    @property
+    def answer(self) -> FloatArray | None:
+        """What the guide said; None if it was not asked or gave no answer in time."""
+        return self._answers[-1] if self._answers else None
+
+    def asked(self, deadline: Deadline) -> FloatArray | None:
+        """Ask the guide, and remember what it says."""
+        said = self.ask(deadline)
+        if said is not None:
+            self._answers.append(said)
+        return said
 
 
 def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prepared | None:
@@ -45,7 +58,7 @@ def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prep
     patience = GUIDE_PATIENCE * clock.seconds_left
     probabilities = None
     if not clock.is_over:
-        probabilities = guidance.ask(clock.deadline(patience))
+        probabilities = guidance.asked(clock.deadline(patience))
     if probabilities is None:
         if not clock.stopped():
             context.notices.append(

@@ -10,6 +10,7 @@ from typing import Any
 from s2oct.arrays import FloatArray
 from s2oct.certificate import Certificate, certify
 from s2oct.fit.advice import Guidance
+from s2oct.fit.alternatives import distinct
 from s2oct.fit.context import Budget, FitContext
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import PREPARING, Listener, NoListener
@@ -70,6 +71,8 @@ class Trained:
         What the user should know about the fit.
     stability_note : str
         Why the stability is not known; empty if it is.
+    others : tuple of ObliqueTree
+        Distinct trees of P2 that cost no more, in the user's units; none of the evidence model.
     simplification : Simplification, optional
         Makes simpler and richer trees, if the evidence model was fitted.
     """
@@ -81,6 +84,7 @@ class Trained:
     scaling: Scaling
     notices: tuple[str, ...] = ()
     stability_note: str = ""
+    others: tuple[ObliqueTree, ...] = ()
     simplification: Simplification | None = None
 
     def over(self, problem: Problem) -> Trained:
@@ -91,6 +95,7 @@ class Trained:
             tree=widened_tree(self.tree, columns, n_features),
             witness=widened_tree(self.witness, columns, n_features),
             scaling=widened_scaling(self.scaling, columns, n_features),
+            others=tuple(widened_tree(other, columns, n_features) for other in self.others),
         )
 
 
@@ -203,7 +208,9 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
         ended = CONVERGED if outcome.ended == PROVED else outcome.ended
         certificate = replace(certificate, evidence_cost=cost, ended=ended)
     note = too_few_others(len(others), outcome.ended, weighed=outcome.weighed is not None)
-    return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices), note)
+    equal = [] if outcome.weighed is not None else [prepared.scaling.to_user(other) for other in others]
+    pool = distinct(equal, prepared.given.X_unlabeled, tree)
+    return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices), note, pool)
 
 
 def _rows_off(outcome: StrategyResult) -> float:

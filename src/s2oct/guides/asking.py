@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import joblib
@@ -55,9 +56,38 @@ def guide_probabilities(
     return _answer_in_thread(lambda: _ask(guide, X, labels, targets, weights), deadline)
 
 
+@dataclass(frozen=True, eq=False)
+class FittedGuide:
+    """A fitted guide: what it says of the unlabeled rows of its fit, shape (m, n_classes), and of other rows."""
+
+    probabilities: FloatArray
+    of_rows: Callable[[Any], FloatArray]
+
+
+def fitted_guide(
+    guide: Any, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None, seed: int
+) -> FittedGuide:
+    """Fit a guide anew, with another seed where it takes one; the rest as in `guide_probabilities`, without a limit."""
+    known = isinstance(guide, KnownTotalClassifier | SelfTrainedForest)
+    wrapped = clone(guide if known else TopTotalClassifier(guide))
+    seeds = {name: seed for name in wrapped.get_params() if name.split("__")[-1] == "random_state"}
+    wrapped.set_params(**seeds)
+    if isinstance(wrapped, SelfTrainedForest):
+        wrapped.set_params(n_jobs=1)
+        forest = wrapped._fit_rows(np.asarray(X, dtype=float), labels, targets, weights)
+        return FittedGuide(forest.probabilities_, forest.predict_proba)
+    return FittedGuide(_answer(wrapped, X, labels, targets, weights), wrapped.predict_proba)
+
+
 def _ask(guide: Any, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None) -> FloatArray:
     wrapped = guide if isinstance(guide, KnownTotalClassifier) else TopTotalClassifier(guide)
-    fitted = clone(wrapped)._fit_read(X, labels, targets, weights)
+    return _answer(clone(wrapped), X, labels, targets, weights)
+
+
+def _answer(
+    wrapped: KnownTotalClassifier, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None
+) -> FloatArray:
+    fitted = wrapped._fit_read(X, labels, targets, weights)
     unlabeled = np.flatnonzero(~labels.is_labeled)
     if isinstance(fitted, TopTotalClassifier):
         # They know the domains of the unlabeled rows, which new rows do not have.

@@ -15,6 +15,9 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 
+BOUNDS = ("low", "high", "value")
+"""What is known of a total, in rows."""
+
 NEARLY_MET = 0.5
 """A total counts as met to within this part of a row: with weights, sums seldom reach it exactly."""
 
@@ -150,6 +153,16 @@ class Targets:
     def over(self, unit: float) -> Targets:
         """The same totals in another unit; whole numbers of it stay whole, though a division may round."""
         return replace(self, margins=tuple(margin.over(unit) for margin in self.margins))
+
+    def shifted(self, changes: Sequence[FloatArray]) -> Targets:
+        """The same with other totals: for each margin what to add to its cells, none of which falls below 0."""
+        return replace(
+            self,
+            margins=tuple(
+                replace(margin, **{name: np.maximum(getattr(margin, name) + change, 0.0) for name in BOUNDS})
+                for margin, change in zip(self.margins, changes, strict=True)
+            ),
+        )
 
     def widened(self, rows: float) -> Targets:
         """The same with bounds that are so many rows wider on both sides."""

@@ -1,0 +1,97 @@
+"""How far the shares of classes in a domain may be from what single rows suggest.
+
+Rows of one domain have something in common that features do not show. So the mean error of a domain does not vanish
+with the number of its rows. Its spread tau over the domains is not known. A prior says that it is small if the domains
+have nothing to do with the classes as far as the rows show, and may be large if they have. The labeled rows of the
+domains, each predicted by fits that had not seen it, say more. They also move the estimate of their domain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray
+
+PRIOR_SPREAD, PRIOR_SLOPE = 0.015, 0.5
+"""Mean of the prior of tau: a constant, and a part of the spread of the predicted shares over the domains."""
+
+SPREADS = np.linspace(0.0, 0.5, 51)
+"""Values of tau that are weighed against each other."""
+
+LEAST_VARIANCE = 0.02
+"""Least variance of a labeled row's error: no row is as sure as a model with few labels may believe."""
+
+
+@dataclass(frozen=True, eq=False)
+class DomainEffects:
+    """Errors of the predicted shares of one class, by domain.
+
+    Attributes
+    ----------
+    shift : ndarray of shape (n_domains,)
+        What to add to the predicted share of each domain.
+    variance : ndarray of shape (n_domains,)
+        Variance that is left after that.
+    """
+
+    shift: FloatArray
+    variance: FloatArray
+
+
+def domain_effects(errors: FloatArray, variances: FloatArray, spread: float) -> DomainEffects:
+    """Weigh all values of tau by prior and labeled rows.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_domains,)
+        Mean error of the labeled rows of each domain: share observed minus share predicted.
+    variances : ndarray of shape (n_domains,)
+        Its variance if tau were 0; infinite for a domain without labeled rows.
+    spread : float
+        Spread of the predicted shares over the domains beyond chance.
+
+    Returns
+    -------
+    DomainEffects
+        Shift and variance of each domain.
+    """
+    seen = np.isfinite(variances)
+    total = variances[seen, None] + SPREADS**2
+    fits = -0.5 * (np.log(total) + errors[seen, None] ** 2 / total).sum(axis=0)
+    log_weight = fits - SPREADS / (PRIOR_SPREAD + PRIOR_SLOPE * spread)
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    believed = np.zeros((len(errors), len(SPREADS)))
+    believed[seen] = SPREADS**2 / np.maximum(total, 1e-300)
+    left = (1 - believed) * SPREADS**2
+    return DomainEffects((believed @ weight) * np.where(seen, errors, 0.0), left @ weight)
+
+
+def spread_of_shares(probabilities: FloatArray, sizes: FloatArray, codes: IntArray, n_domains: int) -> float:
+    """Standard deviation of the mean probability over the domains, beyond what rows dealt at random would show."""
+    rows = np.bincount(codes, weights=sizes, minlength=n_domains)
+    used = rows > 0
+    if used.sum() < 2:
+        return 0.0
+    means = np.bincount(codes, weights=sizes * probabilities, minlength=n_domains)[used] / rows[used]
+    squares = np.bincount(codes, weights=sizes**2, minlength=n_domains)[used] / rows[used] ** 2
+    by_chance = float(np.mean(probabilities.var() * squares))
+    return float(np.sqrt(max(means.var(ddof=1) - by_chance, 0.0)))
+
+
+def labeled_errors(
+    observed: FloatArray, predicted: FloatArray, importance: FloatArray, codes: IntArray, n_domains: int
+) -> tuple[FloatArray, FloatArray]:
+    """Mean error of the labeled rows of each domain, and its variance; infinite where there are none.
+
+    ``importance`` weights rows to the known shares of their classes.
+    """
+    total = np.bincount(codes, weights=importance, minlength=n_domains)
+    error = np.bincount(codes, weights=importance * (observed - predicted), minlength=n_domains)
+    row_variance = np.maximum(predicted * (1 - predicted), LEAST_VARIANCE)
+    variance = np.bincount(codes, weights=importance**2 * row_variance, minlength=n_domains)
+    known = total > 0
+    safe = np.where(known, total, 1.0)
+    return np.where(known, error / safe, 0.0), np.where(known, variance / safe**2, np.inf)

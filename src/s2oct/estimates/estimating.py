@@ -1,0 +1,238 @@
+"""Estimates by domain and class from a fit and its replicates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
+from s2oct.estimates.correction import Correction, chosen_correction, combined, confusion_of, raked
+from s2oct.estimates.domain_effects import domain_effects, labeled_errors, spread_of_shares
+from s2oct.estimates.replicates import Replicate
+from s2oct.estimates.table import COLUMNS
+from s2oct.model.labels import UNLABELED
+from s2oct.model.targets import Targets
+from s2oct.wording import listed
+
+FEW_LABELS = 10
+"""Labels of a class below which its mistakes are hardly known."""
+
+ROUNDING = 0.5
+"""Half a row on both sides of an interval: counts are whole, and a normal distribution is not."""
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """A fit: what is known of the rows, and what tree and guide say of the others.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_rows,)
+        Class of each labeled row, -1 for the others.
+    classes : ndarray of shape (n_classes,)
+        Class labels.
+    weights : ndarray of shape (n_rows,)
+        What each row counts.
+    targets : Targets
+        Known totals of the unlabeled rows.
+    predicted : ndarray of shape (n_rows,)
+        Class that the tree gives each row.
+    probabilities : ndarray of shape (n_rows, n_classes) or None
+        What the guide says of each row; None without a guide.
+    others : tuple of ndarray
+        Classes of all rows by other trees that are as good.
+    """
+
+    codes: IntArray
+    classes: ObjectArray
+    weights: FloatArray
+    targets: Targets
+    predicted: IntArray
+    probabilities: FloatArray | None
+    others: tuple[IntArray, ...] = ()
+
+    @property
+    def is_labeled(self) -> BoolArray:
+        """Which rows are labeled."""
+        return np.asarray(self.codes != UNLABELED)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """Known shares of the classes among the unlabeled rows."""
+        totals = np.maximum(self.targets.class_totals(), 0.0)
+        return np.asarray(totals / totals.sum()) if totals.sum() > 0 else np.full(self.n_classes, 1 / self.n_classes)
+
+
+class Estimation:
+    """What a fit and its replicates say about every row, before it is added up by domain.
+
+    Parameters
+    ----------
+    fit : Completed
+        The fit.
+    replicates : sequence of Replicate
+        Its replicates.
+    """
+
+    def __init__(self, fit: Completed, replicates: Sequence[Replicate]) -> None:
+        self.fit = fit
+        labeled, unlabeled = fit.is_labeled, ~fit.is_labeled
+        self.labels, self.label_weights = fit.codes[labeled], fit.weights[labeled]
+        self.sizes = fit.weights[unlabeled]
+        self.votes, self.said = _held_out(fit, replicates)
+        self.correction = chosen_correction(self.votes, self.said, self.labels, self.label_weights, fit.shares)
+        said = _said(fit)[unlabeled]
+        self.unlabeled = self._probabilities(self.correction, fit.predicted[unlabeled], said)
+        self.replicated = [
+            self._probabilities(self._redrawn(found.drawn), found.classes, found.probabilities) for found in replicates
+        ]
+        by_tree = self.votes @ self.correction.confusion.T
+        self.labeled = combined(by_tree, self.said, self.correction.guide_power, self.correction.tree_power)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the estimates should know."""
+        guide, tree = self.correction.guide_power, self.correction.tree_power
+        few = [str(self.fit.classes[k]) for k in range(self.fit.n_classes) if (self.labels == k).sum() < FEW_LABELS]
+        notes = [f"Corrected by held-out labels: the guide counts with power {guide:g}, the tree with power {tree:g}."]
+        if few:
+            notes.append(f"Fewer than {FEW_LABELS} labels of {listed(few)}: what is known of mistakes there is little.")
+        return tuple(notes)
+
+    def _probabilities(self, correction: Correction, classes: IntArray, said: FloatArray) -> FloatArray:
+        return raked(correction.probabilities(classes, said), self.sizes, self.fit.targets)
+
+    def _redrawn(self, drawn: FloatArray) -> Correction:
+        """The correction as the labeled rows of a replicate give it."""
+        confusion = confusion_of(self.votes, self.labels, self.label_weights * drawn, self.fit.shares)
+        return Correction(confusion, self.correction.guide_power, self.correction.tree_power)
+
+    def rows(self, name: str, domains: ObjectArray, codes: IntArray, confidence: float) -> list[dict[str, Any]]:
+        """Estimates of all domains of one division of the rows; ``codes`` are the domains of all rows."""
+        found = []
+        for k in range(self.fit.n_classes):
+            estimate, variance = self._unlabeled_counts(k, codes, len(domains))
+            found.append(self._columns(k, codes, len(domains), estimate, np.sqrt(variance), confidence))
+        rows = [
+            {
+                "domain": domains[d],
+                "class": self.fit.classes[k],
+                **{key: float(part[d]) for key, part in found[k].items()},
+            }
+            for d in range(len(domains))
+            for k in range(self.fit.n_classes)
+        ]
+        return [{key: row.get(key, name) for key in COLUMNS} for row in rows]
+
+    def _unlabeled_counts(self, k: int, codes: IntArray, n_domains: int) -> tuple[FloatArray, FloatArray]:
+        """Estimate of the unlabeled rows of a class in each domain, and its variance."""
+        fit, q = self.fit, self.unlabeled[:, k]
+        unlabeled, labeled = codes[~fit.is_labeled], codes[fit.is_labeled]
+        rows = np.bincount(unlabeled, weights=self.sizes, minlength=n_domains)
+        counts = np.bincount(unlabeled, weights=self.sizes * q, minlength=n_domains)
+        spread = spread_of_shares(q, self.sizes, unlabeled, n_domains)
+        observed = (self.labels == k).astype(float)
+        errors = labeled_errors(observed, self.labeled[:, k], self._importance(), labeled, n_domains)
+        effects = domain_effects(*errors, spread)
+        # What one domain gains, the others lose: the total of the class is known.
+        rest = 1 - rows / max(float(rows.sum()), 1e-300)
+        shift = rows * effects.shift
+        shift -= rows * float(shift.sum()) / max(float(rows.sum()), 1e-300)
+        again = [np.bincount(unlabeled, weights=self.sizes * p[:, k], minlength=n_domains) for p in self.replicated]
+        by_labels = np.var(again, axis=0, ddof=1) if len(again) > 1 else np.zeros(n_domains)
+        by_chance = np.bincount(unlabeled, weights=self.sizes**2 * q * (1 - q), minlength=n_domains)
+        chance_left = 1 - by_chance / max(float(by_chance.sum()), 1e-300)
+        variance = by_labels + by_chance * chance_left + rows**2 * effects.variance * rest
+        known = _known_counts(fit, codes, n_domains, k)
+        exact = ~np.isnan(known)
+        estimate = np.clip(counts + shift, 0.0, rows)
+        return np.where(exact, known, estimate), np.where(exact, 0.0, variance)
+
+    def _importance(self) -> FloatArray:
+        """Weights of the labeled rows with which the classes have their known shares."""
+        of_class = np.bincount(self.labels, weights=self.label_weights, minlength=self.fit.n_classes)
+        factor = self.fit.shares / np.maximum(of_class, 1e-300)
+        return np.asarray(self.label_weights * factor[self.labels])
+
+    def _columns(
+        self, k: int, codes: IntArray, n_domains: int, estimate: FloatArray, se: FloatArray, confidence: float
+    ) -> dict[str, FloatArray]:
+        fit, labeled = self.fit, self.fit.is_labeled
+
+        def added_up(rows: BoolArray, values: FloatArray | BoolArray) -> FloatArray:
+            return np.bincount(codes[rows], weights=(fit.weights * values)[rows], minlength=n_domains).astype(float)
+
+        everything = np.ones(len(codes), dtype=bool)
+        rows = added_up(everything, everything)
+        observed, known = added_up(labeled, fit.codes == k), added_up(labeled, labeled)
+        total = observed + estimate
+        reach = NormalDist().inv_cdf(0.5 + confidence / 2) * se + np.where(
+            se > 0, ROUNDING * float(np.mean(fit.weights)), 0
+        )
+        low, high = np.maximum(total - reach, observed), np.minimum(total + reach, observed + rows - known)
+        counts = [observed + added_up(~labeled, classes == k) for classes in (fit.predicted, *fit.others)]
+        safe = np.where(rows > 0, rows, 1.0)
+        alone = np.where(known > 0, observed / np.where(known > 0, known, 1.0) * rows, np.nan)
+        guided = np.full(n_domains, np.nan)
+        if fit.probabilities is not None:
+            guided = observed + added_up(~labeled, fit.probabilities[:, k])
+        return {
+            "estimate": total, "se": se, "low": low, "high": high,
+            "share": total / safe, "share_low": low / safe, "share_high": high / safe,
+            "observed": observed, "predicted": estimate, "uncorrected": counts[0],
+            "labeled_alone": alone, "guide": guided,
+            "least": np.min(counts, axis=0), "most": np.max(counts, axis=0), "rows": rows,
+        }  # fmt: skip
+
+
+def _said(fit: Completed) -> FloatArray:
+    """What the guide says of all rows; every class alike without a guide."""
+    if fit.probabilities is None:
+        return np.full((len(fit.codes), fit.n_classes), 1 / fit.n_classes)
+    return fit.probabilities
+
+
+def _held_out(fit: Completed, replicates: Sequence[Replicate]) -> tuple[FloatArray, FloatArray]:
+    """Votes of trees on the labeled rows that they have not seen, and what guides said of them, on average.
+
+    A row that every replicate has drawn has the vote of the fit itself.
+    """
+    labeled = fit.is_labeled
+    n, n_classes = int(labeled.sum()), fit.n_classes
+    votes, said, times = np.zeros((n, n_classes)), np.zeros((n, n_classes)), np.zeros(n)
+    for found in replicates:
+        here = np.flatnonzero(found.held_out_classes != UNLABELED)
+        votes[here, found.held_out_classes[here]] += 1
+        said[here] += found.held_out_probabilities[here]
+        times[here] += 1
+    never = times == 0
+    votes[~never] /= times[~never, None]
+    said[~never] /= times[~never, None]
+    votes[never] = np.eye(n_classes)[fit.predicted[labeled][never]]
+    said[never] = _said(fit)[labeled][never]
+    return votes, said
+
+
+def _known_counts(fit: Completed, codes: IntArray, n_domains: int, k: int) -> FloatArray:
+    """Totals of a class that are known exactly for these very domains; NaN for the others."""
+    known = np.full(n_domains, np.nan)
+    here = codes[~fit.is_labeled]
+    for margin in fit.targets.margins:
+        pairs = np.unique(np.column_stack([here, margin.codes]), axis=0)
+        one_to_one = len(pairs) == len(np.unique(pairs[:, 0])) == len(np.unique(pairs[:, 1]))
+        if not one_to_one:
+            continue
+        for domain, place in pairs:
+            if margin.low[place, k] == margin.high[place, k]:
+                known[domain] = margin.low[place, k]
+    return known

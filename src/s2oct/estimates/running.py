@@ -1,0 +1,84 @@
+"""Run replicates through joblib, keep them as files if asked, and go on where a run ended."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from s2oct.errors import InvalidProblem
+from s2oct.estimates.replicates import Replicate
+from s2oct.files import write_whole
+
+FIELDS = tuple(Replicate.__dataclass_fields__)
+
+
+class Replicable(Protocol):
+    """A fit that can be replicated, here or in another process."""
+
+    @property
+    def identity(self) -> str:
+        """A text that tells fits apart."""
+
+    def replicate(self, seed: int, number: int) -> Replicate:
+        """One replicate, the same for the same seed and number."""
+
+
+def run_replicates(
+    fit: Replicable,
+    seed: int,
+    n_replicates: int,
+    n_jobs: int | None = None,
+    folder: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Replicate]:
+    """All replicates, in the order of their numbers, whatever order they ran in."""
+    place = None if folder is None else _prepared(Path(folder), fit.identity, seed)
+    found = {number: kept for number in range(n_replicates) if (kept := _kept(place, number)) is not None}
+    missing = [number for number in range(n_replicates) if number not in found]
+    runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(_numbered)(fit, seed, number) for number in missing
+    )
+    for number, replicate in runs:
+        found[number] = replicate
+        _keep(place, number, replicate)
+        if progress is not None:
+            progress(len(found), n_replicates)
+    return [found[number] for number in range(n_replicates)]
+
+
+def _numbered(fit: Replicable, seed: int, number: int) -> tuple[int, Replicate]:
+    return number, fit.replicate(seed, number)
+
+
+def _prepared(folder: Path, identity: str, seed: int) -> Path:
+    """The folder of this very fit: other data, parameters or seeds have other folders."""
+    place = folder / hashlib.sha256(f"{identity} {seed}".encode()).hexdigest()[:16]
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidProblem(f"Expected a folder that can be written, got {folder}: {error.strerror}.") from error
+    return place
+
+
+def _kept(place: Path | None, number: int) -> Replicate | None:
+    """A replicate of an earlier run; None if there is none that is whole."""
+    if place is None or not (file := place / f"{number}.npz").exists():
+        return None
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            return Replicate(**{name: stored[name] for name in FIELDS})
+    except (OSError, ValueError, KeyError, EOFError):
+        return None
+
+
+def _keep(place: Path | None, number: int, replicate: Replicate) -> None:
+    if place is not None:
+        content = io.BytesIO()
+        np.savez_compressed(content, **{name: getattr(replicate, name) for name in FIELDS})
+        write_whole(place / f"{number}.npz", content.getvalue())

@@ -1,0 +1,89 @@
+"""A table of estimates: one row for each domain and class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+from s2oct.wording import count
+
+COLUMNS = {
+    "domain": 'The domain; "all" for the whole table.',
+    "class": "The class.",
+    "estimate": "How many rows of the class the domain has, labeled and unlabeled ones, with weights if there are any.",
+    "se": "Standard error of the estimate.",
+    "low": "Lower end of the interval.",
+    "high": "Upper end of the interval.",
+    "share": "The estimate as a share of the rows of the domain.",
+    "share_low": "Lower end of its interval.",
+    "share_high": "Upper end of its interval.",
+    "observed": "Labeled rows of the class.",
+    "predicted": "What the estimate adds for the unlabeled rows.",
+    "uncorrected": "Labeled rows of the class and rows that the tree puts there, as they are.",
+    "labeled_alone": "The share of the class among the labeled rows of the domain, times its rows.",
+    "guide": "Labeled rows and the guide's probabilities of the unlabeled rows, added up.",
+    "least": "Least uncorrected count over the fitted tree and others that are as good.",
+    "most": "Most of these counts.",
+    "rows": "All rows of the domain, with weights if there are any.",
+    "by": "What divides the rows into domains; empty for the whole table.",
+}
+"""Columns of a table of estimates, in their order, with what they mean."""
+
+
+class Estimates(Sequence[dict[str, Any]]):
+    """Estimates of all domains and classes, one row each; ``pandas.DataFrame(estimates)`` makes a table of them.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        The estimates; the keys are those of ``columns``.
+    confidence : float
+        What the intervals should cover.
+    n_replicates : int
+        Replicates of the fit behind the standard errors.
+    notes : tuple of str
+        What a reader of the estimates should know.
+    """
+
+    def __init__(
+        self, rows: Sequence[dict[str, Any]], confidence: float, n_replicates: int, notes: tuple[str, ...] = ()
+    ) -> None:
+        self._rows = tuple(rows)
+        self.confidence, self.n_replicates, self.notes = confidence, n_replicates, notes
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Estimates: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | Estimates:
+        if isinstance(index, slice):
+            return Estimates(self._rows[index], self.confidence, self.n_replicates, self.notes)
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self._rows)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in their order."""
+        return tuple(COLUMNS)
+
+    def __str__(self) -> str:
+        width = {name: max([len(name), *(len(str(row[name])) for row in self._rows)]) for name in ("domain", "class")}
+        heading = f"{100 * self.confidence:g} % interval"
+        lines = [
+            f"{'domain':{width['domain']}s}  {'class':{width['class']}s}  {'estimate':>10s}  {'se':>8s}  {heading}"
+        ]
+        lines += [
+            f"{row['domain']!s:{width['domain']}s}  {row['class']!s:{width['class']}s}  "
+            f"{count(round(row['estimate'], 1)):>10s}  {row['se']:8.1f}  "
+            f"{count(round(row['low'], 1))} to {count(round(row['high'], 1))}"
+            for row in self._rows
+        ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Estimates of {len(self._rows)} domains and classes from {self.n_replicates} replicates>"
