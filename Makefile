@@ -16,8 +16,9 @@ QUICK := $(addprefix tests/,model linear milp search writers persistence tabular
 demo: $(RUNTIME)
 	$(BIN)/python examples/labour_force.py
 
+# Worksteal lets a worker run whole files where it can, so that what a file prepares is prepared once.
 test: lint
-	$(BIN)/python -m pytest -n $(WORKERS) tests src
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests src
 
 # No solver races, no browser, no documentation build: what to run after every change.
 quick: $(DEVELOPMENT)

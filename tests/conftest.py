@@ -33,7 +33,7 @@ settings.load_profile("s2oct")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-LONGEST_TEST = 300
+LONGEST_TEST = 600
 """Seconds after which a test hangs: the slowest one needs a tenth of them on a quiet machine."""
 
 

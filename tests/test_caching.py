@@ -58,9 +58,9 @@ y = ["no", "no", "yes", "yes", None, None, None, None]
 for guide in (None, "auto"):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        clf = S2OCTClassifier(depth=1, guide=guide, solver=None, time_limit=3.0, random_state=0)
+        clf = S2OCTClassifier(depth=1, guide=guide, solver=None, time_limit=10.0, random_state=0)
         clf.fit(X, y, totals={"yes": 2})
-    assert clf.certificate_.seconds < 6.0 and clf.certificate_.has_splits
+    assert clf.certificate_.seconds < 20.0 and clf.certificate_.has_splits
     print(clf.transduction_.tolist() == ["no", "no", "yes", "yes"] * 2)
     print([(warning.category.__name__, str(warning.message) in clf.notices_) for warning in caught])
     print([notice for notice in clf.notices_ if "NUMBA_CACHE_DIR" in notice])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -60,8 +60,8 @@ def test_block_that_prints_something_else_is_caught():
 
 @pytest.fixture(scope="module")
 def demo():
-    """What the demo printed, and the seconds it took."""
-    began = time.monotonic()
+    """What the demo printed, and the seconds of the processor that it took."""
+    began = seconds_of_children()
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "labour_force.py")],
         capture_output=True,
@@ -70,7 +70,12 @@ def demo():
     )
     assert done.returncode == 0, done.stderr
     assert not done.stderr, done.stderr
-    return done.stdout, time.monotonic() - began
+    return done.stdout, seconds_of_children() - began
+
+
+def seconds_of_children():
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def test_demo_tells_its_story_in_time(demo):
