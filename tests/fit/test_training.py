@@ -272,6 +272,7 @@ def test_the_time_limit_of_a_large_fit_is_kept(solver):
 
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
+@pytest.mark.filterwarnings("ignore:The guide gave no answer")  # a busy machine may leave it no time
 def test_the_time_limit_of_weighing_evidence_is_kept():
     """Noise in many rows: the search is cut short wherever it is, and its tree is still one that predicts."""
     rng = np.random.default_rng(0)
