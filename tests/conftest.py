@@ -6,8 +6,11 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +27,46 @@ from tests.instances import TINY, Tiny
 # The same examples every time: a suite that fails must fail again.
 settings.register_profile("s2oct", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("s2oct")
+
+# A shell without job control starts background jobs (``make test &``, nohup) with Ctrl-C ignored, and every process
+# that a test starts would inherit that: no test of Ctrl-C could pass.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+LONGEST_TEST = 600
+"""Seconds after which a test hangs: the slowest one needs a tenth of them on a quiet machine."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let a test that hangs fail, so that it does not keep the others from running."""
+
+    def give_up(number: int, frame: object) -> None:
+        raise TimeoutError(f"{item.nodeid} took longer than {LONGEST_TEST} s.")
+
+    if not hasattr(signal, "SIGALRM"):  # Windows
+        return (yield)
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(LONGEST_TEST)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def require(found: bool, what: str) -> None:
+    """Skip a test that needs what is not there, but fail it where CI promises that everything is."""
+    if not found and os.environ.get("CI") == "true":
+        pytest.fail(f"CI must test everything: {what}")
+    if not found:
+        pytest.skip(what)
+
+
+def require_package(name: str) -> Any:
+    """Import a package that an extra installs."""
+    require(find_spec(name) is not None, f"{name} is not installed")
+    return import_module(name)
 
 
 @pytest.fixture(params=TINY)
@@ -67,9 +110,8 @@ def backend_or_skip(name: str) -> Solver:
     try:
         return load_solver(name)
     except SolverUnavailable as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"CI must test every backend: {error}")
-        pytest.skip(str(error))
+        require(False, str(error))
+        raise
 
 
 @pytest.fixture(params=SOLVERS)
@@ -82,11 +124,7 @@ def backend(request: pytest.FixtureRequest) -> Solver:
 def browser() -> Iterator[Browser]:
     """A headless Chromium; where none is installed the test is skipped, but fails where CI promises one."""
     executable = find_browser()
-    if executable is None:
-        reason = "no Chromium or Chrome is installed"
-        if os.environ.get("CI"):
-            pytest.fail(f"CI must look at every page: {reason}")
-        pytest.skip(reason)
+    require(executable is not None, "no Chromium or Chrome is installed")
     opened = Browser(executable)
     yield opened
     opened.close()

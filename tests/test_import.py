@@ -18,8 +18,8 @@ def run(code: str) -> str:
 
 
 def test_importing_takes_less_than_0_3_seconds():
-    """The best of three, because the first may have to fill the file cache."""
-    code = "import time; began = time.perf_counter(); import s2oct; print(time.perf_counter() - began)"
+    """The best of three, because the first may have to fill the file cache; seconds of the processor."""
+    code = "import time; began = time.process_time(); import s2oct; print(time.process_time() - began)"
     assert min(float(run(code)) for _ in range(3)) < 0.3
 
 

@@ -4,41 +4,103 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import s2oct
+from tests.processes import started
+
+LONGEST = 120
+"""Seconds that one command may take."""
 
 PROGRAM = """
-import importlib, sys, time
-module, _, way = sys.argv[1].partition(":")
-*owners, name = way.split(".")
-place = importlib.import_module(module)
-for owner in owners:
-    place = getattr(place, owner)
-function, calls, call = getattr(place, name), 0, int(sys.argv[2])
-
-def announced(*arguments, **keywords):
-    global calls
-    calls += 1
-    if calls == call:
-        print("here", flush=True)
-        # Long enough for a signal to arrive; a handler that does not raise lets the sleep go on.
-        time.sleep(2.0)
-    return function(*arguments, **keywords)
-
-setattr(place, name, announced)
-sys.argv[1:] = sys.argv[3:]
+import importlib, json, os, pathlib, signal, sys, time
+import s2oct.cli.fit, s2oct.cli.models, s2oct.report
 from s2oct.cli import main
-main()
+from s2oct.search import compile_kernels
+
+def wrap(module, way, call, announced):
+    *owners, name = way.split(".")
+    place = importlib.import_module(module)
+    for owner in owners:
+        place = getattr(place, owner)
+    function, calls = getattr(place, name), iter(range(1, 10**9))
+
+    def wrapped(*arguments, **keywords):
+        if next(calls) == call:
+            announced()
+        return function(*arguments, **keywords)
+
+    setattr(place, name, wrapped)
+
+def command(request, tell):
+    def announced():
+        for press in range(request["presses"]):
+            tell(f"here {os.getpid()}")
+            # Where Ctrl-C raises, it ends this loop and the call.
+            while request["waits"] and not pathlib.Path(request["signs"], str(press)).exists():
+                time.sleep(0.01)
+
+    signal.alarm(request["longest"])  # ends the process
+    os.chdir(request["folder"])
+    for descriptor, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(pathlib.Path(request["signs"], name), os.O_CREAT | os.O_WRONLY), descriptor)
+    wrap(*request["function"].split(":"), request["call"], announced)
+    sys.argv[1:] = request["arguments"]
+    main()
+
+compile_kernels()
+answers = os.fdopen(os.dup(1), "w", buffering=1)
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        command(json.loads(line), lambda text: print(text, file=answers))
+    print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=answers)
 """
-"""The command, with one of its functions waiting at the given call until Ctrl-C is pressed."""
+"""Runs commands, each in a process of its own that need not import and load everything again.
+
+One function of a command waits at the given call until Ctrl-C was pressed.
+"""
+
+
+@pytest.fixture(scope="module")
+def commands():
+    with started([sys.executable, "-c", PROGRAM], 900, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield process
+        process.stdin.close()
+        assert process.wait(LONGEST) == 0
+
+
+@pytest.fixture
+def pressed_at(commands, tmp_path_factory):
+    """Run the fit and press Ctrl-C in a call of a function, or soon after it has begun.
+
+    Returns the exit code and what standard error has.
+    """
+
+    def press(function, call=1, options=(), presses=1, waits=True):
+        signs = tmp_path_factory.mktemp("signs")
+        request = {"folder": os.getcwd(), "signs": str(signs), "function": function, "call": call, "waits": waits}
+        request |= {"presses": presses, "arguments": [*FIT, *options], "longest": LONGEST}
+        print(json.dumps(request), file=commands.stdin, flush=True)
+        for number in range(presses):
+            answer = commands.stdout.readline()
+            assert answer.startswith("here "), (answer, (signs / "stderr").read_text())
+            # Whether the call has come far by then makes no difference to what must happen.
+            assert waits or not select.select([commands.stdout], [], [], 0.5)[0]
+            os.kill(int(answer.split()[1]), signal.SIGINT)
+            (signs / str(number)).touch()
+        answer = commands.stdout.readline()
+        assert answer.startswith("ended ")
+        return int(answer.split()[1]), (signs / "stderr").read_text()
+
+    return press
 
 
 @pytest.fixture
@@ -60,26 +122,8 @@ FIT = [
 ]
 
 
-def pressed_at(function, call=1, options=(), presses=1):
-    """Run the fit, press Ctrl-C in a call of a function; returns exit code and what standard error has."""
-    arguments = [sys.executable, "-c", PROGRAM, function, str(call), *FIT, *options]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as fit:
-        assert fit.stdout.readline() == "here\n", fit.stderr.read()
-        for _ in range(presses):
-            fit.send_signal(signal.SIGINT)
-            # Two signals at once would be one.
-            if presses > 1:
-                wait_until_delivered(fit)
-        _, err = fit.communicate(timeout=120)
-    return fit.returncode, err
-
-
-def wait_until_delivered(process):
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(0.5)
-
-
 PAPER = ["--guide", "none", "--solver", "none"]
+SHORT = [*PAPER, "--depth", "1", "--time-limit", "0.5"]
 NOTHING_YET = {
     "importing": ("s2oct.cli.app:import_module", 1, ()),
     "reading": ("s2oct.tabular.encoded_table:read_partly_labeled", 1, ()),
@@ -89,17 +133,16 @@ NOTHING_YET = {
     "preparing for P2": ("s2oct.fit.training:prepare", 1, PAPER),
     "asking the guide": ("s2oct.estimators.s2oct:guide_probabilities", 1, ()),
     "before the search": ("s2oct.fit.strategies:Instance.of", 1, PAPER),
-    "writing the report": ("s2oct.cli.fit:_write_report", 1, PAPER),
-    "before files are moved": ("s2oct.cli.outputs:Outputs._publish", 1, PAPER),
+    "writing the report": ("s2oct.cli.fit:_write_report", 1, SHORT),
+    "before files are moved": ("s2oct.cli.outputs:Outputs._publish", 1, SHORT),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", NOTHING_YET)
-def test_without_a_tree_everything_stays_and_the_exit_code_is_130(noise, stage):
+def test_without_a_tree_everything_stays_and_the_exit_code_is_130(noise, pressed_at, stage):
     before = sorted(os.listdir(noise))
-    function, call, options = NOTHING_YET[stage]
-    code, err = pressed_at(function, call, [*options, "--time-limit", "3"])
+    code, err = pressed_at(*NOTHING_YET[stage])
     assert code == 130
     assert err.startswith("s2oct: ")
     assert "interrupted" in err
@@ -108,8 +151,8 @@ def test_without_a_tree_everything_stays_and_the_exit_code_is_130(noise, stage):
     assert sorted(os.listdir(noise)) == before
 
 
-# The trees of the evidence model are finished one by one. Compiling the kernels finishes three tiny ones first.
-FINISHING = ("s2oct.search.evidence:EvidenceSearch.finished", 4)
+# The trees of the evidence model are finished one by one.
+FINISHING = ("s2oct.search.evidence:EvidenceSearch.finished",)
 
 SOMETHING = {
     "evidence": FINISHING,
@@ -120,7 +163,7 @@ SOMETHING = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", SOMETHING)
-def test_with_a_tree_every_file_is_written_and_says_interrupted(noise, stage):
+def test_with_a_tree_every_file_is_written_and_says_interrupted(noise, pressed_at, stage):
     code, err = pressed_at(*SOMETHING[stage])
     assert code == 0, err
     assert "s2oct: warning: The fit was interrupted after" in err
@@ -133,7 +176,7 @@ def test_with_a_tree_every_file_is_written_and_says_interrupted(noise, stage):
 
 
 @pytest.mark.slow
-def test_a_second_ctrl_c_leaves_everything_as_it_was(noise):
+def test_a_second_ctrl_c_leaves_everything_as_it_was(noise, pressed_at):
     code, err = pressed_at(*FINISHING, presses=2)
     assert (code, err) == (130, "s2oct: interrupted.\n")
     assert {(noise / name).read_text() for name in ("model.json", "report.html", "rows.csv")} == {"precious"}
@@ -141,9 +184,9 @@ def test_a_second_ctrl_c_leaves_everything_as_it_was(noise):
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_files_are_moved_does_not_part_them(noise):
+def test_ctrl_c_while_files_are_moved_does_not_part_them(noise, pressed_at):
     """At the third call one file is moved; the first made the draft of the report. Files must not disagree."""
-    code, err = pressed_at("s2oct.files:Draft.publish", call=3, options=[*PAPER, "--time-limit", "3"])
+    code, err = pressed_at("s2oct.files:Draft.publish", call=3, options=SHORT)
     assert code == 0
     assert "interrupted" not in err
     assert (noise / "model.json").read_text() != "precious"
@@ -152,15 +195,9 @@ def test_ctrl_c_while_files_are_moved_does_not_part_them(noise):
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_nobody_reads_a_fifo_ends_the_command(noise):
+@pytest.mark.parametrize("waits", [True, False], ids=["before it is opened", "while it is opened"])
+def test_ctrl_c_while_nobody_reads_a_fifo_ends_the_command(noise, pressed_at, waits):
     os.mkfifo(noise / "fifo")
-    options = [*PAPER, "--time-limit", "3", "--sql", "fifo"]
-    arguments = [sys.executable, "-c", PROGRAM, "s2oct.files:Draft.publish", "2", *FIT, *options]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as fit:
-        assert fit.stdout.readline() == "here\n"
-        with pytest.raises(subprocess.TimeoutExpired):
-            fit.wait(3.0)
-        fit.send_signal(signal.SIGINT)
-        _, err = fit.communicate(timeout=60)
-    assert (fit.returncode, err) == (130, "s2oct: interrupted.\n")
+    done = pressed_at("s2oct.files:Draft._write_into", options=[*SHORT, "--sql", "fifo"], waits=waits)
+    assert done == (130, "s2oct: interrupted.\n")
     assert (noise / "model.json").read_text() == "precious"

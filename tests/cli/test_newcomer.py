@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from subprocess import PIPE
 
 import duckdb
 import numpy as np
@@ -20,6 +21,7 @@ import s2oct
 from s2oct.cli.app import COMMANDS, load_command, run
 from s2oct.export import read_model
 from tests.cli.conftest import QUICK
+from tests.processes import started
 from tests.writers.r_reader import run_r
 
 N_ROWS = 100_000
@@ -169,19 +171,13 @@ def test_model_that_python_saved_is_predicted_shown_and_checked(folder, people, 
 
 def command(*arguments, **options):
     code = "import sys; from s2oct.cli import main; sys.argv[0] = 's2oct'; main()"
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
+    return started([sys.executable, "-c", code, *arguments], stdout=PIPE, stderr=PIPE, **options)
 
 
 def test_command_as_a_process_says_what_it_did(folder):
     chosen = ["--label", "employed", "--total", "yes=185", "--id", "person", "--exclude", "region", *QUICK]
-    fit = command("fit", "people.csv", *chosen)
-    out, err = fit.communicate(timeout=120)
+    with command("fit", "people.csv", *chosen) as fit:
+        out, err = fit.communicate()
     assert (fit.returncode, err) == (0, "")
     assert out.startswith(
         "40 labeled and 360 unlabeled rows; totals of the unlabeled ones: no: 175, yes: 185\n\ncolumn "
@@ -197,17 +193,15 @@ def test_ctrl_c_keeps_the_best_tree_and_writes_every_file(folder, people):
     hard = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
     hard["label"] = [*rng.choice(["x", "y"], 150).tolist(), *[None] * 150]
     hard.to_csv("hard.csv", index=False)
-    fit = command(
-        *["fit", "hard.csv", "--label", "label", "--total", "x=75", "--out", "hard.json", "--time-limit", "300"],
-        *["--predictions", "hard.parquet", "--solver", "none", "--guide", "none"],
-        env={**os.environ, "FORCE_COLOR": "1"},
-    )
-    shown = ""
-    # The first cost that is shown may be that of a tree without splits, which is not worth keeping.
-    while shown.count("best cost") < 4 and fit.poll() is None:
-        shown += fit.stderr.read(1)
-    fit.send_signal(signal.SIGINT)
-    out, err = fit.communicate(timeout=60)
+    chosen = ["--label", "label", "--total", "x=75", "--time-limit", "300", "--solver", "none", "--guide", "none"]
+    files = ["--out", "hard.json", "--predictions", "hard.parquet"]
+    with command("fit", "hard.csv", *chosen, *files, env={**os.environ, "FORCE_COLOR": "1"}) as fit:
+        shown = ""
+        # The first cost that is shown may be that of a tree without splits, which is not worth keeping.
+        while shown.count("best cost") < 4 and fit.poll() is None:
+            shown += fit.stderr.read(1)
+        fit.send_signal(signal.SIGINT)
+        out, err = fit.communicate()
     assert fit.returncode == 0, err
     assert "s2oct: warning: The fit was interrupted after" in err
     assert s2oct.load("hard.json").certificate_.feasible

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -249,16 +250,22 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(folder, cap
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )
-def test_a_disk_without_room_ends_with_one_sentence_and_leaves_nothing(folder, arguments, name):
-    """A limit on the size of files stands for a full disk: both end a write after some bytes."""
+def test_a_disk_without_room_ends_with_one_sentence_and_leaves_nothing(folder, capsys, arguments, name):
     (folder / name).write_text("old")
     before = sorted(os.listdir(folder))
-    done = start(
-        *arguments,
-        stdout=subprocess.PIPE,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
-    )
-    assert done.returncode == 2
-    assert done.stderr == f"s2oct: Expected to be able to write '{name}': File too large.\n"
+    with full_after(1000):
+        assert run(arguments) == 2
+    assert capsys.readouterr().err == f"s2oct: Expected to be able to write '{name}': File too large.\n"
     assert (folder / name).read_text() == "old"
     assert sorted(os.listdir(folder)) == before
+
+
+@contextmanager
+def full_after(size):
+    """A limit on the size of files stands for a full disk: both end a write after some bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

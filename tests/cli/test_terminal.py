@@ -13,6 +13,7 @@ import pytest
 from s2oct.cli.app import run
 from s2oct.cli.show import FORMS
 from tests.persistence.test_model import signed
+from tests.processes import started
 
 EVIL = "\x1b[2J\x9b31m\N{RIGHT-TO-LEFT OVERRIDE}"
 CHECK = ["--label", "employed", "--total", f"yes{EVIL}=185"]
@@ -62,27 +63,41 @@ def test_no_command_prints_control_characters(stranger, capsys, command):
     assert is_harmless(printed.err)
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if form != "onnx"])
-def test_no_form_steers_a_terminal(stranger, form):
+SHOW_ALL = """
+import sys
+from s2oct.cli.app import run
+for form in sys.argv[1:]:
+    assert run(["show", "model.json", "--as", form]) == 0, form
+    print("end of", form)
+"""
+
+
+def test_no_form_steers_a_terminal(stranger):
     """Programs that read a pipe get every character; a terminal gets escapes."""
-    command = [sys.executable, "-c", "from s2oct.cli.app import run; raise SystemExit(run(['show', 'model.json',"]
-    command[-1] += f" '--as', '{form}']))"
+    forms = [form for form in FORMS if form != "onnx"]
     master, slave = pty.openpty()
-    try:
-        done = subprocess.run(command, stdout=slave, stderr=subprocess.PIPE)
-    finally:
+    with started([sys.executable, "-c", SHOW_ALL, *forms], stdout=slave, stderr=subprocess.PIPE) as process:
         os.close(slave)
-    shown = b""
+        shown = everything_at(master)
+        _, err = process.communicate()
+    assert (process.returncode, err) == (0, "")
+    for form in forms:
+        this, _, shown = shown.partition(f"end of {form}\n")
+        assert this.strip()
+        assert is_harmless(this), form
+
+
+def everything_at(terminal):
+    """What was written until the other end was closed."""
+    written = b""
     try:
-        while part := os.read(master, 65536):
-            shown += part
+        while part := os.read(terminal, 65536):
+            written += part
     except OSError:  # the other end is closed
         pass
     finally:
-        os.close(master)
-    assert done.returncode == 0, done.stderr
-    assert shown
-    assert is_harmless(shown.decode().replace("\r\n", "\n"))
+        os.close(terminal)
+    return written.decode().replace("\r\n", "\n")
 
 
 def test_forged_rules_are_shown_in_no_form(stranger, capsys):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -12,6 +11,8 @@ import pytest
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.model.prepared import prepare
+from tests.conftest import require_package
+from tests.stopwatch import Stopwatch
 
 pytestmark = [
     pytest.mark.usefixtures("compiled"),
@@ -154,7 +155,7 @@ class Hooks:
 @pytest.fixture
 def _callbacks():
     """scikit-learn 1.9 and later."""
-    pytest.importorskip("sklearn.callback")
+    require_package("sklearn.callback")
 
 
 @pytest.mark.usefixtures("_callbacks")
@@ -178,10 +179,10 @@ def test_a_callback_that_returns_true_stops_the_fit(noise, estimator):
     given = {"totals": totals} if estimator is S2OCTClassifier else {}
     if estimator is S2OCTClassifier:
         clf.set_params(guide=None)
-    began = time.monotonic()
+    watch = Stopwatch()
     with pytest.warns(S2OCTWarning, match="interrupted"):
         clf.fit(X, y, **given)
-    assert time.monotonic() - began < 5.0
+    assert watch.within(5.0)
     assert clf.certificate_.ended == "interrupted"
 
 

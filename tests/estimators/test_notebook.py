@@ -85,8 +85,8 @@ def test_showing_is_quick(tree_of):
     clf = tree_of(5, 30, sparse=1.0).clf
 
     def seconds():
-        began = time.perf_counter()
+        began = time.process_time()
         html_of(clf)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     assert min(seconds() for _ in range(5)) < 0.2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import os
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -66,21 +68,17 @@ def test_short_fits_beside_scip_keep_their_tree(seed):
 
 
 @pytest.mark.filterwarnings("ignore::s2oct.S2OCTWarning")
-def test_ctrl_c_is_heard_after_a_refused_licence(size_limited_gurobi, four_hundred, ctrl_c):
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_is_heard_after_a_refused_licence(size_limited_gurobi, four_hundred):
     """Gurobi has refused the model; the search goes on alone and ends when it is asked to."""
     y = [*four_hundred.classes[four_hundred.labels], *[None] * four_hundred.n_unlabeled]
-    clf = S2OCTClassifier(depth=2, guide=None, solver=size_limited_gurobi.name, time_limit=20.0, random_state=0)
-    reached: list[float] = []
+    clf = S2OCTClassifier(depth=2, guide=None, solver=size_limited_gurobi.name, time_limit=60.0, random_state=0)
 
-    class Solving(NoListener):
+    class PressSoon(NoListener):
         def stage(self, name: str) -> None:
             if name == SOLVING:
-                reached.append(time.monotonic())
+                threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 
-    began = time.monotonic()
-    with ctrl_c(5.0):
-        clf.fit(four_hundred.X, y, totals={"A": 190}, listener=Solving())
-    assert time.monotonic() - began < 8.0
-    assert reached[0] - began < 5.0
+    clf.fit(four_hundred.X, y, totals={"A": 190}, listener=PressSoon())
     assert clf.certificate_.ended == "interrupted"
     assert "size-limited licence" in clf.notices_[0]

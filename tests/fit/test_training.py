@@ -1,14 +1,8 @@
 """A fit from end to end: what is returned is the best tree, and what is said of it is true in the user's units."""
 
-import os
-import pickle
 import re
-import subprocess
-import sys
-import time
 import warnings
 
-import numba
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -24,6 +18,7 @@ from s2oct.solvers import SOLVERS
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
 from tests.preparing import score_of
+from tests.stopwatch import Stopwatch
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -207,13 +202,13 @@ def hard(medium):
 def test_ctrl_c_returns_the_best_tree_with_a_warning(backend, hard, ctrl_c, seconds):
     """Whether it comes in the search or, after its head start, beside the solver."""
     X, y, totals = hard
-    began = time.monotonic()
+    watch = Stopwatch()
     with (
         ctrl_c(seconds),
         pytest.warns(S2OCTWarning, match=r"interrupted after .* s. Its tree is the best that was found until then"),
     ):
         clf = S2OCTClassifier(depth=2, guide=None, solver=backend.name, time_limit=6.0).fit(X, y, totals=totals)
-    assert time.monotonic() - began <= seconds + 2.0
+    assert watch.within(seconds + 2.0)
     assert clf.certificate_.feasible
     assert not clf.certificate_.proved
     assert clf.predict(X).shape == (100,)
@@ -245,10 +240,10 @@ def test_the_time_limit_of_a_fit_is_kept_without_a_warning(hard, solver, time_li
     if solver is not None:
         backend_or_skip(solver)
     X, y, totals = hard
-    began = time.monotonic()
+    watch = Stopwatch()
     clf = S2OCTClassifier(depth=2, guide=None, solver=solver, time_limit=time_limit).fit(X, y, totals=totals)
     assert clf.certificate_.ended == "time limit"
-    assert time.monotonic() - began <= time_limit * 1.05 + 1.0
+    assert watch.within(time_limit * 1.05 + 1.0)
     assert clf.certificate_.seconds <= time_limit * 1.05 + 1.0
     assert clf.certificate_.feasible
 
@@ -262,38 +257,6 @@ def test_a_fit_ends_soon_after_its_tree_is_proved(name):
     assert certificate.seconds <= 4.0
 
 
-def test_the_very_first_fit_on_a_machine_compiles_outside_its_time_limit(tmp_path):
-    """Where nothing is compiled yet the clock starts after compiling, and the second process loads from the cache."""
-    code = (
-        "import time; from s2oct import S2OCTClassifier; from s2oct.search import compile_kernels;"
-        "began = time.process_time(); compile_kernels(); compiled = time.process_time();"
-        "clf = S2OCTClassifier(depth=2, guide=None, time_limit=2.0);"
-        "clf.fit([[i * 0.7 % 1, i * 0.3 % 1] for i in range(40)],"
-        "['a', 'b'] * 8 + [None] * 24, totals={'a': 9});"
-        "print(compiled - began, clf.certificate_.seconds)"
-    )
-    cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    # Seconds of the processor; they grow where other tests share its caches.
-    for compiling_at_most in (90.0, 3.0):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=cold, check=True)
-        compiling, fitting = map(float, done.stdout.split())
-        assert compiling < compiling_at_most
-        assert fitting <= 2.0 * 1.05 + 1.0
-
-
-def test_a_cache_of_another_version_is_compiled_anew(tmp_path):
-    """numba unpickles the whole index of a cache before it compares versions; a type that was renamed is not there."""
-    code = "from s2oct.search import compile_kernels; compile_kernels()"
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    indexes = list(tmp_path.rglob("kernels.anneal_stretch-*.nbi"))
-    assert len(indexes) == 1
-    version = pickle.dumps(numba.__version__, protocol=2)
-    indexes[0].write_bytes(version + b"cs2oct.search.kernels\nARenamedType\n.")
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    assert b"ARenamedType" not in next(tmp_path.rglob("kernels.anneal_stretch-*.nbi")).read_bytes()
-
-
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
 @pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_the_time_limit_of_a_large_fit_is_kept(solver):
@@ -302,23 +265,24 @@ def test_the_time_limit_of_a_large_fit_is_kept(solver):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 10))
     y = [*rng.choice(["A", "B"], 300).tolist(), *[None] * 2700]
-    began = time.monotonic()
+    watch = Stopwatch()
     clf = S2OCTClassifier(depth=3, guide=None, solver=solver, time_limit=2.0).fit(X, y, totals={"A": 1000})
-    assert time.monotonic() - began <= 2.0 * 1.05 + 1.0
+    assert watch.within(2.0 * 1.05 + 1.0)
     assert clf.certificate_.feasible
 
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
+@pytest.mark.filterwarnings("ignore:The guide gave no answer")  # a busy machine may leave it no time
 def test_the_time_limit_of_weighing_evidence_is_kept():
     """Noise in many rows: the search is cut short wherever it is, and its tree is still one that predicts."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 10))
     y = [*rng.choice(["A", "B"], 2000).tolist(), *[None] * 18_000]
     clf = S2OCTClassifier(depth=3, guide=GaussianNB(), time_limit=0.5, random_state=0)
-    began = time.monotonic()
+    watch = Stopwatch()
     with pytest.warns(S2OCTWarning, match="The time limit cut the fit off"):
         clf.fit(X, y, totals={"A": 7000})
-    assert time.monotonic() - began <= 0.5 * 1.05 + 1.0
+    assert watch.within(0.5 * 1.05 + 1.0)
     assert clf.certificate_.ended == "time limit"
     assert set(clf.predict(X)) <= {"A", "B"}
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from s2oct.linear.model import Milp
 from s2oct.solvers import Limits, Solver, SolveResult
+from tests.stopwatch import Stopwatch
 
 
 class Recorder:
@@ -17,7 +16,7 @@ class Recorder:
         self.incumbents: list[np.ndarray] = []
         self.bounds: list[float] = []
         self.stop_when, self.suggest = stop_when, suggest
-        self.asked_at: float | None = None
+        self.since_asked: Stopwatch | None = None
         self.was_interrupted = False
 
     def incumbent(self, x: np.ndarray) -> None:
@@ -28,8 +27,8 @@ class Recorder:
 
     def should_stop(self) -> bool:
         stop = bool(self.stop_when(self))
-        if stop and self.asked_at is None:
-            self.asked_at = time.monotonic()
+        if stop and self.since_asked is None:
+            self.since_asked = Stopwatch()
         return stop
 
     def interrupted(self) -> None:

@@ -9,6 +9,7 @@ from s2oct.errors import MissingExtra
 from s2oct.study import StudyData, biased_draw, rivals, simple_draw
 from s2oct.study.designs import Draw
 from s2oct.study.methods import DEFAULT_METHODS, METHODS, MethodOptions
+from tests.conftest import require_package
 
 OPTIONS = MethodOptions(time_limit=2.0)
 PATIENT = MethodOptions(time_limit=60.0)
@@ -27,9 +28,9 @@ def blobs(n_rows=60):
     return StudyData("iris", rng.normal(size=(n_rows, 2)) + np.where(is_a, -4.0, 4.0)[:, None], is_a)
 
 
-def skip_unless_installed(name):
+def require_method(name):
     if METHODS[name].package is not None:
-        pytest.importorskip(METHODS[name].package)
+        require_package(METHODS[name].package)
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def one_class_draw(request):
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_separates_distant_clouds(name, draw):
-    skip_unless_installed(name)
+    require_method(name)
     outcome = METHODS[name].run(draw, PATIENT)
     assert outcome.predicted_a.dtype == bool
     assert outcome.predicted_a.shape == draw.is_labeled.shape
@@ -61,7 +62,7 @@ def test_every_method_separates_distant_clouds(name, draw):
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_copes_with_one_labeled_class(name, one_class_draw):
-    skip_unless_installed(name)
+    require_method(name)
     outcome = METHODS[name].run(one_class_draw, OPTIONS if name == "s2oct-plain" else PATIENT)
     unlabeled = ~one_class_draw.is_labeled
     # A solver alone may not get there in the time.
@@ -101,7 +102,7 @@ def test_default_methods_are_known_and_hold_the_rivals():
 @pytest.mark.parametrize("name", ["cart", "cart-strong", "s2oct", "s2oct-plain", "octh", "obliquetree2-strong"])
 def test_a_tree_says_how_many_splits_and_terms_it_has(name, draw):
     """Two clouds that one feature separates: a greedy tree needs one split with one or two features."""
-    skip_unless_installed(name)
+    require_method(name)
     size = METHODS[name].run(draw, OPTIONS).size
     assert 1 <= size.n_splits <= 3
     assert size.n_splits <= size.n_terms <= 2 * size.n_splits

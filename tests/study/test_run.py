@@ -26,6 +26,8 @@ from s2oct.study.run import Run
 from s2oct.study.sources import DataSource
 from s2oct.study.store import FILE_NAME, read_store
 from s2oct.study.tasks import tasks_of
+from tests.conftest import require_package
+from tests.processes import started
 
 SETTINGS = StudySettings(labeled_share=0.1, time_limit=20.0, solver="highs", seed=0)
 # Methods whose results do not depend on how fast the machine is: the trees are proved at once.
@@ -98,7 +100,7 @@ def n_lines(folder):
 def test_a_study_killed_twice_and_resumed_has_the_records_of_an_uninterrupted_one(tmp_path, uninterrupted):
     folder = tmp_path / "study"
     for enough in (7, 20):
-        with subprocess.Popen([*COMMAND, "--out", str(folder)], stderr=subprocess.DEVNULL) as killed:
+        with started([*COMMAND, "--out", str(folder)], stderr=subprocess.DEVNULL) as killed:
             wait_for(lambda enough=enough: n_lines(folder) >= enough)
             killed.send_signal(signal.SIGKILL)
         assert len(results(folder)) < len(uninterrupted)
@@ -124,15 +126,10 @@ def orphans():
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
     # More samples than a busy machine can finish before Ctrl-C arrives.
     command = [*COMMAND, "--out", str(tmp_path), "--samples", "200"]
-
-    def accept_ctrl_c():
-        # A shell starts background processes with SIGINT ignored, and their children inherit that.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=accept_ctrl_c) as stopped:
+    with started(command, stderr=subprocess.PIPE) as stopped:
         wait_for(lambda: n_lines(tmp_path) >= 4)
         stopped.send_signal(signal.SIGINT)
-        _, printed = stopped.communicate(timeout=30)
+        _, printed = stopped.communicate()
     assert stopped.returncode == 130
     assert "the same command continues from there" in " ".join(printed.split())
     assert "Traceback" not in printed
@@ -282,7 +279,7 @@ def test_a_task_that_never_ends_is_ended(tmp_path, monkeypatch):
 @pytest.fixture
 def cluster():
     """The address of a Dask scheduler, and its two worker processes."""
-    distributed = pytest.importorskip("distributed")
+    distributed = require_package("distributed")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     ) as made:

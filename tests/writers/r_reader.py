@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from s2oct.export import tree_to_r
 from s2oct.writers.r import r_string
+from tests.conftest import require
 
 INTEGERS = 2**31 - 1
 
@@ -49,10 +48,7 @@ def by_r_all(cases):
 def run_r(program, folder):
     """Run a program and return what it prints; where R is missing, skip the test, but fail where CI promises it."""
     rscript = shutil.which("Rscript")
-    if rscript is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("CI must test every export, and Rscript is not installed.")
-        pytest.skip("Rscript is not installed.")
+    require(rscript is not None, "Rscript is not installed")
     Path(folder, "program.R").write_text(program, encoding="ascii")
     done = subprocess.run([rscript, "--vanilla", "program.R"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
