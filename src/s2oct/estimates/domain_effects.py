@@ -14,7 +14,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 
-PRIOR_SPREAD, PRIOR_SLOPE = 0.015, 0.5
+PRIOR_SPREAD, PRIOR_SLOPE = 0.01, 0.7
 """Mean of the prior of tau: a constant, and a part of the spread of the predicted shares over the domains."""
 
 SPREADS = np.linspace(0.0, 0.5, 51)
