@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from s2oct.certificate.cell import Cell
+from s2oct.certificate.cell import Cell, cells_of
 from s2oct.certificate.claim import Claim
 from s2oct.certificate.sentences import about_fit, about_p2
 from s2oct.certificate.shortcomings import Shortcoming, shortcomings_of
@@ -145,7 +145,7 @@ class Certificate(Claim):
         if self.cells:
             return self.cells
         return tuple(
-            Cell("", "", k, total, total, put)
+            Cell("", "", k, total, total, put, total)
             for k, (total, put) in enumerate(zip(self.totals, self.assigned, strict=True))
         )
 
@@ -271,18 +271,6 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
     )
 
 
-def _cells(assignment: Assignment) -> Iterator[Cell]:
-    """What is known of each cell, and what the tree puts there."""
-    problem = assignment.problem
-    for margin in problem.targets.margins:
-        assigned = margin.counts(assignment.unlabeled_classes, problem.unlabeled_size)
-        for d, k in np.ndindex(*margin.low.shape):
-            low, high, number = whole_if_whole(
-                problem.unit * np.array([margin.low[d, k], margin.high[d, k], assigned[d, k]])
-            )
-            yield Cell(margin.name, str(margin.domains[d]), k, low, high, number)
-
-
 def _in_rows(assignment: Assignment) -> dict[str, Any]:
     """What a tree does with the rows of a problem, counted with their multiplicities."""
     problem, guide = assignment.problem, assignment.problem.guide
@@ -296,6 +284,8 @@ def _in_rows(assignment: Assignment) -> dict[str, Any]:
         "totals": whole_if_whole(problem.unit * problem.totals),
         "assigned": whole_if_whole(problem.unit * assignment.class_counts),
         "unit": problem.unit,
-        "cells": () if problem.targets.is_plain else tuple(_cells(assignment)),
+        "cells": ()
+        if problem.targets.is_plain
+        else cells_of(problem.targets, assignment.unlabeled_classes, problem.unlabeled_size, problem.unit),
         "classes_without_label": tuple(np.flatnonzero(labeled == 0).tolist()),
     }
