@@ -64,7 +64,7 @@ class Cell:
         return abs(self.excess) < NEARLY_MET * unit
 
 
-def cells_of(targets: Targets, classes: IntArray, sizes: FloatArray, unit: float = 1.0) -> tuple[Cell, ...]:
+def counted_cells(targets: Targets, classes: IntArray, sizes: FloatArray, unit: float = 1.0) -> tuple[Cell, ...]:
     """All cells of some totals, with what is assigned to them; rows count with their sizes, in units of ``unit``."""
     return tuple(
         cell for margin in targets.margins for cell in _cells_of_margin(margin, margin.counts(classes, sizes), unit)

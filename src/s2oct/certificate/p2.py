@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.certificate.cell import Cell, cells_of
+from s2oct.certificate.cell import Cell, counted_cells
 from s2oct.certificate.claim import Claim
 from s2oct.certificate.sentences import about_fit, about_p2
 from s2oct.certificate.shortcomings import Shortcoming, shortcomings_of
@@ -286,6 +286,6 @@ def _in_rows(assignment: Assignment) -> dict[str, Any]:
         "unit": problem.unit,
         "cells": ()
         if problem.targets.is_plain
-        else cells_of(problem.targets, assignment.unlabeled_classes, problem.unlabeled_size, problem.unit),
+        else counted_cells(problem.targets, assignment.unlabeled_classes, problem.unlabeled_size, problem.unit),
         "classes_without_label": tuple(np.flatnonzero(labeled == 0).tolist()),
     }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray
-from s2oct.certificate.cell import Cell, cells_of
+from s2oct.certificate.cell import Cell, counted_cells
 from s2oct.estimators.fitted import FittedRows
 from s2oct.inputs import read_domains, read_weights
 from s2oct.model.labels import read_labels
@@ -111,7 +111,7 @@ def see_totals(estimator: Any, rows: FittedRows, X: Any, y: Any, known: Known) -
             as_shares=known.as_shares,
             weights=given,
         )
-        cells = cells_of(targets, rows.predicted[free], sizes[free])
+        cells = counted_cells(targets, rows.predicted[free], sizes[free])
     else:
         cells = _of_fit(estimator, rows)
     is_known = given is not None or unit == 1 or has_totals

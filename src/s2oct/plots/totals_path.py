@@ -103,7 +103,8 @@ class TotalsPathDisplay(Display):
         ax.plot(self.values, self.changed, color=colour, marker="o", label="rows that change class", zorder=3)
         above: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "color": ink.muted, "fontsize": 9}
         for x, y in zip(self.values, self.changed, strict=True):
-            ax.annotate(amount(float(y), 3), (x, y), (0, 7), **above)
+            if x != self.known:
+                ax.annotate(amount(float(y), 3), (x, y), (0, 7), **above)
         self._dress(ax)
 
     def _dress(self, ax: Axes) -> None:
@@ -115,6 +116,7 @@ class TotalsPathDisplay(Display):
         name = fit_text(self.class_name, 2.5, 10)
         ax.set_xlabel(f"total of “{name}” among the unlabeled rows", parse_math=False)
         ax.set_ylabel("unlabeled rows")
+        ax.locator_params(axis="x", integer=True)
         plain_ticks(ax)
         open_frame(ax)
         ax.legend(frameon=False, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
