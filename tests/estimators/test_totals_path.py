@@ -9,6 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from s2oct import Estimate, S2OCTClassifier
 from s2oct.errors import InvalidProblem
+from s2oct.estimators.totals_path import _Moving
+from s2oct.model.targets import Targets
 
 X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [4.0], [6.0], [7.0], [7.5], [2.5], [3.5], [5.0], [5.5]]
 Y = ["no", "no", "yes", "yes", *[None] * 10]
@@ -47,15 +49,13 @@ def test_values_reach_over_what_is_known(compiled, total, first, last, interval)
     assert path.known == 5
 
 
-def test_other_classes_share_what_is_left_in_proportion(compiled):
-    rng = np.random.default_rng(0)
-    rows = np.sort(rng.uniform(0, 3, 60))[:, None]
-    y = [{0: "a", 1: "b", 2: "c"}[int(row[0])] if i % 5 == 0 else None for i, row in enumerate(rows)]
-    path = tree(depth=2).totals_path(rows, y, totals={"a": 16, "b": 12, "c": 20}, of="a", values=[0, 16, 24])
-    assert [step.value for step in path] == [0, 16, 24]
-    assert path[1].achieved == 16
-    assert path[1].changed == 0
-    assert min(path[0].changed, path[2].changed) >= 8
+def test_other_classes_share_what_is_left_in_proportion():
+    moving = _Moving(Targets.exact([16, 12, 20], 48), 0, 48.0, is_weighted=False)
+    assert moving.totals_at(16.0) == [16, 12, 20]
+    assert moving.totals_at(0.0) == [0, 18, 30]
+    assert moving.totals_at(23.0) == [23, 9, 16]
+    weighted = _Moving(Targets.exact([16, 12, 20], 48), 1, 48.0, is_weighted=True)
+    assert weighted.totals_at(3.0) == [20, 3, 25]
 
 
 def test_weights_are_added_up(compiled):
