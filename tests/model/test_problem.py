@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 
 from s2oct.errors import InvalidProblem
+from s2oct.model.data_summary import DataSummary
 from s2oct.model.problem import Problem
 from tests.preparing import score_of
 from tests.strategies import problems_with_trees
@@ -119,13 +120,13 @@ def test_zero_and_minus_zero_are_one_value():
 
 def test_summary_recognises_the_data_and_counts_them():
     rows, y = [[1.0], [2.0], [3.0], [4.0]], ["a", "b", None, None]
-    summary = Problem.from_arrays(rows, y, totals={"a": 1}).summary()
+    summary = DataSummary.of(Problem.from_arrays(rows, y, totals={"a": 1}))
     assert (summary.n_labeled, summary.n_unlabeled, summary.totals) == (2, 2, (1, 1))
-    assert summary == Problem.from_arrays(np.array(rows), y, totals={"b": 1}).summary()
+    assert summary == DataSummary.of(Problem.from_arrays(np.array(rows), y, totals={"b": 1}))
     for other in (
         Problem.from_arrays([[1.0], [2.0], [3.0], [4.5]], y, totals={"a": 1}),
         Problem.from_arrays(rows, ["b", "a", None, None], totals={"a": 1}),
         Problem.from_arrays(rows, ["a", "c", None, None], totals={"a": 1}),
         Problem.from_arrays(rows, y, totals={"a": 2}),
     ):
-        assert other.summary().sha256 != summary.sha256
+        assert DataSummary.of(other).sha256 != summary.sha256

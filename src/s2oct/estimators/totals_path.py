@@ -13,7 +13,7 @@ from sklearn.base import clone
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.estimators.base import TreeClassifier
-from s2oct.inputs import read_answers, read_features, read_seed, read_weights
+from s2oct.inputs import read_answers, read_seed
 from s2oct.model.targets import Targets
 from s2oct.model.total_values import largest_remainder
 from s2oct.wording import amount, brief, listed
@@ -156,15 +156,20 @@ class TotalsPaths(TreeClassifier):
         >>> [step.changed for step in path]
         [1.0, 0.0, 1.0]
         """
-        weights = read_weights(fit_params.get("sample_weight"), len(read_features(clone(self), X, reset=True)))
         answers = read_answers(
-            y, len(y), totals, population_totals, as_shares=fit_params.pop("as_shares", False), weights=weights
+            X,
+            y,
+            totals,
+            population_totals,
+            domains=fit_params.get("domains"),
+            as_shares=fit_params.pop("as_shares", False),
+            sample_weight=fit_params.get("sample_weight"),
         )
         classes, targets = answers.labels.classes.tolist(), answers.targets
         index = _place_of(of, classes, targets)
-        sizes = np.ones(len(y)) if weights is None else weights
+        sizes = np.ones(len(answers.labels.codes)) if answers.weights is None else answers.weights
         free = ~answers.labels.is_labeled
-        moving = _Moving(targets, index, float(sizes[free].sum()), is_weighted=weights is not None)
+        moving = _Moving(targets, index, float(sizes[free].sum()), is_weighted=answers.weights is not None)
         seeded = clone(self).set_params(random_state=read_seed(self.random_state))
         steps, own = [], None
         for value in (moving.known, *(v for v in moving.values(values) if v != moving.known)):

@@ -123,7 +123,7 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     """Compare on a table that is read and encoded; the arguments are those of `compare_table`."""
     request = encoded.request
     table, encoding, rows = encoded.table, encoded.encoding, encoded.rows
-    answers = read_answers(table.labels, len(rows), **encoded.totals)
+    answers = read_answers(rows, table.labels, **encoded.totals)
     labels, counts = answers.labels, answers.targets.class_totals().astype(np.int64)
     fewest = int(labels.counts().min())
     if fewest < 2:
