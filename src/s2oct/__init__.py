@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from s2oct.certificate import Certificate, OCTHCertificate
     from s2oct.errors import S2OCTError, S2OCTWarning
     from s2oct.estimators import LabeledKFold, OCTHClassifier, S2OCTClassifier
-    from s2oct.export import load, plot_partition, plot_progress, plot_simplicity, plot_totals, plot_tree, save
+    from s2oct.export import (
+        load,
+        plot_partition,
+        plot_progress,
+        plot_simplicity,
+        plot_totals,
+        plot_totals_path,
+        plot_tree,
+        save,
+    )
     from s2oct.guides import PriorCorrectedClassifier, SelfTrainedForest, TopTotalClassifier
     from s2oct.model.estimate import Estimate
     from s2oct.model.problem import Problem
@@ -41,6 +50,7 @@ _HOME = {
     "plot_progress": "s2oct.export",
     "plot_simplicity": "s2oct.export",
     "plot_totals": "s2oct.export",
+    "plot_totals_path": "s2oct.export",
     "plot_tree": "s2oct.export",
     "save": "s2oct.export",
 }
@@ -66,6 +76,7 @@ __all__ = [
     "plot_progress",
     "plot_simplicity",
     "plot_totals",
+    "plot_totals_path",
     "plot_tree",
     "save",
 ]

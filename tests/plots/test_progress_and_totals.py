@@ -13,7 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 from s2oct import OCTHClassifier
 from s2oct.errors import InvalidProblem
-from s2oct.export import ProgressDisplay, plot_progress, plot_totals
+from s2oct.estimators.totals_path import TotalsPath, TotalsStep
+from s2oct.export import ProgressDisplay, plot_progress, plot_totals, plot_totals_path
+from tests.cells_of_iris import fitted_iris, iris
 
 pytestmark = pytest.mark.usefixtures("_quiet_pictures")
 matplotlib.use("Agg")
@@ -111,3 +113,65 @@ def test_numbers_along_the_axes_are_written_out():
     assert not ax.xaxis.get_offset_text().get_text()
     assert not ax.yaxis.get_offset_text().get_text()
     plt.close(figure)
+
+
+def marks_of(display):
+    return {mark.get_label(): mark for mark in display.ax_.collections}
+
+
+def test_totals_by_domain_have_a_line_for_each_class_of_each_domain(compiled):
+    data = iris()
+    display = plot_totals(fitted_iris("by region"), data.X, data.y, domains=data.region)
+    display.figure_.canvas.draw()
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["setosa", "versicolor", "virginica"] * 3
+    written = [text.get_text() for text in display.ax_.texts]
+    assert [text for text in written if text.startswith("region")] == ["region north", "region south", "region west"]
+    marks = marks_of(display)
+    shares = [total.cell.assigned / total.size for total in display.cells]
+    np.testing.assert_allclose(marks["unlabeled rows, by the tree"].get_offsets()[:, 0], shares)
+    own = [total.labeled / total.size for total in display.cells]
+    np.testing.assert_allclose(marks["labeled rows"].get_offsets()[:, 0], own)
+    assert len(marks["known interval"].get_paths()) == 6, "bounds, estimates and what follows in two regions"
+    assert len(marks["known total"].get_paths()) == 5, "three exact totals and two estimates"
+
+
+def test_totals_by_domain_without_the_domains_of_rows_show_no_labeled_rows(compiled):
+    data = iris()
+    assert "labeled rows" not in marks_of(plot_totals(fitted_iris("by region"), data.X, data.y))
+
+
+def test_of_many_totals_the_worst_are_drawn_with_a_note(compiled):
+    data = iris()
+    streets = np.array([f"street {i % 14:02d}" for i in range(len(data.y))])
+    totals = {street: {"setosa": 0} for street in np.unique(streets)}
+    display = plot_totals(fitted_iris("plain"), data.X, data.y, totals=totals, domains=streets)
+    assert len(display.cells) == 42
+    assert len(display.ax_.get_yticks()) == 30
+    assert "30 of 42 totals: those that the tree misses most" in display.ax_.get_xlabel().replace("\n", " ")
+    off = [abs(total.cell.excess) for total in display.cells]
+    drawn = marks_of(display)["unlabeled rows, by the tree"].get_offsets()
+    assert len(drawn) == 30
+    assert sum(miss > 0 for miss in off) <= 30
+    shown = [text.get_text() for text in display.ax_.texts if " of " in text.get_text()]
+    missed = [total for total in display.cells if total.cell.excess]
+    assert sum(text.endswith(" of 0") for text in shown) >= len(missed)
+
+
+def test_weighted_totals_are_drawn_as_shares_of_the_weight(compiled):
+    data = iris()
+    display = plot_totals(fitted_iris("weighted"), data.X, data.y, sample_weight=data.weight)
+    assert display.target.sum() == pytest.approx(data.weight[data.free].sum())
+    assert display.achieved.sum() == pytest.approx(data.weight[data.free].sum())
+    assert display.labeled.sum() == pytest.approx(data.weight[~data.free].sum())
+
+
+def test_a_path_of_totals_is_drawn_with_what_must_change_at_least():
+    steps = [TotalsStep(v, c, 3, 1.0, v, "converged", "") for v, c in ((8.0, 5.0), (10.0, 0.0), (12.0, 2.0))]
+    display = plot_totals_path(TotalsPath(steps, "yes $x$", 10.0, (9.0, 11.0)))
+    lines = {line.get_label(): line for line in display.ax_.lines}
+    assert list(lines["rows that change class"].get_ydata()) == [5, 0, 2]
+    assert list(lines["rows that must change at least"].get_ydata()) == [2, 0, 2]
+    assert lines["known total"].get_xdata()[0] == 10
+    assert "yes $x$" in display.ax_.get_xlabel()
+    with pytest.raises(InvalidProblem, match="Expected a path as totals_path returns it, got list"):
+        plot_totals_path([])

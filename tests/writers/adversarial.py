@@ -112,7 +112,10 @@ WORDS = (
         "a",
     ),
 )
-CLASSES = ([3, 7], [-1, 2**40], [False, True], [0.1, 2.5], [1e308, 5e-324], [0.0, -1.5])
+CLASSES = (
+    *([3, 7], [-1, 2**40], [False, True], [0.1, 2.5], [1e308, 5e-324], [0.0, -1.5]),
+    *([1, 2, 3], [7, -1, 0, 2**40], [0.5, -0.25, 1e308], [0, 10, 20, 30, 40], [1.0, 1.5, 2.0, 2.5, 3.0, 3.5]),
+)
 BOOLEANS = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"), ("True", "False"), ("true",))
 DOUBLES = (0.0, -0.0, 1.0, -1.0, 0.1, 0.2, 0.3, 1 / 3, 1e308, -1e308, 1.7976931348623157e308, 5e-324, -2.2e-308, 1e16)
 HUGE = (1e308, -1e308, 1.7976931348623157e308, -1.7976931348623157e308, 1.0)
@@ -175,8 +178,8 @@ def adversarial_case(seed: int) -> Case:
     encoding = Encoding(tuple(column for column, _ in pairs))
     parts = [_encoded(column, cells) for column, cells in pairs]
     rows = [_joined(encoding, row) for row in zip(*parts, strict=True)]
-    tree = _tree(rng, len(encoding.features), [row for row in rows if row is not None])
     classes = _classes(rng)
+    tree = _tree(rng, len(encoding.features), [row for row in rows if row is not None], len(classes))
     reduced = [_joined(encoding, row, _unused(tree, encoding)) for row in zip(*parts, strict=True)]
     expected, strict = ([_predicted(tree, classes, row) for row in found] for found in (reduced, rows))
     return Case(tree, classes, encoding, {column.name: cells for column, cells in pairs}, expected, strict, rows)
@@ -276,9 +279,10 @@ def _joined(encoding, parts, ignored=()):
     return None if any(part is None for part in known) else np.concatenate(known)
 
 
-def _tree(rng, n_features, rows):
+def _tree(rng, n_features, rows, n_classes):
     """Hyperplanes through rows, or next to them by one rounding; now and then splits that decide nothing."""
-    topology = Topology(int(rng.integers(1, 4)))
+    deep_enough = (n_classes - 1).bit_length()
+    topology = Topology(int(rng.integers(deep_enough, max(deep_enough + 1, 4))), n_classes)
     shape = (topology.n_branches, n_features)
     X = np.array(rows).reshape(-1, n_features)
     omega = rng.choice([0.0, 1.0, -1.0, 0.1, 0.3, -0.7, 1 / 3, 2.5, -2.5, 1e10, 1e-300, 1e300], size=shape)
@@ -293,12 +297,15 @@ def _tree(rng, n_features, rows):
             with np.errstate(over="ignore"):
                 beside = float(np.nextafter(value, towards))
             gamma[b] = beside if rng.random() < 0.3 and np.isfinite(beside) else value
-    any_classes = rng.integers(0, 2, size=topology.n_leaves)
-    return ObliqueTree(topology, omega, gamma, any_classes if rng.random() < 0.2 else topology.leaf_classes)
+    any_classes = rng.integers(0, n_classes, size=topology.n_leaves)
+    is_any = rng.random() < (0.2 if n_classes == 2 else 0.8)
+    return ObliqueTree(topology, omega, gamma, any_classes if is_any else topology.leaf_classes)
 
 
 def _classes(rng):
-    return list(_sample(rng, WORDS, 2)) if rng.random() < 0.6 else list(_pick(rng, CLASSES))
+    return (
+        list(_sample(rng, WORDS, _pick(rng, (2, 2, 3, 4, 5, 8)))) if rng.random() < 0.6 else list(_pick(rng, CLASSES))
+    )
 
 
 def _unused(tree, encoding):

@@ -150,7 +150,8 @@ def predictions(export, cases):
 
 def _by_rules(reader, case):
     """Rules are about features and have no cells to refuse, so rows that `predict` refuses are left out."""
-    names, shown = [f"f{j}" for j in range(case.tree.n_features)], ["c0", "c1"]
+    names = [f"f{j}" for j in range(case.tree.n_features)]
+    shown = [f"c{k}" for k in range(len(case.classes))]
     classes = dict(zip(shown, case.classes, strict=True))
     found = iter(reader(case.tree, names, shown, [row.tolist() for row in case.rows if row is not None]))
     return [None if row is None else classes[next(found)] for row in case.rows]

@@ -37,6 +37,9 @@ def test_the_tables_have_what_they_should_try(cases):
     assert 0.1 < refused < 0.6
     decided = [label for label in expected if label is not None]
     assert len({repr(label) for label in decided}) > 20
+    assert {len(case.classes) for case in cases} >= {2, 3, 4, 5, 8}
+    several = [len({repr(label) for label in case.expected if label is not None}) for case in cases]
+    assert sum(n_classes > 2 for n_classes in several) > 10, "tables whose rows get three classes and more"
     values = np.concatenate(
         [case.tree.values(row[None, :]).ravel() for case in cases for row in case.rows if row is not None]
     )

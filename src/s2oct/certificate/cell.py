@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from s2oct.model.targets import NEARLY_MET
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.model.data_summary import whole_if_whole
+from s2oct.model.targets import NEARLY_MET, Margin, Targets
 from s2oct.wording import count
 
 
@@ -24,6 +30,8 @@ class Cell:
         What is known of its unlabeled rows, or of their weight; equal where the total is known exactly.
     assigned : float
         What the tree puts there.
+    value : float or None
+        The known total, or the estimate of it; None where only bounds are known.
     """
 
     margin: str
@@ -32,6 +40,7 @@ class Cell:
     low: float
     high: float
     assigned: float
+    value: float | None = None
 
     @property
     def place(self) -> str:
@@ -53,3 +62,17 @@ class Cell:
     def is_met(self, unit: float = 1.0) -> bool:
         """Whether the total is met, to within half a row of the mean weight."""
         return abs(self.excess) < NEARLY_MET * unit
+
+
+def counted_cells(targets: Targets, classes: IntArray, sizes: FloatArray, unit: float = 1.0) -> tuple[Cell, ...]:
+    """All cells of some totals, with what is assigned to them; rows count with their sizes, in units of ``unit``."""
+    return tuple(
+        cell for margin in targets.margins for cell in _cells_of_margin(margin, margin.counts(classes, sizes), unit)
+    )
+
+
+def _cells_of_margin(margin: Margin, assigned: FloatArray, unit: float) -> Iterator[Cell]:
+    for d, k in np.ndindex(*margin.low.shape):
+        numbers = np.array([margin.low[d, k], margin.high[d, k], assigned[d, k], margin.value[d, k]])
+        low, high, number, value = whole_if_whole(unit * numbers)
+        yield Cell(margin.name, str(margin.domains[d]), k, low, high, number, None if math.isnan(value) else value)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from s2oct.certificate.cell import Cell
+from s2oct.certificate.cell import counted_cells
 from s2oct.certificate.p2 import Certificate
 from s2oct.model.assignment import Assignment
 from s2oct.model.data_summary import whole_if_whole
@@ -57,18 +56,6 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
     )
 
 
-def _cells(assignment: Assignment) -> Iterator[Cell]:
-    """What is known of each cell, and what the tree puts there."""
-    problem = assignment.problem
-    for margin in problem.targets.margins:
-        assigned = margin.counts(assignment.unlabeled_classes, problem.unlabeled_size)
-        for d, k in np.ndindex(*margin.low.shape):
-            low, high, number = whole_if_whole(
-                problem.unit * np.array([margin.low[d, k], margin.high[d, k], assigned[d, k]])
-            )
-            yield Cell(margin.name, str(margin.domains[d]), k, low, high, number)
-
-
 def _in_rows(assignment: Assignment) -> dict[str, Any]:
     """What a tree does with the rows of a problem, counted with their multiplicities."""
     problem, guide = assignment.problem, assignment.problem.guide
@@ -82,6 +69,8 @@ def _in_rows(assignment: Assignment) -> dict[str, Any]:
         "totals": whole_if_whole(problem.unit * problem.totals),
         "assigned": whole_if_whole(problem.unit * assignment.class_counts),
         "unit": problem.unit,
-        "cells": () if problem.targets.is_plain else tuple(_cells(assignment)),
+        "cells": ()
+        if problem.targets.is_plain
+        else counted_cells(problem.targets, assignment.unlabeled_classes, problem.unlabeled_size, problem.unit),
         "classes_without_label": tuple(np.flatnonzero(labeled == 0).tolist()),
     }

@@ -135,7 +135,7 @@ class Certificate(Claim):
         if self.cells:
             return self.cells
         return tuple(
-            Cell("", "", k, total, total, put)
+            Cell("", "", k, total, total, put, total)
             for k, (total, put) in enumerate(zip(self.totals, self.assigned, strict=True))
         )
 

@@ -15,7 +15,6 @@ from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
 from s2oct.inputs import read_features
 from s2oct.model.labels import UNLABELED, read_labels
-from s2oct.model.totals import Totals, read_totals
 from s2oct.model.tree import ObliqueTree
 
 
@@ -72,6 +71,28 @@ class FittedRows:
         ends = self.leaf[~self.is_labeled] - self.tree.topology.n_leaves
         return np.bincount(ends, minlength=self.tree.topology.n_leaves).astype(np.int64)
 
+    def counted(self, sizes: FloatArray | None = None) -> tuple[IntArray | FloatArray, IntArray | FloatArray]:
+        """Count labeled rows by their class and unlabeled rows by the class that the tree gives them.
+
+        Parameters
+        ----------
+        sizes : ndarray of shape (rows,), optional
+            What each row counts; 1 each if None.
+
+        Returns
+        -------
+        tuple of two ndarrays of shape (n_classes,)
+            Labeled rows, and unlabeled rows.
+        """
+        known = self.is_labeled
+        return self._sums(self.codes, known, sizes), self._sums(self.predicted, ~known, sizes)
+
+    def _sums(self, codes: IntArray, rows: BoolArray, sizes: FloatArray | None) -> IntArray | FloatArray:
+        counts = np.bincount(codes[rows], minlength=self.n_classes).astype(np.int64)
+        if sizes is None or (sizes == 1).all():
+            return counts
+        return np.bincount(codes[rows], weights=sizes[rows], minlength=self.n_classes).astype(float)
+
     @cached_property
     def spread(self) -> FloatArray:
         """Standard deviation of each feature over the rows, shape (p,)."""
@@ -102,20 +123,6 @@ def read_fit(
         X=rows,
         codes=_codes(y, classes, len(rows)),
     )
-
-
-def known_totals(
-    estimator: Any, y: Any, totals: Totals | None = None, population_totals: Totals | None = None
-) -> IntArray | None:
-    """Known number of unlabeled rows of each class: as given here, else as in the fit, else None."""
-    classes = estimator.classes_.tolist()
-    if totals is not None or population_totals is not None:
-        return read_totals(read_labels(y, named=classes), totals, population_totals)
-    summary = getattr(estimator, "data_summary_", None)
-    # OCT-H knows no totals and stores zeros.
-    if summary is None or sum(summary.totals) != summary.n_unlabeled:
-        return None
-    return np.array(summary.totals, dtype=np.int64)
 
 
 def _names(kind: str, given: Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from s2oct.estimators.estimating import Estimating
 from s2oct.estimators.margins import Margins
 from s2oct.estimators.refitting import FittedOn
 from s2oct.estimators.simpler_trees import SimplerTrees
+from s2oct.estimators.totals_path import TotalsPaths
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
 from s2oct.fit.listening import Listener
@@ -42,7 +43,7 @@ from s2oct.stopping import Deadline, Stop
 from s2oct.wording import brief
 
 
-class S2OCTClassifier(Estimating, SimplerTrees, Margins, TreeClassifier):
+class S2OCTClassifier(Estimating, SimplerTrees, TotalsPaths, Margins, TreeClassifier):
     """A shallow oblique tree from few labeled rows, many unlabeled ones and known totals.
 
     The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each

@@ -146,6 +146,7 @@ def _fitted(content: Mapping[str, Any]) -> TreeEstimator:
     clf.scaling_ = Scaling(*(np.array(content["scaling"][part], dtype=float) for part in ("shift", "scale")))
     # A later version may know more of a certificate or of the data; this one leaves that out.
     clf.certificate_ = decoded(_CERTIFICATES[kind], content["certificate"], "certificate", skip_unknown=True)
+    _refuse_other_classes(clf.certificate_, len(content["classes"]))
     clf.data_summary_ = decoded(DataSummary, provenance["data"], "provenance.data", skip_unknown=True)
     if isinstance(clf, S2OCTClassifier):
         clf._slope = float(content["probability"]["slope"])
@@ -167,12 +168,29 @@ def _read_parameters(kind: type[TreeEstimator], stored: Mapping[str, Any]) -> di
     return {name: value for name, value in known.items() if not isinstance(value, Mapping)}
 
 
+def _refuse_other_classes(certificate: Claim, n_classes: int) -> None:
+    """Refuse a certificate that is about classes which the model does not have."""
+    if not isinstance(certificate, Certificate):
+        return
+    for name, numbers in (("totals", certificate.totals), ("assigned", certificate.assigned)):
+        # Earlier versions did not store these numbers.
+        if numbers and len(numbers) != n_classes:
+            raise InvalidProblem(f"it has {n_classes} classes and certificate.{name} of {len(numbers)}.")
+    named = (*certificate.classes_without_label, *(cell.class_index for cell in certificate.cells))
+    if any(index >= n_classes for index in named):
+        raise InvalidProblem(f"it has {n_classes} classes, and its certificate names class {max(named)}.")
+    if any(cell.low > cell.high for cell in certificate.cells):
+        raise InvalidProblem("a lower bound of its certificate.cells is above the upper one.")
+
+
 def _read_tree(content: Mapping[str, Any], splits: Sequence[Mapping[str, Any]]) -> ObliqueTree:
     """The tree with these hyperplanes, and with the shape and classes of the file's tree."""
     names, stored = content["features"], {**content["tree"], "splits": splits}
     position = {name: j for j, name in enumerate(names)}
     if len(position) != len(names):
         raise InvalidProblem("two of its features have the same name.")
+    if len({(type(label), label) for label in content["classes"]}) != len(content["classes"]):
+        raise InvalidProblem("two of its classes are the same.")
     topology = _topology(stored, len(content["classes"]))
     omega = np.zeros((topology.n_branches, len(names)))
     for split in stored["splits"]:

@@ -24,7 +24,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 _NOTES = {"$schema", "$defs", "title", "description"}
-_CHECKED = {"$ref", "type", "const", "enum", "minimum", "pattern", "anyOf"}
+_CHECKED = {"$ref", "type", "const", "enum", "minimum", "exclusiveMinimum", "pattern", "anyOf"}
 _CHECKED_INSIDE = {"required", "properties", "additionalProperties", "items", "minItems"}
 
 
@@ -38,8 +38,9 @@ def model_schema() -> dict[str, Any]:
 def violation(value: Any, schema: Schema) -> str | None:
     """What is wrong with a value, as a phrase that names the place; None if the schema admits it.
 
-    Understands type, const, enum, pattern, minimum, required, properties, additionalProperties, items, minItems,
-    anyOf and $ref within the schema. Another keyword raises a ValueError: it would be a check that is never made.
+    Understands type, const, enum, pattern, minimum, exclusiveMinimum, required, properties, additionalProperties,
+    items, minItems, anyOf and $ref within the schema. Another keyword raises a ValueError: it would be a check that is
+    never made.
     """
     return next(_violations(value, schema, schema, ""), None)
 
@@ -72,6 +73,8 @@ def _simple_violations(value: Any, schema: Schema) -> Iterator[str]:
         yield f"be one of {schema['enum']}, not {brief(value)}"
     if "minimum" in schema and _is(value, "number") and value < schema["minimum"]:
         yield f"be at least {schema['minimum']}, not {brief(value)}"
+    if "exclusiveMinimum" in schema and _is(value, "number") and value <= schema["exclusiveMinimum"]:
+        yield f"be more than {schema['exclusiveMinimum']}, not {brief(value)}"
     if "pattern" in schema and isinstance(value, str) and not re.search(schema["pattern"], value):
         yield f"match {schema['pattern']}, not be {brief(value)}"
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from s2oct.arrays import IntArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.fitted import known_totals, read_fit
-from s2oct.model.totals import Totals
+from s2oct.estimators.fitted import FittedRows, read_fit
+from s2oct.estimators.seen_totals import Known, SeenCell, SeenTotals, see_totals
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
-from s2oct.plots.style import Ink, class_colour, fit_text, new_axes, open_frame, plain
+from s2oct.plots.style import Ink, class_colour, figure_of, fit_text, new_axes, open_frame, plain, wrap_text
+from s2oct.plots.total_lines import TotalLine, cell_lines, class_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,11 +30,13 @@ class TotalsDisplay(Display):
     class_names : sequence of str
         Names of the classes.
     labeled : ndarray of shape (n_classes,)
-        Labeled rows of each class.
+        Labeled rows of each class, or their weight.
     achieved : ndarray of shape (n_classes,)
-        Unlabeled rows that the tree gives to each class.
+        Unlabeled rows that the tree gives to each class, or their weight.
     target : ndarray of shape (n_classes,), optional
-        Known number of unlabeled rows of each class.
+        Known number of unlabeled rows of each class, or their weight.
+    cells : sequence of SeenCell
+        Totals by domain, or totals that are not exact. If there are any, they are drawn instead.
 
     Attributes
     ----------
@@ -42,12 +45,19 @@ class TotalsDisplay(Display):
     """
 
     def __init__(
-        self, *, class_names: Sequence[str], labeled: IntArray, achieved: IntArray, target: IntArray | None = None
+        self,
+        *,
+        class_names: Sequence[str],
+        labeled: IntArray | FloatArray,
+        achieved: IntArray | FloatArray,
+        target: IntArray | FloatArray | None = None,
+        cells: Sequence[SeenCell] = (),
     ) -> None:
         self.class_names = class_names
         self.labeled = labeled
         self.achieved = achieved
         self.target = target
+        self.cells = cells
 
     @classmethod
     def from_estimator(
@@ -56,10 +66,9 @@ class TotalsDisplay(Display):
         X: Any,
         y: Any,
         *,
-        totals: Totals | None = None,
-        population_totals: Totals | None = None,
         class_names: Sequence[str] | None = None,
         ax: Axes | None = None,
+        **known: Any,
     ) -> TotalsDisplay:
         """Draw the shares for the rows of a fit.
 
@@ -71,12 +80,14 @@ class TotalsDisplay(Display):
             The rows of the fit.
         y : array-like of shape (n_rows,)
             Their labels, with the markers for unlabeled rows.
-        totals, population_totals : mapping of class to count, optional
-            Known totals as in ``fit``; by default those that the estimator was fitted with.
         class_names : sequence of str, optional
             Names to show instead of the estimator's.
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
+        **known : object
+            What is known, as in ``fit``: ``totals``, ``population_totals``, ``domains``, ``as_shares`` and
+            ``sample_weight``. By default the totals are those of the fit. Totals by domain show the labeled rows of
+            each domain if ``domains`` are given here, too. Of more than 30 totals, those missed most are drawn.
 
         Returns
         -------
@@ -84,62 +95,128 @@ class TotalsDisplay(Display):
             The display, drawn.
         """
         rows = read_fit(estimator, X, y, class_names=class_names)
-        free = rows.predicted[~rows.is_labeled]
-        if not len(free):
+        if rows.is_labeled.all():
             raise InvalidProblem("Expected unlabeled rows, which totals are about, got none.")
+        return cls.of_totals(rows, see_totals(estimator, rows, X, y, Known(**known))).plot(ax=ax)
+
+    @classmethod
+    def of_totals(cls, rows: FittedRows, seen: SeenTotals) -> TotalsDisplay:
+        """Make the display of totals that are already read, without drawing it.
+
+        Parameters
+        ----------
+        rows : FittedRows
+            A fitted tree and rows.
+        seen : SeenTotals
+            The totals.
+
+        Returns
+        -------
+        TotalsDisplay
+            The display.
+        """
+        labeled, achieved = rows.counted(seen.sizes)
+        is_plain = seen.is_plain and seen.sizes is not None
         return cls(
             class_names=rows.class_names,
-            labeled=rows.labeled_counts.sum(axis=0),
-            achieved=np.bincount(free, minlength=rows.n_classes),
-            target=known_totals(estimator, y, totals, population_totals),
-        ).plot(ax=ax)
+            labeled=labeled,
+            achieved=achieved,
+            target=np.array([total.cell.low for total in seen.cells]) if seen.cells and is_plain else None,
+            cells=() if is_plain else seen.cells,
+        )
+
+    def figsize(self, width: float = 6.4) -> tuple[float, float]:
+        """Compute the size that the lines need.
+
+        Parameters
+        ----------
+        width : float
+            Inches.
+
+        Returns
+        -------
+        tuple of float
+            Width and height in inches.
+        """
+        lines, _ = self._lines()
+        if not self.cells:
+            return width, 1.5 + 0.55 * len(lines)
+        return width, 1.3 + 0.26 * (len(lines) + len(_headings(lines)))
 
     def _new_axes(self) -> Axes:
-        return new_axes((6.4, 1.5 + 0.55 * len(self.class_names)))
+        return new_axes(self.figsize())
+
+    def _lines(self) -> tuple[list[TotalLine], str]:
+        return cell_lines(self.cells) if self.cells else (class_lines(self.labeled, self.achieved, self.target), "")
 
     def _draw(self, ax: Axes) -> None:
-        """One line for each class, with a mark for each share on it."""
+        """One line for each total, with a mark for each share on it."""
         ink = Ink.in_force()
-        labeled, achieved = _shares(self.labeled), _shares(self.achieved)
-        target = None if self.target is None else _shares(self.target)
-        height = np.arange(len(self.class_names), dtype=float)
-        colours = [class_colour(c) for c in range(len(self.class_names))]
-        seen = [labeled, achieved] if target is None else [labeled, achieved, target]
-        ax.hlines(height, np.min(seen, axis=0), np.max(seen, axis=0), color=ink.faint, linewidth=3, zorder=1)
-        if target is not None:
-            ends = height - 0.28, height + 0.28
-            ax.vlines(target, *ends, color=ink.strong, linewidth=2.2, label="known total", zorder=2)
-        hollow: dict[str, Any] = {"facecolor": ink.paper, "edgecolor": colours, "linewidths": 1.8}
-        ax.scatter(labeled, height, s=70, label="labeled rows", zorder=3, **hollow)
-        ax.scatter(achieved, height, s=50, color=colours, label="unlabeled rows, by the tree", zorder=4)
+        lines, note = self._lines()
+        height = _heights(lines)
+        ends = np.array([(min(line.shares), max(line.shares)) for line in lines])
+        ax.hlines(height, ends[:, 0], ends[:, 1], color=ink.faint, linewidth=3, zorder=1)
+        self._known(ax, ink, lines, height)
+        colours = [class_colour(line.class_index) for line in lines]
+        size = 50 if not self.cells else 32
+        own = [i for i, line in enumerate(lines) if line.labeled is not None]
+        if own:
+            ax.scatter(
+                np.array([lines[i].labeled for i in own], dtype=float),
+                height[own],
+                s=1.4 * size,
+                label="labeled rows",
+                zorder=3,
+                facecolor=ink.paper,
+                edgecolor=[colours[i] for i in own],
+                linewidths=1.8,
+            )
+        achieved = [line.achieved for line in lines]
+        ax.scatter(achieved, height, s=size, color=colours, label="unlabeled rows, by the tree", zorder=4)
         aside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
-        for c in range(len(self.class_names)):
-            ax.text(1.02, c, **plain(self._words(c)), **aside, color=ink.muted)
-        self._dress(ax, ink)
+        for y, line in zip(height, lines, strict=True):
+            ax.text(1.02, y, **plain(line.words), **aside, color=ink.muted)
+        self._dress(ax, ink, lines, height)
+        if note:
+            ax.set_xlabel(
+                "\n".join((ax.get_xlabel(), *wrap_text(note, 0.75 * figure_of(ax).get_figwidth(), 9, lines=3)))
+            )
 
-    def _dress(self, ax: Axes, ink: Ink) -> None:
+    def _known(self, ax: Axes, ink: Ink, lines: Sequence[TotalLine], height: FloatArray) -> None:
+        """A bar for a total that lies between bounds, and a stroke for one that is exact or an estimate."""
+        bars = [(y, *line.interval) for y, line in zip(height, lines, strict=True) if line.interval]
+        if bars:
+            ys, low, high = np.array(bars).T
+            look: dict[str, Any] = {"color": ink.muted, "alpha": 0.45, "linewidth": 8, "label": "known interval"}
+            ax.hlines(ys, low, high, zorder=1.5, **look)
+        strokes = [(y, line.known) for y, line in zip(height, lines, strict=True) if line.known is not None]
+        if strokes:
+            ys, known = np.array(strokes).T
+            ax.vlines(known, ys - 0.28, ys + 0.28, color=ink.strong, linewidth=2.2, label="known total", zorder=2)
+
+    def _dress(self, ax: Axes, ink: Ink, lines: Sequence[TotalLine], height: FloatArray) -> None:
         """Names, scales and legend."""
-        names = [fit_text(name, 1.3, 10) for name in self.class_names]
-        ax.set_yticks(np.arange(len(names), dtype=float), names, parse_math=False)
-        ax.set_ylim(len(names) - 0.5, -0.5)
+        headings = _headings(lines)
+        names = [fit_text(self.class_names[line.class_index], 1.3, 10) for line in lines]
+        ax.set_yticks(height, names, parse_math=False)
+        for i in headings:
+            heading = fit_text(lines[i].heading, 0.6 * figure_of(ax).get_figwidth(), 10, bold=True)
+            ax.text(-0.02, height[i] - 1, **plain(heading), va="center", fontsize=10, fontweight="bold")
+        ax.set_ylim(height[-1] + 0.5, (-0.5 if not headings else -0.7))
         ax.set_xlim(-0.02, 1.02)
         ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-        ax.set_xlabel("share of the rows")
+        ax.set_xlabel("share of the rows of the domain" if headings else "share of the rows")
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="x", color=ink.faint, linewidth=0.5, alpha=0.6)
         ax.set_axisbelow(True)
         open_frame(ax, without=("top", "right", "left"))
-        legend = ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=9)
-        for handle in legend.legend_handles[-2:]:
-            handle.set_edgecolor(ink.muted)  # type: ignore[union-attr]
+        legend = ax.legend(
+            loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3 if not self.cells else 2, frameon=False, fontsize=9
+        )
+        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True):
+            if "rows" in text.get_text():
+                handle.set_edgecolor(ink.muted)  # type: ignore[union-attr]
         legend.legend_handles[-1].set_facecolor(ink.muted)  # type: ignore[union-attr]
-
-    def _words(self, c: int) -> str:
-        """How the tree did, in counts."""
-        got = int(self.achieved[c])
-        if self.target is None:
-            return f"{got:,} assigned"
-        return f"{got:,} of {int(self.target[c]):,}"
 
 
 @with_sections_of(TotalsDisplay.from_estimator)
@@ -148,10 +225,9 @@ def plot_totals(
     X: Any,
     y: Any,
     *,
-    totals: Totals | None = None,
-    population_totals: Totals | None = None,
     class_names: Sequence[str] | None = None,
     ax: Axes | None = None,
+    **known: Any,
 ) -> TotalsDisplay:
     """Draw the share of each class in the known total, among the labeled rows, and as the tree assigns it.
 
@@ -168,10 +244,16 @@ def plot_totals(
     >>> import matplotlib.pyplot as plt
     >>> plt.close(display.figure_)
     """
-    return TotalsDisplay.from_estimator(
-        estimator, X, y, totals=totals, population_totals=population_totals, class_names=class_names, ax=ax
-    )
+    return TotalsDisplay.from_estimator(estimator, X, y, class_names=class_names, ax=ax, **known)
 
 
-def _shares(counts: IntArray) -> Any:
-    return np.asarray(counts) / max(int(np.sum(counts)), 1)
+def _headings(lines: Sequence[TotalLine]) -> list[int]:
+    """The lines at which a new domain begins."""
+    return [i for i, line in enumerate(lines) if line.heading and (i == 0 or line.heading != lines[i - 1].heading)]
+
+
+def _heights(lines: Sequence[TotalLine]) -> FloatArray:
+    """Where each line is, from the top; the heading of a domain takes a line."""
+    headings = _headings(lines)
+    before = np.searchsorted(np.array(headings), np.arange(len(lines)), side="right") if headings else 0
+    return np.asarray(np.arange(len(lines), dtype=float) + before)

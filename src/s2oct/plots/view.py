@@ -60,7 +60,10 @@ def view_of(rows: FittedRows, features: str | Sequence[int | str] | None) -> Vie
     held = len(set(used.tolist()) - set(chosen))
     note = ""
     if held:
-        note = f"regions where the other {held} feature{'s' if held > 1 else ''} of the tree have their medians"
+        others = (
+            "feature of the tree has its median" if held == 1 else f"{held} features of the tree have their medians"
+        )
+        note = f"regions where the other {others}"
     names = rows.feature_names[first], rows.feature_names[second]
     return View(rows.X[:, chosen], names, (origin, directions[0], directions[1]), note)
 

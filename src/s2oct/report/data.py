@@ -2,46 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import hypergeom
 
-from s2oct.arrays import IntArray
+from s2oct.certificate.cell import Cell
 from s2oct.estimators.fitted import FittedRows
+from s2oct.estimators.seen_totals import SeenCell, SeenTotals
+from s2oct.model.targets import NEARLY_MET
+from s2oct.report.cells import CellTables, describe_cells
 from s2oct.report.wording import percent
-from s2oct.wording import count, plural
+from s2oct.wording import amount, count, plural
 
 SHOWN_FEATURES = 10
 """Features in the table, those with the largest differences first."""
 USUAL = 0.95
 """How often a simple random sample lies in the range that is given."""
+SLIGHT = 3.0
+"""Percentage points between shares that are no sign of bias, where chance cannot be computed."""
 
 
 @dataclass(frozen=True)
 class ClassLine:
-    """One class in the tables of the report; counts of rows, None where no total is known."""
+    """One class in the tables of the report; counts of rows or sums of weights, None where no total is known.
+
+    ``known`` is the middle of what is known where the totals are not exact. ``alone`` is what the labeled rows alone
+    say: their share of the class, times the unlabeled rows.
+    """
 
     index: int
     name: str
-    labeled: int
+    labeled: float
     labeled_share: float
-    known: int | None
-    known_share: float | None
-    achieved: int
+    known: float | None
+    achieved: float
     achieved_share: float
-    population: int | None
+    alone: float
+    population: float | None
     population_share: float | None
 
     @property
-    def missed(self) -> int | None:
+    def missed(self) -> float | None:
         """Rows by which the tree is above the known total."""
         return None if self.known is None else self.achieved - self.known
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The sample and what is known beside it."""
+    """The sample and what is known beside it.
+
+    ``is_exact`` says whether the known numbers are exact, and ``weight`` the mean weight of an unlabeled row, if rows
+    have weights. ``confusion`` has the labeled rows of each class by the class that the tree gives them.
+    """
 
     n_rows: int
     n_labeled: int
@@ -49,11 +63,29 @@ class Sample:
     classes: tuple[ClassLine, ...]
     bias: str
     met: str
+    is_met: bool
+    is_exact: bool
+    weight: float | None
+    cells: CellTables | None
+    confusion: tuple[tuple[int, ...], ...]
 
     @property
     def has_total(self) -> bool:
         """Whether a total is known."""
         return self.classes[0].known is not None
+
+    @property
+    def has_two_plain_classes(self) -> bool:
+        """Whether one number says everything that is known."""
+        return len(self.classes) == 2 and self.cells is None
+
+    @property
+    def n_met(self) -> tuple[int, int]:
+        """How many totals are met, and how many there are."""
+        if self.cells is not None:
+            return self.cells.n_met, self.cells.n_cells
+        off = [abs(line.missed or 0.0) for line in self.classes]
+        return sum(miss < NEARLY_MET * (self.weight or 1.0) for miss in off), len(off)
 
 
 @dataclass(frozen=True)
@@ -66,76 +98,150 @@ class FeatureLine:
     difference: float
 
 
-def describe_sample(rows: FittedRows, totals: IntArray | None) -> Sample:
+def describe_sample(rows: FittedRows, seen: SeenTotals) -> Sample:
     """Counts and shares of the classes, and sentences on bias and totals."""
     known = rows.is_labeled
-    labeled = rows.labeled_counts.sum(axis=0)
-    n_labeled, n_unlabeled = int(known.sum()), int((~known).sum())
-    achieved = np.bincount(rows.predicted[~known], minlength=rows.n_classes)
-    if not n_unlabeled or (totals is not None and totals.sum() != n_unlabeled):
-        totals = None
-    lines = tuple(
+    seen = seen if _is_about(seen, rows) else replace(seen, cells=())
+    cells = None if seen.is_plain and seen.sizes is not None else describe_cells(seen, rows.class_names)
+    lines = _class_lines(rows, seen)
+    is_exact = all(total.cell.low == total.cell.high for total in seen.cells)
+    found = Sample(
+        n_rows=len(rows.X),
+        n_labeled=int(known.sum()),
+        n_unlabeled=int((~known).sum()),
+        classes=lines,
+        bias="",
+        met="",
+        is_met=True,
+        is_exact=is_exact,
+        weight=seen.unit if seen.is_weighted else None,
+        cells=cells,
+        confusion=_confusion(rows),
+    )
+    n_met, n_totals = found.n_met
+    return replace(
+        found,
+        bias=_bias(found) if lines[0].population is not None else "",
+        met=_met(found) if found.has_total else "",
+        is_met=n_met == n_totals,
+    )
+
+
+def _is_about(seen: SeenTotals, rows: FittedRows) -> bool:
+    """Whether totals are about these rows: those of the whole table add up to the unlabeled rows."""
+    if rows.is_labeled.all():
+        return False
+    plain = [total for total in seen.cells if not total.cell.domain and total.cell.low == total.cell.high]
+    if len(plain) < len(seen.cells) or not plain:
+        return True
+    return abs(sum(total.cell.low for total in plain) - plain[0].size) < NEARLY_MET * seen.unit
+
+
+def _class_lines(rows: FittedRows, seen: SeenTotals) -> tuple[ClassLine, ...]:
+    labeled, achieved = rows.counted(seen.sizes)
+    known = _known_by_class(seen, rows.n_classes)
+    if seen.sizes is None:  # The weights of the fit are not here, but its certificate counted with them.
+        first = seen.margins[0]
+        achieved = np.array([_sum_of(first, c, lambda cell: cell.assigned) for c in range(rows.n_classes)])
+    n_labeled, n_unlabeled = float(labeled.sum()), float(achieved.sum())
+    can_add = known is not None and seen.sizes is not None
+    population = [float(labeled[c]) + known[c] for c in range(len(labeled))] if known and can_add else None
+    return tuple(
         ClassLine(
             index=c,
             name=name,
-            labeled=int(labeled[c]),
+            labeled=float(labeled[c]),
             labeled_share=_share(labeled[c], n_labeled),
-            known=None if totals is None else int(totals[c]),
-            known_share=None if totals is None else _share(totals[c], n_unlabeled),
-            achieved=int(achieved[c]),
+            known=None if known is None else known[c],
+            achieved=float(achieved[c]),
             achieved_share=_share(achieved[c], n_unlabeled),
-            population=None if totals is None else int(labeled[c] + totals[c]),
-            population_share=None if totals is None else _share(labeled[c] + totals[c], len(rows.X)),
+            alone=_share(labeled[c], n_labeled) * n_unlabeled,
+            population=None if population is None else population[c],
+            population_share=None if population is None else _share(population[c], sum(population)),
         )
         for c, name in enumerate(rows.class_names)
     )
-    return Sample(
-        n_rows=len(rows.X),
-        n_labeled=n_labeled,
-        n_unlabeled=n_unlabeled,
-        classes=lines,
-        bias=_bias(lines, n_labeled, len(rows.X)) if totals is not None else "",
-        met=_met(lines) if totals is not None else "",
-    )
 
 
-def _share(part: int | np.integer, whole: int) -> float:
+def _known_by_class(seen: SeenTotals, n_classes: int) -> list[float] | None:
+    """What the first margin says of each class in all, or the middle of it."""
+    if not seen.cells:
+        return None
+    return [_sum_of(seen.margins[0], c, _middle) for c in range(n_classes)]
+
+
+def _middle(cell: Cell) -> float:
+    return 0.5 * (cell.low + cell.high) if cell.value is None else cell.value
+
+
+def _sum_of(cells: Sequence[SeenCell], class_index: int, number: Callable[[Cell], float]) -> float:
+    return sum(number(total.cell) for total in cells if total.cell.class_index == class_index)
+
+
+def _confusion(rows: FittedRows) -> tuple[tuple[int, ...], ...]:
+    known, n_classes = rows.is_labeled, rows.n_classes
+    cell = rows.codes[known] * n_classes + rows.predicted[known]
+    counts = np.bincount(cell, minlength=n_classes**2).reshape(n_classes, n_classes)
+    return tuple(tuple(line) for line in counts.tolist())
+
+
+def _share(part: float | np.integer | np.floating, whole: float) -> float:
     return float(part) / whole if whole else 0.0
 
 
-def _bias(lines: tuple[ClassLine, ...], n_labeled: int, n_rows: int) -> str:
+def _bias(sample: Sample) -> str:
     """What the sample gets wrong, and whether chance could do that."""
-    worst = max(lines, key=lambda line: line.labeled_share - (line.population_share or 0.0))
-    share, population = worst.labeled_share, worst.population or 0
-    points = 100 * (share - (worst.population_share or 0.0))
-    low, high = (int(bound) for bound in hypergeom.interval(USUAL, n_rows, population, n_labeled))
-    draws = (
-        f"A simple random sample of {plural(n_labeled, 'row')} would have between {count(low)} and {count(high)} such "
-        f"rows in 19 of 20 draws; this one has {count(worst.labeled)}."
-    )
-    if low <= worst.labeled <= high:
+    worst = max(sample.classes, key=lambda line: line.labeled_share - (line.population_share or 0.0))
+    share, in_all = worst.labeled_share, worst.population_share or 0.0
+    total = "known total" if sample.is_exact else "middle of what is known"
+    rows = "rows" if sample.weight is None else "rows, by weight,"
+    draws, is_usual = _chance(sample, worst)
+    if is_usual:
         return (
-            f"Of the labeled rows, {percent(share, 1)} are “{worst.name}”; by the known total it is "
-            f"{percent(worst.population_share or 0.0, 1)} of all rows. {draws} The shares give no sign of a biased "
+            f"Of the labeled {rows} {percent(share, 1)} are “{worst.name}”; by the {total} it is "
+            f"{percent(in_all, 1)} of all rows.{draws} The shares give no sign of a biased "
             "sample, which does not mean that there is no bias of another kind."
         )
+    verdict = " So the sample is biased, and a method" if draws else " A method"
     return (
-        f"Of the labeled rows, {percent(share, 1)} are “{worst.name}”, but by the known total only "
-        f"{percent(worst.population_share or 0.0, 1)} of all rows are: the sample overstates this class by "
-        f"{points:.1f} percentage points. {draws} So the sample is biased, and a method that learns the "
+        f"Of the labeled {rows} {percent(share, 1)} are “{worst.name}”, but by the {total} only "
+        f"{percent(in_all, 1)} of all rows are: the sample overstates this class by "
+        f"{100 * (share - in_all):.1f} percentage points.{draws}{verdict} that learns the "
         "shares from it would carry the bias on."
     )
 
 
-def _met(lines: tuple[ClassLine, ...]) -> str:
+def _chance(sample: Sample, worst: ClassLine) -> tuple[str, bool]:
+    """What a simple random sample would have, and whether this one has it; weights say too little about chance."""
+    if sample.weight is not None or not sample.is_exact:
+        return "", 100 * abs(worst.labeled_share - (worst.population_share or 0.0)) < SLIGHT
+    drawn = hypergeom.interval(USUAL, sample.n_rows, round(worst.population or 0.0), sample.n_labeled)
+    low, high = (int(bound) for bound in drawn)
+    draws = (
+        f" A simple random sample of {plural(sample.n_labeled, 'row')} would have between {count(low)} and "
+        f"{count(high)} such rows in 19 of 20 draws; this one has {count(worst.labeled)}."
+    )
+    return draws, low <= worst.labeled <= high
+
+
+def _met(sample: Sample) -> str:
     """Whether the totals are met."""
-    off = max(abs(line.missed or 0) for line in lines)
+    n_met, n_totals = sample.n_met
+    if sample.cells is not None:
+        if n_met == n_totals:
+            within = "" if sample.weight is None else ", to within half a row"
+            return f"The tree meets all {n_totals} totals{within}."
+        return f"The tree meets {n_met} of {n_totals} totals. Those that it misses are marked in the table."
+    off = max(abs(line.missed or 0.0) for line in sample.classes)
     if not off:
         return "The tree assigns exactly as many of the unlabeled rows to each class as the total says."
-    above = max(lines, key=lambda line: line.missed or 0)
+    if n_met == n_totals:
+        return "The tree assigns as much of the weight to each class as the total says, to within half a row."
+    above = max(sample.classes, key=lambda line: line.missed or 0.0)
+    unit = plural(off, "row") if sample.weight is None else f"a weight of {amount(off)}"
     return (
-        f"The tree misses the total by {plural(off, 'row')}: it assigns {count(above.achieved)} of the unlabeled rows "
-        f"to “{above.name}”, and the total says {count(above.known or 0)}."
+        f"The tree misses the total by {unit}: it assigns {amount(above.achieved)} of the unlabeled rows "
+        f"to “{above.name}”, and the total says {amount(above.known or 0.0)}."
     )
 
 

@@ -17,7 +17,6 @@ from s2oct.plots.simplicity import SimplicityDisplay
 from s2oct.plots.style import CLASS_COLOURS, Ink, open_frame
 from s2oct.plots.totals import TotalsDisplay
 from s2oct.plots.tree import TreeDisplay
-from s2oct.report.data import Sample
 from s2oct.report.stability import DETERMINED
 
 if TYPE_CHECKING:
@@ -35,19 +34,10 @@ def tree_picture(rows: FittedRows) -> Picture:
         return _picture("tree", size, lambda ax: display.plot(ax=ax), "The tree as a picture", bare=True)
 
 
-def totals_picture(sample: Sample) -> Picture:
+def totals_picture(display: TotalsDisplay) -> Picture:
     """Shares of the classes."""
-    lines = sample.classes
-    known = [line.known for line in lines if line.known is not None]
-    display = TotalsDisplay(
-        class_names=[line.name for line in lines],
-        labeled=np.array([line.labeled for line in lines]),
-        achieved=np.array([line.achieved for line in lines]),
-        target=np.array(known) if len(known) == len(lines) else None,
-    )
-    size = WIDTH, 1.3 + 0.5 * len(lines)
     with page_style():
-        return _picture("totals", size, lambda ax: display.plot(ax=ax), "Shares of the classes")
+        return _picture("totals", display.figsize(WIDTH), lambda ax: display.plot(ax=ax), "Shares of the classes")
 
 
 def partition_picture(rows: FittedRows) -> Picture:

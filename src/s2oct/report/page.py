@@ -9,14 +9,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from s2oct.arrays import IntArray
-from s2oct.estimators.fitted import FittedRows, known_totals, read_fit
+import numpy as np
+
+from s2oct.estimators.fitted import FittedRows, read_fit
+from s2oct.estimators.seen_totals import Known, SeenTotals, see_totals
 from s2oct.files import write_whole
 from s2oct.guides.rivals import assign_classes, usual_rivals
 from s2oct.model.totals import Totals
 from s2oct.pages.page import Page
 from s2oct.pages.pictures import Picture
 from s2oct.plots.style import CLASS_COLOURS
+from s2oct.plots.totals import TotalsDisplay
 from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.data import Sample, chance_difference, describe_features, describe_sample
 from s2oct.report.figures import (
@@ -82,6 +85,9 @@ def report_html(
     *,
     totals: Totals | None = None,
     population_totals: Totals | None = None,
+    domains: Any = None,
+    as_shares: bool = False,
+    sample_weight: Any = None,
     rivals: bool | Mapping[str, Any] = True,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
@@ -104,8 +110,10 @@ def report_html(
         The rows of the fit.
     y : array-like of shape (n_rows,)
         Their labels, with the markers for unlabeled rows.
-    totals, population_totals : mapping of class to count, optional
+    totals, population_totals : mapping, series or data frame, optional
         Known totals as in ``fit``; by default those that the estimator was fitted with.
+    domains, as_shares, sample_weight : object
+        As in ``fit``. Without domains, totals by domain have no numbers of labeled rows beside them.
     rivals : bool or mapping of str to classifier
         Which classifiers to compare the tree with: logistic regression and a random forest, the ones given here by
         name, or none. They are fitted to the same rows, with the labeled rows weighted by the known shares, and their
@@ -130,11 +138,11 @@ def report_html(
     """
     page = Page("s2oct.report", "report", FILTERS)
     rows = _with_clean_names(read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names))
-    known = known_totals(estimator, y, totals, population_totals)
-    sample = describe_sample(rows, known)
+    seen = see_totals(estimator, rows, X, y, Known(totals, population_totals, domains, as_shares, sample_weight))
+    sample = describe_sample(rows, seen)
     stability = describe_stability(estimator, rows)
     names = names_of_rows(rows, row_ids)
-    comparison = _comparison(rows, known if sample.has_total else None, rivals, stability, names)
+    comparison = _comparison(rows, sample, rivals, stability, names)
     simplicity = describe_simplicity(estimator, rows)
     column = clean(label) if label else None
     return page.render(
@@ -150,7 +158,7 @@ def report_html(
         open=OPEN,
         comparison=comparison,
         contradictions=describe_contradictions(rows, names),
-        pictures=_pictures(estimator, rows, sample, stability),
+        pictures=_pictures(estimator, rows, seen, stability),
         colours=CLASS_COLOURS,
         recipe=command or python_code(estimator, rows, sample, label=label, data_name=data_name),
         **_about_data(rows, sample),
@@ -167,14 +175,16 @@ def _with_clean_names(rows: FittedRows) -> FittedRows:
 
 def _comparison(
     rows: FittedRows,
-    totals: IntArray | None,
+    sample: Sample,
     rivals: bool | Mapping[str, Any],
     stability: Stability | None,
     names: Sequence[Any],
 ) -> Comparison | None:
-    """The tree beside its rivals; None without a total, without unlabeled rows, or where no rival is wanted."""
-    if rivals is False or totals is None or rows.n_classes != 2 or rows.is_labeled.all():
+    """The tree beside its rivals, which know one exact total of two classes; None elsewhere or if none is wanted."""
+    is_known = sample.has_total and sample.has_two_plain_classes and sample.weight is None
+    if rivals is False or not is_known or rows.is_labeled.all():
         return None
+    totals = np.array([round(line.known or 0.0) for line in sample.classes], dtype=np.int64)
     assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, rows.codes, totals)
     return compare_rivals(rows, assigned, names, None if stability is None else stability.values)
 
@@ -198,14 +208,14 @@ def _contents(
 
 
 def _pictures(
-    estimator: Any, rows: FittedRows, sample: Sample, stability: Stability | None
+    estimator: Any, rows: FittedRows, seen: SeenTotals, stability: Stability | None
 ) -> dict[str, Picture | None]:
     return {
         "tree": tree_picture(rows),
         "partition": partition_picture(rows),
         # A search that is over at once has no course to show.
         "progress": progress_picture(estimator) if len(estimator.certificate_.history) > 1 else None,
-        "totals": totals_picture(sample) if sample.n_unlabeled else None,
+        "totals": totals_picture(TotalsDisplay.of_totals(rows, seen)) if not rows.is_labeled.all() else None,
         "stability": stability_picture(stability.values) if stability is not None and stability.known else None,
     }
 

@@ -19,14 +19,25 @@ def python_code(estimator: Any, rows: FittedRows, sample: Sample, *, label: str 
     kind = type(estimator).__name__
     labels = f"table[{label!r}]" if label else "y"
     features = f"table[{list(rows.feature_names)!r}]" if label else "X"
-    totals = {estimator.classes_.tolist()[line.index]: line.known for line in sample.classes if line.known is not None}
-    known = f", totals={totals!r}" if totals else ""
+    known = _known(estimator, sample)
     lines = [f"from s2oct import {kind}", ""]
     if label:
         name = data_name or "table.csv"
         reader = "read_parquet" if name.endswith((".parquet", ".pq")) else "read_csv"
         lines = ["import pandas as pd", *lines, f"table = pd.{reader}({name!r})"]
     return "\n".join([*lines, f"clf = {_call(estimator)}", f"clf.fit({features}, {labels}{known})"])
+
+
+def _known(estimator: Any, sample: Sample) -> str:
+    """The totals and weights as arguments; those by domain by the names of their tables."""
+    weights = "" if sample.weight is None else ", sample_weight=weights"
+    if sample.cells is not None:
+        by_domain = any(domain.name for margin in sample.cells.margins for domain in margin.domains)
+        return f", totals=totals{', domains=domains' if by_domain else ''}{weights}"
+    classes = estimator.classes_.tolist()
+    found = {classes[line.index]: line.known for line in sample.classes if line.known is not None}
+    totals = {label: int(known) if float(known).is_integer() else known for label, known in found.items()}
+    return (f", totals={totals!r}" if totals else "") + weights
 
 
 def _call(estimator: Any) -> str:

@@ -43,12 +43,19 @@ def measure(value: float) -> str:
     return amount(value).replace("-", MINUS)
 
 
+def rounded(value: float) -> str:
+    """A number of rows that need not be whole, to three digits."""
+    return amount(value, 3).replace("-", MINUS)
+
+
 FILTERS: Mapping[str, Callable[..., str]] = {
+    "clean": clean,
     "count": count,
     "duration": duration,
     "measure": measure,
     "percent": percent,
     "plural": plural,
+    "rounded": rounded,
     "shorten": shorten,
     "signed": signed,
 }
