@@ -17,6 +17,9 @@ from s2oct.model.merging import equal_rows, group_means, group_sums
 from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals, named_classes, read_totals
 
+_ROUNDING = 1e-12
+"""Sums of weights may miss a whole number by this part."""
+
 
 @dataclass(frozen=True)
 class DataSummary:
@@ -338,8 +341,10 @@ class Problem:
 
 
 def whole_if_whole(values: FloatArray) -> tuple[float, ...]:
-    """Numbers, as integers where they are whole."""
-    return tuple(int(value) if float(value).is_integer() else float(value) for value in values)
+    """Numbers, as integers where they are whole; sums of weights may miss that by a rounding error."""
+    nearest = np.round(values)
+    is_whole = np.abs(values - nearest) <= _ROUNDING * np.abs(nearest)
+    return tuple(int(n) if whole else float(value) for value, n, whole in zip(values, nearest, is_whole, strict=True))
 
 
 def _feature_matrix(X: Any) -> FloatArray:
