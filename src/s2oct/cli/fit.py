@@ -133,6 +133,7 @@ def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
     if certificate.cells:
         print()
         print_cells(certificate, classes)
-        print()
+        if written:
+            print()
     for path in written:
         say(f"wrote {name_of(path)}")
