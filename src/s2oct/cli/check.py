@@ -95,7 +95,7 @@ def _read_problem(model: Model, table: PartlyLabeledTable, totals: ClassTotals |
 def differing(stored: Certificate, found: Certificate, own_bound: float, classes: Sequence[Any]) -> list[str]:
     """Compare a stored certificate with the recomputed one; each difference is a line."""
     lines = [
-        f"{name}: the model says {_shown(getattr(stored, name))}, the data say {_shown(getattr(found, name))}"
+        f"{name}: the model says {getattr(stored, name)}, the data say {getattr(found, name)}"
         for name in COMPARED
         if not _same(getattr(stored, name), getattr(found, name))
     ]
