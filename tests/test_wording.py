@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from s2oct.wording import amount, count, duration, listed, plural, printable
+from s2oct.wording import amount, brief, count, duration, listed, plural, printable
 
 
 @pytest.mark.parametrize(
@@ -58,3 +59,7 @@ def test_numbers_and_lists_are_written_for_readers(written, expected):
 )
 def test_names_are_printed_without_characters_that_steer_a_terminal(name, expected):
     assert printable(name) == expected
+
+
+def test_a_brief_value_is_on_one_line():
+    assert brief(np.eye(2)) == "array([[1., 0.], [0., 1.]])"

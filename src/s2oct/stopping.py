@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +44,10 @@ class Deadline:
         left = self.at - time.monotonic()
         return min(left, 0.0) if self.stop() else left
 
+    def sooner(self, seconds: float) -> Deadline:
+        """The same deadline, some seconds earlier: for work that cannot be left in the middle."""
+        return Deadline(self.at - seconds, self.stop)
+
     def within(self, seconds: float) -> Deadline:
         """The same deadline, or the one some seconds from now if that is sooner."""
         return Deadline(min(self.at, time.monotonic() + seconds), self.stop)
@@ -52,16 +57,48 @@ class Deadline:
         return Deadline.after, (self.seconds_left,)
 
 
+class Foresight:
+    """A deadline for steps that cannot be left in between: nothing is begun that may take longer than is left."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline, self._longest = deadline, 0.0
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Time a step; the longest one so far counts."""
+        began = time.monotonic()
+        yield
+        self._longest = max(self._longest, time.monotonic() - began)
+
+    @property
+    def now(self) -> bool:
+        """Whether to end now."""
+        return self._deadline.sooner(self._longest).passed
+
+
 NO_DEADLINE = Deadline(float("inf"))
 
 
 @dataclass(frozen=True)
 class Clock:
-    """The time of one fit: when it began, how long it may take, and whether it was asked to stop."""
+    """The time of one fit: when it began, how long it may take, and whether it was asked to stop.
+
+    Attributes
+    ----------
+    limit : float
+        Seconds that the fit may take.
+    stop : callable
+        Whether somebody asked the fit to stop.
+    began : float
+        The moment of ``time.monotonic`` at which the fit began.
+    reserve : float
+        The last seconds of the limit, in which the fit brings its result into its final form and looks for no other.
+    """
 
     limit: float
     stop: Stop = never
     began: float = field(default_factory=time.monotonic)
+    reserve: float = 0.0
     _interrupted: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def interrupt(self) -> None:
@@ -75,8 +112,8 @@ class Clock:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the limit, 0 after it."""
-        return max(self.limit - self.elapsed, 0.0)
+        """Seconds until the limit, without the reserve; 0 after it."""
+        return max(self.limit - self.reserve - self.elapsed, 0.0)
 
     def stopped(self) -> bool:
         """Whether the fit was asked to stop."""
@@ -89,4 +126,4 @@ class Clock:
 
     def deadline(self, seconds: float = float("inf")) -> Deadline:
         """The end of the fit, or some seconds from now if that is sooner."""
-        return Deadline(min(self.began + self.limit, time.monotonic() + seconds), self.stopped)
+        return Deadline(min(self.began + self.limit - self.reserve, time.monotonic() + seconds), self.stopped)

@@ -51,11 +51,13 @@ def listed(items: Sequence[str]) -> str:
 
 
 def brief(value: object, most: int = 60) -> str:
-    """A value as Python writes it, cut where it is long; some numbers have more digits than Python writes."""
+    """A value on one line as Python writes it, cut where it is long; some numbers have more digits than it writes."""
     try:
         text = repr(value)
     except ValueError:
         return "a number of thousands of digits"
+    if "\n" in text:  # arrays and tables
+        text = " ".join(text.split())
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 

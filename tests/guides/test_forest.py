@@ -27,6 +27,7 @@ from s2oct.guides import guide_probabilities
 from s2oct.guides.stopped import GuideStopped
 from s2oct.model.guide import Guide
 from s2oct.model.labels import Labels, read_labels
+from s2oct.model.targets import Targets
 from s2oct.stopping import Deadline
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -215,7 +216,7 @@ def test_the_forests_stop_soon_after_the_deadline(shape, seconds):
     deadline = Deadline.after(seconds)
     with pytest.raises(GuideStopped):
         SelfTrainedForest(random_state=0)._fit_rows(
-            X, Labels(np.array(["a", "b"]), codes), np.array([m // 2, m - m // 2]), deadline
+            X, Labels(np.array(["a", "b"]), codes), Targets.exact([m // 2, m - m // 2], m), deadline=deadline
         )
     assert time.monotonic() - deadline.at < 1.0
 
@@ -244,7 +245,14 @@ def test_parameters_out_of_range_are_refused(clusters, parameters):
         SelfTrainedForest(**parameters).fit(X, y, totals=totals)
 
 
-@parametrize_with_checks([SelfTrainedForest(n_estimators=20)])
+EXEMPT = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "trees draw rows by their weights, so equal forests need equal draws; scikit-learn's own forests fail it, too"
+    ),
+}
+
+
+@parametrize_with_checks([SelfTrainedForest(n_estimators=20)], expected_failed_checks=lambda estimator: EXEMPT)
 @pytest.mark.filterwarnings("error::s2oct.errors.S2OCTWarning")
 def test_scikit_learn_finds_nothing(estimator, check):
     check(estimator)
@@ -273,8 +281,8 @@ def test_probabilities_that_are_no_numbers_are_refused():
 def test_any_classifier_with_probabilities_is_given_the_totals(clusters, guide):
     X, y, _, unlabeled, totals = clusters
     labels = read_labels(y)
-    counts = np.array([unlabeled.sum() - totals["b"], totals["b"]])
-    found = guide_probabilities(guide, X, labels, counts)
+    targets = Targets.exact([unlabeled.sum() - totals["b"], totals["b"]], unlabeled.sum())
+    found = guide_probabilities(guide, X, labels, targets)
     wrapped = guide if not isinstance(guide, LogisticRegression) else TopTotalClassifier(guide)
     assert np.allclose(found, wrapped.fit(X, y, totals=totals).predict_proba(X[unlabeled]))
 

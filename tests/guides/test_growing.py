@@ -10,6 +10,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from s2oct.guides import growing
 from s2oct.guides.growing import Grower
 from s2oct.guides.stopped import GuideStopped
+from s2oct.guides.votes import as_votes
 from s2oct.stopping import Deadline
 
 
@@ -19,9 +20,10 @@ def drawn(n, p=6, seed=0):
     return rows, (rows[:, 0] + rows[:, 1] ** 2 + 0.5 * rng.normal(size=n) > 0.8).astype(np.int64)
 
 
-def grow(rows, codes, weights=None, splitter="best", n_tried=2, n_trees=60, **parameters):
+def grow(rows, codes, weights=None, splitter="best", n_tried=2, n_trees=60, n_classes=2, **parameters):
     grower = Grower(n_trees, np.random.RandomState(0), **parameters)
-    return grower.grow(rows, codes, np.ones(len(rows)) if weights is None else weights, splitter, n_tried)
+    weights = np.ones(len(rows)) if weights is None else weights
+    return grower.grow(rows, as_votes(codes, n_classes), weights, splitter, n_tried)
 
 
 @pytest.mark.parametrize(
@@ -36,16 +38,16 @@ def test_votes_are_those_of_scikit_learns_forests(splitter, kind):
         kind(200, max_features=2, bootstrap=True, oob_score=True, random_state=seed).fit(rows, codes) for seed in (1, 2)
     ]
     by_chance = np.abs(np.subtract(*(their.predict_proba(new)[:, 1] for their in theirs))).mean()
-    assert np.abs(forest.second_probability(new) - theirs[0].predict_proba(new)[:, 1]).mean() < 1.5 * by_chance
+    assert np.abs(forest.votes(new)[:, 0] - theirs[0].predict_proba(new)[:, 1]).mean() < 1.5 * by_chance
     by_chance = np.abs(np.subtract(*(their.oob_decision_function_[:, 1] for their in theirs))).mean()
-    assert np.abs(unseen - theirs[0].oob_decision_function_[:, 1]).mean() < 1.5 * by_chance
+    assert np.abs(unseen[:, 0] - theirs[0].oob_decision_function_[:, 1]).mean() < 1.5 * by_chance
 
 
 def test_every_tree_agrees_with_the_rows_it_has_seen():
     """Distinct rows end in leaves of their own class, so a tree is wrong about unseen rows only."""
     rows, codes = drawn(40)
     forest, unseen = grow(rows, codes, n_trees=1)
-    votes = forest.second_probability(rows)
+    votes, unseen = forest.votes(rows)[:, 0], unseen[:, 0]
     has_seen = unseen == 0.5
     assert 0 < has_seen.sum() < 40
     assert (votes[has_seen] == codes[has_seen]).all()
@@ -58,7 +60,7 @@ def test_rows_are_drawn_by_their_weights():
     weights = np.ones(30)
     weights[:10], weights[29] = 0, 1e9
     forest, unseen = grow(rows, codes, weights)
-    assert np.allclose(unseen[:10], forest.second_probability(rows[:10]))
+    assert np.allclose(unseen[:10], forest.votes(rows[:10]))
     assert unseen[29] == 0.5
 
 
@@ -66,7 +68,7 @@ def test_one_class_gets_all_votes():
     rows, _ = drawn(10)
     for code in (0, 1):
         forest, _ = grow(rows, np.full(10, code))
-        assert (forest.second_probability(rows) == code).all()
+        assert (forest.votes(rows) == code).all()
 
 
 def test_the_number_of_jobs_changes_nothing(monkeypatch):
@@ -76,13 +78,13 @@ def test_the_number_of_jobs_changes_nothing(monkeypatch):
     rows = np.round(rows)
     (one, unseen_one), (two, unseen_two) = (grow(rows, codes, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert unseen_one.tolist() == unseen_two.tolist()
-    assert one.second_probability(rows).tolist() == two.second_probability(rows, 2).tolist()
-    assert len(set(one.second_probability(rows)) - {0.0, 1.0}) > 5
+    assert one.votes(rows).tolist() == two.votes(rows, 2).tolist()
+    assert len(set(one.votes(rows)[:, 0]) - {0.0, 1.0}) > 5
 
 
 def test_no_rows_have_no_votes():
     rows, codes = drawn(10)
-    assert grow(rows, codes)[0].second_probability(rows[:0]).shape == (0,)
+    assert grow(rows, codes)[0].votes(rows[:0]).shape == (0, 1)
 
 
 def test_a_tree_is_fitted_to_no_more_rows_than_take_long(monkeypatch):
@@ -109,11 +111,43 @@ def test_no_tree_is_begun_after_the_deadline(n_jobs):
     assert time.monotonic() - began < 1.5
     forest, _ = grow(rows, codes, n_trees=2)
     with pytest.raises(GuideStopped):
-        forest.second_probability(rows, n_jobs, Deadline.after(-1))
+        forest.votes(rows, n_jobs, Deadline.after(-1))
 
 
 def test_a_forest_can_be_pickled():
     rows, codes = drawn(30)
     forest, _ = grow(rows, codes)
     again = pickle.loads(pickle.dumps(forest))
-    assert (again.second_probability(rows) == forest.second_probability(rows)).all()
+    assert (again.votes(rows) == forest.votes(rows)).all()
+
+
+# More than two classes
+
+
+def in_thirds(n, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 6)).astype(np.float32)
+    return rows, np.digitize(rows[:, 0] + rows[:, 1] + 0.5 * rng.normal(size=n), [-0.6, 0.6])
+
+
+def test_votes_on_three_classes_are_those_of_scikit_learns_forest():
+    """Least squares on one column for each class chooses the cuts of the Gini index."""
+    rows, codes = in_thirds(150)
+    new = in_thirds(300, seed=1)[0]
+    forest, unseen = grow(rows, codes, n_trees=200, n_classes=3)
+    theirs = [RandomForestClassifier(200, max_features=2, oob_score=True, random_state=seed) for seed in (1, 2)]
+    theirs = [their.fit(rows, codes) for their in theirs]
+    by_chance = np.abs(np.subtract(*(their.predict_proba(new) for their in theirs))).mean()
+    assert np.abs(forest.votes(new) - theirs[0].predict_proba(new)).mean() < 1.5 * by_chance
+    by_chance = np.abs(np.subtract(*(their.oob_decision_function_ for their in theirs))).mean()
+    assert np.abs(unseen - theirs[0].oob_decision_function_).mean() < 1.5 * by_chance
+
+
+def test_votes_on_three_classes_add_up_and_are_even_where_every_tree_has_seen_the_row():
+    rows, codes = in_thirds(40)
+    forest, unseen = grow(rows, codes, n_trees=1, n_classes=3)
+    assert np.allclose(forest.votes(rows).sum(axis=1), 1)
+    assert np.allclose(unseen.sum(axis=1), 1)
+    has_seen = (unseen == 1 / 3).all(axis=1)
+    assert 0 < has_seen.sum() < 40
+    assert (forest.votes(rows)[has_seen].argmax(axis=1) == codes[has_seen]).all()

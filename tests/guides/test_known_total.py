@@ -193,7 +193,10 @@ def test_without_totals_the_labeled_shares_are_taken_with_a_warning(biased, wrap
             lambda X, y: PriorCorrectedClassifier(LogisticRegression()).fit(X, y, totals={"Yes": 9}),
             "Did you mean 'yes'",
         ),
-        (lambda X, y: PriorCorrectedClassifier(Perceptron()).fit(X, [*"abc", *y[3:]], totals={"a": 9}), "Only binary"),
+        (
+            lambda X, y: PriorCorrectedClassifier(Perceptron()).fit(X, ["nan", "nan", *y[2:]], totals={"yes": 9}),
+            "'nan' looks like a marker",
+        ),
     ],
 )
 def test_bad_input_gets_its_sentence(biased, call, sentence):

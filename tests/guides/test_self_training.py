@@ -5,22 +5,31 @@ import pytest
 from scipy.special import expit
 
 from s2oct.guides.growing import Grower
-from s2oct.guides.self_training import (
-    EVEN_SHARE,
-    SelfTraining,
-    _known_share_weights,
-    _shares,
-    score_threshold,
-    scores_of,
-)
-from s2oct.guides.top_total import top_rows
+from s2oct.guides.self_training import EVEN_SHARE, SelfTraining, _shares
+from s2oct.guides.told import Told
+from s2oct.guides.top_rows import top_rows
+from s2oct.guides.votes import score_threshold, scores_of, settled
+from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
+
+
+def told(codes, totals, n_labeled=None, weights=None):
+    """What is told about rows of which the first are labeled."""
+    n_labeled = len(codes) if n_labeled is None else n_labeled
+    m = int(sum(totals)) if len(codes) == n_labeled else len(codes) - n_labeled
+    all_codes = np.append(codes[:n_labeled], np.full(m, -1))
+    return Told.of(Labels(np.arange(len(totals)), all_codes), Targets.exact(totals, m), weights)
 
 
 def trained(rows, codes, n_labeled, n_second, n_rounds=0, n_trees=60):
+    return trained_to(rows, codes, n_labeled, [len(rows) - n_labeled - n_second, n_second], n_rounds, n_trees)
+
+
+def trained_to(rows, codes, n_labeled, totals, n_rounds=0, n_trees=60, weights=None):
     rows = rows.astype(np.float32)
-    counts = np.array([len(rows) - n_labeled - n_second, n_second])
     grower = Grower(n_trees, np.random.RandomState(0))
-    fitting = SelfTraining(rows[:n_labeled], rows[n_labeled:], rows.shape[1], codes[:n_labeled], counts, grower)
+    known = told(codes, totals, n_labeled, weights)
+    fitting = SelfTraining(rows[:n_labeled], rows[n_labeled:], rows.shape[1], known, grower)
     fitting.run(n_rounds)
     return fitting
 
@@ -43,7 +52,7 @@ def test_where_one_feature_decides_the_forest_that_looks_at_all_features_counts_
     assert sum(shares) == pytest.approx(1)
     assert np.argmax(shares) == 3
     assert shares[3] > 0.6
-    assert (top_rows(fitting.ranking, fitting.n_second) == codes[60:]).mean() > 0.9
+    assert (settled(fitting.ranking, fitting.told).classes == codes[60:]).mean() > 0.9
 
 
 def test_labels_by_chance_leave_the_mix_nearer_to_even():
@@ -76,20 +85,20 @@ def test_a_total_that_leaves_no_choice_needs_no_rounds(n_second):
 
 def test_labeled_rows_get_the_known_shares():
     codes = np.array([0] * 8 + [1] * 2)
-    weights = _known_share_weights(codes, np.array([30, 90]))
+    weights = told(codes, [30, 90]).known_share_weights()
     assert weights.mean() == pytest.approx(1)
     assert weights[codes == 1].sum() / weights.sum() == pytest.approx(0.75)
     assert len(set(weights[codes == 0])) == 1
 
 
 def test_a_class_with_a_total_of_0_keeps_some_weight():
-    weights = _known_share_weights(np.array([0, 0, 1]), np.array([10, 0]))
+    weights = told(np.array([0, 0, 1]), [10, 0]).known_share_weights()
     assert (weights > 0).all()
     assert weights[2] < weights[0]
 
 
 def test_without_unlabeled_rows_all_weights_are_1():
-    assert _known_share_weights(np.array([0, 0, 1]), np.array([0, 0])).tolist() == [1, 1, 1]
+    assert told(np.array([0, 0, 1]), [0, 0]).known_share_weights().tolist() == [1, 1, 1]
 
 
 # The threshold
@@ -97,22 +106,22 @@ def test_without_unlabeled_rows_all_weights_are_1():
 
 def test_scores_keep_the_order_of_probabilities_and_are_finite():
     second = np.array([0.0, 1e-4, 1e-3, 0.3, 0.9, 0.9999, 1.0])
-    scores = scores_of(second)
+    scores = scores_of(second[:, None])[:, 0]
     assert np.isfinite(scores).all()
     assert (np.diff(scores) > 0).all()
-    assert scores_of(np.array([0.5])) == pytest.approx(0)
+    assert scores_of(np.array([[0.5]])) == pytest.approx(0)
 
 
 @pytest.mark.parametrize("n_above", range(6))
 @pytest.mark.parametrize("second", [[0.0, 0.2, 0.4, 0.9, 1.0], [0.0, 1e-5, 1e-4, 2e-4, 1e-3]], ids=["spread", "low"])
 def test_as_many_rows_are_above_the_threshold_as_the_total_says(second, n_above):
-    scores = scores_of(np.array(second))
+    scores = scores_of(np.array(second)[:, None])[:, 0]
     assert (expit(scores - score_threshold(scores, n_above)) > 0.5).sum() == n_above
 
 
 def test_equal_scores_at_the_threshold_are_at_a_half_and_the_first_rows_get_the_class():
     second = np.array([0.1, 0.6, 0.6, 0.6, 0.9])
-    scores = scores_of(second)
+    scores = scores_of(second[:, None])[:, 0]
     assert expit(scores - score_threshold(scores, 2)).tolist()[1:4] == [0.5] * 3
     assert top_rows(second, 2).tolist() == [0, 1, 0, 0, 1]
 

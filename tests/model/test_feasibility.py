@@ -73,14 +73,14 @@ def test_mending_keeps_feasible_trees_feasible_and_makes_none_more_expensive(dra
 
 
 @given(problems_with_trees())
-def test_a_mended_tree_comes_with_the_values_of_its_own_hyperplanes(drawn):
-    """The values are kept where nothing was mended; they must be those that a second routing gives, to the bit."""
+def test_a_mended_tree_comes_with_the_distances_of_its_own_hyperplanes(drawn):
+    """They are kept where nothing was mended; they must be those that a second measurement gives, to the bit."""
     problem, tree = drawn
     found = mended(prepared_as_is(problem, tree.topology.depth, 4.0), tree)
     again = Assignment.of(problem, found.tree)
     assert found.problem is problem
-    assert found.values_labeled.tolist() == again.values_labeled.tolist()
-    assert found.values_unlabeled.tolist() == again.values_unlabeled.tolist()
+    for kept, measured in ((found.labeled, again.labeled), (found.unlabeled, again.unlabeled)):
+        assert [part.tolist() for part in kept] == [part.tolist() for part in measured]
 
 
 @given(problems_with_trees())

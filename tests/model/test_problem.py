@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 
 from s2oct.errors import InvalidProblem
+from s2oct.model.data_summary import DataSummary
 from s2oct.model.labels import read_labels
 from s2oct.model.problem import Problem
 from s2oct.model.totals import read_targets
@@ -121,16 +122,16 @@ def test_zero_and_minus_zero_are_one_value():
 
 def test_summary_recognises_the_data_and_counts_them():
     rows, y = [[1.0], [2.0], [3.0], [4.0]], ["a", "b", None, None]
-    summary = Problem.from_arrays(rows, y, totals={"a": 1}).summary()
+    summary = DataSummary.of(Problem.from_arrays(rows, y, totals={"a": 1}))
     assert (summary.n_labeled, summary.n_unlabeled, summary.totals) == (2, 2, (1, 1))
-    assert summary == Problem.from_arrays(np.array(rows), y, totals={"b": 1}).summary()
+    assert summary == DataSummary.of(Problem.from_arrays(np.array(rows), y, totals={"b": 1}))
     for other in (
         Problem.from_arrays([[1.0], [2.0], [3.0], [4.5]], y, totals={"a": 1}),
         Problem.from_arrays(rows, ["b", "a", None, None], totals={"a": 1}),
         Problem.from_arrays(rows, ["a", "c", None, None], totals={"a": 1}),
         Problem.from_arrays(rows, y, totals={"a": 2}),
     ):
-        assert other.summary().sha256 != summary.sha256
+        assert DataSummary.of(other).sha256 != summary.sha256
 
 
 def test_totals_in_weights_are_whole_where_the_weights_add_up_to_whole_numbers():
@@ -141,5 +142,5 @@ def test_totals_in_weights_are_whole_where_the_weights_add_up_to_whole_numbers()
     for total in range(20):
         targets = read_targets(labels, {"a": total}, None, weights=weights)
         problem = Problem.from_labels(np.arange(12.0)[:, None], labels, targets, weights=weights)
-        assert problem.summary().totals == (total, 19 - total)
-        assert all(isinstance(known, int) for known in problem.summary().totals)
+        assert DataSummary.of(problem).totals == (total, 19 - total)
+        assert all(isinstance(known, int) for known in DataSummary.of(problem).totals)

@@ -185,6 +185,17 @@ REFUSED = {
         [REGION],
         "Expected a column of domains beside the classes",
     ),
+    "a missing domain": (
+        pl.DataFrame({"r": ["n", None], "a": [1, 2]}),
+        [REGION],
+        "a domain in each row of totals, got N",
+    ),
+    "a missing class": (LONG.replace({"what": {"b": None}}), [REGION], "class in each row of totals, got None"),
+    "lists for domains": (
+        pl.DataFrame({"r": [["n"], ["s"]], "a": [1, 2]}),
+        [REGION],
+        r"each row of totals, got \['n'\]",
+    ),
     "text in a long table": (LONG.astype({"n": str}), [REGION], r"class 'a' in domain 'n' between 0 and 5 .*, got '2'"),
     "text in a wide table": (WIDE.astype(str), [REGION], r"class 'a' in domain 'n' between 0 and 5 .*, got '2'"),
 }

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from s2oct.model.evidence import Sparsity
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import evidence_kernels as kernels
-from s2oct.search.evidence import EvidenceSearch, Sparsity
+from s2oct.search.evidence import EvidenceSearch
 from s2oct.stopping import NO_DEADLINE
 from tests.evidence import KINDS, random_evidence
 from tests.strategies import quarters

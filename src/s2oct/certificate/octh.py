@@ -98,6 +98,5 @@ def certify_octh(
 
 def _octh_margin(problem: Problem, tree: ObliqueTree) -> float:
     """Least distance of a row from the hyperplanes on its own path; OCT-H bounds no others."""
-    distance = np.abs(tree.values(problem.X_labeled))
-    path = tree.topology.path_nodes[tree.apply(problem.X_labeled) - tree.topology.n_leaves]
-    return float(np.take_along_axis(distance, path, axis=1).min())
+    all_nodes = np.ones(tree.topology.n_branches, dtype=bool)
+    return float(tree.path_distances(problem.X_labeled, all_nodes).min())

@@ -44,6 +44,7 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     from s2oct.estimators import S2OCTClassifier
     from s2oct.export import read_model
     from s2oct.fit.training import recertify
+    from s2oct.model.data_summary import DataSummary
     from s2oct.model.spec import ModelSpec
 
     read = read_model(model)
@@ -54,7 +55,7 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     problem = _read_problem(read, table, known)
     spec = ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
     found, own_bound = recertify(problem, clf.witness_, clf.certificate_, spec, rules=clf.tree_)
-    is_same = problem.summary() == clf.data_summary_
+    is_same = DataSummary.of(problem) == clf.data_summary_
     say(f"The data are {'those' if is_same else 'not those'} of the fit.")
     differences = differing(clf.certificate_, found, own_bound, read.classes)
     n_elsewhere = int((clf.tree_.apply(problem.X) != clf.witness_.apply(problem.X)).sum())

@@ -17,8 +17,8 @@ from s2oct.estimators.one_row import read_row
 from s2oct.fit.context import Budget
 from s2oct.guides.base import PartlyLabeledClassifier
 from s2oct.inputs import at_least_zero, positive, read_features, read_n_jobs, read_seed
+from s2oct.model.data_summary import DataSummary
 from s2oct.model.explanation import Explanation, explain_row
-from s2oct.model.problem import DataSummary
 from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from s2oct.fit.listening import Listener
 from s2oct.fit.octh import train_octh
 from s2oct.inputs import at_least_zero, positive, read_features, warn_of_column, whole_or_auto
 from s2oct.milp.octh import OcthSpec
+from s2oct.model.data_summary import DataSummary
 from s2oct.model.labels import read_labels
 from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
@@ -122,6 +124,7 @@ class OCTHClassifier(TreeClassifier):
         self
             The fitted classifier.
         """
+        began = time.monotonic()
         budget, depth = self._budget(), whole_or_auto("depth", self.depth, 1)
         rows = read_features(self, X, reset=True)
         warn_of_column(y)
@@ -132,12 +135,15 @@ class OCTHClassifier(TreeClassifier):
         no_totals = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
         problem = Problem.from_labels(rows, labels, no_totals, feature_names=self._feature_names())
         spec = self._octh_spec(problem.n_labeled)
+        spent = time.monotonic() - began
         with edge_of(self, stop, listener) as edge:
-            trained = train_octh(problem, spec, budget, depth=depth, stop=edge.stop, listener=edge.listener)
+            trained = train_octh(
+                problem, spec, budget, depth=depth, stop=edge.stop, listener=edge.listener, spent=spent
+            )
         edge.require_result(trained.certificate)
         self.tree_ = self.witness_ = trained.tree
         self.certificate_ = trained.certificate
-        self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
+        self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
         self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
         self.notices_ = notices_of((*edge.notices, *trained.notices), trained.certificate, labels.classes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,12 @@ from s2oct.inputs import (
     positive,
     positive_or_auto,
     read_answers,
-    read_domains,
     read_features,
     read_rule_features,
-    read_weights,
     whole_auto_or_none,
     whole_or_auto,
 )
+from s2oct.model.data_summary import DataSummary
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
@@ -215,26 +215,26 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
         self
             The fitted classifier.
         """
+        began = time.monotonic()
         self._check_parameters()
         rows = read_features(self, X, reset=True)
         budget, spec = self._budget(), self._spec(rows.shape[1])
-        weights = read_weights(sample_weight, len(rows))
-        known = read_domains(domains, X, len(rows))
         answers = read_answers(
-            y, len(rows), totals, population_totals, domains=known, as_shares=as_shares, weights=weights
+            X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
         labels = answers.labels
         problem = Problem.from_labels(
-            rows, labels, answers.targets, feature_names=self._feature_names(), weights=weights
+            rows, labels, answers.targets, feature_names=self._feature_names(), weights=answers.weights
         )
-        guidance = None if self.guide is None else self._guidance(X, rows, answers, weights, budget)
+        guidance = None if self.guide is None else self._guidance(X, rows, answers, problem, budget)
+        spent = time.monotonic() - began
         with edge_of(self, stop, listener) as edge:
-            trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener)
+            trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=spent)
         edge.require_result(trained.certificate)
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.stability_note_ = trained.stability_note
         self.witness_, self._simplification = trained.witness, trained.simplification
-        self.scaling_, self.data_summary_ = trained.scaling, problem.summary()
+        self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
         self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
         self._slope = self._fitted_slope(
@@ -258,16 +258,17 @@ class S2OCTClassifier(SimplerTrees, Margins, TreeClassifier):
             features=read_rule_features(self.features, self._feature_names(), n_features),
         )
 
-    def _guidance(
-        self, X: Any, rows: FloatArray, answers: Answers, weights: FloatArray | None, budget: Budget
-    ) -> Guidance:
+    def _guidance(self, X: Any, rows: FloatArray, answers: Answers, problem: Problem, budget: Budget) -> Guidance:
         guide = self.guide
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
 
+        labels, weights = answers.labels, answers.weights
+        weights = weights / problem.unit if weights is not None and problem.is_weighted else None
+
         def ask(deadline: Deadline) -> FloatArray | None:
             given = rows if isinstance(guide, SelfTrainedForest) else X
-            return guide_probabilities(guide, given, answers.labels, answers.targets, weights, deadline)
+            return guide_probabilities(guide, given, labels, problem.targets, weights, deadline)
 
         weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
         return Guidance(ask, AUTO_GUIDE_WEIGHT if weight is None else weight, self._sparsity())

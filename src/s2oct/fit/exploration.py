@@ -67,6 +67,11 @@ class Exploration:
         number = led = first_round
         to_beat = incumbent.best_cost
         while not incumbent.is_over and not until.passed:
+            if self._deadline(until).seconds_left < self.instance.step_seconds:
+                # Nothing ends in time any more.
+                if incumbent.clock.seconds_left < self.instance.step_seconds:
+                    incumbent.give_up()
+                break
             if max_rounds is not None and number - first_round >= max_rounds:
                 break
             if self.patience is not None and number - led >= self.patience:
@@ -82,9 +87,7 @@ class Exploration:
         return number
 
     def _rounds(self, number: int, until: Deadline) -> list[list[ObliqueTree]]:
-        deadline, clock, best = until, self.incumbent.clock, self.incumbent.best
-        if self.neighbourhoods is not None and not self._is_late:
-            deadline = until.within(clock.seconds_left - LATE_SHARE * clock.limit)
+        deadline, best = self._deadline(until), self.incumbent.best
         if self.n_jobs == 1:
             return [run_round(self.instance, self.seed, number, deadline, best)]
         run_all = Parallel(n_jobs=self.n_jobs, prefer="threads")
@@ -92,6 +95,14 @@ class Exploration:
             delayed(run_round)(self.instance, self.seed, number + k, deadline, best) for k in range(self.n_jobs)
         )
         return found
+
+    def _deadline(self, until: Deadline) -> Deadline:
+        """When a round ends: in time for the neighbourhoods, unless nothing would end by then."""
+        clock = self.incumbent.clock
+        if self.neighbourhoods is None or self._is_late:
+            return until
+        early = until.within(clock.seconds_left - LATE_SHARE * clock.limit)
+        return early if early.seconds_left >= self.instance.step_seconds else until
 
     @property
     def _is_late(self) -> bool:

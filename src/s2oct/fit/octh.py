@@ -11,7 +11,7 @@ from s2oct.fit.context import Budget, FitContext
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import Listener
 from s2oct.fit.portfolio import Formulation, Portfolio
-from s2oct.fit.training import open_context
+from s2oct.fit.training import open_context, with_reserve
 from s2oct.milp.octh import OcthSpec, attainable_cost, build_octh, decode_octh, encode_octh, with_majority_classes
 from s2oct.milp.size import octh_size
 from s2oct.model.bounds import paper_depth
@@ -45,11 +45,13 @@ def train_octh(
     depth: int | None = None,
     stop: Stop = never,
     listener: Listener | None = None,
+    spent: float = 0.0,
 ) -> TrainedOcth:
     """Fit a tree to OCT-H over the labeled rows; all rows are used for scaling. See `s2oct.fit.training.train`."""
-    context = open_context(budget, stop, listener)
+    context = open_context(budget, stop, listener, spent)
     scaling = Scaling.unit(problem.X)
     scaled = scaling.scale_problem(problem)
+    context = with_reserve(context)
     depth = paper_depth(problem.n_rows) if depth is None else depth
     # The topology refuses a depth beyond reason; 2 to its power would not end before.
     topology = Topology(depth, min(problem.n_classes, 2 ** min(depth, MAX_DEPTH)))

@@ -27,8 +27,10 @@ LONGEST_POOL, FRUITLESS_ROUNDS = 5.0, 10
 
 def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> list[ObliqueTree]:
     """Trees that cost no more than this one in P2, each from its own start and without the guide."""
-    context.listener.stage(COMPARING)
     clock, seed = context.clock, context.budget.seed + 1
+    if clock.is_over:
+        return []
+    context.listener.stage(COMPARING)
     cost = score(Assignment.of(prepared.problem, tree), prepared.spec.C).objective + DECIDED_TOLERANCE
     instance = Instance.of(prepared.without_guide(), cost)
     until = clock.deadline(min(max(clock.elapsed, POOL_SECONDS[prepared.problem.guide is not None]), LONGEST_POOL))

@@ -17,7 +17,7 @@ from s2oct.linear.model import Milp
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.size import p2_size
-from s2oct.model.evidence import ROW_OFF, Evidence, EvidenceCost
+from s2oct.model.evidence import Evidence, EvidenceCost
 from s2oct.model.feasibility import feasible_cost, feasible_score, lengthened, mended
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.prepared import Prepared
@@ -133,13 +133,15 @@ class WeighEvidence:
         """Ask the guide, and search until nothing better is found."""
         guided = advised(prepared, self.guidance, context)
         if guided is None:
-            instead = Paper().run(prepared, context)
+            # A guide that is left behind works on beside the fit, so the last steps take longer.
+            clock = replace(context.clock, reserve=2 * context.clock.reserve)
+            instead = Paper().run(prepared, replace(context, clock=clock))
             # A proof about P2 says nothing about the model that was asked for.
             return replace(instead, ended=INTERRUPTED) if context.clock.stopped() else instead
         context.listener.stage(SEARCHING)
         evidence = Evidence.of(guided.problem, guided.topology, self.guidance.weight)
         price = self.guidance.sparsity.price_of(evidence.n_given)
-        least = Bound(evidence.bound + ROW_OFF * evidence.least_off, "equal rows end in one class")
+        least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "equal rows end in one class")
         incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, context.listener)
         search = EvidenceSearch(evidence, self.guidance.sparsity, context.budget.seed, context.clock.deadline())
         best, *others = search.run()
@@ -164,7 +166,7 @@ class WeighEvidence:
 
 def _weigh(evidence: Evidence, term_price: float, tree: ObliqueTree) -> tuple[ObliqueTree, float]:
     cost = evidence.cost_of(tree)
-    return tree, cost.rows + ROW_OFF * cost.off + term_price * cost.terms
+    return tree, cost.rows + evidence.row_off * cost.off + term_price * cost.terms
 
 
 def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:

@@ -17,44 +17,58 @@ import sklearn
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from s2oct.arrays import FloatArray, IntArray
+from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import SelfTrainedForest
 from s2oct.guides.known_total import KnownTotalClassifier
 from s2oct.guides.stopped import GuideStopped
 from s2oct.guides.top_total import TopTotalClassifier
 from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 _POLL_SECONDS = 0.02
 
 
 def guide_probabilities(
-    guide: Any, X: Any, labels: Labels, counts: IntArray, deadline: Deadline = NO_DEADLINE
+    guide: Any,
+    X: Any,
+    labels: Labels,
+    targets: Targets,
+    weights: FloatArray | None = None,
+    deadline: Deadline = NO_DEADLINE,
 ) -> FloatArray | None:
-    """Probability of each class for each unlabeled row, shape (m, 2), by any classifier with probabilities.
+    """Probability of each class for each unlabeled row, shape (m, n_classes), by any classifier with probabilities.
 
     ``X`` are all rows: as an array of floats for our own forests, as the user passed them for any other classifier.
-    ``counts`` are the totals of the unlabeled rows. Returns None if there is no answer until the deadline.
+    ``targets`` are the totals of the unlabeled rows, ``weights`` what each of all rows counts. The likeliest classes
+    meet the totals, except with a guide that only weights the classes. Returns None if there is no answer until the
+    deadline.
     """
     if labels.is_labeled.all():
-        return np.empty((0, 2))
+        return np.empty((0, len(labels.classes)))
     if isinstance(guide, SelfTrainedForest):
         try:
-            return np.asarray(clone(guide)._fit_rows(X, labels, counts, deadline).probabilities_)
+            return np.asarray(clone(guide)._fit_rows(X, labels, targets, weights, deadline).probabilities_)
         except GuideStopped:
             return None
-    return _answer_in_thread(lambda: _ask(guide, X, labels, counts), deadline)
+    return _answer_in_thread(lambda: _ask(guide, X, labels, targets, weights), deadline)
 
 
-def _ask(guide: Any, X: Any, labels: Labels, counts: IntArray) -> FloatArray:
+def _ask(guide: Any, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None) -> FloatArray:
     wrapped = guide if isinstance(guide, KnownTotalClassifier) else TopTotalClassifier(guide)
-    fitted = clone(wrapped)._fit_read(X, labels, counts)
+    fitted = clone(wrapped)._fit_read(X, labels, targets, weights)
     unlabeled = np.flatnonzero(~labels.is_labeled)
-    probabilities = np.asarray(fitted.predict_proba(_safe_indexing(X, unlabeled)), dtype=float)
-    if probabilities.shape != (len(unlabeled), 2):
+    if isinstance(fitted, TopTotalClassifier):
+        # They know the domains of the unlabeled rows, which new rows do not have.
+        probabilities = fitted.probabilities_
+    else:
+        probabilities = np.asarray(fitted.predict_proba(_safe_indexing(X, unlabeled)), dtype=float)
+    expected = (len(unlabeled), len(labels.classes))
+    if probabilities.shape != expected:
         raise InvalidProblem(
-            f"Expected the guide to give two probabilities per unlabeled row, got shape {probabilities.shape}."
+            f"Expected the guide to give {expected[1]} probabilities per unlabeled row, got shape "
+            f"{probabilities.shape}."
         )
     return probabilities
 

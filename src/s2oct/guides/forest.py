@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from s2oct.arrays import FloatArray, IntArray, ObjectArray
-from s2oct.guides.base import PartlyLabeledClassifier, TwoClasses
+from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.guides.base import PartlyLabeledClassifier
 from s2oct.guides.growing import Grower
-from s2oct.guides.self_training import SelfTraining, score_threshold, scores_of
-from s2oct.guides.top_total import top_rows
+from s2oct.guides.self_training import SelfTraining
+from s2oct.guides.told import Told
+from s2oct.guides.votes import multipliers_for_new_rows, settled, shifted_probabilities
 from s2oct.guides.widening import Widening
-from s2oct.inputs import read_answers, read_complete_labels, read_features, whole
+from s2oct.inputs import read_answers, read_complete_labels, read_features, read_weights, whole
 from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
 from s2oct.stopping import NO_DEADLINE, Deadline
 
@@ -24,20 +25,22 @@ TREES_TIMES_ROWS = 8e5
 """Most trees times rows of a forest: with more rows it has fewer trees than the user asks for, but at least 30."""
 
 
-class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
+class SelfTrainedForest(PartlyLabeledClassifier):
     """Forests that learn from the unlabeled rows and the known totals as well as from the labeled rows.
 
     Four forests rank the unlabeled rows: a random forest, extremely randomised trees, extremely randomised trees that
     also use principal components of all rows, and a random forest that looks at all features at every split, at 100 of
     them if there are more. Labeled rows are drawn so that the classes have their known shares. The forests are mixed:
     half of the mix is even, the other half follows the likelihood of the labels under the trees that have not seen
-    them. The top rows get the class, as many as its total. Then extremely randomised trees are fitted to the labeled
-    rows and, with little weight, to these labels. They rank the unlabeled rows again, each row by the trees that were
-    not fitted to it. This ranking and the mix count half each, and the next round begins. The result is the mean over
-    the rounds. Probabilities are shifted so that the known total is met at 1/2.
+    them. The top rows get the class, as many as its total; of several classes, each gets its likeliest rows. Then
+    extremely randomised trees are fitted to the labeled rows and, with little weight, to these labels. They rank the
+    unlabeled rows again, each row by the trees that were not fitted to it. This ranking and the mix count half each,
+    and the next round begins. The result is the mean over the rounds. Probabilities are shifted so that the likeliest
+    classes meet the known totals, in every domain.
 
-    If all labeled rows are of one class, the four forests separate them from the unlabeled rows. If all rows are
-    labeled, the classifier is the mix of the four forests.
+    If all labeled rows are of one class, the four forests separate them from the unlabeled rows. If some of three or
+    more classes have no labeled rows, they share one minus the largest probability of the labeled classes, so they get
+    the rows that resemble no labeled class. If all rows are labeled, the classifier is the mix of the four forests.
 
     The same seed gives the same result, for any number of jobs. With many rows a tree is fitted to a sample of them.
 
@@ -46,7 +49,7 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
     n_estimators : int
         Trees of each forest. If there are more than 800,000 trees times rows, there are fewer trees, but at least 30.
     n_rounds : int
-        Rounds of self-training; 0 for none. There are none either if the total is 0 or all unlabeled rows.
+        Rounds of self-training; 0 for none. There are none either if one class has all unlabeled rows.
     n_jobs : int or None
         Trees to fit at a time.
     random_state : int, RandomState or None
@@ -54,12 +57,13 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
 
     Attributes
     ----------
-    probabilities_ : ndarray of shape (n_unlabeled, 2)
-        Probabilities of the unlabeled rows, in the order of the rows. With a threshold of 1/2 they meet the total,
-        except for rows with equal votes at the threshold.
+    probabilities_ : ndarray of shape (n_unlabeled, n_classes)
+        Probabilities of the unlabeled rows, in the order of the rows. The likeliest classes meet the totals; of two
+        classes with one exact total, except for rows with equal votes at the threshold of 1/2.
     transduction_ : ndarray of shape (n_rows,)
-        A label for every training row, the given ones kept; it meets the totals exactly, ties broken by row order.
-    classes_ : ndarray of shape (2,)
+        A label for every training row, the given ones kept; it meets the totals, exactly if they are exact and rows
+        count alike. Ties are broken by row order.
+    classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
     n_features_in_ : int
         Number of features.
@@ -89,7 +93,14 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: Any, totals: Totals | None = None, population_totals: Totals | None = None
+        self,
+        X: Any,
+        y: Any,
+        totals: Totals | None = None,
+        population_totals: Totals | None = None,
+        domains: Any = None,
+        as_shares: bool = False,
+        sample_weight: Any = None,
     ) -> SelfTrainedForest:
         """Fit the forests.
 
@@ -100,10 +111,17 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
         y : array-like of shape (n_rows,)
             Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class. Without totals,
             -1 beside one other label is a class. All rows may be labeled.
-        totals : mapping of class to count, optional
-            Number of unlabeled rows of a class. One class is enough; several must add up.
-        population_totals : mapping of class to count, optional
+        totals : mapping of class to count, table by domain and class, or list of these, optional
+            Number of unlabeled rows of a class, in each domain: a count, a pair of bounds or an `Estimate`. All classes
+            but one are enough.
+        population_totals : mapping of class to count, table by domain and class, or list of these, optional
             The same for all rows, the labeled ones included.
+        domains : array-like of shape (n_rows,), column name, or list of these, optional
+            The domain of each row, for totals by domain; a list if there are several margins.
+        as_shares : bool
+            Whether totals are shares of the rows of their domain.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row. Trees draw rows by their weights, and unlabeled rows count with them towards the totals.
 
         Returns
         -------
@@ -113,41 +131,49 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
         rows = read_features(self, X, reset=True)
         labels = read_complete_labels(y, len(rows)) if totals is None and population_totals is None else None
         if labels is not None:
-            return self._fit_rows(rows, labels, np.zeros(2, dtype=np.int64))
-        answers = read_answers(y, len(rows), totals, population_totals)
-        labels, counts = answers.labels, answers.targets.class_totals().astype(np.int64)
-        return self._fit_rows(rows, labels, counts)
+            nothing = Targets.exact(np.zeros(len(labels.classes)), 0)
+            return self._fit_rows(rows, labels, nothing, read_weights(sample_weight, len(rows)))
+        answers = read_answers(
+            X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
+        )
+        return self._fit_rows(rows, answers.labels, answers.targets, answers.weights)
 
     def _fit_rows(
-        self, rows: FloatArray, labels: Labels, counts: IntArray, deadline: Deadline = NO_DEADLINE
+        self,
+        rows: FloatArray,
+        labels: Labels,
+        targets: Targets,
+        weights: FloatArray | None = None,
+        deadline: Deadline = NO_DEADLINE,
     ) -> SelfTrainedForest:
         """Fit to what is read already; raises `GuideStopped` after the deadline."""
         n_rounds = whole("n_rounds", self.n_rounds, 0)
         n_trees = int(min(whole("n_estimators", self.n_estimators, 1), max(30, TREES_TIMES_ROWS / len(rows))))
         rng = check_random_state(self.random_state)
         widening = Widening.of(rows, rng, deadline)
+        told = Told.of(labels, targets, weights)
         fitting = SelfTraining(
             widening.transform(rows, np.flatnonzero(labels.is_labeled), deadline),
             widening.transform(rows, np.flatnonzero(~labels.is_labeled), deadline),
             rows.shape[1],
-            labels.codes[labels.is_labeled],
-            counts,
+            told,
             Grower(n_trees, rng, self.n_jobs, deadline),
         )
         fitting.run(n_rounds)
         self.classes_ = labels.classes
         self._widening, self._members = widening, tuple(fitting.members)
-        scores = scores_of(fitting.ranking)
-        self._threshold = score_threshold(scores, int(counts[1]))
-        self.probabilities_ = _two_columns(expit(scores - self._threshold))
-        self.transduction_ = labels.completed(top_rows(fitting.ranking, int(counts[1])))
+        self._multipliers = multipliers_for_new_rows(fitting.ranking, told)
+        result = settled(fitting.ranking, told)
+        self.probabilities_ = result.probabilities
+        self.transduction_ = labels.completed(result.classes)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities of new rows.
 
-        They are the mix of the first forests and of the forests of the rounds, half each, with the threshold of the
-        fit. The unlabeled rows of the fit are no new rows for the latter: see ``probabilities_``.
+        They are the mix of the first forests and of the forests of the rounds, half each, shifted so that the totals
+        over all domains would be met in the fit. The unlabeled rows of the fit are no new rows for the latter: see
+        ``probabilities_``.
 
         Parameters
         ----------
@@ -156,15 +182,15 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
 
         Returns
         -------
-        ndarray of shape (n_rows, 2)
-            Probabilities of ``classes_[0]`` and ``classes_[1]``.
+        ndarray of shape (n_rows, n_classes)
+            Probabilities of ``classes_``.
         """
         check_is_fitted(self)
         wide = self._widening.transform(read_features(self, X, reset=False))
-        second = np.zeros(len(wide))
+        votes = np.zeros((len(wide), 1 if len(self.classes_) == 2 else len(self.classes_)))
         for member in self._members:
-            second += member.share * member.forest.second_probability(wide[:, : member.n_columns], self.n_jobs)
-        return _two_columns(expit(scores_of(second) - self._threshold))
+            votes += member.share * member.votes(wide, self.n_jobs)
+        return shifted_probabilities(votes, self._multipliers)
 
     def predict(self, X: Any) -> ObjectArray:
         """Class label of each row.
@@ -179,10 +205,5 @@ class SelfTrainedForest(TwoClasses, PartlyLabeledClassifier):
         ndarray of shape (n_rows,)
             A class label for each row.
         """
-        above = self.predict_proba(X)[:, 1] > 0.5
-        return np.asarray(self.classes_[above.astype(int)])
-
-
-def _two_columns(second: FloatArray) -> FloatArray:
-    """Probabilities of both classes, given those of the second."""
-    return np.column_stack([1 - second, second])
+        codes = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[codes])

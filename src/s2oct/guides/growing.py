@@ -36,25 +36,27 @@ ROWS_AT_A_TIME = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees that each give the share of the second class in a leaf, in the order in which their votes are added."""
+    """Trees that each give shares of classes in a leaf, in the order in which their votes are added.
+
+    ``n_columns`` is that of the votes: 1 for two classes, which is the share of the second, or else one a class.
+    """
 
     trees: tuple[Any, ...]
+    n_columns: int
 
-    def second_probability(
-        self, rows: Float32Array, n_jobs: int | None = None, deadline: Deadline = NO_DEADLINE
-    ) -> FloatArray:
-        """Probability of the second class for each row: the mean over all trees."""
+    def votes(self, rows: Float32Array, n_jobs: int | None = None, deadline: Deadline = NO_DEADLINE) -> FloatArray:
+        """Votes on each row, shape (n_rows, n_columns): the mean over all trees."""
         parts = Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(self._mean)(rows[begin : begin + ROWS_AT_A_TIME], deadline)
             for begin in range(0, len(rows), ROWS_AT_A_TIME)
         )
-        return np.concatenate(parts) if parts else np.empty(0)
+        return np.concatenate(parts) if parts else np.empty((0, self.n_columns))
 
     def _mean(self, rows: Float32Array, deadline: Deadline) -> FloatArray:
-        total = np.zeros(len(rows))
+        total = np.zeros((len(rows), self.n_columns))
         for tree in self.trees:
             go_on_until(deadline)
-            total += tree.predict(rows)[:, 0]
+            total += _shares(tree, rows)
         return total / len(self.trees)
 
 
@@ -68,27 +70,27 @@ class Grower:
     deadline: Deadline = NO_DEADLINE
 
     def grow(
-        self, rows: Float32Array, codes: IntArray, weights: FloatArray, splitter: Splitter, n_tried: int
+        self, rows: Float32Array, targets: FloatArray, weights: FloatArray, splitter: Splitter, n_tried: int
     ) -> tuple[Forest, FloatArray]:
-        """A forest, and the probability of the second class for each of its rows by the trees that have not seen it.
+        """A forest fitted to votes on its rows, and the votes on each row by the trees that have not seen it.
 
-        A tree is fitted to a sample with replacement, drawn by ``weights``; at every split it looks at ``n_tried``
-        features. The probability is 1/2 for a row that every tree has seen.
+        ``targets`` and the votes have shape (n_rows, n_columns). A tree is fitted to a sample with replacement, drawn
+        by ``weights``; at every split it looks at ``n_tried`` features. A row that every tree has seen gets even votes.
         """
         odds = np.cumsum(weights)
         odds /= odds[-1]
         size = max(min(len(rows), MOST_CELLS[splitter] // max(n_tried, _LEAST_TRIED)), 2)
-        targets = codes.astype(float)
         grown = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             delayed(_grow_tree)(rows, targets, odds, size, (splitter, n_tried, int(seed)), self.deadline)
             for seed in self.rng.randint(2**31 - 1, size=self.n_trees)
         )
-        votes, n_votes = np.zeros(len(rows)), np.zeros(len(rows))
+        votes, n_votes = np.zeros(targets.shape), np.zeros((len(rows), 1))
         for _, unseen, shares in grown:
             votes[unseen] += shares
             n_votes[unseen] += 1
-        forest = Forest(tuple(tree for tree, _, _ in grown))
-        return forest, np.where(n_votes > 0, votes / np.maximum(n_votes, 1), 0.5)
+        n_columns = targets.shape[1]
+        forest = Forest(tuple(tree for tree, _, _ in grown), n_columns)
+        return forest, np.where(n_votes > 0, votes / np.maximum(n_votes, 1), 1 / max(n_columns, 2))
 
 
 def _grow_tree(
@@ -99,16 +101,21 @@ def _grow_tree(
     how: tuple[Splitter, int, int],
     deadline: Deadline,
 ) -> tuple[Any, IntArray, FloatArray]:
-    """A tree, the rows that it has not seen, and the share of the second class in the leaf of each of them."""
+    """A tree, the rows that it has not seen, and the shares of the classes in the leaf of each of them."""
     go_on_until(deadline)
     splitter, n_tried, seed = how
     # This generator is many times faster to make than that of ``RandomState(seed)``.
     random = np.random.RandomState(np.random.PCG64(seed))
     times_seen = np.bincount(np.searchsorted(odds, random.random_sample(size), side="right"), minlength=len(rows))
-    # With labels of 0 and 1, least squares chooses the cuts of the Gini index, and a leaf's mean is its share.
+    # With votes of 0 and 1, least squares chooses the cuts of the Gini index, and a leaf's means are its shares.
     tree = DecisionTreeRegressor(splitter=splitter, max_features=n_tried, max_depth=MOST_DEPTH, random_state=random)
     with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
         tree.fit(rows, targets, sample_weight=times_seen.astype(float), check_input=False)
     go_on_until(deadline)
     unseen = np.flatnonzero(times_seen == 0)
-    return tree.tree_, unseen, tree.tree_.predict(rows[unseen])[:, 0] if len(unseen) else np.empty(0)
+    return tree.tree_, unseen, _shares(tree.tree_, rows[unseen]) if len(unseen) else np.empty((0, targets.shape[1]))
+
+
+def _shares(tree: Any, rows: Float32Array) -> FloatArray:
+    """What a tree says about each row, shape (n_rows, n_columns)."""
+    return np.asarray(tree.predict(rows)).reshape(len(rows), -1)

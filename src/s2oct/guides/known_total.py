@@ -7,21 +7,25 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import has_fit_parameter
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.guides.base import PartlyLabeledClassifier, TwoClasses
+from s2oct.guides.all_classes import probabilities_of_all, scores_of_all
+from s2oct.guides.base import PartlyLabeledClassifier
 from s2oct.inputs import read_answers
 from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
 
 
-class KnownTotalClassifier(MetaEstimatorMixin, TwoClasses, PartlyLabeledClassifier):
+class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
     """Base of the wrappers: reads labels and totals as `S2OCTClassifier` does, and fits the wrapped classifier.
 
     If all labeled rows are of one class, the wrapped classifier learns to separate them from the unlabeled rows
-    instead. This ranks the rows by how much they resemble that class.
+    instead. This ranks the rows by how much they resemble that class. If some of three or more classes have no labeled
+    rows, they get the rows that are improbable under all labeled classes.
     """
 
     estimator_: Any
@@ -29,7 +33,16 @@ class KnownTotalClassifier(MetaEstimatorMixin, TwoClasses, PartlyLabeledClassifi
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def fit(self, X: Any, y: Any, totals: Totals | None = None, population_totals: Totals | None = None) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        totals: Totals | None = None,
+        population_totals: Totals | None = None,
+        domains: Any = None,
+        as_shares: bool = False,
+        sample_weight: Any = None,
+    ) -> Any:
         """Fit the wrapped classifier.
 
         Parameters
@@ -38,10 +51,18 @@ class KnownTotalClassifier(MetaEstimatorMixin, TwoClasses, PartlyLabeledClassifi
             Labeled and unlabeled rows together, in any form the wrapped classifier takes.
         y : array-like of shape (n_rows,)
             Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
-        totals : mapping of class to count, optional
-            Number of unlabeled rows of a class. One class is enough; several must add up.
-        population_totals : mapping of class to count, optional
+        totals : mapping of class to count, table by domain and class, or list of these, optional
+            Number of unlabeled rows of a class, in each domain: a count, a pair of bounds or an `Estimate`. All classes
+            but one are enough.
+        population_totals : mapping of class to count, table by domain and class, or list of these, optional
             The same for all rows, the labeled ones included.
+        domains : array-like of shape (n_rows,), column name, or list of these, optional
+            The domain of each row, for totals by domain; a list if there are several margins.
+        as_shares : bool
+            Whether totals are shares of the rows of their domain.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight of each row. Labeled rows are fitted with it, if the wrapped classifier takes weights, and unlabeled
+            rows count with it towards the totals.
 
         Returns
         -------
@@ -49,44 +70,75 @@ class KnownTotalClassifier(MetaEstimatorMixin, TwoClasses, PartlyLabeledClassifi
             The fitted classifier.
         """
         (X,) = indexable(X)
-        answers = read_answers(y, _num_samples(X), totals, population_totals)
-        labels, counts = answers.labels, answers.targets.class_totals().astype(np.int64)
-        return self._fit_read(X, labels, counts)
+        answers = read_answers(
+            X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
+        )
+        return self._fit_read(X, answers.labels, answers.targets, answers.weights)
 
-    def _fit_read(self, X: Any, labels: Labels, counts: IntArray) -> Any:
-        """Fit to labels and totals that are read already."""
+    def _fit_read(self, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None = None) -> Any:
+        """Fit to labels, totals and weights, of all rows, that are read already."""
         self.classes_ = labels.classes
-        self._fit_labels(X, labels, counts)
+        self._missing = labels.counts() == 0
+        self._fit_labels(X, labels, targets, weights)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
     @abstractmethod
-    def _fit_labels(self, X: Any, labels: Labels, counts: IntArray) -> None:
-        """Fit, given the labels and how many unlabeled rows each class has."""
+    def _fit_labels(self, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None) -> None:
+        """Fit, given the labels, the totals of the unlabeled rows and the weights of all rows."""
 
-    def _fit_estimator(self, X: Any, labels: Labels, **parameters: FloatArray) -> None:
+    def _fit_estimator(self, X: Any, labels: Labels, weights: FloatArray | None) -> None:
         """Fit to the labeled rows, or to labeled against unlabeled rows if only one class is labeled.
 
-        ``parameters`` go to the ``fit`` of the wrapped classifier.
+        ``weights`` are those of the fitted rows; they go to a classifier that takes weights.
         """
         rows = self._fitted_rows(labels)
         targets = labels.classes[self._fitted_codes(labels)[rows]]
+        keyword = weight_keyword(self.estimator)
+        parameters = {} if weights is None or keyword is None else {keyword: weights}
         self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, np.flatnonzero(rows)), targets, **parameters)
 
     @staticmethod
     def _fitted_rows(labels: Labels) -> BoolArray:
-        return labels.is_labeled if labels.counts().all() else np.ones(len(labels.codes), dtype=bool)
+        return labels.is_labeled if _has_several(labels) else np.ones(len(labels.codes), dtype=bool)
 
     @staticmethod
     def _fitted_codes(labels: Labels) -> IntArray:
-        """The labels' codes; if a class has no labeled rows, the unlabeled rows get its code."""
-        counts = labels.counts()
-        return labels.codes if counts.all() else np.where(labels.is_labeled, labels.codes, int(counts.argmin()))
+        """The labels' codes; if one class alone has labeled rows, the unlabeled rows get the code of another one."""
+        if _has_several(labels):
+            return labels.codes
+        return np.where(labels.is_labeled, labels.codes, int(labels.counts().argmin()))
+
+    def _class_probabilities(self, X: Any) -> FloatArray:
+        """The wrapped classifier's probabilities, with a column for each class."""
+        probabilities = np.asarray(self.estimator_.predict_proba(X))
+        fitted = getattr(self.estimator_, "classes_", self.classes_)
+        return probabilities_of_all(probabilities, fitted, self.classes_, self._missing)
+
+    def _class_scores(self, X: Any) -> FloatArray:
+        """The wrapped classifier's decision function: of the second of two classes, or with a column for each class."""
+        scores = np.asarray(self.estimator_.decision_function(X), dtype=float)
+        if len(self.classes_) == 2:
+            return scores
+        return scores_of_all(scores, self.estimator_.classes_, self.classes_, self._missing)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = getattr(self.estimator, "__sklearn_tags__", lambda: tags)()
         tags.input_tags = inner.input_tags
         return tags
+
+
+def weight_keyword(estimator: Any) -> str | None:
+    """The name under which ``fit`` takes weights of rows; None if it takes none."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = weight_keyword(last)
+        return None if inner is None else f"{name}__{inner}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def _has_several(labels: Labels) -> bool:
+    return int((labels.counts() > 0).sum()) > 1

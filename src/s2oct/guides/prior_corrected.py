@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.guides.known_total import KnownTotalClassifier
+from s2oct.guides.known_total import KnownTotalClassifier, weight_keyword
 from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
 
 
 def _has_probabilities(self: Any) -> bool:
@@ -23,12 +23,13 @@ def _has_probabilities(self: Any) -> bool:
 def _has_weighted_scores(self: Any) -> bool:
     """Only weights correct a decision function: it has no shares that could be corrected afterwards."""
     fitted = getattr(self, "estimator_", self.estimator)
-    return hasattr(fitted, "decision_function") and _weight_keyword(self.estimator) is not None
+    return hasattr(fitted, "decision_function") and weight_keyword(self.estimator) is not None
 
 
 class PriorCorrectedClassifier(KnownTotalClassifier):
     """Any classifier, with the labeled rows weighted so that the classes have the shares of the known totals.
 
+    The known share of a class is that of its totals over all domains. The weights of a survey multiply these weights.
     If a classifier takes no ``sample_weight``, its probabilities are corrected instead, by the ratio of the known
     shares to those of the fitted rows. The last step of a pipeline gets the weights.
 
@@ -41,11 +42,11 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
     ----------
     estimator_ : classifier
         The fitted classifier.
-    class_weights_ : ndarray of shape (2,)
+    class_weights_ : ndarray of shape (n_classes,)
         Known share of each class over its share among the rows that were fitted.
     transduction_ : ndarray of shape (n_rows,)
         A label for every training row, the given ones kept. It meets the totals only roughly.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 
     Examples
@@ -59,25 +60,32 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
     [2.0, 0.67]
     """
 
-    def _fit_labels(self, X: Any, labels: Labels, counts: IntArray) -> None:
+    def _fit_labels(self, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None) -> None:
         rows = self._fitted_rows(labels)
         codes = self._fitted_codes(labels)[rows]
-        fitted = np.bincount(codes, minlength=2) / len(codes)
-        m = int(counts.sum())
-        # Half a row for a class whose total is 0: some classifiers cannot fit a class with sample weights of 0.
-        known = np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum() if m else fitted
-        self.class_weights_ = known / fitted
-        keyword = _weight_keyword(self.estimator)
-        self._reweighted = keyword is not None
+        own = np.ones(len(codes)) if weights is None else weights[rows]
+        self.class_weights_ = self._class_weights(codes, own, targets.class_totals())
+        self._reweighted = weight_keyword(self.estimator) is not None
         if not self._reweighted and not hasattr(self.estimator, "predict_proba"):
             raise InvalidProblem(
                 f"Expected an estimator that takes sample_weight or has predict_proba, got "
                 f"{type(self.estimator).__name__}."
             )
-        self._fit_estimator(X, labels, **({} if keyword is None else {keyword: self.class_weights_[codes]}))
+        self._fit_estimator(X, labels, self.class_weights_[codes] * own)
         unlabeled = np.flatnonzero(~labels.is_labeled)
-        predicted = self.predict(_safe_indexing(X, unlabeled)) if m else labels.classes[:0]
+        predicted = self.predict(_safe_indexing(X, unlabeled)) if len(unlabeled) else labels.classes[:0]
         self.transduction_ = labels.completed(np.searchsorted(labels.classes, predicted))
+
+    def _class_weights(self, codes: IntArray, own: FloatArray, totals: FloatArray) -> FloatArray:
+        """Known share of each class over its share among the fitted rows; 1 for a class that none of them has."""
+        fitted = np.bincount(codes, weights=own, minlength=len(totals)) / own.sum()
+        # Half a row for a class whose total is 0: some classifiers cannot fit a class with sample weights of 0.
+        known = np.maximum(totals, 0.5) / np.maximum(totals, 0.5).sum() if totals.sum() else fitted
+        stands_in = self._missing & (fitted > 0)
+        if stands_in.any():
+            known = np.where(self._missing, known[self._missing].sum(), known)
+            fitted = np.where(self._missing, fitted[stands_in].sum(), fitted)
+        return np.asarray(np.where(fitted > 0, known, 1.0) / np.where(fitted > 0, fitted, 1.0))
 
     def predict(self, X: Any) -> ObjectArray:
         """Class label of each row.
@@ -93,7 +101,8 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
             A class label for each row.
         """
         check_is_fitted(self)
-        if self._reweighted:
+        knows_all = len(self.classes_) == 2 or not self._missing.any()
+        if self._reweighted and (knows_all or not _has_probabilities(self)):
             return np.asarray(self.estimator_.predict(X))
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
@@ -108,11 +117,11 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
 
         Returns
         -------
-        ndarray of shape (n_rows, 2)
-            Probabilities of ``classes_[0]`` and ``classes_[1]``.
+        ndarray of shape (n_rows, n_classes)
+            Probabilities of ``classes_``.
         """
         check_is_fitted(self)
-        probabilities = np.asarray(self.estimator_.predict_proba(X))
+        probabilities = self._class_probabilities(X)
         if self._reweighted:
             return probabilities
         corrected = probabilities * self.class_weights_
@@ -120,7 +129,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
 
     @available_if(_has_weighted_scores)
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores of the classifier that was fitted with weights: positive for ``classes_[1]``.
+        """Scores of the classifier that was fitted with weights: of two classes, positive for ``classes_[1]``.
 
         Parameters
         ----------
@@ -129,17 +138,8 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
 
         Returns
         -------
-        ndarray of shape (n_rows,)
-            The scores.
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            The scores; with three or more classes, one for each of them.
         """
         check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(X), dtype=float)
-
-
-def _weight_keyword(estimator: Any) -> str | None:
-    """The name under which ``fit`` takes weights of rows; None if it takes none."""
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        inner = _weight_keyword(last)
-        return None if inner is None else f"{name}__{inner}"
-    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+        return self._class_scores(X)

@@ -21,7 +21,8 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.guides.known_total import KnownTotalClassifier
 from s2oct.guides.prior_corrected import PriorCorrectedClassifier
 from s2oct.guides.top_total import TopTotalClassifier
-from s2oct.model.labels import UNLABELED
+from s2oct.model.labels import UNLABELED, Labels
+from s2oct.model.targets import Targets
 
 N_TREES = 200
 """Trees of a forest: twice scikit-learn's default."""
@@ -63,7 +64,13 @@ def strong(classifier: Any, random_state: Any = 0) -> TopTotalClassifier:
     return TopTotalClassifier(classifier if knows else PriorCorrectedClassifier(classifier), random_state=random_state)
 
 
-def assign_classes(rivals: Mapping[str, Any], X: FloatArray, codes: IntArray, totals: IntArray) -> dict[str, IntArray]:
+def assign_classes(
+    rivals: Mapping[str, Any],
+    X: FloatArray,
+    codes: IntArray,
+    targets: Targets | IntArray,
+    weights: FloatArray | None = None,
+) -> dict[str, IntArray]:
     """Fit the strong version of each rival, which assigns a class to every unlabeled row and meets the totals.
 
     Parameters
@@ -73,22 +80,25 @@ def assign_classes(rivals: Mapping[str, Any], X: FloatArray, codes: IntArray, to
     X : ndarray of shape (n_rows, n_features)
         Labeled and unlabeled rows.
     codes : ndarray of shape (n_rows,)
-        Class index of each labeled row, 0 or 1, and -1 for an unlabeled row.
-    totals : ndarray of shape (2,)
-        Known number of unlabeled rows of each class.
+        Class index of each labeled row, and -1 for an unlabeled row.
+    targets : Targets or ndarray of shape (n_classes,)
+        What is known about the classes of the unlabeled rows, or the number of unlabeled rows of each class.
+    weights : ndarray of shape (n_rows,), optional
+        What each row counts.
 
     Returns
     -------
     dict of str to ndarray of shape (n_unlabeled,)
         By name, the class index of each unlabeled row.
     """
-    return {name: _assigned(rival, X, codes, totals) for name, rival in rivals.items()}
-
-
-def _assigned(rival: Any, X: FloatArray, codes: IntArray, totals: IntArray) -> IntArray:
     unlabeled = codes == UNLABELED
-    y = np.where(unlabeled, np.nan, codes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # readers of a comparison cannot act on a rival's warnings
-        fitted = strong(rival).fit(X, y, totals={c: int(n) for c, n in enumerate(totals)})
-    return np.asarray(fitted.transduction_[unlabeled], dtype=np.int64)
+    if not isinstance(targets, Targets):
+        targets = Targets.exact(targets, int(unlabeled.sum()))
+    labels = Labels(np.arange(targets.n_classes), codes)
+    assigned = {}
+    for name, rival in rivals.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # readers of a comparison cannot act on a rival's warnings
+            fitted = strong(rival)._fit_read(X, labels, targets, weights)
+        assigned[name] = np.asarray(fitted.transduction_[unlabeled], dtype=np.int64)
+    return assigned

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
 
-from s2oct.arrays import Float32Array, FloatArray, IntArray
+from s2oct.arrays import BoolArray, Float32Array, FloatArray
 from s2oct.guides.growing import Forest, Grower, Splitter
-from s2oct.guides.log_odds import log_odds
-from s2oct.guides.top_total import top_rows
+from s2oct.guides.told import Told
+from s2oct.guides.votes import as_votes, settled, with_missing_classes
+from s2oct.stopping import NO_DEADLINE, Deadline
 
 MOST_FEATURES = 100
 """Features that the forest that looks at all of them looks at, at most."""
@@ -28,43 +28,41 @@ MOST_UNLABELED = 8000
 LEAST_UNSEEN = 0.02
 """Probability of a label that a forest has not seen, at least: one surprise does not decide the mix."""
 
-_LEAST_PROBABILITY = 1e-3
-_BEYOND = float(log_odds(1 - _LEAST_PROBABILITY, _LEAST_PROBABILITY)) + 1
-"""Log odds that are higher than those of any row."""
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Member:
-    """A forest, how many of the widened features it sees, and its share in the probability of a new row."""
+    """A forest, how many of the widened features it sees, and its share in the votes on a new row.
+
+    ``missing`` says which classes the forest knows nothing of.
+    """
 
     forest: Forest
     n_columns: int
     share: float
+    missing: BoolArray
+
+    def votes(self, rows: Float32Array, n_jobs: int | None = None, deadline: Deadline = NO_DEADLINE) -> FloatArray:
+        """Votes on rows with all widened features."""
+        return with_missing_classes(self.forest.votes(rows[:, : self.n_columns], n_jobs, deadline), self.missing)
 
 
 class SelfTraining:
-    """Self-training in progress: ``ranking`` is the present probability of the second class for each unlabeled row.
+    """Self-training in progress: ``ranking`` has the present votes on the unlabeled rows.
 
-    ``labeled`` and ``unlabeled`` are rows of ``n_features`` features and their principal components; ``codes`` are the
-    classes of the labeled rows. All of it is counted work. Only the deadline of ``grower`` ends it sooner, with
-    `GuideStopped`.
+    ``labeled`` and ``unlabeled`` are rows of ``n_features`` features and their principal components. All of it is
+    counted work. Only the deadline of ``grower`` ends it sooner, with `GuideStopped`.
     """
 
     def __init__(
-        self,
-        labeled: Float32Array,
-        unlabeled: Float32Array,
-        n_features: int,
-        codes: IntArray,
-        counts: IntArray,
-        grower: Grower,
+        self, labeled: Float32Array, unlabeled: Float32Array, n_features: int, told: Told, grower: Grower
     ) -> None:
         self.labeled, self.unlabeled, self.n_features = labeled, unlabeled, n_features
-        self.codes, self.n_second, self.grower = codes, int(counts[1]), grower
-        self.has_both = len(np.unique(codes)) > 1
-        self.weights = _known_share_weights(codes, counts)
+        self.told, self.grower, self.n_classes = told, grower, told.targets.n_classes
+        self.missing = told.missing
+        self.has_several = int((~self.missing).sum()) > 1
+        self.weights = told.known_share_weights()
         self.members: list[Member] = []
-        self.ranking = np.empty(0)
+        self.ranking = np.empty((0, 1 if self.n_classes == 2 else self.n_classes))
 
     def run(self, n_rounds: int) -> None:
         """Fit and mix the first forests, then the rounds."""
@@ -75,15 +73,13 @@ class SelfTraining:
             ("random", n_columns, math.isqrt(n_columns)),
             ("best", p, min(p, MOST_FEATURES)),
         )
-        rows = self.labeled if self.has_both else np.concatenate([self.labeled, self.unlabeled])
-        forests, rankings, losses = zip(*(self._first(rows, *kind) for kind in kinds), strict=True)
+        rows = self.labeled if self.has_several else np.concatenate([self.labeled, self.unlabeled])
+        members, rankings, losses = zip(*(self._first(rows, *kind) for kind in kinds), strict=True)
         shares = _shares(np.array(losses))
-        opening = [
-            Member(forest, kind[1], float(share)) for forest, kind, share in zip(forests, kinds, shares, strict=True)
-        ]
-        first = shares @ np.array(rankings)
+        opening = [replace(member, share=float(share)) for member, share in zip(members, shares, strict=True)]
+        first = (shares @ np.array(rankings).reshape(len(shares), -1)).reshape(rankings[0].shape)
         self.ranking, self.members = first, opening
-        if not 0 < self.n_second < len(first):
+        if not self.told.leaves_choice:
             return
         mixed, again = [], []
         for _ in range(n_rounds):
@@ -94,70 +90,66 @@ class SelfTraining:
         if again:
             self.ranking = np.mean(mixed, axis=0)
             halved = [replace(member, share=0.5 * member.share) for member in opening]
-            self.members = [*(Member(forest, n_columns, 0.5 / n_rounds) for forest in again), *halved]
+            knows_all = np.zeros(self.n_classes, dtype=bool)
+            self.members = [*(Member(forest, n_columns, 0.5 / n_rounds, knows_all) for forest in again), *halved]
 
     def _first(
         self, rows: Float32Array, splitter: Splitter, n_columns: int, n_tried: int
-    ) -> tuple[Forest, FloatArray, float]:
-        """A forest of the labeled rows, its ranking, and its log loss on labels that its trees have not seen.
+    ) -> tuple[Member, FloatArray, float]:
+        """A forest of the labeled rows, its votes, and its log loss on labels that its trees have not seen.
 
         If all labeled rows are of one class, it is a forest of labeled against unlabeled rows; its loss is 0.
         """
-        n = len(self.labeled)
-        if not self.has_both:
-            codes = np.append(self.codes, np.full(len(rows) - n, 1 - self.codes[0]))
-            forest, unseen = self.grower.grow(rows[:, :n_columns], codes, np.ones(len(rows)), splitter, n_tried)
-            return forest, unseen[n:], 0.0
-        forest, unseen = self.grower.grow(rows[:, :n_columns], self.codes, self.weights, splitter, n_tried)
+        codes = self.told.codes
+        if not self.has_several:
+            return self._first_of_one_class(rows, splitter, n_columns, n_tried)
+        votes = as_votes(codes, self.n_classes)
+        forest, unseen = self.grower.grow(rows[:, :n_columns], votes, self.weights, splitter, n_tried)
         unseen = np.clip(unseen, LEAST_UNSEEN, 1 - LEAST_UNSEEN)
-        loss = -float(self.weights @ np.log(np.where(self.codes == 1, unseen, 1 - unseen)))
-        return forest, self._votes(forest, n_columns), loss
+        of_label = np.where(votes == 1, unseen, 1 - unseen)[:, 0] if self.n_classes == 2 else unseen[votes == 1]
+        member = Member(forest, n_columns, 0.0, self.missing)
+        return member, self._votes(member), -float(self.weights @ np.log(of_label))
+
+    def _first_of_one_class(
+        self, rows: Float32Array, splitter: Splitter, n_columns: int, n_tried: int
+    ) -> tuple[Member, FloatArray, float]:
+        """A forest in which the unlabeled rows vote evenly for all classes that no labeled row has."""
+        n = len(self.labeled)
+        others = as_votes(np.flatnonzero(self.missing), self.n_classes).mean(axis=0, keepdims=True)
+        votes = np.concatenate([as_votes(self.told.codes, self.n_classes), np.repeat(others, len(rows) - n, axis=0)])
+        weights = np.append(self.told.weights, self._relative_sizes())
+        forest, unseen = self.grower.grow(rows[:, :n_columns], votes, weights, splitter, n_tried)
+        return Member(forest, n_columns, 0.0, np.zeros(self.n_classes, dtype=bool)), unseen[n:], 0.0
 
     def _again(self) -> tuple[Forest, FloatArray]:
-        """A forest of the labeled rows and the labels that the present ranking gives to the others."""
+        """A forest of the labeled rows and the labels that the present votes give to the others."""
         n, m = len(self.labeled), len(self.unlabeled)
-        scores = scores_of(self.ranking)
-        sure = np.abs(2 * expit(scores - score_threshold(scores, self.n_second)) - 1)
+        present = settled(self.ranking, self.told)
         learned = np.sort(self.grower.rng.permutation(m)[:MOST_UNLABELED])
         rows = np.concatenate([self.labeled, self.unlabeled[learned]])
-        codes = np.append(self.codes, top_rows(self.ranking, self.n_second)[learned])
+        codes = np.append(self.told.codes, present.classes[learned])
+        sure = (present.sure * self._relative_sizes())[learned]
         # The small constant keeps rows in the sample of which no tree is sure.
-        weights = np.append(np.full(n, LABELED_WEIGHT), UNLABELED_WEIGHT * sure[learned] + 1e-6)
-        forest, unseen = self.grower.grow(rows, codes, weights, "random", math.isqrt(rows.shape[1]))
-        ranking = self._votes(forest, rows.shape[1]) if len(learned) < m else np.empty(m)
+        weights = np.append(LABELED_WEIGHT * self.told.weights, UNLABELED_WEIGHT * sure + 1e-6)
+        votes = as_votes(codes, self.n_classes)
+        forest, unseen = self.grower.grow(rows, votes, weights, "random", math.isqrt(rows.shape[1]))
+        if len(learned) == m:
+            return forest, unseen[n:]
+        ranking = forest.votes(self.unlabeled, self.grower.n_jobs, self.grower.deadline)
         ranking[learned] = unseen[n:]
         return forest, ranking
 
-    def _votes(self, forest: Forest, n_columns: int) -> FloatArray:
-        """Probability of the second class for each unlabeled row, by all trees."""
-        return forest.second_probability(self.unlabeled[:, :n_columns], self.grower.n_jobs, self.grower.deadline)
+    def _votes(self, member: Member) -> FloatArray:
+        """Votes on each unlabeled row, by all trees."""
+        return member.votes(self.unlabeled, self.grower.n_jobs, self.grower.deadline)
 
-
-def _known_share_weights(codes: IntArray, counts: IntArray) -> FloatArray:
-    """Weights that give the labeled rows the known shares of the classes; 1 in the mean."""
-    if not counts.any():
-        return np.ones(len(codes))
-    labeled = np.bincount(codes, minlength=len(counts))
-    # Half a row for a class whose total is 0: some weight keeps it in the forest.
-    weights = (np.maximum(counts, 0.5) / np.maximum(labeled, 1))[codes]
-    return np.asarray(weights / weights.mean())
+    def _relative_sizes(self) -> FloatArray:
+        """What each unlabeled row counts, 1 in the mean."""
+        sizes = self.told.sizes
+        return sizes / sizes.mean() if sizes.any() else sizes
 
 
 def _shares(losses: FloatArray) -> FloatArray:
     """Share of each forest in the mix: partly even, partly by the likelihood of labels that it has not seen."""
     likelihood = np.exp(losses.min() - losses)
     return np.asarray(EVEN_SHARE / len(losses) + (1 - EVEN_SHARE) * likelihood / likelihood.sum())
-
-
-def scores_of(second: FloatArray) -> FloatArray:
-    """Log odds of the second class, in the order of the probabilities, and finite for 0 and 1 too."""
-    return log_odds(_LEAST_PROBABILITY + (1 - 2 * _LEAST_PROBABILITY) * second, _LEAST_PROBABILITY)
-
-
-def score_threshold(scores: FloatArray, n_above: int) -> float:
-    """The middle between the ``n_above``-th highest score and the next one; 0 if there are no scores.
-
-    Above the highest and below the lowest score is one that no row has. So a total of 0, or of all rows, is met too.
-    """
-    descending = np.concatenate([[_BEYOND], np.sort(scores)[::-1], [-_BEYOND]])
-    return float(descending[n_above : n_above + 2].mean())

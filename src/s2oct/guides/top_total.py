@@ -1,30 +1,36 @@
-"""Any classifier with its threshold moved until the known total is met."""
+"""Any classifier with its scores shifted until the known totals are met."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
+from s2oct.guides.assigning import Assigned, meet_totals, overall
 from s2oct.guides.known_total import KnownTotalClassifier
 from s2oct.guides.log_odds import log_odds
+from s2oct.guides.told import Told
+from s2oct.guides.top_rows import top_rows
 from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
 
 _LEAST_PROBABILITY = 1e-12
-"""Probabilities are kept this far from 0 and 1, so that their log odds are finite."""
+"""Probabilities are kept this far from 0 and 1, so that their logarithms are finite."""
 
 
 class TopTotalClassifier(KnownTotalClassifier):
-    """Any classifier with its threshold moved until the known total is met.
+    """Any classifier with its scores shifted until the known totals are met.
 
-    The unlabeled rows with the highest scores become ``classes_[1]`` until its total is reached. New rows are
-    classified by the threshold between the last of these rows and the next one.
+    Of two classes, the unlabeled rows with the highest scores become ``classes_[1]`` until its total is reached. New
+    rows are classified by the threshold between the last of these rows and the next one. With more classes, or totals
+    by domain, each class of each domain has a multiplier, which is added to the scores of the class; a row gets the
+    class with the highest sum. New rows are classified by the multipliers of the totals over all domains.
 
     The strongest form of most classifiers is ``TopTotalClassifier(PriorCorrectedClassifier(classifier))``: the labeled
     rows are weighted by the known shares, and the threshold is moved until the total is met.
@@ -42,10 +48,16 @@ class TopTotalClassifier(KnownTotalClassifier):
     estimator_ : classifier
         The fitted classifier.
     threshold_ : float
-        Score above which a row is ``classes_[1]``; log odds where the classifier has probabilities.
+        Of two classes, score above which a new row is ``classes_[1]``; log odds where the classifier has probabilities.
+    multipliers_ : ndarray of shape (n_classes,)
+        What is added to the scores of the classes for a new row.
+    probabilities_ : ndarray of shape (n_unlabeled, n_classes)
+        Probabilities of the unlabeled rows, with the multipliers of their domains. The likeliest classes meet the
+        totals; of two classes with one exact total, except for rows with equal scores at the threshold.
     transduction_ : ndarray of shape (n_rows,)
-        A label for every training row, the given ones kept; it meets the totals exactly, ties broken at random.
-    classes_ : ndarray of shape (2,)
+        A label for every training row, the given ones kept; it meets the totals, exactly if they
+        are exact and rows count alike. Ties are broken at random.
+    classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 
     Examples
@@ -63,30 +75,49 @@ class TopTotalClassifier(KnownTotalClassifier):
         super().__init__(estimator)
         self.random_state = random_state
 
-    def _fit_labels(self, X: Any, labels: Labels, counts: IntArray) -> None:
+    def _fit_labels(self, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None) -> None:
         if isinstance(self.estimator, KnownTotalClassifier):
-            self.estimator_ = clone(self.estimator)._fit_read(X, labels, counts)
+            self.estimator_ = clone(self.estimator)._fit_read(X, labels, targets, weights)
         else:
-            self._fit_estimator(X, labels)
+            self._fit_estimator(X, labels, None if weights is None else weights[self._fitted_rows(labels)])
         unlabeled = np.flatnonzero(~labels.is_labeled)
-        scores = self._scores(_safe_indexing(X, unlabeled)) if len(unlabeled) else np.empty(0)
-        self.threshold_ = top_threshold(scores, int(counts[1]))
+        n_columns = () if len(labels.classes) == 2 else (len(labels.classes),)
+        scores = self._scores(_safe_indexing(X, unlabeled)) if len(unlabeled) else np.empty((0, *n_columns))
+        codes = self._settle(scores, Told.of(labels, targets, weights))
+        self.transduction_ = labels.completed(codes)
+
+    def _settle(self, scores: FloatArray, told: Told) -> IntArray:
+        """Set the multipliers and the probabilities of the unlabeled rows; returns their classes."""
         rng = check_random_state(self.random_state)
-        self.transduction_ = labels.completed(top_rows(scores, int(counts[1]), rng))
+        if told.n_second is not None:
+            self.threshold_ = top_threshold(scores, told.n_second)
+            self.multipliers_ = np.array([self.threshold_, 0.0])
+            self.probabilities_ = _two_columns(scores - self.threshold_)
+            return top_rows(scores, told.n_second, rng)
+        scores = scores if scores.ndim == 2 else np.column_stack([np.zeros(len(scores)), scores])
+        assigned = _in_random_order(scores, told, rng)
+        together = meet_totals(scores, told.sizes, overall(told.targets))
+        self.multipliers_ = together.multipliers[0][0]
+        if told.targets.n_classes == 2:
+            self.threshold_ = float(self.multipliers_[0] - self.multipliers_[1])
+        self.probabilities_ = np.asarray(softmax(assigned.shifted, axis=1))
+        return assigned.classes
 
     def _scores(self, X: Any) -> FloatArray:
-        """Log odds of ``classes_[1]``, or the wrapped classifier's own decision function."""
+        """Log odds of the second of two classes or log probabilities, or the classifier's own decision function."""
         if hasattr(self.estimator_, "predict_proba"):
-            second = np.asarray(self.estimator_.predict_proba(X))[:, 1]
-            return log_odds(second, _LEAST_PROBABILITY)
+            probabilities = self._class_probabilities(X)
+            if probabilities.shape[1] == 2:
+                return log_odds(probabilities[:, 1], _LEAST_PROBABILITY)
+            return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)))
         if hasattr(self.estimator_, "decision_function"):
-            return np.asarray(self.estimator_.decision_function(X), dtype=float)
+            return self._class_scores(X)
         raise InvalidProblem(
             f"Expected an estimator with predict_proba or decision_function, got {type(self.estimator_).__name__}."
         )
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score above the threshold: positive for ``classes_[1]``.
+        """Scores with the multipliers: of two classes, the score above the threshold, positive for ``classes_[1]``.
 
         Parameters
         ----------
@@ -95,14 +126,15 @@ class TopTotalClassifier(KnownTotalClassifier):
 
         Returns
         -------
-        ndarray of shape (n_rows,)
-            Scores minus the threshold.
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Scores minus the threshold; with three or more classes, scores plus multipliers.
         """
         check_is_fitted(self)
-        return self._scores(X) - self.threshold_
+        scores = self._scores(X)
+        return scores - self.threshold_ if scores.ndim == 1 else scores + self.multipliers_
 
     def predict(self, X: Any) -> ObjectArray:
-        """Class label of each row, by the threshold.
+        """Class label of each row, by the threshold or the multipliers.
 
         Parameters
         ----------
@@ -114,11 +146,12 @@ class TopTotalClassifier(KnownTotalClassifier):
         ndarray of shape (n_rows,)
             A class label for each row.
         """
-        above = self.decision_function(X) > 0
-        return np.asarray(self.classes_[above.astype(int)])
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """The wrapped classifier's probabilities with their log odds shifted so that the threshold is at 1/2.
+        """The wrapped classifier's probabilities with their scores shifted, so that the likeliest class is predicted.
 
         Parameters
         ----------
@@ -127,11 +160,25 @@ class TopTotalClassifier(KnownTotalClassifier):
 
         Returns
         -------
-        ndarray of shape (n_rows, 2)
-            Probabilities of ``classes_[0]`` and ``classes_[1]``.
+        ndarray of shape (n_rows, n_classes)
+            Probabilities of ``classes_``.
         """
-        second = expit(self.decision_function(X))
-        return np.column_stack([1 - second, second])
+        scores = self.decision_function(X)
+        return _two_columns(scores) if scores.ndim == 1 else np.asarray(softmax(scores, axis=1))
+
+
+def _in_random_order(scores: FloatArray, told: Told, rng: np.random.RandomState) -> Assigned:
+    """Classes that meet the totals, with the rows in random order, so that ties are broken at random."""
+    order = rng.permutation(len(scores))
+    shuffled = meet_totals(scores[order], told.sizes[order], told.targets.of_rows(order))
+    back = np.argsort(order)
+    return Assigned(shuffled.classes[back], shuffled.multipliers, shuffled.shifted[back])
+
+
+def _two_columns(scores: FloatArray) -> FloatArray:
+    """Probabilities of both classes, given the log odds of the second."""
+    second = expit(scores)
+    return np.column_stack([1 - second, second])
 
 
 def top_threshold(scores: FloatArray, n_above: int) -> float:
@@ -144,11 +191,3 @@ def top_threshold(scores: FloatArray, n_above: int) -> float:
     if n_above == len(descending):
         return float(np.nextafter(descending[-1], -np.inf))
     return float(0.5 * descending[n_above - 1] + 0.5 * descending[n_above])
-
-
-def top_rows(scores: FloatArray, n_above: int, rng: np.random.RandomState | None = None) -> IntArray:
-    """1 for the ``n_above`` rows with the highest scores, 0 for the others; ties at random, or else by row order."""
-    order = np.arange(len(scores)) if rng is None else rng.permutation(len(scores))
-    codes = np.zeros(len(scores), dtype=np.int64)
-    codes[order[np.argsort(-scores[order], kind="stable")[:n_above]]] = 1
-    return codes

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import _num_samples
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import Remedy, S2OCTWarning
-from s2oct.inputs.weights import refuse_weightless
+from s2oct.inputs.domains import read_domains
+from s2oct.inputs.weights import read_weights, refuse_weightless
 from s2oct.model.labels import (
     UNLABELED,
     Labels,
@@ -20,7 +22,6 @@ from s2oct.model.labels import (
     refuse_unusable_classes,
 )
 from s2oct.model.targets import Targets
-from s2oct.model.total_forms import Domains
 from s2oct.model.totals import Totals, named_classes, read_targets
 from s2oct.wording import count, listed, plural
 
@@ -48,25 +49,27 @@ class Answers:
 
 
 def read_answers(
+    X: Any,
     y: Any,
-    n_rows: int,
     totals: Totals | None,
     population_totals: Totals | None,
     *,
-    domains: Domains = (),
+    domains: Any = None,
     as_shares: bool = False,
-    weights: FloatArray | None = None,
+    sample_weight: Any = None,
 ) -> Answers:
-    """Labels of all classes, one per row, and what is known about the unlabeled rows; warns about doubtful input.
+    """Labels of all classes, what is known about the unlabeled rows, and weights; warns about doubtful input.
 
-    Domains and weights are read already.
+    Call it from ``fit``, so that warnings point at the user's line.
     """
     warn_of_column(y)
-    labels = read_labels(y, n_rows=n_rows, named=named_classes(totals, population_totals, y=y, domains=domains))
+    n_rows = _num_samples(X)
+    weights, divided = read_weights(sample_weight, n_rows), read_domains(domains, X, n_rows)
+    labels = read_labels(y, n_rows=n_rows, named=named_classes(totals, population_totals, y=y, domains=divided))
     refuse_unusable_classes(labels.classes.tolist())
     if weights is not None:
         refuse_weightless(weights, labels.is_labeled)
-    targets = read_targets(labels, totals, population_totals, domains=domains, as_shares=as_shares, weights=weights)
+    targets = read_targets(labels, totals, population_totals, domains=divided, as_shares=as_shares, weights=weights)
     doubts = doubts_about(labels, targets, has_totals=totals is not None or population_totals is not None)
     for doubt in doubts:
         warnings.warn(doubt, S2OCTWarning, stacklevel=3)
@@ -74,8 +77,13 @@ def read_answers(
 
 
 def read_complete_labels(y: Any, n_rows: int) -> Labels | None:
-    """Labels of several classes if every row has one, else None. Here -1 is no marker: without totals it is a class."""
+    """Labels of two or more classes if every row has one, else None.
+
+    Here -1 is no marker: without totals it can be a class.
+    """
     labels = read_labels(y, n_rows=n_rows, named=[UNLABELED])
+    if not labels.counts().all():
+        labels = read_labels(y, n_rows=n_rows)  # naming -1 has made it a class, although no row has it
     if not labels.is_labeled.all() or len(labels.classes) < 2 or not labels.counts().all():
         return None
     warn_of_column(y)

@@ -32,7 +32,7 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
         "y_right": right.T,
         "alpha": alpha,
         "beta": alpha * errors,
-        "z": tree.sides(assignment.values_unlabeled).T,
+        "z": tree.goes_right(problem.X_unlabeled).T,
         "delta": assignment.unlabeled_leaves[None, :] == counted[:, None],
         "xi": _rows_off_by_domain(assignment),
         **({"used": tree.omega != 0} if "used" in blocks else {}),

@@ -153,14 +153,14 @@ def split_rows(v: OcthVariables, topology: Topology) -> Iterator[Rows]:
 
 def with_majority_classes(problem: Problem, tree: ObliqueTree) -> ObliqueTree:
     """The tree with the most frequent label of each leaf as its class; an empty leaf takes that of an ancestor."""
-    leaf = tree.apply(problem.X_labeled)
-    classes = np.empty(tree.topology.n_leaves, dtype=np.int64)
-    for position, t in enumerate(tree.topology.leaves):
-        ancestor, up = t, 0
-        while not (leaf >> up == ancestor).any():
-            ancestor, up = ancestor // 2, up + 1
-        here = leaf >> up == ancestor
-        classes[position] = np.bincount(problem.labels[here], weights=problem.labeled_multiplicity[here]).argmax()
+    topology, n_classes = tree.topology, problem.n_classes
+    cell = (tree.apply(problem.X_labeled) - topology.n_leaves) * n_classes + problem.labels
+    counts = np.bincount(cell, problem.labeled_multiplicity, topology.n_leaves * n_classes)
+    classes = np.zeros(1, dtype=np.int64)
+    for level in range(topology.depth + 1):
+        below = counts.reshape(2**level, -1, n_classes).sum(axis=1)
+        inherited = classes if level == 0 else np.repeat(classes, 2)
+        classes = np.where(below.any(axis=1), below.argmax(axis=1), inherited)
     return replace(tree, leaf_classes=classes)
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.model.distances import Distances
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
@@ -15,25 +16,30 @@ from s2oct.model.tree import ObliqueTree
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """A tree and the rows of a problem in the same units, with the value of every row at every branch node.
+    """A tree and the rows of a problem in the same units, with their distances from all hyperplanes.
 
     Attributes
     ----------
-    values_labeled : ndarray of shape (n, n_branches)
-        omega_b . x - gamma_b of the labeled rows.
-    values_unlabeled : ndarray of shape (m, n_branches)
+    labeled : Distances
+        How far the labeled rows are from the hyperplanes.
+    unlabeled : Distances
         The same of the unlabeled rows.
     """
 
     problem: Problem
     tree: ObliqueTree
-    values_labeled: FloatArray
-    values_unlabeled: FloatArray
+    labeled: Distances
+    unlabeled: Distances
 
     @classmethod
     def of(cls, problem: Problem, tree: ObliqueTree) -> Assignment:
-        """Route every row once."""
-        return cls(problem, tree, tree.values(problem.X_labeled), tree.values(problem.X_unlabeled))
+        """Measure every row once."""
+        return cls(problem, tree, tree.distances(problem.X_labeled), tree.distances(problem.X_unlabeled))
+
+    @cached_property
+    def values_labeled(self) -> FloatArray:
+        """omega_b . x - gamma_b of the labeled rows, shape (n, n_branches)."""
+        return self.tree.values(self.problem.X_labeled)
 
     @cached_property
     def leaf_errors(self) -> FloatArray:
@@ -46,25 +52,28 @@ class Assignment:
         return np.asarray(self.tree.leaf_classes[None, :] == self.problem.labels[:, None])
 
     @cached_property
+    def _cheapest(self) -> tuple[IntArray, FloatArray]:
+        return self.tree.cheapest_leaves(self.problem.X_labeled, self.problem.labels)
+
+    @property
     def cheapest_leaf(self) -> IntArray:
         """Position (from the left) of the leaf of its own class where each labeled row costs least, shape (n,)."""
-        return np.asarray(np.where(self.is_own_leaf, self.leaf_errors, np.inf).argmin(axis=1))
+        return self._cheapest[0]
 
-    @cached_property
+    @property
     def label_errors(self) -> FloatArray:
         """Min over t in T_L^c of LE(x, t) for every labeled row, shape (n,)."""
-        return np.asarray(np.where(self.is_own_leaf, self.leaf_errors, np.inf).min(axis=1))
+        return self._cheapest[1]
 
     @cached_property
     def labeled_classes(self) -> IntArray:
         """Class index that the tree gives each labeled row, shape (n,)."""
-        leaves = self.tree.leaves_reached(self.values_labeled)
-        return np.asarray(self.tree.leaf_classes[leaves - self.tree.topology.n_leaves])
+        return self.tree.predict(self.problem.X_labeled)
 
     @cached_property
     def unlabeled_leaves(self) -> IntArray:
         """Id of the leaf in which each unlabeled row ends, shape (m,)."""
-        return self.tree.leaves_reached(self.values_unlabeled)
+        return self.tree.apply(self.problem.X_unlabeled)
 
     @cached_property
     def unlabeled_classes(self) -> IntArray:
@@ -77,10 +86,18 @@ class Assignment:
         counted = self.problem.unlabeled_size
         return np.bincount(self.unlabeled_classes, weights=counted, minlength=self.problem.n_classes).astype(float)
 
-    @cached_property
+    @property
     def margins(self) -> FloatArray:
         """Least distance of each unlabeled row from a hyperplane, in units of omega, shape (m,)."""
-        return np.asarray(np.abs(self.values_unlabeled).min(axis=1))
+        return self.unlabeled.of_rows
+
+    def errors_are_within(self, most: float) -> bool:
+        """Whether no labeled row has a larger error at any leaf of its class."""
+        depth = self.tree.topology.depth
+        # Far from all hyperplanes there is nothing to add up: a branch error is at most 1 more than the distance.
+        if depth * (1 + float(self.labeled.largest.max(initial=0.0))) <= most:
+            return True
+        return bool(np.where(self.is_own_leaf, self.leaf_errors, 0.0).max(initial=0.0) <= most)
 
 
 def branch_errors(values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -91,7 +108,9 @@ def branch_errors(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 def leaf_errors(topology: Topology, values: FloatArray) -> FloatArray:
     """Definition 2: LE(x, t) of every row at every leaf, shape (rows, n_leaves)."""
     left, right = branch_errors(values)
-    errors = np.zeros((len(values), topology.n_leaves))
-    for nodes, sides in zip(topology.path_nodes.T, topology.path_sides.T, strict=True):
-        errors += np.where(sides == 1, right[:, nodes], left[:, nodes])
+    errors = np.zeros((len(values), 1))
+    for level in range(topology.depth):
+        nodes = slice(2**level - 1, 2 ** (level + 1) - 1)
+        both = np.stack([errors + left[:, nodes], errors + right[:, nodes]], axis=2)
+        errors = both.reshape(len(values), 2 ** (level + 1))
     return errors

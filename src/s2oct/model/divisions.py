@@ -89,8 +89,9 @@ def matched(cells: Cells, division: Division, name: str, has_unlabeled: BoolArra
     if division.is_whole:
         return [cells[WHOLE]]
     entries: dict[int, dict[Any, Any]] = {}
+    places = _places(division.domains)
     for domain, given in cells.items():
-        place = _place(domain, division.domains)
+        place = _place(domain, places)
         if place is None:
             _refuse_positive(domain, given, division, name)
         elif place in entries:
@@ -108,11 +109,19 @@ def matched(cells: Cells, division: Division, name: str, has_unlabeled: BoolArra
     return [entries.get(k, {}) for k in range(len(division.domains))]
 
 
-def _place(domain: Any, domains: Sequence[Any]) -> int | None:
+def _places(domains: Sequence[Any]) -> dict[Any, list[int]]:
+    """Where each domain of the rows is, by its type and value and by its text."""
+    places: dict[Any, list[int]] = {}
+    for place, domain in enumerate(domains):
+        places.setdefault((type(domain), domain), []).append(place)
+        places.setdefault(text_of(domain), []).append(place)
+    return places
+
+
+def _place(domain: Any, places: dict[Any, list[int]]) -> int | None:
     """The domain of the rows that is meant: the same value, or else the only one with the same text."""
-    same = [k for k, known in enumerate(domains) if known == domain and type(known) is type(domain)]
-    twins = same or [k for k, known in enumerate(domains) if text_of(known) == text_of(domain)]
-    return twins[0] if len(twins) == 1 else None
+    found = places.get((type(domain), domain)) or places.get(text_of(domain), [])
+    return found[0] if len(found) == 1 else None
 
 
 def _refuse_positive(domain: Any, given: dict[Any, Any], division: Division, name: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import BoolArray, FloatArray
 from s2oct.model.assignment import Assignment
 from s2oct.model.bounds import Bounds
 from s2oct.model.prepared import Prepared
@@ -29,16 +29,15 @@ def is_feasible(
     The assignment may be in other units than the bounds: ``scale`` is what the features were multiplied by. With
     ``most_features`` no split may have more coefficients other than 0.
     """
-    slack = 1 + MARGIN_TOLERANCE
-    reach = np.abs(assignment.values_unlabeled).max(initial=0.0)
-    errors = np.where(assignment.is_own_leaf, assignment.leaf_errors, 0.0)
+    slack, bounds = 1 + MARGIN_TOLERANCE, bounds.strict()
+    reach = assignment.unlabeled.largest.max(initial=0.0)
     n_used = np.count_nonzero(assignment.tree.omega, axis=1).max(initial=0)
     return bool(
         found.n_margin_violations == 0
         and (most_features is None or n_used <= most_features)
         and np.abs(assignment.tree.omega / scale).max(initial=0.0) <= bounds.s * slack
         and reach <= (bounds.M - 1) * slack
-        and errors.max(initial=0.0) <= bounds.B * slack
+        and assignment.errors_are_within(bounds.B * slack)
     )
 
 
@@ -69,42 +68,46 @@ def mended(prepared: Prepared, tree: ObliqueTree) -> Assignment:
     constant: no row pays for that, and every M allows it.
     """
     problem, s = prepared.problem, prepared.bounds.s
-    n, X = problem.n_labeled, problem.X
     omega = np.clip(tree.omega, -s, s)
     # Solvers give any coefficient to a feature that is the same for all rows; a large value drowns the others.
-    constant = np.ptp(X, axis=0) == 0
-    gamma = tree.gamma - omega[:, constant] @ X[0, constant]
+    constant = prepared.spread == 0
+    gamma = tree.gamma - omega[:, constant] @ prepared.lowest[constant]
     omega[:, constant] = 0.0
-    values = replace(tree, omega=omega, gamma=gamma).values(X)
-    routed = omega.copy(), gamma.copy()
-    for b in range(tree.topology.n_branches):
-        factor = _lengthening(values[:, b], n, omega[b], s)
-        if factor is None:
-            omega[b], gamma[b] = 0.0, -np.sign(values[0, b])
-        else:
-            omega[b] *= factor
-            gamma[b] *= factor
-    mended_tree = replace(tree, omega=omega, gamma=gamma)
-    if np.array_equal(omega, routed[0]) and np.array_equal(gamma, routed[1]):
-        return Assignment(problem, mended_tree, values[:n], values[n:])
+    routed = Assignment.of(problem, replace(tree, omega=omega, gamma=gamma))
+    is_idle, goes_right = _idle(routed)
+    factor = _lengthening(routed, s)
+    mended_tree = replace(
+        tree,
+        omega=np.where(is_idle[:, None], 0.0, omega * factor[:, None]),
+        gamma=np.where(is_idle, np.where(goes_right, -1.0, 1.0), gamma * factor),
+    )
+    if np.array_equal(mended_tree.omega, omega) and np.array_equal(mended_tree.gamma, gamma):
+        return replace(routed, tree=mended_tree)
     return Assignment.of(problem, mended_tree)
 
 
-def _lengthening(values: FloatArray, n_labeled: int, omega: FloatArray, s: float) -> float | None:
-    """The factor that lengthens a normal so that margins are 1; None where the node should split nothing."""
-    if abs(np.sign(values).sum()) == len(values) and np.abs(values).min() >= 1 - MARGIN_TOLERANCE:
-        return None
-    margin = np.abs(values[n_labeled:]).min(initial=np.inf)
-    largest = np.abs(omega).max(initial=0.0)
-    if _WORTH_MENDING < margin < 1 and largest > 0:
-        # Slightly more than needed, so that rounding does not undo it.
-        return float(min((1 + 1e-12) / margin, s / largest))
-    return 1.0
+def _idle(routed: Assignment) -> tuple[BoolArray, BoolArray]:
+    """Which nodes should split nothing, and whether all rows go right there: all are on one side, at distance 1."""
+    labeled, unlabeled = routed.labeled, routed.unlabeled
+    n_left, n_right = labeled.n_left + unlabeled.n_left, labeled.n_right + unlabeled.n_right
+    n_rows = len(labeled.of_rows) + len(unlabeled.of_rows)
+    nearest = np.minimum(labeled.least, unlabeled.least)
+    return ((n_left == n_rows) | (n_right == n_rows)) & (nearest >= 1 - MARGIN_TOLERANCE), n_right == n_rows
+
+
+def _lengthening(routed: Assignment, s: float) -> FloatArray:
+    """The factor of each node that lengthens its normal so that margins are 1."""
+    margin = routed.unlabeled.least
+    largest = np.abs(routed.tree.omega).max(axis=1, initial=0.0)
+    short = (margin > _WORTH_MENDING) & (margin < 1) & (largest > 0)
+    # Slightly more than needed, so that rounding does not undo it.
+    found = np.minimum((1 + 1e-12) / np.where(short, margin, 1.0), s / np.where(short, largest, 1.0))
+    return np.where(short, found, 1.0)
 
 
 def lengthened(prepared: Prepared, tree: ObliqueTree) -> ObliqueTree:
     """The same hyperplanes, so long that the unlabeled rows are at distance 1 from each, as far as s allows."""
-    distance = np.abs(tree.values(prepared.problem.X_unlabeled)).min(axis=0, initial=np.inf)
+    distance = tree.distances(prepared.problem.X_unlabeled).least
     largest = np.abs(tree.omega).max(axis=1, initial=0.0)
     splits = largest > 0
     factor = np.ones(len(largest))

@@ -2,54 +2,101 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from s2oct.arrays import FloatArray, IntArray
+from s2oct.stopping import NO_DEADLINE, Deadline
 
 _BLOCK, _BOX = 2048, 256
+_QUICK_WORK = 5e7
+"""Pairs times features up to which the diameter is always found: that takes some hundredths of a second."""
+
 _EXACT_L1_WORK = 5e8
 """Pairs times features up to which the farthest row in the 1-norm is found exactly, not bounded by the box."""
 
 
-def diameter(X: FloatArray) -> float:
+class Diameter(NamedTuple):
+    """The largest distance between two rows: how large it is at least and at most. The two are equal once it is found.
+
+    Attributes
+    ----------
+    least, most : float
+        A distance that two rows have, and one that no two rows exceed.
+    """
+
+    least: float
+    most: float
+
+
+def diameter(X: FloatArray, deadline: Deadline = NO_DEADLINE) -> Diameter:
     """eta: the largest Euclidean distance between two rows, without an N x N matrix.
 
     Rows that cannot be farther apart than a distance already known are left out: first single rows (through the
-    centre, or in the farthest corner of the box), then pairs of boxes of neighbouring rows.
+    centre, or in the farthest corner of the box), then pairs of boxes of neighbouring rows. In many dimensions that
+    leaves out little. After the deadline the result is between two bounds.
     """
     if len(X) < 2:
-        return 0.0
-    rows = X - (0.5 * X.min(axis=0) + 0.5 * X.max(axis=0))
-    best = _far_pair(rows)
+        return Diameter(0.0, 0.0)
+    if len(X) ** 2 * X.shape[1] < _QUICK_WORK:
+        deadline = NO_DEADLINE
+    low, high = X.min(axis=0), X.max(axis=0)
+    if deadline.passed:
+        widest = X[:, int((0.5 * high - 0.5 * low).argmax())]
+        ends = X[[int(widest.argmin()), int(widest.argmax())]]
+        return Diameter(float(np.linalg.norm(ends[1] - ends[0])), float(np.linalg.norm(high - low)))
+    rows = X - (0.5 * low + 0.5 * high)
+    low, high = rows.min(axis=0), rows.max(axis=0)
     radius = np.linalg.norm(rows, axis=1)
-    corner = np.linalg.norm(np.maximum(rows - rows.min(axis=0), rows.max(axis=0) - rows), axis=1)
+    most = min(float(np.linalg.norm(high - low)), 2 * float(radius.max()))
+    best = _far_pair(rows, deadline)
+    if deadline.passed:
+        return Diameter(best, max(most, best))
+    corner = np.linalg.norm(np.maximum(rows - low, high - rows), axis=1)
     rows = rows[np.minimum(radius + radius.max(), corner) > best]
-    boxes = _boxes(rows)
-    low = np.array([rows[box].min(axis=0) for box in boxes])
-    high = np.array([rows[box].max(axis=0) for box in boxes])
+    boxes = [_Box.of(rows[box]) for box in _boxes(rows)]
+    low, high = (np.array([getattr(box, end) for box in boxes]) for end in ("low", "high"))
     for a, box in enumerate(boxes):
         apart = np.linalg.norm(np.maximum(high[a:] - low[a], high[a] - low[a:]), axis=1)
         for b in a + np.flatnonzero(apart > best):
+            if deadline.passed:
+                return Diameter(best, max(most, best))
             if apart[b - a] > best:
-                best = max(best, _largest_distance(rows[box], rows[boxes[b]], best))
-    return best
+                best = max(best, _largest_distance(box, boxes[b], best))
+    return Diameter(best, best)
 
 
-def _far_pair(rows: FloatArray) -> float:
+def _far_pair(rows: FloatArray, deadline: Deadline) -> float:
     """A large distance, found quickly: from several rows, go to the farthest row until the distance stops growing."""
     best = 0.0
-    outer = np.argsort(-np.linalg.norm(rows, axis=1), kind="stable")[:: max(1, len(rows) // 16)][:16]
+    squares = np.einsum("ij,ij->i", rows, rows)
+    outer = np.argsort(-squares, kind="stable")[:: max(1, len(rows) // 16)][:16]
     for here in outer.tolist():
         reached = 0.0
-        while True:
-            distance = np.linalg.norm(rows - rows[here], axis=1)
-            here = int(distance.argmax())
-            if distance[here] <= reached:
+        while not deadline.passed:
+            # Differences decide how far the farthest row is. Which one it is need not be exact.
+            there = int((squares - 2 * (rows @ rows[here])).argmax())
+            distance = float(np.linalg.norm(rows[there : there + 1] - rows[here], axis=1)[0])
+            if distance <= reached:
                 break
-            reached = float(distance[here])
+            here, reached = there, distance
         best = max(best, reached)
     return best
+
+
+class _Box(NamedTuple):
+    """Neighbouring rows, their ends, and their squared lengths."""
+
+    rows: FloatArray
+    low: FloatArray
+    high: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of(cls, rows: FloatArray) -> _Box:
+        return cls(rows, rows.min(axis=0), rows.max(axis=0), np.einsum("ij,ij->i", rows, rows))
 
 
 def _boxes(rows: FloatArray) -> list[IntArray]:
@@ -67,17 +114,19 @@ def _boxes(rows: FloatArray) -> list[IntArray]:
     return boxes
 
 
-def _largest_distance(first: FloatArray, second: FloatArray, best: float) -> float:
+def _largest_distance(first: _Box, second: _Box, best: float) -> float:
     """Largest distance between two groups of rows if it exceeds the best, recomputed from the differences."""
-    squares = np.einsum("ij,ij->i", first, first)[:, None] + np.einsum("ij,ij->i", second, second)[None, :]
-    squared = squares - 2 * (first @ second.T)
+    squared = first.rows @ second.rows.T
+    squared *= -2
+    squared += first.squares[:, None]
+    squared += second.squares
     # The Gram form loses digits to cancellation: it selects candidate pairs, and the differences decide.
-    slack = 1e-9 * float(squares.max())
+    slack = 1e-9 * float(first.squares.max() + second.squares.max())
     largest = float(squared.max())
     if largest + slack <= best * best:
         return best
     i, k = np.nonzero(squared >= largest - 2 * slack)
-    return float(np.linalg.norm(first[i] - second[k], axis=1).max())
+    return float(np.linalg.norm(first.rows[i] - second.rows[k], axis=1).max())
 
 
 def farthest_l1(X: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ from s2oct.model.scaling import Scaling
 from s2oct.model.spec import ModelSpec
 from s2oct.model.terms import CostTerm, LabelErrors, TotalMiss
 from s2oct.model.topology import Topology
+from s2oct.stopping import NO_DEADLINE, Deadline
 
 TINY = 1e-3
 """If the farthest rows are less than this apart, all rows are enlarged for the solvers."""
@@ -69,6 +70,18 @@ class Prepared:
         return None if most is None or most >= self.problem.n_features else most
 
     @cached_property
+    def lowest(self) -> FloatArray:
+        """The least value of each feature, in model units."""
+        parts = self.problem.X_labeled, self.problem.X_unlabeled
+        return np.asarray(np.min([part.min(axis=0, initial=np.inf) for part in parts], axis=0))
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """The range of each feature, in model units; 0 where all rows are the same."""
+        parts = self.problem.X_labeled, self.problem.X_unlabeled
+        return np.asarray(np.max([part.max(axis=0, initial=-np.inf) for part in parts], axis=0) - self.lowest)
+
+    @cached_property
     def _M_rows(self) -> FloatArray:
         return self.bounds.M_of_rows(self.problem.X)
 
@@ -100,8 +113,10 @@ class Prepared:
         return replace(self, bounds=replace(self.bounds, s=s))
 
 
-def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True) -> Prepared:
+def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True, deadline: Deadline = NO_DEADLINE) -> Prepared:
     """Scale a problem, merge its equal rows and compute the constants of P2.
+
+    After the deadline the largest distance between rows is bounded rather than found, see `Bounds`.
 
     Solvers drop entries below 1e-9. Multiplying tiny features by a power of 2 and dividing s by it gives the same P2
     in numbers they keep.
@@ -111,7 +126,7 @@ def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True) -> Prepare
     topology = Topology(depth, problem.n_classes)
     scaling = Scaling.paper(problem.X) if spec.scaled else Scaling.identity(problem.n_features)
     merged, groups = scaling.scale_problem(problem).merged_groups()
-    bounds = compute_bounds(merged, topology.depth, spec.coefficient_bound)
+    bounds = compute_bounds(merged, topology.depth, spec.coefficient_bound, deadline)
     if bounds.M > LARGEST_M:
         raise InvalidProblem(
             f"Expected features and a coefficient bound of moderate size, got ones that make M = {bounds.M:.3g}. "
@@ -121,7 +136,7 @@ def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True) -> Prepare
         factor = 2.0 ** -math.floor(math.log2(bounds.eta))
         scaling = scaling.times(factor)
         merged, groups = scaling.scale_problem(problem).merged_groups()
-        bounds = compute_bounds(merged, topology.depth, bounds.s / factor)
+        bounds = compute_bounds(merged, topology.depth, bounds.s / factor, deadline)
     if not merge:
         merged, groups = scaling.scale_problem(problem), np.arange(problem.n_unlabeled)
     return Prepared(problem, merged, groups, spec, scaling, topology, bounds)

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
+from s2oct.model.feature_matrix import feature_matrix
 from s2oct.model.guide import Guide
 from s2oct.model.labels import Labels, read_labels
 from s2oct.model.merging import equal_rows, group_means, group_sums
 from s2oct.model.targets import Targets
-from s2oct.model.totals import Totals, named_classes, read_totals
-
-_ROUNDING = 1e-12
-"""Sums of weights may miss a whole number by this part."""
-
-
-@dataclass(frozen=True)
-class DataSummary:
-    """What a fitted tree remembers of its data: enough to recognise them, not to reconstruct them.
-
-    Attributes
-    ----------
-    sha256 : str
-        Hash of rows, labels, classes and totals as the fit saw them.
-    n_labeled, n_unlabeled : int
-        Numbers of rows.
-    totals : tuple of float
-        Known number of unlabeled rows of each class, with weights their known weight; whole numbers where it is whole.
-    """
-
-    sha256: str
-    n_labeled: int
-    n_unlabeled: int
-    totals: tuple[float, ...]
+from s2oct.model.totals import Totals, named_classes, read_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +41,7 @@ class Problem:
     guide : Guide, optional
         Charges for the classes of the unlabeled rows, which are no part of P2.
     labeled_weight, unlabeled_weight : ndarray, optional
-        Survey weights of the rows that each row stands for, added up, in units of ``unit``.
+        Survey weights of the rows that each row stands for, added up, in units of ``unit``; None if all are equal.
     unit : float
         Mean survey weight of an unlabeled row; 1 without weights. So everything inside a fit is counted in rows.
     """
@@ -113,10 +90,9 @@ class Problem:
         Problem
             The problem.
         """
-        rows = _feature_matrix(X)
+        rows = feature_matrix(X)
         labels = read_labels(y, n_rows=len(rows), named=named_classes(totals, population_totals))
-        counts = read_totals(labels, totals, population_totals)
-        targets = Targets.exact(counts, int((~labels.is_labeled).sum()))
+        targets = read_targets(labels, totals, population_totals)
         return cls.from_labels(rows, labels, targets, feature_names=feature_names)
 
     @classmethod
@@ -153,20 +129,18 @@ class Problem:
         names = feature_names if feature_names is not None else [f"x{j}" for j in range(X.shape[1])]
         if len(names) != X.shape[1]:
             raise InvalidProblem(f"Expected {X.shape[1]} feature names, got {len(names)}.")
-        unit = 1.0
-        if weights is not None:
-            unit = float(weights[~known].mean()) if not known.all() else float(weights.mean())
+        unit, weights = _unit_of(weights, known)
         return cls(
             X_labeled=X[known],
             labels=labels.codes[known],
             X_unlabeled=X[~known],
-            targets=targets if weights is None else targets.over(unit),
+            targets=targets if unit == 1 else targets.over(unit),
             classes=labels.classes,
             feature_names=tuple(str(name) for name in names),
             labeled_multiplicity=np.ones(int(known.sum())),
             unlabeled_multiplicity=np.ones(int((~known).sum())),
-            labeled_weight=None if weights is None else weights[known] / unit,
-            unlabeled_weight=None if weights is None else weights[~known] / unit,
+            labeled_weight=None if weights is None else weights[known],
+            unlabeled_weight=None if weights is None else weights[~known],
             unit=unit,
         )
 
@@ -246,7 +220,7 @@ class Problem:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether rows have survey weights."""
+        """Whether rows have survey weights that differ."""
         return self.unlabeled_weight is not None
 
     @property
@@ -263,35 +237,6 @@ class Problem:
     def X(self) -> FloatArray:
         """All rows, the labeled ones first."""
         return np.vstack([self.X_labeled, self.X_unlabeled])
-
-    def summary(self) -> DataSummary:
-        """Summarise the data, so that they can be recognised later.
-
-        Returns
-        -------
-        DataSummary
-            Hash, numbers of rows and totals.
-        """
-        digest = hashlib.sha256(repr((self.X_labeled.shape, self.X_unlabeled.shape, self.classes.tolist())).encode())
-        for array, kind in (
-            (self.X_labeled, "<f8"),
-            (self.X_unlabeled, "<f8"),
-            (self.labels, "<i8"),
-            *self._known_numbers(),
-        ):
-            digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
-        return DataSummary(
-            digest.hexdigest(), self.n_labeled, self.n_unlabeled, whole_if_whole(self.unit * self.totals)
-        )
-
-    def _known_numbers(self) -> list[tuple[FloatArray | IntArray, str]]:
-        """Totals, domains and weights with the kinds in which they are hashed."""
-        targets = self.targets
-        if targets.is_plain and not self.is_weighted:
-            return [(self.totals, "<i8")]
-        weights = (self.labeled_size, self.unlabeled_size, np.array([self.unit]))
-        numbers = (targets.low, targets.high, *weights)
-        return [*((part, "<f8") for part in numbers), (targets.first_cells, "<i8")]
 
     def merged(self) -> Problem:
         """Merge equal rows (and labels) and count them.
@@ -340,20 +285,11 @@ class Problem:
         return np.column_stack([self.X_unlabeled, self.targets.first_cells.T])
 
 
-def whole_if_whole(values: FloatArray) -> tuple[float, ...]:
-    """Numbers, as integers where they are whole; sums of weights may miss that by a rounding error."""
-    nearest = np.round(values)
-    is_whole = np.abs(values - nearest) <= _ROUNDING * np.abs(nearest)
-    return tuple(int(n) if whole else float(value) for value, n, whole in zip(values, nearest, is_whole, strict=True))
-
-
-def _feature_matrix(X: Any) -> FloatArray:
-    try:
-        rows = np.ascontiguousarray(X, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidProblem(f"Expected numeric features, got values that are not numbers: {error}.") from error
-    if rows.ndim != 2 or not rows.shape[0] or not rows.shape[1]:
-        raise InvalidProblem(f"Expected a table of rows and features, got shape {rows.shape}.")
-    if not np.isfinite(rows).all():
-        raise InvalidProblem("Expected finite features, got NaN or infinity.")
-    return rows
+def _unit_of(weights: FloatArray | None, known: BoolArray) -> tuple[float, FloatArray | None]:
+    """The mean weight of an unlabeled row, and the weights in this unit; None for the latter if all are equal."""
+    if weights is None:
+        return 1.0, None
+    if (weights == weights[0]).all():
+        return float(weights[0]), None
+    unit = float(weights.mean() if known.all() else weights[~known].mean())
+    return unit, weights / unit

@@ -55,20 +55,24 @@ def as_rules(tree: ObliqueTree, X: FloatArray) -> ObliqueTree:
         return tree
     rows, leaf = np.asarray(X, dtype=float), tree.apply(X)
     omega, gamma = tree.omega.astype(float), tree.gamma.astype(float)
+    # In the order of the leaves, the rows that reach a node lie side by side: those that go left first.
+    order = np.argsort(leaf, kind="stable")
+    leaf = leaf[order]
     for node in tree.topology.branches:
         levels_below = tree.topology.depth + 1 - node.bit_length()
-        here = np.flatnonzero(leaf >> levels_below == node)
-        right = (leaf[here] >> (levels_below - 1) & 1).astype(bool)
-        exact = omega[node - 1], float(gamma[node - 1])
-        omega[node - 1], gamma[node - 1] = _rounded(exact, rows[here], right)
+        ends = np.array([2 * node, 2 * node + 1, 2 * node + 2]) << (levels_below - 1)
+        first, middle, last = np.searchsorted(leaf, ends).tolist()
+        if first == middle or middle == last:
+            # No rows, or all of them on one side.
+            omega[node - 1], gamma[node - 1] = 0.0, -1.0 if middle < last else 1.0
+        else:
+            exact = omega[node - 1].copy(), float(gamma[node - 1])
+            omega[node - 1], gamma[node - 1] = _rounded(exact, _Sides(rows[order[first:last]], middle - first))
     return replace(tree, omega=omega, gamma=gamma)
 
 
-def _rounded(exact: Hyperplane, rows: FloatArray, right: BoolArray) -> Hyperplane:
+def _rounded(exact: Hyperplane, sides: _Sides) -> Hyperplane:
     """The shortest hyperplane with the same sides of all rows, or the exact one."""
-    if right.all() or not right.any():
-        return np.zeros_like(exact[0]), -1.0 if right.any() else 1.0
-    sides = _Sides(rows, right)
     # Sums of large numbers are rounded. They may overflow, and then no candidate separates the sides.
     with np.errstate(all="ignore"):
         for omega in (sides.without_noise(exact[0]), exact[0]):
@@ -81,10 +85,9 @@ def _rounded(exact: Hyperplane, rows: FloatArray, right: BoolArray) -> Hyperplan
 class _Sides:
     """The rows that reach a node, those of the left side first."""
 
-    def __init__(self, rows: FloatArray, right: BoolArray) -> None:
-        order = np.argsort(right, kind="stable")
-        self.rows, self.right = rows[order], right[order]
-        self.n_left = int(len(right) - right.sum())
+    def __init__(self, rows: FloatArray, n_left: int) -> None:
+        self.rows, self.n_left = rows, n_left
+        self.right: BoolArray = np.arange(len(rows)) >= n_left
         self.lowest: FloatArray = rows.min(axis=0)
         self.highest: FloatArray = rows.max(axis=0)
 

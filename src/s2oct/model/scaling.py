@@ -52,7 +52,10 @@ class Scaling:
     def transform(self, X: FloatArray) -> FloatArray:
         """Rows in model units."""
         # Halves are exact, and their difference cannot overflow.
-        return np.asarray((0.5 * X - 0.5 * self.shift) * (2 * self.scale))
+        rows = 0.5 * X
+        rows -= 0.5 * self.shift
+        rows *= 2 * self.scale
+        return np.asarray(rows)
 
     def scale_problem(self, problem: Problem) -> Problem:
         """The same problem with its rows in model units."""

@@ -61,6 +61,11 @@ class Margin:
         """Number of domains."""
         return len(self.domains)
 
+    def over(self, unit: float) -> Margin:
+        """The same totals in another unit."""
+        low, high, value, se = (_near_whole(part / unit) for part in (self.low, self.high, self.value, self.se))
+        return replace(self, low=low, high=high, value=value, se=se)
+
     def counts(self, classes: IntArray, sizes: FloatArray) -> FloatArray:
         """Rows of each class in each domain, each row counted with its size, shape (n_domains, n_classes)."""
         n_classes = self.low.shape[1]
@@ -143,17 +148,15 @@ class Targets:
         return replace(self, margins=tuple(replace(margin, codes=margin.codes[rows]) for margin in self.margins))
 
     def over(self, unit: float) -> Targets:
-        """The same totals in another unit."""
+        """The same totals in another unit; whole numbers of it stay whole, though a division may round."""
+        return replace(self, margins=tuple(margin.over(unit) for margin in self.margins))
+
+    def widened(self, rows: float) -> Targets:
+        """The same with bounds that are so many rows wider on both sides."""
         return replace(
             self,
             margins=tuple(
-                replace(
-                    margin,
-                    low=margin.low / unit,
-                    high=margin.high / unit,
-                    value=margin.value / unit,
-                    se=margin.se / unit,
-                )
+                replace(margin, low=np.maximum(margin.low - rows, 0.0), high=margin.high + rows)
                 for margin in self.margins
             ),
         )
@@ -163,3 +166,9 @@ class Targets:
         margin = self.margins[0]
         middle = 0.5 * (margin.low + margin.high)
         return np.asarray(np.where(np.isnan(margin.value), middle, margin.value).sum(axis=0))
+
+
+def _near_whole(numbers: FloatArray) -> FloatArray:
+    """Numbers without the rounding error of a division that should have given whole ones."""
+    whole = np.round(numbers)
+    return np.where(np.abs(numbers - whole) <= 1e-12 * np.maximum(np.abs(whole), 1.0), whole, numbers)

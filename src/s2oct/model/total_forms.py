@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,7 +61,7 @@ def _one_for_each(given: Any, name: str, domains: Domains) -> Sequence[Any]:
 
 
 def _of_whole_table(given: Any, name: str, classes: Sequence[Any]) -> dict[Any, Any]:
-    table = _table_of(given, name)
+    table = _table_of(given)
     entries = _mapping_of(given) if table is None else whole_cells(table, name, classes)
     if not entries:
         raise InvalidProblem(f"Expected {name} to map classes to counts, as in {{'A': 120}}, got {brief(given)}.")
@@ -72,7 +73,7 @@ def _of_whole_table(given: Any, name: str, classes: Sequence[Any]) -> dict[Any, 
 
 
 def _by_domain(given: Any, name: str, known: Recognised) -> Cells:
-    table = _table_of(given, name)
+    table = _table_of(given)
     if table is not None:
         return cells_by_domain(table, name, known)
     outer = _mapping_of(given)
@@ -100,7 +101,7 @@ def _mapping_of(given: Any) -> dict[Any, Any] | None:
     return None
 
 
-def _table_of(given: Any, name: str) -> TotalTable | None:
+def _table_of(given: Any) -> TotalTable | None:
     """The columns of a pandas or polars frame, an Arrow table or a list of records; None for anything else."""
     if hasattr(given, "reset_index") and type(given.index).__name__ == "MultiIndex":
         if not hasattr(given, "columns"):
@@ -136,6 +137,6 @@ def _are_records(given: Any) -> bool:
 
 
 def _refuse_repeated(keys: list[Any]) -> None:
-    repeated = [key for k, key in enumerate(keys) if key in keys[:k]]
+    repeated = [key for key, number in Counter(keys).items() if number > 1]
     if repeated:
         raise InvalidProblem(f"Expected one total of each class, got {brief(repeated[0])} more than once.")

@@ -62,6 +62,7 @@ def cells_by_domain(table: TotalTable, name: str, known: Recognised) -> Cells:
         if reading is not None:
             return _long_cells(table, name, reading, known.classes)
     column, domains = _domain_column(table, name, known)
+    _refuse_odd_keys(domains, name, "domain")
     _refuse_twice([text_of(domain) for domain in domains], f"one row of {name} for each domain")
     cells: Cells = {domain: {} for domain in domains}
     for label, values in table.columns.items():
@@ -149,6 +150,8 @@ def _long_cells(table: TotalTable, name: str, reading: _Reading, classes: Sequen
     cells: Cells = {}
     labels = table.columns[reading.label]
     domains = [""] * len(labels) if reading.domain is None else table.columns[reading.domain]
+    _refuse_odd_keys(labels, name, "class")
+    _refuse_odd_keys(domains, name, "domain")
     totals = [table.columns[column] for column in reading.totals]
     is_estimate = len(reading.totals) == 2 and str(reading.totals[1]).strip().lower() == "se"
     for domain, label, *parts in zip(domains, labels, *totals, strict=True):
@@ -206,6 +209,12 @@ def _is_among(value: Any, known: Sequence[Any]) -> bool:
 def _share_among(values: list[Any], known: Sequence[Any]) -> float:
     found, texts = {text_of(value) for value in values}, {text_of(one) for one in known}
     return len(found & texts) / max(len(found), 1)
+
+
+def _refuse_odd_keys(keys: Sequence[Any], name: str, kind: str) -> None:
+    for key in keys:
+        if marks_missing(key) or type(key).__hash__ is None:
+            raise InvalidProblem(f"Expected a {kind} in each row of {name}, got {brief(key)}.")
 
 
 def _twice(keys: Sequence[Any]) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
@@ -30,7 +31,8 @@ def named_classes(
     name, given = _given(totals, population_totals)
     if given is None:
         return []
-    return classes_in(read_forms(given, name, domains, [] if y is None else distinct_values(y)))
+    names_itself = isinstance(given, Mapping) and not domains
+    return classes_in(read_forms(given, name, domains, [] if y is None or names_itself else distinct_values(y)))
 
 
 def read_targets(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.model import routing
+from s2oct.model.distances import Distances
 from s2oct.model.topology import Topology
 
 
@@ -131,6 +133,34 @@ class ObliqueTree:
         """
         return np.asarray(routing.values(*self._ready(X)))
 
+    @property
+    def splits(self) -> BoolArray:
+        """Which branch nodes have a coefficient other than 0, shape (n_branches,)."""
+        return np.asarray(self.omega.any(axis=1))
+
+    def distances(self, X: FloatArray) -> Distances:
+        """Measure how far rows are from all hyperplanes, without keeping the values of `values`.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        Distances
+            The distances. A node without coefficients takes no time: it is as far from all rows.
+        """
+        rows, omega, gamma = self._ready(X)
+        splits, n_rows = self.splits, len(rows)
+        of_rows, *of_splits = routing.distances(rows, _read_only(omega[splits]), _read_only(gamma[splits]))
+        apart = np.abs(gamma) if n_rows else np.full(len(gamma), np.inf)
+        of_rows = np.minimum(of_rows, apart[~splits].min(initial=np.inf))
+        of_nodes = [apart, np.abs(gamma) * (n_rows > 0), n_rows * (gamma > 0), n_rows * (gamma < 0)]
+        for all_nodes, found in zip(of_nodes, of_splits, strict=True):
+            all_nodes[splits] = found
+        return Distances(of_rows, *of_nodes)
+
     def goes_right(self, X: FloatArray) -> BoolArray:
         """Decide whether each row lies on the right of each hyperplane.
 
@@ -177,25 +207,6 @@ class ObliqueTree:
         """
         return np.asarray(routing.leaves(*self._ready(X), self.topology.depth))
 
-    def leaves_reached(self, values: FloatArray) -> IntArray:
-        """Find the leaf in which each row ends, from values that are already known.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_branches)
-            The result of `values`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Leaf ids.
-        """
-        right = self.sides(values)
-        node, row = np.ones(len(values), dtype=np.int64), np.arange(len(values))
-        for _ in range(self.topology.depth):
-            node = 2 * node + right[row, node - 1]
-        return node
-
     def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Rows and hyperplanes in one of the two memory layouts for which the kernels are compiled."""
         rows = np.asarray(X, dtype=float)
@@ -235,14 +246,50 @@ class ObliqueTree:
         ndarray of shape (n_rows,)
             Margins; 1 where no node on the path splits.
         """
-        distance = np.abs(self.values(X))
-        distance[:, ~self.omega.any(axis=1)] = np.inf
-        path = self.topology.path_nodes[self.apply(X) - self.topology.n_leaves]
-        margin = np.take_along_axis(distance, path, axis=1).min(axis=1)
+        margin = self.path_distances(X, self.splits)
         return np.where(np.isfinite(margin), margin, 1.0)
 
+    def path_distances(self, X: FloatArray, counted: BoolArray) -> FloatArray:
+        """Find each row's least distance, in units of omega, from some of the hyperplanes on its path.
 
-def _read_only(array: FloatArray) -> FloatArray:
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+        counted : ndarray of bool of shape (n_branches,)
+            The branch nodes that count.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Distances; infinite where no node on the path counts.
+        """
+        return np.asarray(routing.path_distances(*self._ready(X), counted, self.topology.depth))
+
+    def cheapest_leaves(self, X: FloatArray, classes: IntArray) -> tuple[IntArray, FloatArray]:
+        """Find the leaf of its class where each row has the least error of Definition 2.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+        classes : ndarray of shape (n_rows,)
+            Class index of each row.
+
+        Returns
+        -------
+        tuple of two ndarrays of shape (n_rows,)
+            Positions of the leaves from the left, the first one where several are as good; and the errors.
+        """
+        rows, omega, gamma = self._ready(X)
+        labels, leaf_classes = (
+            _read_only(np.ascontiguousarray(part, np.int64)) for part in (classes, self.leaf_classes)
+        )
+        leaf, error = routing.cheapest_leaves(rows, labels, omega, gamma, leaf_classes)
+        return leaf, error
+
+
+def _read_only(array: Any) -> Any:
     """A read-only view; frames and memory maps give only such views, and kernels are compiled for one kind."""
     view = array.view()
     view.flags.writeable = False

@@ -56,7 +56,7 @@ def alternating_start(
     for number in range(int(np.clip(WORK / (len(sample) * width**2), FEWEST, MOST))):
         if number < FEWEST:
             empty = _NodeFits.empty(instance, rows[sample], prices[sample])
-            fit = empty.started(rng, greedy=number == 0)
+            fit = empty.started(rng, deadline, greedy=number == 0)
         else:
             fit = min(fits, key=lambda fit: fit.cost).perturbed(rng)
         fit.alternate(rng, deadline)
@@ -91,12 +91,14 @@ class _NodeFits:
         omega, gamma = np.zeros((n_branches, rows.shape[1])), np.ones(n_branches)
         return cls(instance.topology, rows, prices, omega, gamma, instance.most_features)
 
-    def started(self, rng: np.random.Generator, *, greedy: bool) -> _NodeFits:
+    def started(self, rng: np.random.Generator, deadline: Deadline, *, greedy: bool) -> _NodeFits:
         """The same with splits on single features from the top down: the best splits if greedy, else random ones."""
         fit, topology, rows, prices = self.copied(), self.topology, self.rows, self.prices
         favourite = prices.argmin(axis=1)
         gain = np.where(favourite == 0, -1.0, 1.0) * prices.max(axis=1)
         for node in topology.branches:
+            if deadline.passed:
+                break
             reached = fit.reached(node)
             if not reached.any():
                 continue

@@ -9,13 +9,9 @@ from numpy.typing import NDArray
 
 from s2oct.arrays import FloatArray
 from s2oct.search import kernels
-from s2oct.search.instance import Instance
+from s2oct.search.instance import USUAL_MOVES, Instance
 from s2oct.search.lengths import length_factors
 from s2oct.stopping import Deadline
-
-STRETCH_WORK = 2e6
-"""Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed."""
-
 
 DIRECTIONS, DIRECTION_WORK = 30, 1e6
 """Random directions tried at a node when its offset is cleared; and the most directions times rows."""
@@ -42,7 +38,7 @@ class Schedule:
     """
 
     n_visits: int
-    moves_per_visit: int = 60
+    moves_per_visit: int = USUAL_MOVES
     hot: float = 1.0
     cold: float = 0.1
     row_off: float = 0.1
@@ -94,17 +90,18 @@ def clear_offsets(instance: Instance, state: State, seed: int, deadline: Deadlin
 def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, deadline: Deadline) -> None:
     """Anneal ``state`` in place until the schedule, the deadline or the floor is reached."""
     random_state = _random_state(seed)
-    work = instance.n_rows * schedule.moves_per_visit
-    stretch = max(1, int(STRETCH_WORK / work))
+    stretch = instance.stretch(schedule.moves_per_visit)
     state.best_cost = kernels.FAR
     planes = kernels.Planes(state.omega, state.gamma)
     best_planes = kernels.Planes(state.best_omega, state.best_gamma)
     for begin in range(0, schedule.n_visits, stretch):
+        if deadline.passed:
+            return
         course = schedule.course(begin, min(begin + stretch, schedule.n_visits))
         state.best_cost = kernels.anneal_stretch(
             instance.data, planes, best_planes, state.best_cost, instance.floor, random_state, course
         )
-        if state.best_cost <= instance.floor + 1e-9 or deadline.passed:
+        if state.best_cost <= instance.floor + 1e-9:
             return
 
 

@@ -66,7 +66,11 @@ def _run_kernels_once() -> None:
     state = State.at(np.zeros((1, 1)), np.ones(1))
     anneal(tiny, state, Schedule(1), 0, NO_DEADLINE)
     clear_offsets(tiny, state, 0, NO_DEADLINE)
-    ObliqueTree.constant(Topology(1), 1, right=True).path_margin(rows.T)
+    # Rows lie in memory by rows or by columns.
+    for X in (rows.T, np.ascontiguousarray(np.vstack([rows, rows]))):
+        wide = ObliqueTree.constant(Topology(1), X.shape[1], right=True)
+        wide.path_margin(X), wide.apply(X), wide.distances(X), wide.values(X)
+        wide.cheapest_leaves(X, np.zeros(len(X), dtype=np.int64))
     evidence = Evidence(
         X=rows.T,
         cost=np.array([[0.0, 3.0], [3.0, 0.0], [0.0, 1.0], [1.0, 0.0]]),

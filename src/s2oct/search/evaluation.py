@@ -11,7 +11,9 @@ from s2oct.search.instance import Instance
 
 def values_at_nodes(instance: Instance, omega: FloatArray, gamma: FloatArray) -> FloatArray:
     """omega_b . x - gamma_b of all rows at all nodes, shape (n_branches, n + m)."""
-    return np.asarray(omega @ instance.XT - gamma[:, None])
+    H = omega @ instance.XT
+    H -= gamma[:, None]
+    return np.asarray(H)
 
 
 def tree_cost(instance: Instance, H: FloatArray) -> float:

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from s2oct.arrays import FloatArray, IntArray
-from s2oct.model.evidence import ROW_OFF, Evidence, Sparsity
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.aiming import aimed_prices
 from s2oct.search.evidence_kernels import (
@@ -22,78 +20,37 @@ from s2oct.search.evidence_kernels import (
     Splits,
     Table,
     Worth,
-    classes_of,
     evidence_of,
-    refit,
-    refit_classes,
     set_hyperplane,
 )
-from s2oct.stopping import Deadline
-
-SAMPLE = 2500
-"""Rows to which directions are fitted first."""
-
-WORK = 3e6
-"""Rows times features, summed over the starts: large problems have fewer."""
-
-FEWEST_STARTS, MOST_STARTS = 4, 24
-FRESH_STARTS = 4
-"""Starts, at least and at most; and how many of them do not begin from the best tree so far."""
-
-SWEEPS = 6
-"""How often the nodes of one tree are refitted, at most."""
+from s2oct.search.evidence_starts import SAMPLE, EvidenceStarts
 
 RISING = (0.5, 1.0, 2.0)
 """Prices of a row off the totals while trees learn to meet them."""
 
-REPAIR_PRICES = (4.0, 16.0, ROW_OFF)
-"""Prices of a row off while the last rows are repaired: cheap repairs come first."""
+REPAIR_PRICES = (4.0, 16.0)
+"""Prices of a row off while the last rows are repaired, before its full price: cheap repairs come first."""
 
-FINALISTS, AIMS, TRIES = 3, 10, 6
-REPAIRS = 40
-REPAIR_TRIES = 30
+FINALISTS, MORE_FINALISTS, AIMS, TRIES, REPAIRS, REPAIR_TRIES = 3, 6, 10, 6, 40, 30
 
 
-class EvidenceSearch:
-    """A search in progress.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        What classes cost rows.
-    sparsity : Sparsity
-        How sparse splits should be.
-    seed : int
-        Seed of everything random.
-    deadline : Deadline
-        When to end with the best tree so far.
-    """
-
-    def __init__(self, evidence: Evidence, sparsity: Sparsity, seed: int, deadline: Deadline) -> None:
-        self.evidence, self.sparsity, self.deadline = evidence, sparsity, deadline
-        self.rng = np.random.default_rng(seed)
-        self.state = self.rng.integers(1, 2**63, size=1, dtype=np.uint64)
-        X = evidence.X
-        self.center, spread = X.mean(axis=0), X.std(axis=0)
-        self.steep = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
-        self.allowed = np.flatnonzero(spread > 0)
-        self.most = sparsity.most_of(len(self.allowed))
-        self.term_price = sparsity.price_of(evidence.n_given)
-        self.first, self.bounds = _cells(evidence)
-        self.XT = np.ascontiguousarray(((X - self.center) * self.steep).T)
-        self.table = self._table(np.arange(evidence.n_rows), np.ones(evidence.n_rows))
+class EvidenceSearch(EvidenceStarts):
+    """A search in progress; its parameters are those of `EvidenceStarts`."""
 
     def run(self) -> list[ObliqueTree]:
         """The best tree found, followed by others that alternation found on the way, the best ones first."""
         sample = self._sample()
         starts = self.starts(sample)
-        others = [self.tree(self._onto_all(splits)) for splits in starts]
+        others = [self.tree(self._onto_all(splits)) for splits in starts if not self._ends.now]
         return [self.tree(self._further(self._best_finished(sample, starts))), *others]
 
     def _further(self, best: Splits) -> Splits:
-        """The best tree. If it misses the totals, others are tried: from a random root, or aimed at exact classes."""
-        for number in range(AIMS):
-            if self.deadline.passed or not self._misses_totals(best):
+        """The best tree. If it misses the totals, others are tried: from a random root, or aimed at exact classes.
+
+        Totals of several domains are missed as a rule, because the tree does not see the domains.
+        """
+        for number in range(AIMS if self.evidence.targets.has_one_domain else 0):
+            if self._ends.now or not self._misses_totals(best):
                 break
             tried = [best, self.finished(self._grown(self.table, at_random=True))]
             # Perhaps no tree has the classes of least cost: the next aims are nearly as good.
@@ -106,118 +63,16 @@ class EvidenceSearch:
 
     def _best_finished(self, sample: Table, starts: list[Splits]) -> Splits:
         """The best of some starts that are made to meet the totals; of all starts, if none of these does."""
-        n_finalists = FINALISTS if self.evidence.n_rows <= SAMPLE else 1
+        by_domain = not self.evidence.targets.has_one_domain
+        n_finalists = (MORE_FINALISTS if by_domain else FINALISTS) if self.evidence.n_rows <= SAMPLE else 1
         finished: list[Splits] = []
         for splits in starts:
-            if len(finished) >= n_finalists and not self._misses_totals(min(finished, key=self.full_cost)):
+            if len(finished) >= n_finalists and (
+                by_domain or not self._misses_totals(min(finished, key=self.full_cost))
+            ):
                 break
             finished.append(self.finished(self._onto_all(self.settled(sample, splits))))
         return min(finished, key=self.full_cost)
-
-    def _table(self, rows: IntArray, weight: FloatArray) -> Table:
-        evidence = self.evidence
-        XT = self.XT if len(rows) == self.XT.shape[1] else np.ascontiguousarray(self.XT[:, rows])
-        order = np.argsort(XT, axis=1, kind="stable") if len(rows) <= SAMPLE else np.empty((len(XT), 0), dtype=np.int64)
-        return Table(
-            XT,
-            order,
-            evidence.cost[rows] * weight[:, None],
-            evidence.size[rows] * weight,
-            np.ascontiguousarray(self.first[:, rows]),
-            self.bounds,
-        )
-
-    def _sample(self) -> Table:
-        """All rows, or at most `SAMPLE` of them, labeled rows first; their weights make up for the others."""
-        if self.evidence.n_rows <= SAMPLE:
-            return self.table
-        labeled, unlabeled = (np.flatnonzero(part) for part in (self.evidence.size == 0, self.evidence.size > 0))
-        some = np.sort(self.rng.permutation(labeled)[: SAMPLE // 2])
-        others = np.sort(self.rng.permutation(unlabeled)[: SAMPLE - len(some)])
-        factors = (len(part) / max(len(kept), 1) for part, kept in ((labeled, some), (unlabeled, others)))
-        weight = np.concatenate([np.full(len(kept), f) for kept, f in zip((some, others), factors, strict=True)])
-        return self._table(np.concatenate([some, others]), weight)
-
-    def starts(self, table: Table) -> list[Splits]:
-        """Trees by alternation, the best ones first."""
-        work = table.XT.shape[1] * (len(self.allowed) + 10)
-        number = int(np.clip(WORK / work, FEWEST_STARTS, MOST_STARTS))
-        found: list[tuple[float, int, Splits]] = []
-        for k in range(number):
-            if k < FRESH_STARTS:
-                splits = self._grown(table, at_random=k > 0)
-            else:
-                splits = self._perturbed(table, min(found, key=lambda start: start[:2])[2])
-            self._alternate_with_class_prices(table, splits)
-            found.append((self.cost(table, splits, 1.0), k, splits))
-            if self.deadline.passed:
-                break
-        return [splits for _, _, splits in sorted(found, key=lambda start: start[:2])]
-
-    def _grown(self, table: Table, *, at_random: bool) -> Splits:
-        """A tree grown from the root: each node split as if its children were leaves; the root at random if asked."""
-        topology = self.evidence.topology
-        splits = Splits(
-            np.zeros((topology.n_branches, len(table.XT))),
-            np.ones(topology.n_branches),
-            np.zeros((topology.n_branches, table.XT.shape[1]), dtype=bool),
-            topology.leaf_classes.copy(),
-        )
-        for node in topology.branches:
-            # Until it is split, a node sends all rows to the side on which it hangs.
-            if node > 1 and node % 2:
-                splits.right[node - 1], splits.gamma[node - 1] = True, -1.0
-        worth = self._worth(0.0)
-        for node in topology.branches:
-            if node == 1 and at_random:
-                self._place_at_random(table, splits, node)
-            elif topology.n_classes > 2:
-                refit_classes(table, splits, worth, node, self.allowed, Effort(True, 0), self.state)
-            else:
-                refit(table, splits, worth, node, self.allowed, Effort(True, 0), self.state)
-        return splits
-
-    def _perturbed(self, table: Table, splits: Splits) -> Splits:
-        copied = Splits(*(part.copy() for part in splits))
-        self._place_at_random(table, copied, int(self.rng.integers(1, len(splits.gamma) + 1)))
-        return copied
-
-    def _place_at_random(self, table: Table, splits: Splits, node: int) -> None:
-        direction = np.zeros(len(table.XT))
-        if len(self.allowed):
-            chosen = self.rng.permutation(self.allowed)[: min(self.most, 2)]
-            direction[chosen] = self.rng.normal(size=len(chosen))
-        row = int(self.rng.integers(table.XT.shape[1]))
-        set_hyperplane(table, splits, node, direction, float(table.XT[:, row] @ direction))
-
-    def _alternate_with_class_prices(self, table: Table, splits: Splits) -> None:
-        """Refit the nodes; between sweeps, cells with too many rows become more expensive."""
-        low, high = self.bounds
-        prices = np.zeros(len(low))
-        step = 0.5
-        n_classes = self.evidence.topology.n_classes
-        rarest = np.maximum(0.5 * (low + high), 1.0).reshape(-1, n_classes).min(axis=1)
-        scale = np.repeat(rarest, n_classes)
-        for number in range(SWEEPS):
-            gained = self._sweep(table, splits, self._worth(0.0, prices), Effort(True, 0))
-            if self.deadline.passed:
-                return
-            cells = (table.first + classes_of(table, splits)).ravel()
-            counts = np.bincount(cells, weights=np.tile(table.size, len(table.first)), minlength=len(low))
-            excess = np.maximum(counts - high, 0.0) - np.maximum(low - counts, 0.0)
-            if gained <= 0 and (np.abs(excess).max() < 1 or number >= SWEEPS - 2):
-                return
-            prices += step * np.clip(excess / scale, -1.0, 1.0)
-            step *= 0.7
-
-    def _sweep(self, table: Table, splits: Splits, worth: Worth, effort: Effort) -> float:
-        """Refit all nodes from the bottom up; returns what that saves."""
-        saved = 0.0
-        for node in reversed(self.evidence.topology.branches):
-            if self.deadline.passed:
-                return 0.0
-            saved += refit(table, splits, worth, node, self.allowed, effort, self.state)
-        return saved
 
     def settled(self, table: Table, splits: Splits) -> Splits:
         """The same tree, made to meet the totals in steps."""
@@ -230,21 +85,21 @@ class EvidenceSearch:
 
     def finished(self, splits: Splits) -> Splits:
         """A tree over all rows, polished, with its last rows off repaired where that costs least."""
-        table = self.table
+        table, full = self.table, self.evidence.row_off
         if self.evidence.n_rows <= SAMPLE:
             self._sweep(table, splits, self._worth(RISING[-1]), Effort(True, TRIES))
         for wider in self._widths():
             if not splits.omega.any() and self._misses_totals(splits):
                 # Repairs move splits. A rare class needs one though it saves less evidence than its terms cost.
-                self._sweep(table, splits, self._worth(ROW_OFF, most=wider), Effort(True, 0))
-            for price in REPAIR_PRICES:
+                self._sweep(table, splits, self._worth(full, most=wider), Effort(True, 0))
+            for price in sorted({*REPAIR_PRICES, full}):
                 for effort in (Effort(False, 0), Effort(False, REPAIR_TRIES)):
                     splits = self._repaired(table, splits, self._worth(price, most=wider), effort)
         # Where no change of the splits that are there meets the totals, fresh ones may, also in nodes without a split.
         if self.evidence.n_rows <= SAMPLE:
             for wider in self._widths():
-                splits = self._repaired(table, splits, self._worth(ROW_OFF, most=wider), Effort(True, REPAIR_TRIES))
-        self._sweep(table, splits, self._worth(ROW_OFF), Effort(False, TRIES))
+                splits = self._repaired(table, splits, self._worth(full, most=wider), Effort(True, REPAIR_TRIES))
+        self._sweep(table, splits, self._worth(full), Effort(False, TRIES))
         return splits
 
     def _widths(self) -> list[int]:
@@ -260,14 +115,14 @@ class EvidenceSearch:
     def _repaired(self, table: Table, splits: Splits, worth: Worth, effort: Effort) -> Splits:
         """Refit the node whose refit saves most, as long as rows are off."""
         for _ in range(REPAIRS):
-            if self.deadline.passed or not self._misses_totals(splits):
+            if self._ends.now or not self._misses_totals(splits):
                 break
             best, most = splits, 0.0
             for node in self.evidence.topology.branches:
-                if self.deadline.passed:
+                if self._ends.now:
                     return best
                 changed = Splits(*(part.copy() for part in splits))
-                saved = refit(table, changed, worth, node, self.allowed, effort, self.state)
+                saved = self._refit(table, changed, worth, node, effort)
                 if saved > most:
                     best, most = changed, saved
             if best is splits:
@@ -275,18 +130,9 @@ class EvidenceSearch:
             splits = best
         return splits
 
-    def _worth(self, row_off: float, cell_prices: FloatArray | None = None, most: int | None = None) -> Worth:
-        prices = np.zeros(self.bounds.shape[1]) if cell_prices is None else cell_prices
-        return Worth(self.most if most is None else most, self.term_price, row_off, prices)
-
-    def cost(self, table: Table, splits: Splits, row_off: float) -> float:
-        """What a tree costs, its terms included."""
-        rows, off = evidence_of(table, splits)
-        return float(rows + row_off * off + self.term_price * np.count_nonzero(splits.omega))
-
     def full_cost(self, splits: Splits) -> float:
-        """What a tree costs on all rows, if the totals must be met."""
-        return self.cost(self.table, splits, ROW_OFF)
+        """What a tree costs on all rows, at the full price of a row off."""
+        return self.cost(self.table, splits, self.evidence.row_off)
 
     def _onto_all(self, splits: Splits) -> Splits:
         """A tree over a sample as a tree over all rows; a copy."""
@@ -299,8 +145,10 @@ class EvidenceSearch:
             np.zeros((n_branches, self.XT.shape[1]), dtype=bool),
             splits.leaf_classes.copy(),
         )
-        for node in self.evidence.topology.branches:
-            set_hyperplane(self.table, moved, node, splits.omega[node - 1].copy(), float(splits.gamma[node - 1]))
+        # A node without coefficients sends all rows to one side.
+        moved.right[splits.gamma < 0] = True
+        for b in np.flatnonzero(splits.omega.any(axis=1)).tolist():
+            set_hyperplane(self.table, moved, b + 1, splits.omega[b].copy(), float(splits.gamma[b]))
         return moved
 
     def tree(self, splits: Splits) -> ObliqueTree:
@@ -311,11 +159,3 @@ class EvidenceSearch:
             if right.any() and not right.all():
                 gamma[b] = 0.5 * values[~right].max() + 0.5 * values[right].min()
         return ObliqueTree(self.evidence.topology, omega, gamma + omega @ self.center, splits.leaf_classes.copy())
-
-
-def _cells(evidence: Evidence) -> tuple[IntArray, FloatArray]:
-    """Cell of class 0 of every row, which means nothing for labeled rows, and the bounds of all cells."""
-    targets, n = evidence.targets, evidence.n_labeled
-    first = np.zeros((len(targets.margins), evidence.n_rows), dtype=np.int64)
-    first[:, n:] = targets.first_cells
-    return first, np.array([targets.low, targets.high])

@@ -163,7 +163,7 @@ def rows_to_move(table, counts):
 
 
 @compiled
-def change_class(table, counts, i, old, new):
+def give_class(table, counts, i, old, new):
     """Give a row another class in the counts; returns by how much the rows off change, with several domains."""
     change = 0.0
     several = len(counts) > table.cost.shape[1]
@@ -236,7 +236,7 @@ def all_left(table, choice):
     """Rows of each cell if all rows of a choice go left."""
     counts = choice.counts.copy()
     for t in range(len(choice.rows)):
-        change_class(table, counts, choice.rows[t], choice.right[t], choice.left[t])
+        give_class(table, counts, choice.rows[t], choice.right[t], choice.left[t])
     return counts
 
 
@@ -265,8 +265,8 @@ def best_cut(table, choice, values, order, row_off):
         size = table.size[choice.rows[i]]
         passed += choice.extra[i]
         if size > 0:
-            off_forward += change_class(table, forward, choice.rows[i], choice.right[i], choice.left[i])
-            off_backward += change_class(table, backward, choice.rows[i], choice.left[i], choice.right[i])
+            off_forward += give_class(table, forward, choice.rows[i], choice.right[i], choice.left[i])
+            off_backward += give_class(table, backward, choice.rows[i], choice.left[i], choice.right[i])
         gap = values[order[t + 1]] - values[i]
         if gap <= GAP:
             continue
@@ -619,7 +619,7 @@ def present_split(table, splits, worth, choice, node):
         i = choice.rows[t]
         if not splits.right[node - 1, i]:
             cost += choice.extra[t]
-            change_class(table, counts, i, choice.right[t], choice.left[t])
+            give_class(table, counts, i, choice.right[t], choice.left[t])
     size = 0
     for j in range(table.XT.shape[0]):
         size += splits.omega[node - 1, j] != 0.0
@@ -669,6 +669,29 @@ def common_classes(table, splits, worth, node):
 
 
 @compiled
+def pair_floors(table, splits, worth, node, classes):
+    """What all rows pay at least if those at a node end in one of two classes, for each pair of some classes."""
+    size = len(classes)
+    floors = np.zeros((size, size))
+    elsewhere = 0.0
+    price = np.empty(size)
+    for i in range(table.XT.shape[1]):
+        if not reaches(splits, node, i):
+            k = end_class(table, splits, 1, i)
+            elsewhere += table.cost[i, k] + table.size[i] * added_price(table, worth, i, k)
+            continue
+        for a in range(size):
+            price[a] = table.cost[i, classes[a]] + table.size[i] * added_price(table, worth, i, classes[a])
+        for a in range(size):
+            for c in range(size):
+                floors[a, c] += min(price[a], price[c])
+    for a in range(size):
+        for c in range(size):
+            floors[a, c] += elsewhere
+    return floors
+
+
+@compiled
 def reaches(splits, node, i):
     """Whether a row reaches a node."""
     while node > 1:
@@ -704,9 +727,11 @@ def refit_classes(table, splits, worth, node, allowed, effort, state):
     omega, gamma, right = splits.omega[b].copy(), splits.gamma[b], splits.right[b].copy()
     started = kept_classes
     classes = common_classes(table, splits, worth, node)
-    for one in classes:
-        for other in classes:
-            if one >= other or (one == min(started) and other == max(started)):
+    floors = pair_floors(table, splits, worth, node, classes)
+    for a in range(len(classes)):
+        for c in range(len(classes)):
+            one, other = classes[a], classes[c]
+            if one >= other or (one == min(started) and other == max(started)) or floors[a, c] >= best - _WORTH:
                 continue
             splits.leaf_classes[first], splits.leaf_classes[last] = one, other
             refit_split(table, splits, worth, node, allowed, effort, state)

@@ -11,12 +11,21 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 
+SAMPLE = 500
+"""Values of a feature that are looked at first: most features without a grid show it there."""
+
 _RELATIVE_TOLERANCE = 1e-7
 
 
 def grid_quanta(X: FloatArray, s: float) -> FloatArray:
     """2 / g_j for every feature on a grid that is wide enough for coefficients up to s, and 0 for the others."""
-    return np.array([_quantum(np.unique(column), s) for column in X.T])
+    return np.array([0.0 if _is_narrow(column[:SAMPLE], s) else _quantum(np.unique(column), s) for column in X.T])
+
+
+def _is_narrow(values: FloatArray, s: float) -> bool:
+    """Whether two of some values are already too near for a grid: sorting all values would take long."""
+    steps = np.diff(np.unique(values))
+    return bool(len(steps) and steps.min() * s < 2 * (1 - _RELATIVE_TOLERANCE))
 
 
 def _quantum(values: FloatArray, s: float) -> float:

@@ -14,6 +14,14 @@ from s2oct.model.topology import Topology
 from s2oct.search.grid import grid_quanta
 from s2oct.search.kernels import Counts, Data, Space
 
+STRETCH_WORK, USUAL_MOVES = 2e6, 60
+"""Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed. And the
+moves of a visit, where a schedule does not say."""
+
+VISIT_WORK, CELLS_PER_SECOND = 10, 3e8
+"""What visiting a row at a node takes besides its features, in features; and rows times nodes times features that a
+core works through in a second if it is shared with others."""
+
 
 @dataclass(frozen=True, eq=False)
 class Instance:
@@ -92,6 +100,21 @@ class Instance:
     def n_features(self) -> int:
         """Number of features."""
         return int(self.XT.shape[0])
+
+    @property
+    def step_seconds(self) -> float:
+        """Seconds that one step of the search takes, which cannot be left in between.
+
+        It evaluates all rows at all nodes, and at every visit the errors of the labeled rows at all leaves.
+        """
+        topology = self.topology
+        values = self.n_rows * topology.n_branches * (self.n_features + VISIT_WORK)
+        errors = self.stretch(USUAL_MOVES) * self.n_labeled * topology.n_leaves * topology.depth
+        return (values + errors) / CELLS_PER_SECOND
+
+    def stretch(self, moves_per_visit: int) -> int:
+        """Visits between two looks at the clock."""
+        return max(1, int(STRETCH_WORK / (self.n_rows * moves_per_visit)))
 
     @cached_property
     def has_one_number(self) -> bool:

@@ -31,6 +31,7 @@ def run_octh_round(
     instance = _labeled_instance(problem, topology, s)
     state = State.at(*axis_start(instance, rng))
     cap = float(rng.choice([2.2, 4.0]))
+    deadline = deadline.sooner(instance.step_seconds)
     anneal(instance, state, Schedule(round_length(instance, number), cap=cap), int(rng.integers(2**31)), deadline)
     return standard_form(problem, topology, spec, state.best_omega, state.best_gamma)
 

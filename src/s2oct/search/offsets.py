@@ -114,7 +114,11 @@ class _LastLevel:
     def best_combination(self, deadline: Deadline) -> list[tuple[float, float]] | None:
         """Sign of the direction and offset for every node; None if none can be better, or after the deadline."""
         chosen = self.errors.argmin(axis=0) if self.instance.n_labeled else np.empty(0, dtype=int)
-        menus = [self.menu(k, chosen == k) for k in range(len(self.nodes))]
+        menus = []
+        for k in range(len(self.nodes)):
+            if deadline.passed:
+                return None
+            menus.append(self.menu(k, chosen == k))
         least = sum(float(menu.prices.min()) for menu in menus)
         if self.keeps_margins:
             # If an offer and the cheapest offers elsewhere cost more than the present tree, no better tree has it.

@@ -22,6 +22,9 @@ from s2oct.stopping import Deadline
 SAFE = 1 + 1e-8
 """Distance required of the unlabeled rows: a little more than 1, because of the LP's own tolerance."""
 
+ENTRIES_PER_SECOND = 1e7
+"""Labeled rows times columns of a program that can be built in a second: it has a column for each labeled row."""
+
 _NEW_ROWS = 200
 """Unlabeled rows that enter the linear program at a time: first the nearest, then the most violated."""
 
@@ -31,8 +34,12 @@ def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> Oblique
     assignment = Assignment.of(prepared.problem, tree)
     omega, gamma = tree.omega.copy(), tree.gamma.copy()
     for b in range(tree.topology.n_branches):
+        if deadline.passed:
+            break
         rows, sign = path_rows(assignment, b)
-        if (sign * assignment.values_labeled[rows, b] < 1 - 1e-9).any() and not deadline.passed:
+        if len(rows) * (len(rows) + tree.n_features) > ENTRIES_PER_SECOND * deadline.seconds_left:
+            continue
+        if (sign * assignment.values_labeled[rows, b] < 1 - 1e-9).any():
             fitted = _fit_node(prepared, omega[b], gamma[b], rows, sign, deadline)
             if fitted is not None:
                 omega[b], gamma[b] = fitted[:-1], fitted[-1]

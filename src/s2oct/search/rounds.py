@@ -43,7 +43,13 @@ _CLOSE = 1e-9
 def run_round(
     instance: Instance, seed: int, number: int, deadline: Deadline, best: ObliqueTree | None = None
 ) -> list[ObliqueTree]:
-    """One round from a new start, or every fourth time from the best tree so far; returns the trees it found."""
+    """One round from a new start, or every fourth time from the best tree so far; returns the trees it found.
+
+    Steps of which one takes longer than the time that is left are not begun.
+    """
+    deadline = deadline.sooner(instance.step_seconds)
+    if deadline.passed:
+        return []
     rng = np.random.default_rng([seed, number])
     n_visits = round_length(instance, number)
     is_from_best = number % 4 == 3 and best is not None
@@ -174,6 +180,9 @@ class _Round:
         """Anneal, keep the best tree with its offsets combined again, and return whether it reached the floor."""
         anneal(self.instance, state, schedule, self.seed(), self.deadline)
         if state.best_cost == FAR:
+            return False
+        if self.deadline.passed:
+            self.found.append(ObliqueTree.of(self.instance.topology, state.best_omega.copy(), state.best_gamma.copy()))
             return False
         omega, gamma = state.best_omega.copy(), state.best_gamma.copy()
         if state.best_cost > self.instance.floor + _CLOSE:

@@ -7,6 +7,7 @@ import numpy as np
 from s2oct.arrays import FloatArray
 from s2oct.linear.program import LinearProgram
 from s2oct.search.instance import Instance
+from s2oct.search.polish import ENTRIES_PER_SECOND
 from s2oct.stopping import Deadline
 
 _NORM_PRICE = 1e-3
@@ -22,9 +23,12 @@ def constant_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatA
 def axis_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """A random feature at every node, split in the middle of a random gap, which it fits if s allows."""
     omega, gamma = constant_start(instance, rng)
+    distinct: dict[int, FloatArray] = {}
     for b in range(len(gamma)):
         j = int(rng.integers(instance.n_features))
-        values = np.unique(instance.XT[j])
+        if j not in distinct:
+            distinct[j] = np.unique(instance.XT[j])
+        values = distinct[j]
         if len(values) < 2:
             continue
         k = int(rng.integers(len(values) - 1))
@@ -57,6 +61,8 @@ def separating_start(instance: Instance, rng: np.random.Generator, deadline: Dea
 def _least_hinge_errors(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> FloatArray | None:
     """(omega, gamma) of least hinge error between two classes, and then of least 1-norm; None if the LP fails."""
     n, p = instance.n_labeled, instance.n_features
+    if n * (n + 2 * p) > ENTRIES_PER_SECOND * deadline.seconds_left:
+        return None
     sign = np.where(instance.labels == 1, 1.0, -1.0)
     X = sign[:, None] * instance.XT[:, :n].T
     usable = np.where(instance.quanta > 0, instance.s, 0.0)

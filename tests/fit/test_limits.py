@@ -1,0 +1,124 @@
+"""Time limits and requests to stop, where trees are deep or tables large: the promise is 5 % and half a second."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from s2oct import OCTHClassifier, S2OCTClassifier
+from s2oct.fit.context import Budget
+from s2oct.fit.training import train
+from s2oct.model.geometry import diameter
+from s2oct.model.prepared import prepare
+from s2oct.model.problem import Problem
+from s2oct.model.spec import ModelSpec
+from s2oct.search import compile_kernels
+from s2oct.stopping import Deadline
+
+pytestmark = pytest.mark.filterwarnings("ignore::s2oct.errors.S2OCTWarning")
+
+GUIDES = {"auto": "auto", "no guide": None, "a forest": RandomForestClassifier(random_state=0)}
+
+
+def survey(n_rows, n_features=10):
+    """Rows of two noisy classes, of which at most a thousand are labeled."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_features))
+    is_b = X @ rng.normal(size=n_features) + rng.normal(size=n_rows) > 0
+    labeled = rng.random(n_rows) < min(0.1, 1000 / n_rows)
+    y = np.where(labeled, np.where(is_b, "b", "a"), None)
+    return X, y, {"b": int((is_b & ~labeled).sum())}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """Compiling is not part of a limit."""
+    compile_kernels()
+
+
+@pytest.fixture(scope="module")
+def large():
+    return survey(50_000)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return survey(2_000)
+
+
+def seconds_of(fit):
+    began = time.monotonic()
+    fit()
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("depth", [6, 12])
+@pytest.mark.parametrize("guide", GUIDES.values(), ids=GUIDES)
+@pytest.mark.parametrize("table", ["small", "large"])
+def test_the_limit_is_kept_for_deep_trees_large_tables_and_any_guide(table, guide, depth, request):
+    X, y, totals = request.getfixturevalue(table)
+    clf = S2OCTClassifier(depth=depth, guide=guide, time_limit=1.5, random_state=0)
+    assert seconds_of(lambda: clf.fit(X, y, totals=totals)) <= 1.5 * 1.05 + 0.5
+    assert clf.certificate_.ended in ("time limit", "converged")
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_no_model_is_built_that_a_solver_could_not_finish_in_time(solver, small):
+    X, y, totals = small
+    clf = S2OCTClassifier(depth=12, guide=None, solver=solver, time_limit=1.5, random_state=0)
+    assert seconds_of(lambda: clf.fit(X, y, totals=totals)) <= 1.5 * 1.05 + 0.5
+
+
+def test_the_limit_is_kept_for_deep_trees_of_octh(small):
+    X, _, _ = small
+    clf = OCTHClassifier(depth=12, time_limit=1.5, random_state=0)
+    assert seconds_of(lambda: clf.fit(X, np.where(X[:, 0] > 0, "b", "a"))) <= 1.5 * 1.05 + 0.5
+
+
+def test_reading_the_table_is_part_of_the_limit(large):
+    """The clock begins with the call of fit; the seconds in the certificate count from there."""
+    X, y, _ = large
+    problem = Problem.from_arrays(X[:200], y[:200], totals={"b": 20})
+    trained = train(problem, ModelSpec(2), Budget(solver=None, time_limit=0.5), spent=10.0)
+    assert trained.certificate.ended == "time limit"
+    assert trained.certificate.seconds >= 10.0
+
+
+def test_the_largest_distance_that_is_not_found_in_time_lies_between_two_bounds():
+    """In many dimensions nearly every pair of rows has to be looked at."""
+    X = np.random.default_rng(0).normal(size=(4_000, 40))
+    exact = diameter(X)
+    assert exact.least == exact.most
+    for seconds in (-1.0, 0.02):
+        rough = diameter(X, Deadline.after(seconds))
+        assert rough.least <= exact.least <= rough.most
+    assert diameter(X, Deadline.after(-1.0)).least < diameter(X, Deadline.after(-1.0)).most
+
+
+def test_a_tree_is_feasible_whatever_the_largest_distance_really_is():
+    """Without its exact value, bounds on the cost use the larger M, and trees must keep to the smaller one."""
+    X, y, totals = survey(4_000, 40)
+    problem, spec = Problem.from_arrays(X, y, totals=totals), ModelSpec(2)
+    exact = prepare(problem, spec).bounds
+    rough = prepare(problem, spec, deadline=Deadline.after(-1.0)).bounds
+    assert exact.is_exact
+    assert exact.strict() is exact
+    assert not rough.is_exact
+    assert rough.strict().M <= exact.M <= rough.M
+
+
+def test_a_fit_says_that_the_largest_distance_was_not_found_in_time():
+    X, y, totals = survey(20_000, 60)
+    clf = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=0.2, random_state=0).fit(X, y, totals=totals)
+    assert any("largest distance between two rows was not found in time" in notice for notice in clf.notices_)
+
+
+def test_a_request_to_stop_is_noticed_while_a_large_table_is_prepared():
+    """Its largest distance alone takes many seconds."""
+    X, y, totals = survey(30_000, 60)
+    asked = time.monotonic() + 0.5
+    clf = S2OCTClassifier(depth=2, guide=None, solver=None, time_limit=60.0, random_state=0)
+    clf.fit(X, y, totals=totals, stop=lambda: time.monotonic() > asked)
+    assert time.monotonic() - asked <= 1.5
+    assert clf.certificate_.ended == "interrupted"
