@@ -38,11 +38,12 @@ OPTION_VALUES = (
     *("utf-8", "latin-1", "utf-16", "klingon", "\0", "ü", "\ud800"),
 )
 OPTIONS = (
+    *("--totals", "--population-totals", "--by", "--shares", "--weight", "--keep-by"),
     *("--label", "--total", "--population-total", "--id", "--features", "--exclude", "--categorical", "--order"),
     *("--impute", "--delimiter", "--encoding", "--decimal", "--missing", "--depth", "--C", "--time-limit", "--seed"),
     *("--jobs", "--guide-weight", "--max-features", "--term-price", "--rule-features", "--strict", "--keep-formulas"),
 )
-FLAGS = ("--strict", "--keep-formulas")
+FLAGS = ("--strict", "--keep-formulas", "--shares", "--keep-by")
 
 
 def command_line(rng: np.random.Generator, folder: Path) -> list[str]:

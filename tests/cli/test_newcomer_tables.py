@@ -100,7 +100,10 @@ def test_strict_refuses_what_would_be_guessed(tables, capsys):
 def test_weights_and_running_numbers_are_pointed_out(tables, capsys):
     rows = [f"{i + 1},{0.5 + i % 7},{i % 13},{'a' if i < 4 else 'b' if i < 8 else ''}" for i in range(30)]
     (tables / "survey.csv").write_text("\n".join(["nr,design_weight,x,y", *rows]))
-    assert run(["fit", "survey.csv", "--label", "y", "--total", "a=11"]) == 0
+    assert run(["fit", "survey.csv", "--label", "y", "--total", "a=11", *OUT]) == 2
+    assert "Expected to be told what column 'design_weight' is" in capsys.readouterr().err
+    (tables / "survey.csv").write_text("\n".join(["nr,design_weight,x,y,w", *(f"{row},1" for row in rows)]))
+    assert run(["fit", "survey.csv", "--label", "y", "--total", "a=11", "--weight", "w", *OUT]) == 0
     printed = capsys.readouterr().out
     assert (
         "nr is a feature, but its name says that it is an id, and every value differs: keep it as an id with" in printed

@@ -33,6 +33,10 @@ def test_page_runs_from_top_to_bottom_and_prints_what_it_says(tmp_path, monkeypa
             monkeypatch.delitem(sys.modules, arguments[1], raising=False)
             runpy.run_module(arguments[1], run_name="__main__")
             code = 0
+        elif program == "cat":
+            # The page shows a file that its reader has.
+            Path(*arguments).write_text(expected)
+            continue
         else:
             code = run(arguments)
         printed = "".join(capsys.readouterr())

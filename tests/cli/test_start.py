@@ -23,7 +23,9 @@ REFUSED = {
     "no such column": ["fit", "d.csv", "--label", "lable"],
     "a column of numbers and words": ["fit", "d.csv", "--label", "label", "--total", "a=1"],
     "a wrong total": ["fit", "d.csv", "--label", "label", "--total", "a=7", "--exclude", "y"],
-    "a third class": ["fit", "d.csv", "--label", "y", "--features", "x"],
+    "a label of its own in every row": ["fit", "d.csv", "--label", "y", "--features", "x"],
+    "a file of totals by domain": ["fit", "d.csv", "--label", "label", "--totals", "t.csv", "--by", "y"],
+    "a weight that is text": ["fit", "d.csv", "--label", "label", "--features", "x", "--weight", "y"],
     "no table to compare on": ["compare", "no.csv", "--label", "label"],
     "no such model": ["predict", "no.json", "d.csv", "--out", "o.csv"],
     "no table to predict": ["predict", "d.csv", "no.csv", "--out", "o.csv"],
@@ -37,6 +39,7 @@ REFUSED = {
 @pytest.mark.parametrize("arguments", REFUSED.values(), ids=REFUSED)
 def test_a_refusal_takes_little_time_and_imports_nothing_heavy(tmp_path, arguments):
     (tmp_path / "d.csv").write_text(TABLE)
+    (tmp_path / "t.csv").write_text("y,a,b\n7,0,0\n8,1,1\n")
     code = (
         "import sys, time\nfrom s2oct.cli.app import run\ncode = run(sys.argv[1:])\n"
         f"print(time.process_time(), *[name for name in {HEAVY!r} if name in sys.modules])\nsys.exit(code)"

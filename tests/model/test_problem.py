@@ -6,7 +6,9 @@ from hypothesis import given
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.data_summary import DataSummary
+from s2oct.model.labels import read_labels
 from s2oct.model.problem import Problem
+from s2oct.model.totals import read_targets
 from tests.preparing import score_of
 from tests.strategies import problems_with_trees
 
@@ -130,3 +132,15 @@ def test_summary_recognises_the_data_and_counts_them():
         Problem.from_arrays(rows, y, totals={"a": 2}),
     ):
         assert DataSummary.of(other).sha256 != summary.sha256
+
+
+def test_totals_in_weights_are_whole_where_the_weights_add_up_to_whole_numbers():
+    """Inside a fit totals are in units of the mean weight, and the way there and back has rounding errors."""
+    y = ["a", "b", *[None] * 10]
+    labels = read_labels(y)
+    weights = np.array([1.0, 1.0, 3, 1, 2, 3, 1, 2, 3, 1, 2, 1])
+    for total in range(20):
+        targets = read_targets(labels, {"a": total}, None, weights=weights)
+        problem = Problem.from_labels(np.arange(12.0)[:, None], labels, targets, weights=weights)
+        assert DataSummary.of(problem).totals == (total, 19 - total)
+        assert all(isinstance(known, int) for known in DataSummary.of(problem).totals)

@@ -14,9 +14,11 @@ from s2oct import S2OCTClassifier
 from s2oct.errors import InvalidProblem
 from s2oct.guides import rivals
 from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
 from s2oct.tabular.class_totals import ClassTotal, ClassTotals
 from s2oct.tabular.comparison import HeldOutScore, TableComparison, compare_table, cross_fit
 from s2oct.tabular.fitted_table import FitRequest
+from s2oct.tabular.held_back import KnownRows
 from s2oct.tabular.roles import Roles
 
 QUICK = {"depth": 1, "guide": LogisticRegression(), "time_limit": 20, "random_state": 0}
@@ -54,7 +56,8 @@ def test_rows_held_back_are_unlabeled_and_counted_in_the_totals(compiled):
     FITS.clear()
     labels = Labels(np.array(["a", "b"]), np.array([0, 1, 0, 1, 1, -1, -1, -1]))
     folds = [np.array([0, 1]), np.array([2, 3, 4])]
-    (trial,) = cross_fit({"noted": Noted()}, np.zeros((8, 1)), labels, np.array([2, 1]), folds)
+    known = KnownRows(labels, Targets.exact([2, 1], 3))
+    (trial,) = cross_fit({"noted": Noted()}, np.zeros((8, 1)), known, folds)
     assert [np.flatnonzero(np.isnan(y)).tolist() for y, _ in FITS] == [[0, 1, 5, 6, 7], [2, 3, 4, 5, 6, 7]]
     assert [totals for _, totals in FITS] == [{0: 3, 1: 2}, {0: 3, 1: 3}]
     # Rows without a label are judged by nobody.

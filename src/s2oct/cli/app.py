@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from s2oct.cli.messages import all_with_options, on_one_line, print_failure, with_options
+from s2oct.cli.messages import all_with_options, cures_as_options, on_one_line, print_failure, with_options
 from s2oct.errors import InvalidColumns, InvalidTable, MissingExtra, S2OCTError
 from s2oct.version import __version__
 
@@ -110,7 +110,7 @@ def run(arguments: Sequence[str]) -> int:
     except InvalidTable as error:
         return _fail(with_options(error))
     except (S2OCTError, MemoryError) as error:
-        return _fail(str(error) or "There is not enough memory.")
+        return _fail(cures_as_options(str(error)) or "There is not enough memory.")
     except OSError as error:
         return _fail(f"{error.strerror}: {str(error.filename)!r}." if error.filename else f"{error.strerror or error}.")
     except (KeyboardInterrupt, typer.Abort) as interrupt:

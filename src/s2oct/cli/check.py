@@ -10,14 +10,15 @@ import typer
 
 from s2oct.cli.messages import say
 from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import DataOptions, LabelName, ModelPath, TotalOptions, check_model
+from s2oct.cli.options import DataOptions, LabelName, ModelPath, check_model
+from s2oct.cli.total_options import TotalOptions
 from s2oct.errors import InvalidProblem
-from s2oct.model.labels import read_labels
 from s2oct.model.proof import DECIDED_TOLERANCE
-from s2oct.model.totals import named_classes, read_totals
-from s2oct.tabular.cells import encode_rows, read_label_cells
+from s2oct.tabular.cells import encode_rows
 from s2oct.tabular.class_totals import ClassTotals
-from s2oct.tabular.source import Source
+from s2oct.tabular.partly_labeled import PartlyLabeledTable, read_partly_labeled
+from s2oct.tabular.roles import Roles
+from s2oct.tabular.total_files import TotalFiles
 from s2oct.wording import amount, count, plural
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a model needs
@@ -26,7 +27,7 @@ if TYPE_CHECKING:  # refusals should not wait for the packages that a model need
     from s2oct.persistence.model import Model
 
 COMPARED = ("objective", "leaf_error", "xi", "min_margin", "n_margin_violations", "feasible")
-COUNTED = ("n_labeled", "n_unlabeled", "n_contradicted", "n_splits", "n_terms", "totals", "assigned")
+COUNTED = ("n_labeled", "n_unlabeled", "n_contradicted", "n_splits", "n_terms", "totals", "assigned", "unit")
 NO_SIGNATURE = (
     "The checksum of the file shows that it was not damaged. It is no signature: anybody can change a model and "
     "compute it anew."
@@ -50,12 +51,13 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     clf = read.estimator
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to check against totals, got {type(clf).__name__}.")
-    problem = _read_problem(read, data.source(read.dialect), label, known)
+    table = _read_table(read, data, label, totals)
+    problem = _read_problem(read, table, known)
     spec = ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
     found, own_bound = recertify(problem, clf.witness_, clf.certificate_, spec, rules=clf.tree_)
     is_same = DataSummary.of(problem) == clf.data_summary_
     say(f"The data are {'those' if is_same else 'not those'} of the fit.")
-    differences = differing(clf.certificate_, found, own_bound)
+    differences = differing(clf.certificate_, found, own_bound, read.classes)
     n_elsewhere = int((clf.tree_.apply(problem.X) != clf.witness_.apply(problem.X)).sum())
     if n_elsewhere:
         rows = "1 row ends" if n_elsewhere == 1 else f"{count(n_elsewhere)} rows end"
@@ -66,27 +68,32 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
         raise typer.Exit(1)
 
 
-def _read_problem(model: Model, source: Source, label: str, totals: ClassTotals) -> Problem:
+def _read_table(model: Model, data: DataOptions, label: str, totals: TotalOptions) -> PartlyLabeledTable:
+    """Read a table with domains and weights in the columns of the fit, unless options name others."""
+    from s2oct.cli.models import encoding_of
+    from s2oct.tabular.totals_kind import TotalsKind
+
+    source, kind = data.source(model.dialect), model.totals_kind or TotalsKind()
+    margins = totals.margins(source, kind.margins)
+    return read_partly_labeled(
+        source, Roles(label, features=encoding_of(model).names, margins=margins, weight=kind.weight)
+    )
+
+
+def _read_problem(model: Model, table: PartlyLabeledTable, totals: ClassTotals | TotalFiles) -> Problem:
     """Read the problem that the tree of a model would solve for a table."""
     from s2oct.cli.models import encoding_of
     from s2oct.model.problem import Problem
-    from s2oct.model.targets import Targets
 
     encoding = encoding_of(model)
-    source.require([label], "label")
-    source.require(encoding.names, "feature")
-    table = source.whole()
-    cells = read_label_cells(table[label], source.dialect)
-    counts = totals.counts(cells)
-    rows = encode_rows(table, encoding, source.dialect)
-    labels = read_labels(cells, named=[*named_classes(**counts), *model.classes])
+    rows = encode_rows(table.cells, encoding, table.source.dialect)
+    labels, targets = totals.answers(table).read(also=model.classes)
     if labels.classes.tolist() != model.classes:
         raise InvalidProblem(f"Expected labels of the classes {model.classes}, got {labels.classes.tolist()}.")
-    known = Targets.exact(read_totals(labels, **counts), int((~labels.is_labeled).sum()))
-    return Problem.from_labels(rows, labels, known, feature_names=encoding.features)
+    return Problem.from_labels(rows, labels, targets, feature_names=encoding.features, weights=table.weights)
 
 
-def differing(stored: Certificate, found: Certificate, own_bound: float) -> list[str]:
+def differing(stored: Certificate, found: Certificate, own_bound: float, classes: Sequence[Any]) -> list[str]:
     """Compare a stored certificate with the recomputed one; each difference is a line."""
     lines = [
         f"{name}: the model says {getattr(stored, name)}, the data say {getattr(found, name)}"
@@ -94,16 +101,42 @@ def differing(stored: Certificate, found: Certificate, own_bound: float) -> list
         if not _same(getattr(stored, name), getattr(found, name))
     ]
     lines += [
-        f"{name}: the model says {getattr(stored, name)}, the data say {getattr(found, name)}"
+        f"{name}: the model says {_shown(getattr(stored, name))}, the data say {_shown(getattr(found, name))}"
         for name in COUNTED
         # Earlier versions did not store these.
         if getattr(stored, name) not in (None, (), getattr(found, name))
     ]
+    lines += _differing_cells(stored, found, classes)
     if stored.lower_bound > found.objective + DECIDED_TOLERANCE:
         lines.append(f"lower_bound: the model says {stored.lower_bound}, but its own tree costs {found.objective}")
     if stored.proved and own_bound > stored.lower_bound + DECIDED_TOLERANCE:
         lines.append(f"lower_bound: the model says {stored.lower_bound}, the data alone prove {own_bound}")
     return lines
+
+
+def _differing_cells(stored: Certificate, found: Certificate, classes: Sequence[Any]) -> Iterator[str]:
+    """Compare what is known of every domain and class, and what the tree puts there."""
+    if stored.cells == found.cells:
+        return
+    known = {(cell.margin, cell.domain, cell.class_index): cell for cell in found.cells}
+    for cell in stored.cells:
+        other = known.pop((cell.margin, cell.domain, cell.class_index), None)
+        place = f"{cell.place}class {classes[cell.class_index]!r}"
+        if other is None:
+            yield f"{place}: the model knows a total, the data do not"
+        elif not (_same(cell.low, other.low) and _same(cell.high, other.high)):
+            yield f"{place}: in the model {cell.known}, in the data {other.known}"
+        elif not _same(cell.assigned, other.assigned):
+            yield f"{place}: the model puts {amount(cell.assigned, 6)} there, the data {amount(other.assigned, 6)}"
+    if known:
+        yield f"totals: the data know {plural(len(known), 'total')} that the model does not know"
+
+
+def _shown(value: Any) -> Any:
+    """Numbers without a decimal point where they are whole."""
+    if isinstance(value, tuple):
+        return tuple(map(_shown, value))
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _same(stored: float, found: float) -> bool:

@@ -8,9 +8,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from s2oct.cli.messages import print_warning, printed_warnings, say
+from s2oct.cli.messages import notes_with_options, print_warning, printed_warnings, say
 from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, TotalOptions
+from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName
+from s2oct.cli.total_options import TotalOptions
 from s2oct.tabular.encoded_table import FitRequest, encode_table
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a fit needs
@@ -36,15 +37,13 @@ def compare(
     """Compare the tree with other classifiers that know the total, by cross-validation over labeled rows."""
     treatment, parameters, known = columns.treatment(), estimator.parameters(), totals.totals()
     source = data.source()
-    request = FitRequest(
-        source, columns.roles(source, label), treatment, known, parameters, estimator.rule_columns(source)
-    )
-    encoded = encode_table(request)
+    roles = columns.roles(source, label, totals.margins(source))
+    encoded = encode_table(FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source)))
     from s2oct.tabular.comparison import compare_encoded
 
     with printed_warnings(), Console(stderr=True).status("reading the table") as status:
         comparison = compare_encoded(encoded, n_folds=folds, announce=status.update)
-    for note in comparison.notes:
+    for note in notes_with_options(comparison.notes, ()):
         print_warning(note)
     _print(comparison)
 

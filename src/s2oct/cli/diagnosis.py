@@ -35,7 +35,8 @@ def print_machine() -> None:
 
 def print_prospects(table: PartlyLabeledTable, n_features: int, depth: int | None, time_limit: float) -> None:
     """Print how large the model of a table is and what to expect of a fit; the paper's rule gives a depth of None."""
-    m, depth = table.n_unlabeled, depth or paper_depth(table.n_rows)
+    n_classes = max(len({label for label in table.labels if label is not None}), 2)
+    m, depth = table.n_unlabeled, depth or paper_depth(table.n_rows, n_classes)
     size = p2_size(table.n_rows - m, m, n_features, depth)
     print(
         f"{count(table.n_rows - m)} labeled and {plural(m, 'unlabeled row')}, {plural(n_features, 'feature')}, "

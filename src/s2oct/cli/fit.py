@@ -13,11 +13,13 @@ import typer
 from s2oct.cli.column_table import print_columns
 from s2oct.cli.messages import notes_with_options, print_warning, printed_warnings, say
 from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions, TotalOptions
+from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions
 from s2oct.cli.outputs import Outputs, messages_beside, name_of, table_name
+from s2oct.cli.total_options import TotalOptions
+from s2oct.cli.total_table import print_cells
 from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_table
 from s2oct.tabular.target import Target
-from s2oct.wording import count, plural, printable
+from s2oct.wording import amount, count, plural, printable
 
 if TYPE_CHECKING:
     from s2oct.persistence.model import Model
@@ -35,10 +37,10 @@ def fit(
     data: DataOptions,
 ) -> None:
     """Fit a tree to a table in which some rows are labeled and the total of a class is known."""
-    outputs.check([data.data])
+    outputs.check([data.data, *totals.paths])
     treatment, parameters, known = columns.treatment(), estimator.parameters(), totals.totals()
     source = data.source()
-    roles = columns.roles(source, label)
+    roles = columns.roles(source, label, totals.margins(source))
     encoded = encode_table(FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source)))
     fitted = _fitted(encoded, estimator.time_limit)
     # Refusals should not wait for the packages that a fit needs.
@@ -107,16 +109,31 @@ def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions)
         target.write(fitted.completed())
 
 
+def _known_totals(fitted: FittedTable) -> str:
+    """Say which totals are known; those of domains are too many for a line."""
+    cells = fitted.classifier.certificate_.cells
+    if cells:
+        margins = " and ".join(dict.fromkeys(cell.margin for cell in cells if cell.margin))
+        return f"{plural(len(cells), 'total')} of the unlabeled ones{f' by {margins}' if margins else ''}"
+    totals = ", ".join(f"{printable(label)}: {amount(total, 6)}" for label, total in fitted.totals.items())
+    return f"totals of the unlabeled ones: {totals}"
+
+
 def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
-    rows = fitted.classifier.data_summary_
-    totals = ", ".join(f"{printable(label)}: {count(total)}" for label, total in fitted.totals.items())
+    rows, certificate = fitted.classifier.data_summary_, fitted.classifier.certificate_
+    classes = fitted.classifier.classes_.tolist()
     unlabeled = plural(rows.n_unlabeled, "unlabeled row")
-    print(f"{count(rows.n_labeled)} labeled and {unlabeled}; totals of the unlabeled ones: {totals}")
+    say(f"{count(rows.n_labeled)} labeled and {unlabeled}; {_known_totals(fitted)}")
     print()
     print_columns(fitted.encoded.uses)
     print()
     say(fitted.classifier.rules_)
     print()
-    say("\n".join(fitted.classifier.certificate_.sentences(fitted.classifier.classes_.tolist())))
+    say("\n".join(certificate.sentences(classes)))
+    if certificate.cells:
+        print()
+        print_cells(certificate, classes)
+        if written:
+            print()
     for path in written:
         say(f"wrote {name_of(path)}")

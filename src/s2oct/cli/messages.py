@@ -26,6 +26,10 @@ REMEDIES = {
     Remedy.MARK_GAPS: "say that it is a gap with --missing {value}",
     Remedy.OTHER_DECIMAL: "name the decimal sign with --decimal , or --decimal .",
     Remedy.OTHER_CHARSET: "name the right encoding with --encoding, for instance --encoding latin-1",
+    Remedy.NAME_WEIGHT: "weigh the rows with --weight {column}",
+    Remedy.NO_WEIGHTS: "say --weight none if it is a feature, as a body weight is",
+    Remedy.SAY_SHARES: "give --shares",
+    Remedy.PASS_DOMAINS: "Name the column of the domains with --by",
     Remedy.MORE_TIME: "raise --time-limit",
     Remedy.HIGHER_PRICE: "raise --C, the price of a row off the total",
     Remedy.DEEPER_TREE: "raise --depth",
@@ -42,6 +46,13 @@ def with_options(error: InvalidTable) -> str:
     return error.worded(REMEDIES, shlex.quote)
 
 
+def cures_as_options(message: str) -> str:
+    """Replace cures in a message that only Python has by options."""
+    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS):
+        message = message.replace(remedy.value, REMEDIES[remedy])
+    return message
+
+
 def all_with_options(error: InvalidColumns) -> str:
     """Say what is wrong with several columns, each on a line, and which options would repair them."""
     lines = [f"  {on_one_line(with_options(problem))}" for problem in error.problems]
@@ -56,8 +67,7 @@ def cure(remedy: Remedy, column: str) -> str:
 def notes_with_options(notes: Iterable[str], shortcomings: Iterable[Shortcoming]) -> list[str]:
     """Write notes of a fit, those about its shortcomings and its totals with options that may help."""
     worded = {str(shortcoming): shortcoming.worded(REMEDIES) for shortcoming in shortcomings}
-    totals = Remedy.GIVE_TOTALS
-    return [worded.get(note, note.replace(totals.value, REMEDIES[totals])) for note in notes]
+    return [worded.get(note, cures_as_options(note)) for note in notes]
 
 
 def say(text: str) -> None:

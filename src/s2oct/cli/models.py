@@ -13,7 +13,8 @@ from s2oct.writers.sql import tree_to_sql
 def fitted_model(fitted: FittedTable) -> Model:
     """Make the model of a fitted table, as a model file holds it."""
     roles = fitted.table.roles
-    return Model(fitted.classifier, fitted.encoding, roles.label, roles.ids, fitted.table.source.dialect)
+    dialect = fitted.table.source.dialect
+    return Model(fitted.classifier, fitted.encoding, roles.label, roles.ids, dialect, fitted.totals_kind)
 
 
 def encoding_of(model: Model) -> Encoding:

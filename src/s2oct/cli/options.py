@@ -13,7 +13,6 @@ from s2oct.cli.option_values import read_auto_none_or_whole, read_auto_or_number
 from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
 from s2oct.model.topology import MAX_DEPTH
-from s2oct.tabular.class_totals import ClassTotal, ClassTotals
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.encoding import ONEHOT, ORDINAL
 from s2oct.tabular.roles import Roles
@@ -98,9 +97,20 @@ class ColumnOptions:
 
     id: IdNames = None
     features: Annotated[
-        list[str] | None, typer.Option(help="Feature column; all but label and ids if none is named. May be repeated.")
+        list[str] | None,
+        typer.Option(help="Feature column; all that have no other role if none is named. May be repeated."),
     ] = None
     exclude: Annotated[list[str] | None, typer.Option(help="Column that is not a feature. May be repeated.")] = None
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of survey weights, which is no feature; none says that there are no weights, so that a column "
+            "that is called like one is a feature."
+        ),
+    ] = None
+    keep_by: Annotated[
+        bool, typer.Option("--keep-by", help="Use the columns of --by as features, too; by default they are not.")
+    ] = False
     categorical: Annotated[
         list[str] | None,
         typer.Option(
@@ -118,11 +128,21 @@ class ColumnOptions:
         bool, typer.Option("--strict", help="Refuse text columns and ids that no option names, and rare categories.")
     ] = False
 
-    def roles(self, source: Source, label: str) -> Roles:
-        """Read the roles of the columns of a table."""
+    def roles(self, source: Source, label: str, margins: tuple[tuple[str, ...], ...] = ()) -> Roles:
+        """Read the roles of the columns of a table; ``margins`` are the columns of domains."""
         known = source.columns
         ids, features, excluded = (split_names(names, known) for names in (self.id, self.features, self.exclude))
-        return Roles(label, ids, features, excluded)
+        unweighted = self.weight is not None and self.weight.lower() == "none" and self.weight not in known
+        return Roles(
+            label,
+            ids,
+            features,
+            excluded,
+            margins=margins,
+            keeps_domains=self.keep_by,
+            weight=None if unweighted else self.weight,
+            unweighted=unweighted,
+        )
 
     def treatment(self) -> Treatment:
         """Read how columns become features."""
@@ -137,28 +157,6 @@ class ColumnOptions:
             else:
                 general = kind
         return Treatment(general, kinds, dict(map(_order, self.order or ())), self.impute, self.strict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TotalOptions:
-    """Known totals."""
-
-    panel: ClassVar[str] = "Known totals"
-
-    total: Annotated[
-        list[str] | None,
-        typer.Option(help="Known total of a class among the unlabeled rows: yes=1840 or yes=38%. May be repeated."),
-    ] = None
-    population_total: Annotated[
-        list[str] | None, typer.Option(help="The same among all rows, the labeled ones included. May be repeated.")
-    ] = None
-
-    def totals(self) -> ClassTotals:
-        """Read the totals."""
-        return ClassTotals(
-            tuple(_class_total("--total", entry) for entry in self.total or ()),
-            tuple(_class_total("--population-total", entry) for entry in self.population_total or ()),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,12 +261,3 @@ def _order(entry: str) -> tuple[str, list[str]]:
     if not equals:
         raise InvalidProblem(f"Expected --order COLUMN=lowest,...,highest, got {entry!r}.")
     return name, [value.strip() for value in values.split(",")]
-
-
-def _class_total(option: str, entry: str) -> ClassTotal:
-    name, equals, amount = entry.rpartition("=")
-    if not equals or not name:
-        raise InvalidProblem(
-            f"Expected {option} CLASS=COUNT or CLASS=SHARE%, as in yes=1840 or yes=38%, got {entry!r}."
-        )
-    return ClassTotal(name.strip(), amount.strip())

@@ -10,6 +10,9 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.problem import Problem
 
+_ROUNDING = 1e-12
+"""Sums of weights may miss a whole number by this part."""
+
 
 @dataclass(frozen=True)
 class DataSummary:
@@ -67,5 +70,7 @@ def _known_numbers(problem: Problem) -> list[tuple[FloatArray | IntArray, str]]:
 
 
 def whole_if_whole(values: FloatArray) -> tuple[float, ...]:
-    """Numbers, as integers where they are whole."""
-    return tuple(int(value) if float(value).is_integer() else float(value) for value in values)
+    """Numbers, as integers where they are whole; sums of weights may miss that by a rounding error."""
+    nearest = np.round(values)
+    is_whole = np.abs(values - nearest) <= _ROUNDING * np.abs(nearest)
+    return tuple(int(n) if whole else float(value) for value, n, whole in zip(values, nearest, is_whole, strict=True))

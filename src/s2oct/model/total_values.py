@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, Remedy
 from s2oct.model.estimate import Estimate
 from s2oct.wording import brief
 
@@ -20,8 +20,8 @@ AGREE = 1e-6
 """Sums of weights agree if they differ by this part at most."""
 _ALMOST_WHOLE = 1e-9
 """A share times a number of rows misses a whole number by rounding errors only."""
-PERCENT_CURE = "Divide percentages by 100 and pass as_shares=True."
-_SHARES_CURE = "Multiply a share by the number of rows, or pass as_shares=True."
+PERCENT_CURE = f"Divide percentages by 100 and {Remedy.SAY_SHARES.value}."
+_SHARES_CURE = f"Multiply a share by the number of rows, or {Remedy.SAY_SHARES.value}."
 
 
 class Total(NamedTuple):

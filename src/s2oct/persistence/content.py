@@ -22,6 +22,7 @@ from s2oct.persistence.codec import decoded, encoded
 from s2oct.persistence.model import Model, TreeEstimator
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.encoding import NUMBER, ONEHOT, Column, Encoding
+from s2oct.tabular.totals_kind import TotalsKind
 from s2oct.version import __version__
 
 ESTIMATORS: dict[str, type[TreeEstimator]] = {"S2OCTClassifier": S2OCTClassifier, "OCTHClassifier": OCTHClassifier}
@@ -43,6 +44,7 @@ def content_of(model: Model) -> dict[str, Any]:
         "features_are_named": hasattr(clf, "feature_names_in_"),
         "columns": None if model.encoding is None else [_column(column) for column in model.encoding.columns],
         **({} if model.dialect is None else {"dialect": encoded(model.dialect)}),
+        **({} if model.totals_kind is None else {"totals_kind": encoded(model.totals_kind)}),
         "rules": clf.rules_.split("\n"),
         "tree": _tree(model),
         "witness": _splits(clf.witness_, model.feature_names),
@@ -128,6 +130,7 @@ def model_of(content: Mapping[str, Any]) -> Model:
         label=content["label"],
         ids=tuple(content["ids"]),
         dialect=decoded(Dialect, content["dialect"], "dialect") if "dialect" in content else None,
+        totals_kind=decoded(TotalsKind, content["totals_kind"], "totals_kind") if "totals_kind" in content else None,
         provenance=content["provenance"],
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.encoding import Encoding
+from s2oct.tabular.totals_kind import TotalsKind
 
 TreeEstimator = S2OCTClassifier | OCTHClassifier
 
@@ -29,6 +30,8 @@ class Model:
         Columns that are copied to the predictions and are no features.
     dialect : Dialect, optional
         How the cells of the fitted table were written; None where there was no table.
+    totals_kind : TotalsKind, optional
+        Which totals of which columns were known; None where there was no table.
     provenance : mapping
         Where the model comes from, as its file says; empty for a model that was not read from a file.
     """
@@ -38,6 +41,7 @@ class Model:
     label: str | None = None
     ids: tuple[str, ...] = ()
     dialect: Dialect | None = None
+    totals_kind: TotalsKind | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -1,27 +1,31 @@
-"""Known totals as a table's user states them: a count or a share of the rows for some classes."""
+"""Known totals as a table's user states them, class by class: counts, shares, intervals or estimates."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from s2oct.errors import InvalidProblem
+from s2oct.model.estimate import Estimate
+from s2oct.tabular.amounts import Amount, read_amount
 from s2oct.tabular.dialect import is_unicode
+from s2oct.tabular.partly_labeled import PartlyLabeledTable
+from s2oct.tabular.table_answers import TableAnswers
 
 
 @dataclass(frozen=True)
 class ClassTotal:
-    """The number of rows of a class, as a count or as a share.
+    """The number of rows of a class.
 
     Parameters
     ----------
     name : str
         The class as it is written in the table.
     amount : str
-        A count as ``1840`` or a share of the rows as ``38%``.
+        A count as ``1840``, a share of the rows as ``38%``, an interval as ``1800..1880``, or an estimate with its
+        standard error as ``1840±20``.
     """
 
     name: str
@@ -30,29 +34,24 @@ class ClassTotal:
     def __post_init__(self) -> None:
         if not is_unicode(self.name):
             raise InvalidProblem(f"Expected the name of a class to be text, got {self.name!r}.")
-        if not re.fullmatch(r"\d{1,18}|\d{1,18}(\.\d{1,18})?\s*%", self.amount):
+        amount = read_amount(self.amount)
+        if amount is None:
             raise InvalidProblem(
-                f"Expected the total of class {self.name!r} to be a count or a share, as in 1840 or 38%, got "
-                f"{self.amount!r}."
+                f"Expected the total of class {self.name!r} to be a count, a share, an interval or an estimate, as in "
+                f"1840, 38%, 1800..1880 or 1840±20, got {self.amount!r}."
             )
-        if self.percent is not None and self.percent > 100:
+        if amount.is_share and isinstance(amount.given, float) and amount.given > 1:
             raise InvalidProblem(f"Expected a share of at most 100% for class {self.name!r}, got {self.amount!r}.")
 
     @property
-    def percent(self) -> Decimal | None:
-        """The share in percent; None for a count."""
-        return Decimal(self.amount.removesuffix("%").strip()) if self.amount.endswith("%") else None
-
-    def count(self, n_rows: int) -> int:
-        """Number of rows of the class among ``n_rows``; shares are rounded."""
-        if self.percent is None:
-            return int(self.amount)
-        return int((self.percent * n_rows / 100).quantize(Decimal(1), ROUND_HALF_UP))
+    def read(self) -> Amount:
+        """What the amount says."""
+        return read_amount(self.amount) or Amount(None, is_share=False)
 
 
 @dataclass(frozen=True)
 class ClassTotals:
-    """Totals among the unlabeled rows, or among all rows.
+    """Totals of the whole table, among its unlabeled rows or among all rows.
 
     Parameters
     ----------
@@ -60,40 +59,63 @@ class ClassTotals:
         Totals among the unlabeled rows.
     of_all : tuple of ClassTotal
         Totals among all rows, the labeled ones included.
+    as_shares : bool
+        Whether numbers without a percent sign are shares, too.
     """
 
     of_unlabeled: tuple[ClassTotal, ...] = ()
     of_all: tuple[ClassTotal, ...] = ()
+    as_shares: bool = False
 
-    def counts(self, labels: Sequence[Any]) -> dict[str, Any]:
-        """Count rows for these labels: the keywords ``totals`` and ``population_totals`` of a fit.
+    def answers(self, table: PartlyLabeledTable) -> TableAnswers:
+        """Say what is known of the classes of a table.
 
         If only one class is labeled and only this class has a total, all other rows are of a class named after it.
         """
-        n_unlabeled = sum(label is None for label in labels)
-        return {
-            "totals": _counts(self.of_unlabeled, labels, n_unlabeled),
-            "population_totals": _counts(self.of_all, labels, len(labels)),
-        }
+        as_shares = are_shares([total.read for total in (*self.of_unlabeled, *self.of_all)], said=self.as_shares)
+        sizes = [1] * table.n_rows if table.weights is None else table.weights.tolist()
+        unlabeled = [size for size, label in zip(sizes, table.labels, strict=True) if label is None]
+        return TableAnswers(
+            labels=table.labels,
+            totals=_given(self.of_unlabeled, table.labels, 1 if as_shares else sum(unlabeled)),
+            population_totals=_given(self.of_all, table.labels, 1 if as_shares else sum(sizes)),
+            as_shares=as_shares,
+            weights=table.weights,
+        )
 
 
-def _counts(totals: Sequence[ClassTotal], labels: Sequence[Any], n_rows: int) -> dict[Any, int] | None:
-    counts: dict[Any, int] = {}
-    shares = Decimal(0)
+def are_shares(amounts: Sequence[Amount], *, said: bool) -> bool:
+    """Whether totals are shares, because somebody said so or because all are written as such."""
+    written = {amount.is_share for amount in amounts}
+    if len(written) > 1 and not said:
+        raise InvalidProblem("Expected totals that are all counts or all shares, got some of each.")
+    return said or True in written
+
+
+def _given(totals: Sequence[ClassTotal], labels: Sequence[Any], rows: float) -> dict[Any, Any] | None:
+    """What is given for each class; ``rows`` is what the totals of all classes add up to."""
+    given: dict[Any, Any] = {}
     for total in totals:
-        label, count = _class(total.name, labels), total.count(n_rows)
-        if label in counts:
+        label = _class(total.name, labels)
+        if label in given:
             raise InvalidProblem(f"Expected one total for every class, got several for {total.name!r}.")
-        if total.percent is not None:
-            shares += total.percent
-            if shares == 100 and len(totals) > 1:
-                # Shares that add up to the whole leave the rest to the last class, however the others were rounded.
-                count = n_rows - sum(counts.values())
-        counts[label] = count
+        given[label] = total.read.given
     labeled = {label for label in labels if label is not None}
-    if len(labeled) == 1 and set(counts) == labeled and sum(counts.values()) <= n_rows:
-        counts[_other_class(*labeled)] = n_rows - sum(counts.values())
-    return counts or None
+    if len(labeled) == 1 and set(given) == labeled:
+        (label,) = labeled
+        rest = _rest(given[label], rows)
+        given |= {} if rest is None else {_other_class(label): rest}
+    return given or None
+
+
+def _rest(given: Any, rows: float) -> Any:
+    """What is left for the only other class; None where nothing can be left."""
+    if isinstance(given, Estimate):
+        return Estimate(rows - given.value, given.se)
+    if isinstance(given, tuple):
+        low, high = given
+        return (None if high is None else max(rows - high, 0), None if low is None else rows - low)
+    return rows - given if given <= rows else None
 
 
 def _other_class(label: Any) -> Any:

@@ -12,9 +12,15 @@ from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import Remedy
 from s2oct.tabular.encoding import NUMBER, ORDINAL, Column
 
-LABEL, ID, FEATURE, LEFT_OUT = "label", "id", "feature", "left out"
+LABEL, ID, FEATURE, LEFT_OUT, DOMAIN, WEIGHT = "label", "id", "feature", "left out", "domain", "weight"
 
-_WEIGHT = re.compile(r"(^|[\W_\d])(weights?|wts?|wgt|gewicht\w*|hochrechnung\w*|hrf|pond\w*|peso)([\W_\d]|$)|gewicht$")
+CALLED_WEIGHT = "its name says that it is a weight"
+
+_WEIGHT = re.compile(
+    r"(^|[\W_\d])((hh|per|pers|person|fnl|[adfips])?(weights?|wts?|wgts?)|fpw|gewicht\w*|hochrechnung\w*|hrf|pond\w*"
+    r"|poids|peso)([\W_\d]|$)|gewicht$|^w$"
+)
+_OF_BODIES = re.compile(r"(^|[\W_\d])(kgs?|lbs?|pounds?|grams?|body|birth)([\W_\d]|$)|k(ö|oe)rper|geburt")
 _ID = re.compile(
     r"(^|[\W_\d])(ids?|nrs?|no|num|nummer|number|key|index|row|person|case|record|lfd)([\W_\d]|$)|(id|nr)$"
 )
@@ -27,7 +33,8 @@ class ColumnUse:
     Parameters
     ----------
     name : str
-    role : {"label", "id", "feature", "left out"}
+    role : {"label", "id", "feature", "left out", "domain", "weight"}
+        A column of domains that is a feature, too, is "feature, domain".
     treatment : str
         What was done to it, in a few words.
     n_imputed : int
@@ -57,6 +64,12 @@ def use_of(column: Column, values: FloatArray | ObjectArray) -> ColumnUse:
     return ColumnUse(column.name, FEATURE, _levels(column, values), n_gaps)
 
 
+def looks_like_weight(name: str, known: FloatArray) -> bool:
+    """Whether a column of numbers is called like a survey weight, and could be one; the numbers are without gaps."""
+    plain = name.strip().lower()
+    return bool(_WEIGHT.search(plain) and not _OF_BODIES.search(plain) and (known >= 0).all() and known.any())
+
+
 def _levels(column: Column, values: Any) -> str:
     if column.kind == ORDINAL:
         return f"{len(column.categories)} levels in order, {column.categories[0]} to {column.categories[-1]}"
@@ -71,8 +84,8 @@ def _doubt_about(name: str, values: Any) -> str:
     """Say what a column of numbers may be if it is no feature."""
     plain = name.strip().lower()
     known = values[~np.isnan(values)]
-    if _WEIGHT.search(plain):
-        return "its name says that it is a weight"
+    if looks_like_weight(name, known):
+        return CALLED_WEIGHT
     if len(known) < 2 or len(np.unique(known)) < len(known):
         return ""
     if _ID.search(plain):

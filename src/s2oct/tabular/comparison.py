@@ -21,13 +21,14 @@ from s2oct.errors import InvalidProblem
 from s2oct.estimators import LabeledKFold, S2OCTClassifier
 from s2oct.estimators.tree_size import tree_size
 from s2oct.guides.rivals import light_rivals, strong
-from s2oct.inputs import read_answers
+from s2oct.inputs import doubts_about
 from s2oct.model.bounds import paper_depth
 from s2oct.model.labels import UNLABELED, Labels
 from s2oct.model.proof import INTERRUPTED
 from s2oct.model.tree_size import TreeSize
 from s2oct.search import compile_kernels
 from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_table
+from s2oct.tabular.held_back import KnownRows
 
 Announce = Callable[[str], None]
 """Is called with a few words before every fit."""
@@ -70,13 +71,14 @@ class HeldOutScore:
 
 @dataclass(frozen=True)
 class TableComparison:
-    """The tree, which is the first score, and its rivals on one table; ``n_rarer`` labels are of the rarer class."""
+    """The tree, which is the first score, and its rivals on one table; ``n_rarer`` labels are of the rarest class."""
 
     scores: tuple[HeldOutScore, ...]
     n_labeled: int
     n_rarer: int
     n_folds: int
     notes: tuple[str, ...]
+    n_classes: int = 2
 
     def findings(self) -> tuple[str, ...]:
         """Say in sentences what was done and how much it can say."""
@@ -85,13 +87,14 @@ class TableComparison:
         errors = [score.standard_error for score in self.scores]
         clear = abs(best.difference) > 2 * best.difference_error
         side = "above" if best.difference > 0 else "below"
+        rarer = "rarer" if self.n_classes == 2 else "rarest"
         apart = f"{abs(best.difference):.3f} {side} that" if round(best.difference, 3) else "that"
         return (
             f"Each of the {self.n_labeled} labeled rows was held back once, in {self.n_folds} folds. Every method knew "
             "the totals of the rows without a label, the rows held back included.",
             "As sampled, every labeled row counts once. By known shares, they are weighted so that the classes have "
             "the shares of the totals. This corrects the shares of a biased sample, but no bias within a class.",
-            f"With {self.n_labeled} labels, {self.n_rarer} of them of the rarer class, the standard error (±) of an "
+            f"With {self.n_labeled} labels, {self.n_rarer} of them of the {rarer} class, the standard error (±) of an "
             f"accuracy by known shares is {min(errors):.3f} to {max(errors):.3f}. "
             f"The accuracy of the best rival, {best.name}, is {apart} of the {tree.name}, "
             f"with a standard error of {best.difference_error:.3f}: "
@@ -121,10 +124,9 @@ def compare_table(request: FitRequest, *, n_folds: int = 5, announce: Announce =
 
 def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announce = lambda _: None) -> TableComparison:
     """Compare on a table that is read and encoded; the arguments are those of `compare_table`."""
-    request = encoded.request
-    table, encoding, rows = encoded.table, encoded.encoding, encoded.rows
-    answers = read_answers(rows, table.labels, **encoded.totals)
-    labels, counts = answers.labels, answers.targets.class_totals().astype(np.int64)
+    answers, rows = encoded.answers, encoded.rows
+    known = KnownRows(*answers.read(), answers.domains, answers.weights)
+    labels, counts = known.labels, known.targets.class_totals()
     fewest = int(labels.counts().min())
     if fewest < 2:
         name = labels.classes[int(labels.counts().argmin())]
@@ -132,26 +134,35 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
             f"Expected at least 2 labeled rows of every class, so that some can be held back, got {fewest} of class "
             f"{name!s}."
         )
-    tree = S2OCTClassifier(**request.parameters)
-    if request.rule_columns:
-        chosen = encoding.features_of(request.rule_columns)
-        tree.set_params(features=[encoding.features.index(name) for name in chosen])  # the rows have no names
-    depth = paper_depth(len(rows)) if tree.depth == "auto" else int(tree.depth)
-    seed = tree.random_state or 0
-    rivals = {name: strong(rival, seed) for name, rival in light_rivals(depth, seed).items()}
-    methods = {f"s2oct tree of depth {depth}": tree, **rivals}
-    known = np.where(labels.is_labeled, labels.codes, np.nan)
-    folds = [held for _, held in LabeledKFold(min(n_folds, fewest), random_state=seed).split(None, known)]
-    trials = cross_fit(methods, rows, labels, counts, folds, announce)
+    methods, seed = _methods(encoded, len(labels.classes))
+    y = np.where(labels.is_labeled, labels.codes, np.nan)
+    folds = [held for _, held in LabeledKFold(min(n_folds, fewest), random_state=seed).split(None, y)]
+    trials = cross_fit(methods, rows, known, folds, announce)
     fewer = f"Some class has only {fewest} labeled rows: {fewest} folds instead of {n_folds}."
+    has_totals = answers.totals is not None or answers.population_totals is not None
+    doubts = doubts_about(labels, known.targets, has_totals=has_totals)
     notices = dict.fromkeys(notice for trial in trials for notice in trial.notices)
     return TableComparison(
         scores=tuple(_score(trial, trials[0], labels, counts) for trial in trials),
         n_labeled=int(labels.is_labeled.sum()),
         n_rarer=fewest,
         n_folds=len(folds),
-        notes=(*([fewer] if len(folds) < n_folds else []), *notices),
+        notes=(*doubts, *([fewer] if len(folds) < n_folds else []), *notices),
+        n_classes=len(labels.classes),
     )
+
+
+def _methods(encoded: EncodedTable, n_classes: int) -> tuple[dict[str, Any], int]:
+    """The tree and its rivals by name, not fitted, and the seed of all of them."""
+    request, encoding = encoded.request, encoded.encoding
+    tree = S2OCTClassifier(**request.parameters)
+    if request.rule_columns:
+        chosen = encoding.features_of(request.rule_columns)
+        tree.set_params(features=[encoding.features.index(name) for name in chosen])  # the rows have no names
+    depth = paper_depth(len(encoded.rows), n_classes) if tree.depth == "auto" else int(tree.depth)
+    seed = tree.random_state or 0
+    rivals = {name: strong(rival, seed) for name, rival in light_rivals(depth, seed).items()}
+    return {f"s2oct tree of depth {depth}": tree, **rivals}, seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +185,7 @@ class Trial:
 def cross_fit(
     methods: Mapping[str, Any],
     X: FloatArray,
-    labels: Labels,
-    counts: IntArray,
+    known: KnownRows,
     folds: Sequence[IntArray],
     announce: Announce = lambda _: None,
 ) -> list[Trial]:
@@ -187,10 +197,8 @@ def cross_fit(
         Classifiers that take totals and have ``transduction_`` after a fit.
     X : ndarray of shape (n_rows, n_features)
         All rows.
-    labels : Labels
-        Their labels.
-    counts : ndarray of shape (2,)
-        Known number of unlabeled rows of each class.
+    known : KnownRows
+        What is known of their classes.
     folds : sequence of ndarray
         Row numbers to hold back.
     announce : callable
@@ -210,7 +218,7 @@ def cross_fit(
         began = time.perf_counter()
         for number, held in enumerate(folds, 1):
             announce(f"fold {number} of {len(folds)}: {name}")
-            fitted.append(_fit_without(method, X, labels, counts, held))
+            fitted.append(_fit_without(method, X, known, held))
             assigned[held] = fitted[-1].transduction_[held]
         seconds = (time.perf_counter() - began) / len(folds)
         sizes = tuple(size for clf in fitted if (size := tree_size(clf)) is not None)
@@ -219,20 +227,18 @@ def cross_fit(
     return trials
 
 
-def _fit_without(method: Any, X: FloatArray, labels: Labels, counts: IntArray, held: IntArray) -> Any:
-    y = np.where(labels.is_labeled, labels.codes, np.nan)
-    y[held] = np.nan
-    grown = counts + np.bincount(labels.codes[held], minlength=2)
+def _fit_without(method: Any, X: FloatArray, known: KnownRows, held: IntArray) -> Any:
+    y, keywords = known.without(held)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # notices of the tree are kept, and warnings of rivals have no cure here
-        clf = clone(method).fit(X, y, totals=dict(enumerate(grown.tolist())))
+        clf = clone(method).fit(X, y, **keywords)
     if isinstance(clf, S2OCTClassifier) and clf.certificate_.ended == INTERRUPTED:
         # A fit keeps its best tree on Ctrl-C, but scores of unfinished trees would be compared with finished rivals.
         raise KeyboardInterrupt
     return clf
 
 
-def _score(trial: Trial, tree: Trial, labels: Labels, counts: IntArray) -> HeldOutScore:
+def _score(trial: Trial, tree: Trial, labels: Labels, counts: FloatArray) -> HeldOutScore:
     known = labels.is_labeled
     truth, assigned = labels.codes[known], trial.assigned[known]
     sampled = labels.counts() / known.sum()
@@ -246,9 +252,9 @@ def _score(trial: Trial, tree: Trial, labels: Labels, counts: IntArray) -> HeldO
         mcc=float(matthews_corrcoef(truth, assigned)),
         weighted_accuracy=float(accuracy_score(truth, assigned, sample_weight=weights)),
         weighted_mcc=float(matthews_corrcoef(truth, assigned, sample_weight=weights)),
-        standard_error=_error([_rate_variance(right[truth == c]) for c in (0, 1)], shares),
+        standard_error=_error([_rate_variance(right[truth == c]) for c in range(len(shares))], shares),
         difference=float(weights @ difference / len(truth)),
-        difference_error=_error([_mean_variance(difference[truth == c]) for c in (0, 1)], shares),
+        difference_error=_error([_mean_variance(difference[truth == c]) for c in range(len(shares))], shares),
         features_per_split=_mean([size.features_per_split for size in trial.sizes]),
         n_terms=_mean([float(size.n_terms) for size in trial.sizes]),
         seconds=trial.seconds,

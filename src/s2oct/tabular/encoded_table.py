@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from s2oct.arrays import FloatArray
-from s2oct.model.labels import read_labels, refuse_other_than_two_classes, refuse_unusable_classes
-from s2oct.model.totals import named_classes, read_targets
+from s2oct.model.topology import Topology
 from s2oct.tabular.cells import encode_rows
 from s2oct.tabular.class_totals import ClassTotals
 from s2oct.tabular.column_use import ColumnUse
@@ -19,6 +18,8 @@ from s2oct.tabular.encoding import Encoding
 from s2oct.tabular.partly_labeled import PartlyLabeledTable, read_partly_labeled
 from s2oct.tabular.roles import Roles
 from s2oct.tabular.source import Source
+from s2oct.tabular.table_answers import TableAnswers
+from s2oct.tabular.total_files import TotalFiles
 from s2oct.tabular.treatment import Treatment
 
 
@@ -31,11 +32,11 @@ class FitRequest:
     source : Source
         The table and how its cells are written.
     roles : Roles
-        Which columns are label, ids and features.
+        Which columns are label, ids, features, domains and weight.
     treatment : Treatment
         How columns become features.
-    totals : ClassTotals
-        Known totals; without any, the class shares of the labeled rows are used.
+    totals : ClassTotals or TotalFiles
+        Known totals, class by class or in files; without any, the class shares of the labeled rows are used.
     parameters : mapping of str to object
         Parameters of the `S2OCTClassifier`.
     rule_columns : tuple of str
@@ -46,7 +47,7 @@ class FitRequest:
     source: Source
     roles: Roles
     treatment: Treatment = field(default_factory=Treatment)
-    totals: ClassTotals = field(default_factory=ClassTotals)
+    totals: ClassTotals | TotalFiles = field(default_factory=ClassTotals)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     rule_columns: tuple[str, ...] = ()
 
@@ -67,6 +68,8 @@ class EncodedTable:
         The features.
     uses : tuple of ColumnUse
         What became of every column.
+    answers : TableAnswers
+        What is known of the classes of the rows: labels, totals, domains and weights.
     """
 
     request: FitRequest
@@ -74,29 +77,25 @@ class EncodedTable:
     encoding: Encoding
     rows: FloatArray
     uses: tuple[ColumnUse, ...]
-
-    @property
-    def totals(self) -> dict[str, Any]:
-        """Known totals in rows: the keywords ``totals`` and ``population_totals`` of a fit."""
-        return self.request.totals.counts(self.table.labels)
+    answers: TableAnswers
 
 
 def encode_table(request: FitRequest) -> EncodedTable:
     """Read the table of a request and encode it; refuse columns, labels and totals that no fit can use."""
     table = read_partly_labeled(request.source, request.roles)
     table.refuse_added_columns()
+    table.refuse_unnamed_weights(request.treatment)
     learned = table.learn(request.treatment)
     uses = table.uses(learned)
     rows = encode_rows(table.cells, learned.encoding, request.source.dialect)
-    encoded = EncodedTable(request, table.with_ids(learned.ids), learned.encoding, rows, uses)
     learned.encoding.features_of(request.rule_columns)
-    _check_answers(encoded)
-    return encoded
+    table.refuse_too_many_classes()
+    answers = request.totals.answers(table)
+    _check_classes(answers, request.parameters.get("depth"))
+    return EncodedTable(request, table.with_ids(learned.ids), learned.encoding, rows, uses, answers)
 
 
-def _check_answers(encoded: EncodedTable) -> None:
-    totals = encoded.totals
-    labels = read_labels(encoded.table.labels, named=named_classes(**totals))
-    refuse_unusable_classes(labels.classes.tolist())
-    read_targets(labels, **totals)
-    refuse_other_than_two_classes(labels.classes.tolist())
+def _check_classes(answers: TableAnswers, depth: Any) -> None:
+    labels, _ = answers.read()
+    if isinstance(depth, int):
+        Topology(depth, len(labels.classes))

@@ -19,6 +19,7 @@ from s2oct.tabular.added_columns import AddedColumns, class_column, leaf_column,
 from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_table
 from s2oct.tabular.encoding import Encoding
 from s2oct.tabular.partly_labeled import PartlyLabeledTable
+from s2oct.tabular.totals_kind import TotalsKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +59,14 @@ class FittedTable:
         return self.encoded.rows
 
     @property
-    def totals(self) -> dict[Any, int]:
-        """Number of unlabeled rows of each class, as the fit took them."""
+    def totals_kind(self) -> TotalsKind:
+        """Which totals the tree was fitted to, for the model file."""
+        answers, roles = self.encoded.answers, self.table.roles
+        return TotalsKind(roles.margins, roles.weight, answers.population_totals is not None, answers.as_shares)
+
+    @property
+    def totals(self) -> dict[Any, float]:
+        """Unlabeled rows of each class, or their weight, as the fit took them; the middle where bounds are known."""
         counts = self.classifier.data_summary_.totals
         return dict(zip(self.classifier.classes_.tolist(), counts, strict=True))
 
@@ -115,5 +122,5 @@ def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Li
     classifier = S2OCTClassifier(**request.parameters)
     if request.rule_columns:
         classifier.set_params(features=list(encoding.features_of(request.rule_columns)))
-    classifier.fit(features, encoded.table.labels, **encoded.totals, stop=stop, listener=listener)
+    classifier.fit(features, encoded.table.labels, **encoded.answers.keywords, stop=stop, listener=listener)
     return FittedTable(encoded, features, classifier, classifier.notices_)

@@ -7,14 +7,29 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from s2oct.errors import InvalidTable, Remedy, refuse_all
+import numpy as np
+
+from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
 from s2oct.tabular.added_columns import AddedColumns
-from s2oct.tabular.cells import read_label_cells
-from s2oct.tabular.column_use import ID, LABEL, LEFT_OUT, ColumnUse
+from s2oct.tabular.cells import read_label_cells, read_numbers
+from s2oct.tabular.column_use import (
+    CALLED_WEIGHT,
+    DOMAIN,
+    FEATURE,
+    ID,
+    LABEL,
+    LEFT_OUT,
+    WEIGHT,
+    ColumnUse,
+    looks_like_weight,
+)
+from s2oct.tabular.domain_cells import domain_of_rows, margin_name
 from s2oct.tabular.roles import Roles
 from s2oct.tabular.source import Source
 from s2oct.tabular.treatment import Learned, Treatment
-from s2oct.wording import plural
+from s2oct.tabular.weight_cells import weights_of_rows
+from s2oct.wording import amount, plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +66,20 @@ class PartlyLabeledTable:
         """Number of rows without a label."""
         return sum(label is None for label in self.labels)
 
+    @cached_property
+    def domains(self) -> tuple[tuple[str, ObjectArray], ...]:
+        """For each margin its name and the domain of each row."""
+        return tuple(
+            (margin_name(columns), domain_of_rows(self.cells, columns, self.source.dialect))
+            for columns in self.roles.margins
+        )
+
+    @cached_property
+    def weights(self) -> FloatArray | None:
+        """Survey weights of the rows; None if there are none."""
+        name = self.roles.weight
+        return None if name is None else weights_of_rows(self.cells[name], name, self.source.dialect)
+
     @property
     def row_ids(self) -> list[Any] | None:
         """What identifies each row: the cells of the first id column, None if there is no such column."""
@@ -68,10 +97,21 @@ class PartlyLabeledTable:
 
     def uses(self, learned: Learned) -> tuple[ColumnUse, ...]:
         """Say what became of every column, in the order of the columns."""
-        found = {use.name: use for use in learned.uses}
+        found = {use.name: self._in_view_of_roles(use) for use in learned.uses}
         return tuple(found.get(name) or self._named_use(name) for name in self.cells.column_names)
 
+    def _in_view_of_roles(self, use: ColumnUse) -> ColumnUse:
+        """A feature with what its user said of it."""
+        if use.doubt == CALLED_WEIGHT and (self.roles.unweighted or use.name in self.roles.features):
+            use = replace(use, doubt="", remedies=())
+        return replace(use, role=f"{FEATURE}, {DOMAIN}") if use.name in self.roles.domain_columns else use
+
     def _named_use(self, name: str) -> ColumnUse:
+        if name == self.roles.weight and self.weights is not None:
+            return ColumnUse(name, WEIGHT, f"from {amount(self.weights.min())} to {amount(self.weights.max())}")
+        if name in self.roles.domain_columns:
+            domains = domain_of_rows(self.cells, [name], self.source.dialect)
+            return ColumnUse(name, DOMAIN, plural(len(set(domains.tolist()) - {None}), "domain"))
         if name == self.roles.label:
             n_classes = len({label for label in self.labels if label is not None})
             return ColumnUse(name, LABEL, plural(n_classes, "labeled class", "labeled classes"))
@@ -92,6 +132,40 @@ class PartlyLabeledTable:
                 if name in self.feature_columns
             ]
         )
+
+    def refuse_unnamed_weights(self, treatment: Treatment) -> None:
+        """Refuse features that are called like survey weights, unless somebody said what they are."""
+        if self.roles.unweighted or self.roles.weight is not None or self.roles.features:
+            return
+        told = {*treatment.kinds, *treatment.orders}
+        refuse_all(
+            [
+                InvalidTable(
+                    f"Expected to be told what column {name!r} is, because {CALLED_WEIGHT}",
+                    Remedy.NAME_WEIGHT,
+                    Remedy.NO_WEIGHTS,
+                    Remedy.LEAVE_OUT,
+                    column=name,
+                )
+                for name in self.feature_columns
+                if name not in told and self._could_be_weight(name)
+            ]
+        )
+
+    def _could_be_weight(self, name: str) -> bool:
+        numbers = read_numbers(self.cells[name], self.source.dialect)
+        return numbers is not None and looks_like_weight(name, numbers[~np.isnan(numbers)])
+
+    def refuse_too_many_classes(self) -> None:
+        """Refuse a column of labels that is rather an id or a measurement."""
+        known = [label for label in self.labels if label is not None]
+        distinct = set(known)
+        if len(distinct) > 2 and 2 * len(known) < 3 * len(distinct):
+            raise InvalidProblem(
+                f"Expected labels of which several rows share one in column {self.roles.label!r}, got "
+                f"{len(distinct)} different ones in {plural(len(known), 'labeled row')}: an id or a measurement is no "
+                "class."
+            )
 
 
 def read_partly_labeled(source: Source, roles: Roles) -> PartlyLabeledTable:

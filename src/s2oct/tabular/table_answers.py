@@ -1,0 +1,65 @@
+"""What a table and its known totals say about the classes of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.model.labels import Labels, read_labels, refuse_unusable_classes
+from s2oct.model.targets import Targets
+from s2oct.model.totals import named_classes, read_targets
+
+
+@dataclass(frozen=True, eq=False)
+class TableAnswers:
+    """Labels, totals, domains and weights of a table.
+
+    Parameters
+    ----------
+    labels : list
+        The labels, None for unlabeled rows.
+    totals, population_totals : object, optional
+        Totals of the unlabeled rows or of all rows, in a form that a fit takes.
+    as_shares : bool
+        Whether totals are shares of the rows of their domain.
+    domains : tuple of (str, ndarray of shape (n_rows,))
+        For each margin its name and the domain of each row; empty for the whole table.
+    weights : ndarray of shape (n_rows,), optional
+        Survey weights.
+    """
+
+    labels: list[Any]
+    totals: Any = None
+    population_totals: Any = None
+    as_shares: bool = False
+    domains: tuple[tuple[str, ObjectArray], ...] = ()
+    weights: FloatArray | None = None
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of a fit, those left out that say nothing."""
+        told = {
+            "totals": self.totals,
+            "population_totals": self.population_totals,
+            "as_shares": self.as_shares or None,
+            "domains": dict(self.domains) or None,
+            "sample_weight": self.weights,
+        }
+        return {name: value for name, value in told.items() if value is not None}
+
+    def read(self, also: Sequence[Any] = ()) -> tuple[Labels, Targets]:
+        """Read labels and what is known of the unlabeled rows; ``also`` are further classes."""
+        named = named_classes(self.totals, self.population_totals, y=self.labels, domains=self.domains)
+        labels = read_labels(self.labels, named=[*named, *also])
+        refuse_unusable_classes(labels.classes.tolist())
+        targets = read_targets(
+            labels,
+            self.totals,
+            self.population_totals,
+            domains=self.domains,
+            as_shares=self.as_shares,
+            weights=self.weights,
+        )
+        return labels, targets
