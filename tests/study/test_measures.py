@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, matthews_corrcoef, precision_score, recall_score
 
-from s2oct.study.measures import ClassCounts, Confusion, count_rows
+from s2oct.study.measures import ClassCounts, Confusion, confusion_of
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30))
@@ -39,7 +39,7 @@ def test_counts_beyond_32_bits_do_not_overflow():
 def test_measures_of_several_classes_are_those_of_scikit_learn_and_0_where_undefined(drawn):
     k, rows = drawn
     truth, predicted = np.array(rows).T
-    counts = count_rows(truth, predicted, k)
+    counts = confusion_of(truth, predicted, k)
     labels = np.arange(k)
     assert counts == ClassCounts(tuple(map(tuple, confusion_matrix(truth, predicted, labels=labels).tolist())))
     assert counts.n_rows == len(rows)
@@ -60,13 +60,13 @@ def test_rows_off_the_totals_are_the_fewest_changes_that_meet_them():
     for _ in range(20):
         truth, predicted = rng.integers(0, 3, (2, 5))
         meets = (np.sort(everything, axis=1) == np.sort(truth)).all(axis=1)
-        assert count_rows(truth, predicted, 3).n_off == (everything[meets] != predicted).sum(axis=1).min()
+        assert confusion_of(truth, predicted, 3).n_off == (everything[meets] != predicted).sum(axis=1).min()
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=30))
 def test_two_classes_have_the_same_measures_in_either_form(rows):
     truth, predicted = np.array(rows).T
-    pair = count_rows(truth, predicted, 2)
+    pair = confusion_of(truth, predicted, 2)
     table = ClassCounts(pair.table)
     assert isinstance(pair, Confusion)
     for measure in ("accuracy", "mcc", "precision", "recall", "macro_f1", "n_off"):

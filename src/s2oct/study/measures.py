@@ -26,7 +26,7 @@ Table = tuple[tuple[int, ...], ...]
 """Rows by true class, which comes first, and predicted class."""
 
 
-class Counts(ABC):
+class ConfusionTable(ABC):
     """Rows by true and predicted class. A measure whose denominator is 0 is 0."""
 
     @property
@@ -88,7 +88,7 @@ class Counts(ABC):
 
 
 @dataclass(frozen=True)
-class Confusion(Counts):
+class Confusion(ConfusionTable):
     """Rows of two classes by true and predicted class; class A is the positive one.
 
     Examples
@@ -122,7 +122,7 @@ class Confusion(Counts):
 
 
 @dataclass(frozen=True)
-class ClassCounts(Counts):
+class ClassCounts(ConfusionTable):
     """Rows of three or more classes by true and predicted class.
 
     Examples
@@ -142,7 +142,7 @@ class ClassCounts(Counts):
         return self.rows
 
 
-def count_rows(codes: IntArray, predicted: IntArray, n_classes: int) -> Confusion | ClassCounts:
+def confusion_of(codes: IntArray, predicted: IntArray, n_classes: int) -> Confusion | ClassCounts:
     """Count rows by true and predicted class; both arrays have one class index per row."""
     if n_classes == 2:
         return Confusion.of(codes == 0, predicted == 0)

@@ -13,7 +13,7 @@ from s2oct.milp.size import octh_size, p2_size
 from s2oct.model.bounds import paper_depth
 from s2oct.study.designs import n_labeled_rows
 from s2oct.study.instances import manifest
-from s2oct.study.measures import Counts
+from s2oct.study.measures import ConfusionTable
 from s2oct.study.methods import METHODS
 from s2oct.study.paper import QUANTILES
 from s2oct.study.records import FitFacts, TaskRecord
@@ -62,7 +62,7 @@ class Results:
         ]
 
 
-def counts_of(fit: FitFacts, rows: str) -> Counts:
+def counts_of(fit: FitFacts, rows: str) -> ConfusionTable:
     """The counts over all or over the unlabeled rows."""
     return fit.all_rows if rows == "all" else fit.unlabeled_rows
 

@@ -21,7 +21,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import S2OCTWarning
 from s2oct.study.designs import DESIGNS, Draw
 from s2oct.study.instances import StudyData
-from s2oct.study.measures import count_rows
+from s2oct.study.measures import confusion_of
 from s2oct.study.methods import METHODS, MethodOptions, Outcome
 from s2oct.study.records import CertificateFacts, DrawFacts, FitFacts, Plan, Provenance, StudySettings, Task, TaskRecord
 
@@ -129,8 +129,8 @@ def _fit_facts(draw: Draw, outcome: Outcome, messages: tuple[str, ...]) -> FitFa
     codes, predicted, n_classes = draw.data.codes, outcome.codes, draw.data.n_classes
     return FitFacts(
         seconds=outcome.seconds,
-        all_rows=count_rows(codes, predicted, n_classes),
-        unlabeled_rows=count_rows(codes[unlabeled], predicted[unlabeled], n_classes),
+        all_rows=confusion_of(codes, predicted, n_classes),
+        unlabeled_rows=confusion_of(codes[unlabeled], predicted[unlabeled], n_classes),
         digest=_digest(*_members(predicted, n_classes)),
         warnings=messages,
         certificate=None if outcome.certificate is None else CertificateFacts.of(outcome.certificate),
