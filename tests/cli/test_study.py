@@ -46,6 +46,19 @@ def test_a_run_says_what_it_left_out_and_what_is_next_and_is_quiet_otherwise(tmp
     ]
 
 
+def test_classes_are_kept_apart_if_asked_and_the_folder_remembers_it(tmp_path, capsys):
+    command = ["study", "run", "--out", str(tmp_path), "--jobs", "1", "--no-download", "--instance", "balance_scale"]
+    command += ["--method", "cart", "--samples", "1"]
+    assert run([*command, "--classes", "3"]) == 0
+    (record,) = read_store(tmp_path).records.values()
+    assert [sum(row) for row in record.fit.all_rows.table] == [288, 49, 288]
+    capsys.readouterr()
+    assert run(command) == 2
+    assert "was begun (classes 3), got classes 2" in capsys.readouterr().err
+    assert run(["study", "status", "--out", str(tmp_path)]) == 0
+    assert "at most 3 classes" in capsys.readouterr().out
+
+
 def test_a_second_run_has_nothing_to_do(finished, capsys):
     assert run(["study", "run", "--out", str(finished), "--jobs", "1", *SMALL]) == 0
     assert "0 tasks to run, 4 finished before" in capsys.readouterr().err

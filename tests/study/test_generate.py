@@ -59,3 +59,16 @@ def test_generated_instances_are_those_in_the_files():
 
 def rows_with_class(data):
     return {(*row, is_a) for row, is_a in zip(data.X.tolist(), data.is_a.tolist(), strict=True)}
+
+
+def test_the_balance_scale_has_three_classes_of_which_class_a_tips_to_the_left():
+    """Both arms alike, 5 * 5 * 5 * 5 rows: as many tip to the left as to the right, and 49 to no side."""
+    data = generate("balance_scale", 3)
+    assert np.bincount(data.codes).tolist() == [288, 49, 288]
+    torque = data.X[:, 0] * data.X[:, 1] - data.X[:, 2] * data.X[:, 3]
+    assert [set(np.sign(torque[data.codes == code])) for code in range(3)] == [{1.0}, {0.0}, {-1.0}]
+
+
+@pytest.mark.parametrize("name", [name for name in GENERATED if name != "balance_scale"])
+def test_instances_of_two_classes_stay_as_they_are_when_three_are_kept_apart(name):
+    np.testing.assert_array_equal(generate(name, 3).codes, generate(name).codes)

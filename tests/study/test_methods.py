@@ -25,7 +25,7 @@ def blobs(n_rows=60):
     """Two clouds that a hyperplane separates, class A on the left."""
     rng = np.random.default_rng(1)
     is_a = np.arange(n_rows) % 2 == 0
-    return StudyData("iris", rng.normal(size=(n_rows, 2)) + np.where(is_a, -4.0, 4.0)[:, None], is_a)
+    return StudyData.of_targets("iris", rng.normal(size=(n_rows, 2)) + np.where(is_a, -4.0, 4.0)[:, None], is_a)
 
 
 def require_method(name):
@@ -82,7 +82,7 @@ def test_octh_scaled_separately_differs_where_the_ranges_do():
     """The labeled rows span half the range of the others: their own scaling moves every unlabeled row."""
     X = np.concatenate([np.linspace(0, 1, 20), np.linspace(0, 2, 40)])[:, None]
     is_labeled = np.arange(60) < 20
-    draw = Draw(StudyData("iris", X, X[:, 0] < 0.5), is_labeled)
+    draw = Draw(StudyData.of_targets("iris", X, X[:, 0] < 0.5), is_labeled)
     together, separate = (METHODS[name].run(draw, OPTIONS).predicted_a for name in ("octh", "octh-separate"))
     assert (X[together & ~is_labeled] < 0.55).all()
     assert (X[separate & ~is_labeled] > 0.55).any()
@@ -118,7 +118,7 @@ def test_ties_of_a_strong_rival_depend_on_the_seed_of_the_study():
     """A stump cannot separate a chessboard, so that whole leaves tie at the threshold."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(200, 2)).astype(float)
-    draw = simple_draw(StudyData("iris", X, X.sum(axis=1) != 1), seed=0)
+    draw = simple_draw(StudyData.of_targets("iris", X, X.sum(axis=1) != 1), seed=0)
     found = [METHODS["cart-strong"].run(draw, MethodOptions(2.0, seed)).predicted_a for seed in (0, 0, 1)]
     assert (found[0] == found[1]).all()
     assert all((each & ~draw.is_labeled).sum() == draw.totals["A"] for each in found)
@@ -135,3 +135,34 @@ def test_a_method_whose_package_is_missing_says_how_to_install_it_and_is_no_defa
 @pytest.mark.parametrize("name", ["catboost-strong", "lightgbm-strong", "obliquetree2-strong", "obliquetree3-strong"])
 def test_rivals_of_the_extra_are_defaults_only_where_they_are_installed(name):
     assert (name in DEFAULT_METHODS) == (METHODS[name].needs is None)
+
+
+def three_blobs(n_rows=90):
+    """Three clouds that hyperplanes separate, so that a tree of depth 2 can keep them apart."""
+    rng = np.random.default_rng(2)
+    codes = np.arange(n_rows) % 3
+    return StudyData("iris", rng.normal(size=(n_rows, 2)) + 8.0 * np.array([[-1, 0], [1, 0], [0, 2]])[codes], codes)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "s2oct-plain"])
+def test_every_method_keeps_three_distant_clouds_apart(name):
+    skip_unless_installed(name)
+    draw = simple_draw(three_blobs(), seed=0, share=0.3)
+    outcome = METHODS[name].run(draw, PATIENT)
+    assert np.mean(outcome.codes == draw.data.codes) > 0.85
+    assert (outcome.certificate is not None) == METHODS[name].is_tree
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("labeled", [(0,), (1, 2)], ids=["only A labeled", "B and C labeled"])
+@pytest.mark.parametrize("name", ["s2oct", "s2oct-guided", "rf-strong", "lightgbm-strong", "catboost-strong", "lr-top"])
+def test_methods_that_know_the_totals_meet_all_three_also_for_classes_without_a_label(name, labeled):
+    skip_unless_installed(name)
+    data = three_blobs()
+    is_labeled = np.zeros(90, dtype=bool)
+    for code in labeled:
+        is_labeled[np.flatnonzero(data.codes == code)[:6]] = True
+    draw = Draw(data, is_labeled)
+    found = METHODS[name].run(draw, PATIENT).codes[~is_labeled]
+    assert np.bincount(found, minlength=3).tolist() == list(draw.totals.values())

@@ -11,10 +11,11 @@ from statistics import mean, stdev
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import matthews_corrcoef
+from sklearn.metrics import f1_score, matthews_corrcoef
 
 from s2oct.errors import StudyError
 from s2oct.study import manifest, paper
+from s2oct.study.measures import ClassCounts
 from s2oct.study.methods import METHODS
 from s2oct.study.records import (
     CertificateFacts,
@@ -254,6 +255,55 @@ def test_a_study_of_one_failed_fit_has_a_report(tmp_path):
     page = write_study_report(tmp_path / "study", tmp_path / "elsewhere")
     assert page == tmp_path / "elsewhere" / "report.html"
     assert "1 fit ended in an error" in page.read_text()
+
+
+def made_up_record_of_three_classes(task, rng):
+    record = made_up_record(task, rng)
+    shares = np.where(np.eye(3), 0.25, 0.25 / 6).ravel()
+    counts = [ClassCounts(tuple(map(tuple, rng.multinomial(n, shares).reshape(3, 3).tolist()))) for n in (147, 132)]
+    return dataclasses.replace(
+        record,
+        settings=THREE,
+        fit=dataclasses.replace(record.fit, all_rows=counts[0], unlabeled_rows=counts[1]),
+    )
+
+
+THREE = dataclasses.replace(SETTINGS, classes=3)
+
+
+def test_a_study_of_three_classes_reports_macro_f1_and_misses_and_none_of_the_papers_figures(tmp_path):
+    plan = dataclasses.replace(PLAN, instances=("iris",), designs=("biased",))
+    rng = np.random.default_rng(2)
+    with Store(tmp_path, THREE) as store:
+        store.append(plan)
+        for sample in range(2):
+            for method in plan.methods:
+                store.append(made_up_record_of_three_classes(Task("iris", sample, "biased", method), rng))
+    page = write_study_report(tmp_path).read_text()
+    assert "up to 3 classes of an instance are kept apart" in page
+    assert "paper, " not in page
+    assert "printed figures beside ours" not in page
+    assert {row["measure"] for row in table(tmp_path, "differences")} == {"accuracy", "mcc", "macro_f1"}
+    assert {row["paper_mean"] for row in table(tmp_path, "differences")} == {""}
+    assert {row["paper_share"] for row in table(tmp_path, "solved")} == {""}
+    lines = [json.loads(line) for line in (tmp_path / FILE_NAME).read_text().splitlines()]
+    for row in table(tmp_path, "methods"):
+        tables = [
+            np.array(line["fit"]["unlabeled_rows"]["rows"])
+            for line in lines
+            if line["kind"] == "task" and line["task"]["method"] == row["method"]
+        ]
+        scores = [f1_score(*labels_of(counts), average="macro") for counts in tables]
+        off = [abs(counts.sum(axis=0) - counts.sum(axis=1)).sum() / 2 for counts in tables]
+        assert float(row["macro_f1_unlabeled_mean"]) == pytest.approx(mean(scores))
+        assert float(row["mean_rows_off"]) == pytest.approx(mean(off))
+        assert f"<td>{mean(scores):.3f}</td><td>{mean(off):.3f}</td>" in page
+
+
+def labels_of(counts):
+    """Two columns of labels, true and predicted, with these counts."""
+    truth, predicted = np.indices(counts.shape).reshape(2, -1)
+    return np.repeat(truth, counts.ravel()), np.repeat(predicted, counts.ravel())
 
 
 WIDTHS = pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desk"])

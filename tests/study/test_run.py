@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import os
 import signal
 import subprocess
@@ -20,7 +21,7 @@ from s2oct.errors import StudyError
 from s2oct.study import StudyData, local, tasks
 from s2oct.study.cluster import run_on_cluster
 from s2oct.study.local import run_local
-from s2oct.study.methods import METHODS
+from s2oct.study.methods import METHODS, MethodOptions
 from s2oct.study.records import Plan, StudySettings, Task
 from s2oct.study.run import Run
 from s2oct.study.sources import DataSource
@@ -153,6 +154,36 @@ def test_an_instance_without_rows_is_left_out_and_noted(tmp_path):
     assert "nothing is downloaded" in read_store(tmp_path).missing["lupus"]
 
 
+def test_a_study_of_three_classes_counts_three_and_labels_the_same_rows(tmp_path):
+    """The balance scale has three classes, parity two."""
+    plan = dataclasses.replace(PLAN, instances=("parity5", "balance_scale"), methods=("cart-strong",), samples=1)
+    two, three = (dataclasses.replace(SETTINGS, classes=classes) for classes in (2, 3))
+    found = {}
+    for name, settings in (("two", two), ("three", three)):
+        with Run(tmp_path / name, settings, plan, SOURCE) as study, closing(study.go(in_this_process)) as records:
+            found[name] = {(record.task.instance, record.task.design): record for record in records}
+    for key, record in found["three"].items():
+        other = found["two"][key]
+        if key[0] == "parity5":
+            assert record.draw == other.draw
+            assert record.fit.digest == other.fit.digest
+        else:
+            assert len(record.fit.all_rows.table) == 3
+            assert record.fit.unlabeled_rows.n_off == 0
+            assert record.draw.n_labeled_a == other.draw.n_labeled_a
+            assert record.draw.digest != other.draw.digest
+
+
+def test_draws_of_two_classes_have_the_digests_of_an_earlier_version():
+    """So that records of both versions can be compared draw by draw."""
+    stored = read_store(Path(__file__).parent / "files").records[Task("mux6", 0, "biased", "cart")]
+    job = tasks.Job(stored.task, stored.settings, tasks.pack(SOURCE.load("mux6")[0]), "generated")
+    record = tasks.execute(job)
+    assert record.draw == stored.draw
+    predicted = METHODS["cart"].run(job.draw(), MethodOptions(time_limit=1.0)).predicted_a
+    assert record.fit.digest == hashlib.sha256(predicted.tobytes()).hexdigest()[: tasks.DIGEST_LENGTH]
+
+
 def test_a_fit_that_fails_becomes_a_record_and_is_run_again_if_asked(tmp_path, monkeypatch):
     def break_down(draw, settings):
         raise ArithmeticError("no luck today")
@@ -206,7 +237,7 @@ for _ in range(600):
 
 def test_a_task_beyond_its_memory_becomes_a_record():
     X = np.random.default_rng(0).integers(0, 3, (15_000, 40)).astype(float)
-    data = StudyData("iris", X, X[:, 0] == 1)
+    data = StudyData.of_targets("iris", X, X[:, 0] == 1)
     job = tasks.Job(Task("iris", 0, "biased", "s2oct-plain"), SETTINGS, tasks.pack(data), "made up")
     (record,) = run_local([job], n_workers=1, memory=2 * 2**30)
     assert record.fit is None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from s2oct.errors import StudyError
-from s2oct.study.measures import Confusion
+from s2oct.study.measures import ClassCounts, Confusion
 from s2oct.study.records import (
     CertificateFacts,
     DrawFacts,
@@ -78,10 +78,26 @@ def test_a_store_of_an_earlier_version_is_read_and_its_lines_say_the_same_when_w
     assert (fits["s2oct-guided"].certificate.guide_weight, fits["cart"].certificate, fits["lr"]) == (1.0, None, None)
     for line in (earlier / FILE_NAME).read_text(encoding="utf-8").splitlines():
         again = json.loads(to_line(from_line(line)))
+        # Fields that came later; without them, the lines are the same.
+        for settings in (again if again["kind"] == "study" else None, again.get("settings")):
+            assert settings is None or settings.pop("classes") == 2
         if again.get("fit"):
-            # Fields that came later; without them, the lines are the same.
             assert [again["fit"].pop(name) for name in ("n_splits", "n_terms")] == [None, None]
         assert json.dumps(again, ensure_ascii=False) == line
+
+
+def test_counts_of_three_classes_are_kept(tmp_path):
+    counts = ClassCounts(((4, 0, 0), (1, 3, 0), (0, 1, 3)))
+    settings = dataclasses.replace(SETTINGS, classes=3)
+    record = dataclasses.replace(RECORD, settings=settings, fit=dataclasses.replace(RECORD.fit, all_rows=counts))
+    with Store(tmp_path, settings) as store:
+        store.append(record)
+    assert read_store(tmp_path).records[RECORD.task] == record
+
+
+def test_a_study_of_two_classes_is_not_continued_with_three(store):
+    with pytest.raises(StudyError, match=r"was begun \(classes 2\), got classes 3"):
+        Store(store, dataclasses.replace(SETTINGS, classes=3))
 
 
 def test_the_last_record_of_a_task_counts(store):

@@ -39,6 +39,9 @@ def run(
     design: Annotated[
         list[str] | None, typer.Option(help="Sampling designs: biased, simple (default: biased). May be repeated.")
     ] = None,
+    classes: Annotated[
+        int, typer.Option(min=2, max=26, help="Classes of an instance that are kept apart at most (the paper: 2).")
+    ] = 2,
     samples: Annotated[int, typer.Option(min=1, help="Samples of each instance.")] = 5,
     labeled_share: Annotated[float, typer.Option(help="Share of rows that are labeled, between 0 and 1.")] = 0.1,
     time_limit: Annotated[float, typer.Option(help="Seconds for each fit of a tree.")] = 60.0,
@@ -68,6 +71,7 @@ def run(
         instances=instance or [],
         methods=method or [],
         designs=design or [],
+        classes=classes,
         samples=samples,
         labeled_share=labeled_share,
         time_limit=time_limit,

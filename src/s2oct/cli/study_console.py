@@ -47,6 +47,7 @@ class Request:
     instances: Sequence[str]
     methods: Sequence[str]
     designs: Sequence[str]
+    classes: int
     samples: int
     labeled_share: float
     time_limit: float
@@ -71,7 +72,7 @@ def run_study(request: Request) -> int:
         designs=_chosen("design", request.designs, tuple(DESIGNS), ("biased",)),
         methods=methods,
     )
-    settings = StudySettings(request.labeled_share, request.time_limit, request.solver, request.seed)
+    settings = StudySettings(request.labeled_share, request.time_limit, request.solver, request.seed, request.classes)
     source = DataSource(request.data, download=request.download)
     with console.status("Reading the data"):
         study = Run(request.out, settings, plan, source, retry_failed=request.retry_failed)
@@ -198,7 +199,7 @@ def show_status(out: Path) -> None:
         settings = contents.settings
         console.print(
             f"Labeled share {settings.labeled_share:g}, time limit {settings.time_limit:g} s, "
-            f"solver {settings.solver}, seed {settings.seed}."
+            f"solver {settings.solver}, seed {settings.seed}, at most {settings.classes} classes."
         )
     console.print(_status_table(contents))
     if contents.missing:

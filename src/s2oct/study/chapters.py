@@ -8,11 +8,12 @@ from pathlib import Path
 from s2oct.pages.pictures import Picture
 from s2oct.study import paper
 from s2oct.study.figures import Place, draw_boxes, draw_ecdf
-from s2oct.study.measures import MEASURES
+from s2oct.study.instances import TWO_CLASSES
+from s2oct.study.measures import measures_of
 from s2oct.study.records import StudySettings
 from s2oct.study.summary import BASELINES, ROWS, Results, Solved, Spread, Standing, solved, standings
 
-NAMES = {"accuracy": "accuracy", "mcc": "MCC", "precision": "precision", "recall": "recall"}
+NAMES = {"accuracy": "accuracy", "mcc": "MCC", "precision": "precision", "recall": "recall", "macro_f1": "macro-F1"}
 ROW_NAMES = {"all": "all rows", "unlabeled": "unlabeled rows"}
 
 
@@ -31,9 +32,16 @@ class Difference:
 
 @dataclass(frozen=True)
 class Chapter:
-    """Everything that the report says about one design."""
+    """Everything that the report says about one design.
+
+    Attributes
+    ----------
+    beside_paper : bool
+        Whether the paper prints numbers for this design and these classes.
+    """
 
     design: str
+    beside_paper: bool
     n_draws: int
     solved: list[Solved]
     pairs: list[tuple[str, str]]
@@ -49,20 +57,21 @@ def chapter(results: Results, settings: StudySettings, folder: Path) -> Chapter:
     """Tables and figures of one design; the figures are written to ``folder``."""
     found = solved(results)
     reference = next(name for name in ("s2oct-guided", "s2oct", *results.methods, "") if name in (*results.methods, ""))
-    design = results.design
+    design, measures = results.design, measures_of(settings.classes)
     return Chapter(
         design=design,
+        beside_paper=_beside_paper(design, settings),
         n_draws=len({draw for fits in results.fits.values() for draw in fits}),
         solved=found,
         pairs=_pairs(results),
-        differences=_differences(results),
+        differences=_differences(results, settings),
         standings=standings(results, reference),
         reference=reference,
         ecdf=draw_ecdf(found, settings.time_limit, Place(folder, f"{design}-ecdf", f"Run times, {design} samples"))
         if found
         else None,
-        difference_boxes=_difference_boxes(results, folder),
-        value_boxes=_value_boxes(results, folder),
+        difference_boxes=_difference_boxes(results, measures, folder),
+        value_boxes=_value_boxes(results, measures, folder),
     )
 
 
@@ -77,7 +86,7 @@ def _pairs(results: Results) -> list[tuple[str, str]]:
     ]
 
 
-def _differences(results: Results) -> list[Difference]:
+def _differences(results: Results, settings: StudySettings) -> list[Difference]:
     return [
         Difference(
             first,
@@ -86,23 +95,27 @@ def _differences(results: Results) -> list[Difference]:
             rows,
             both,
             Spread.of(results.differences(first, second, measure, rows, both)),
-            _printed(results.design, first, measure, rows, both),
+            _printed(first, measure, rows, both) if _beside_paper(results.design, settings) else None,
         )
         for first, second in _pairs(results)
-        for measure in MEASURES
+        for measure in measures_of(settings.classes)
         for rows in ROWS
         for both in (False, True)
     ]
 
 
-def _printed(design: str, first: str, measure: str, rows: str, both: bool) -> paper.Printed | None:
+def _beside_paper(design: str, settings: StudySettings) -> bool:
+    return design == "biased" and settings.classes == TWO_CLASSES
+
+
+def _printed(first: str, measure: str, rows: str, both: bool) -> paper.Printed | None:
     """The paper's number, if it prints one for the same model."""
-    if design != "biased" or first not in ("s2oct", "s2oct-plain"):
+    if first not in ("s2oct", "s2oct-plain"):
         return None
     return paper.DIFFERENCES.get((measure, rows, both))
 
 
-def _difference_boxes(results: Results, folder: Path) -> list[Picture]:
+def _difference_boxes(results: Results, measures: tuple[str, ...], folder: Path) -> list[Picture]:
     pairs = _pairs(results)
     if not pairs:
         return []
@@ -123,12 +136,12 @@ def _difference_boxes(results: Results, folder: Path) -> list[Picture]:
             ),
             zero=True,
         )
-        for measure in MEASURES
+        for measure in measures
         for rows in ROWS
     ]
 
 
-def _value_boxes(results: Results, folder: Path) -> list[Picture]:
+def _value_boxes(results: Results, measures: tuple[str, ...], folder: Path) -> list[Picture]:
     return [
         draw_boxes(
             [(name, results.values(name, measure, rows)) for name in results.methods],
@@ -139,6 +152,6 @@ def _value_boxes(results: Results, folder: Path) -> list[Picture]:
             ),
             zero=False,
         )
-        for measure in MEASURES
+        for measure in measures
         for rows in ROWS
     ]

@@ -14,28 +14,28 @@ from s2oct.study.instances import StudyData
 
 LABELED_SHARE = 0.1
 ODDS_A, ODDS_B = 0.85, 0.15
-"""Odds of being labeled in the biased design, of a row of class A and of a row of class B."""
+"""Odds of being labeled in the biased design, of a row of class A and of a row of another class."""
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """An instance with some of its rows labeled; the total of class A among the others is known."""
+    """An instance with some of its rows labeled; the totals of the classes among the others are known."""
 
     data: StudyData
     is_labeled: BoolArray
 
     @property
     def y(self) -> ObjectArray:
-        """Labels "A" and "B", None for unlabeled rows."""
-        labels = np.where(self.data.is_a, "A", "B").astype(object)
+        """Labels "A", "B" and so on, None for unlabeled rows."""
+        labels = self.data.classes[self.data.codes]
         labels[~self.is_labeled] = None
         return labels
 
     @property
     def totals(self) -> dict[str, int]:
         """Unlabeled rows of each class."""
-        unlabeled_a = int(self.data.is_a[~self.is_labeled].sum())
-        return {"A": unlabeled_a, "B": int((~self.is_labeled).sum()) - unlabeled_a}
+        counts = np.bincount(self.data.codes[~self.is_labeled], minlength=self.data.n_classes)
+        return {name: int(count) for name, count in zip(self.data.classes, counts, strict=True)}
 
     def problem(self) -> Problem:
         """The problem that a method solves."""
@@ -43,7 +43,7 @@ class Draw:
 
 
 def biased_draw(data: StudyData, seed: int, share: float = LABELED_SHARE) -> Draw:
-    """Labeled rows drawn without replacement, rows of class A at odds of .85 to .15."""
+    """Labeled rows drawn without replacement, rows of class A at odds of .85 to .15 for others."""
     return _draw(data, seed, share, np.where(data.is_a, ODDS_A, ODDS_B))
 
 

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray
-from s2oct.study.instances import StudyData
+from s2oct.study.instances import TWO_CLASSES, StudyData, facts_of
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 """Three in a row on a board of nine fields."""
@@ -21,11 +21,11 @@ LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 BLANK, NOUGHT, CROSS = 0, 1, 2
 
 
-def generate(name: str) -> StudyData:
-    """All rows of an instance in `GENERATED` and their classes."""
+def generate(name: str, n_classes: int = TWO_CLASSES) -> StudyData:
+    """All rows of an instance in `GENERATED` and their classes, of which at most ``n_classes`` are kept apart."""
     rows, concept = GENERATED[name]
     X = rows()
-    return StudyData(name, X, concept(X))
+    return StudyData.of_targets(name, X, concept(X), facts_of(name).class_a, n_classes)
 
 
 def _grid(*values: Sequence[int]) -> Callable[[], FloatArray]:
@@ -61,9 +61,10 @@ def _xd6(X: FloatArray) -> BoolArray:
     return np.asarray((X == 1).reshape(-1, 3, 3).all(axis=2).any(axis=1))
 
 
-def _balance(X: FloatArray) -> BoolArray:
-    """The scale tips to the left; balanced and right are class B."""
-    return np.asarray(X[:, 0] * X[:, 1] > X[:, 2] * X[:, 3])
+def _balance(X: FloatArray) -> FloatArray:
+    """The scale is balanced (0), tips to the left (1, class A) or to the right (2)."""
+    left, right = X[:, 0] * X[:, 1], X[:, 2] * X[:, 3]
+    return np.where(left > right, 1.0, np.where(left < right, 2.0, 0.0))
 
 
 def _finished_boards() -> FloatArray:
@@ -95,7 +96,7 @@ def _crosses_won(X: FloatArray) -> BoolArray:
 _THREE, _FOUR, _TWO = (0, 1, 2), (0, 1, 2, 3), (0, 1)
 _FIVE = (1, 2, 3, 4, 5)
 
-GENERATED: dict[str, tuple[Callable[[], FloatArray], Callable[[FloatArray], BoolArray]]] = {
+GENERATED: dict[str, tuple[Callable[[], FloatArray], Callable[[FloatArray], FloatArray | BoolArray]]] = {
     "monk1": (_grid(_THREE, _THREE, _TWO, _THREE, _FOUR, _TWO), _monk1),
     "monk2": (_grid((1, 2, 3), (1, 2, 3), (1, 2), (1, 2, 3), (1, 2, 3, 4), (1, 2)), _monk2),
     "parity5": (_bits(5), _parity(0, 1, 2, 3, 4)),
@@ -106,3 +107,4 @@ GENERATED: dict[str, tuple[Callable[[], FloatArray], Callable[[FloatArray], Bool
     "balance_scale": (_grid(_FIVE, _FIVE, _FIVE, _FIVE), _balance),
     "tic_tac_toe": (_finished_boards, _crosses_won),
 }
+"""By name, the rows of an instance, and the function that gives the benchmark's label of each row."""

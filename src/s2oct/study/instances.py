@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import string
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -11,10 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
-from s2oct.arrays import BoolArray, FloatArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 
 LABEL_COLUMN = "target"
+
+TWO_CLASSES = 2
+"""Classes of an instance in the paper."""
+
+CLASS_NAMES = np.array(list(string.ascii_uppercase), dtype=object)
+"""What the classes of an instance are called, in their order."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +52,54 @@ class InstanceFacts:
 
 @dataclass(frozen=True, eq=False)
 class StudyData:
-    """Rows and true classes of an instance."""
+    """Rows and true classes of an instance.
+
+    Attributes
+    ----------
+    name : str
+        Name of the instance.
+    X : ndarray of shape (n_rows, n_features)
+        Features.
+    codes : ndarray of int, shape (n_rows,)
+        Class of each row; class 0 is the paper's class A.
+    """
 
     name: str
     X: FloatArray
-    is_a: BoolArray
+    codes: IntArray
+
+    @classmethod
+    def of_targets(
+        cls,
+        name: str,
+        X: FloatArray,
+        targets: FloatArray | BoolArray,
+        class_a: float = 1.0,
+        n_classes: int = TWO_CLASSES,
+    ) -> StudyData:
+        """Rows with class A as class 0, and the other classes in ascending order.
+
+        Beyond ``n_classes`` classes the last ones are one class. With two, this is the paper's class A against all
+        others.
+        """
+        others = np.unique(targets[targets != class_a])
+        place = 1 + np.minimum(np.searchsorted(others, targets), n_classes - 2)
+        return cls(name, X, np.where(targets == class_a, 0, place).astype(np.int64))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; at least two, as everywhere in the package."""
+        return max(TWO_CLASSES, int(self.codes.max()) + 1)
+
+    @property
+    def classes(self) -> ObjectArray:
+        """Names of the classes: "A", "B" and so on."""
+        return CLASS_NAMES[: self.n_classes]
+
+    @property
+    def is_a(self) -> BoolArray:
+        """Which rows are of class A."""
+        return np.asarray(self.codes == 0)
 
 
 @cache
@@ -76,13 +126,17 @@ def facts_of(name: str) -> InstanceFacts:
     return manifest()[name]
 
 
-def load_instance(name: str, folder: str | Path) -> StudyData:
-    """Complete rows of an instance, without duplicates; labels other than the manifest's class A are class B."""
+def load_instance(name: str, folder: str | Path, n_classes: int = TWO_CLASSES) -> StudyData:
+    """Complete rows of an instance, without duplicates.
+
+    By default, labels other than the manifest's class A are class B. With ``n_classes`` of 3 and more, so many
+    classes are kept apart, where there are so many.
+    """
     facts_of(name)
-    return read_instance(name, Path(folder) / f"{name}.tsv.gz")
+    return read_instance(name, Path(folder) / f"{name}.tsv.gz", n_classes)
 
 
-def read_instance(name: str, path: Path) -> StudyData:
+def read_instance(name: str, path: Path, n_classes: int = TWO_CLASSES) -> StudyData:
     """The rows of an instance, as in `load_instance`, from the file at ``path``."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter="\t")
@@ -92,4 +146,6 @@ def read_instance(name: str, path: Path) -> StudyData:
     _, first = np.unique(table, axis=0, return_index=True)
     table = table[np.sort(first)]
     label = header.index(LABEL_COLUMN)
-    return StudyData(name, np.delete(table, label, axis=1), table[:, label] == facts_of(name).class_a)
+    return StudyData.of_targets(
+        name, np.delete(table, label, axis=1), table[:, label], facts_of(name).class_a, n_classes
+    )

@@ -1,20 +1,95 @@
-"""Accuracy, MCC, precision and recall of Sec. 4.3 and Appendix A, from counts of rows."""
+"""Accuracy, MCC, precision and recall of Sec. 4.3 and Appendix A, and macro-F1, from counts of rows."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from s2oct.arrays import BoolArray
+import numpy as np
+
+from s2oct.arrays import BoolArray, IntArray
 
 MEASURES = ("accuracy", "mcc", "precision", "recall")
+"""The paper's measures."""
+
+MEASURES_OF_CLASSES = ("accuracy", "mcc", "macro_f1")
+"""Measures that treat all classes alike, for studies of more than two classes."""
+
+
+def measures_of(n_classes: int) -> tuple[str, ...]:
+    """The measures of a study that keeps at most so many classes apart."""
+    return MEASURES if n_classes == 2 else MEASURES_OF_CLASSES
+
+
+Table = tuple[tuple[int, ...], ...]
+"""Rows by true class, which comes first, and predicted class."""
+
+
+class ConfusionTable(ABC):
+    """Rows by true and predicted class. A measure whose denominator is 0 is 0."""
+
+    @property
+    @abstractmethod
+    def table(self) -> Table:
+        """Rows by true and predicted class; class A is the first."""
+
+    @property
+    def n_rows(self) -> int:
+        """All rows."""
+        return sum(map(sum, self.table))
+
+    @property
+    def accuracy(self) -> float:
+        """(AC): share of rows in their true class."""
+        return _ratio(self._n_right, self.n_rows)
+
+    @property
+    def mcc(self) -> float:
+        """(MCC): Matthews' correlation of true and predicted class; Gorodkin's form, which is the same for two."""
+        true, predicted, n = self._true, self._predicted, self.n_rows
+        together = self._n_right * n - sum(t * p for t, p in zip(true, predicted, strict=True))
+        alone = (n * n - sum(t * t for t in true)) * (n * n - sum(p * p for p in predicted))
+        return _ratio(together, math.sqrt(alone))
+
+    @property
+    def precision(self) -> float:
+        """(prec): share of rows of class A among the rows predicted as A."""
+        return _ratio(self.table[0][0], self._predicted[0])
+
+    @property
+    def recall(self) -> float:
+        """(recall): share of the rows of class A that are predicted as A."""
+        return _ratio(self.table[0][0], self._true[0])
+
+    @property
+    def macro_f1(self) -> float:
+        """Mean over the classes of the harmonic mean of precision and recall."""
+        margins = zip(self._true, self._predicted, strict=True)
+        scores = [_ratio(2 * self.table[k][k], true + predicted) for k, (true, predicted) in enumerate(margins)]
+        return sum(scores) / len(scores)
+
+    @property
+    def n_off(self) -> int:
+        """Rows that would have to change their class so that every class has its true number of rows."""
+        return sum(max(0, t - p) for t, p in zip(self._true, self._predicted, strict=True))
+
+    @property
+    def _n_right(self) -> int:
+        return sum(self.table[k][k] for k in range(len(self.table)))
+
+    @property
+    def _true(self) -> tuple[int, ...]:
+        return tuple(map(sum, self.table))
+
+    @property
+    def _predicted(self) -> tuple[int, ...]:
+        return tuple(map(sum, zip(*self.table, strict=True)))
 
 
 @dataclass(frozen=True)
-class Confusion:
-    """Rows by true and predicted class; class A is the positive one.
-
-    A measure whose denominator is 0 is 0.
+class Confusion(ConfusionTable):
+    """Rows of two classes by true and predicted class; class A is the positive one.
 
     Examples
     --------
@@ -41,30 +116,38 @@ class Confusion:
         )
 
     @property
-    def n_rows(self) -> int:
-        """All rows."""
-        return self.tp + self.fp + self.fn + self.tn
+    def table(self) -> Table:
+        """Rows by true and predicted class; class A is the first."""
+        return (self.tp, self.fn), (self.fp, self.tn)
+
+
+@dataclass(frozen=True)
+class ClassCounts(ConfusionTable):
+    """Rows of three or more classes by true and predicted class.
+
+    Examples
+    --------
+    >>> counts = ClassCounts(((4, 0, 0), (1, 3, 0), (0, 1, 3)))
+    >>> counts.n_off
+    1
+    >>> round(counts.accuracy, 3), round(counts.macro_f1, 3)
+    (0.833, 0.832)
+    """
+
+    rows: Table
 
     @property
-    def accuracy(self) -> float:
-        """(AC): share of rows in their true class."""
-        return _ratio(self.tp + self.tn, self.n_rows)
+    def table(self) -> Table:
+        """Rows by true and predicted class; class A is the first."""
+        return self.rows
 
-    @property
-    def mcc(self) -> float:
-        """(MCC): Matthews' correlation of true and predicted class."""
-        product = (self.tp + self.fp) * (self.tp + self.fn) * (self.tn + self.fp) * (self.tn + self.fn)
-        return _ratio(self.tp * self.tn - self.fp * self.fn, math.sqrt(product))
 
-    @property
-    def precision(self) -> float:
-        """(prec): share of rows of class A among the rows predicted as A."""
-        return _ratio(self.tp, self.tp + self.fp)
-
-    @property
-    def recall(self) -> float:
-        """(recall): share of the rows of class A that are predicted as A."""
-        return _ratio(self.tp, self.tp + self.fn)
+def confusion_of(codes: IntArray, predicted: IntArray, n_classes: int) -> Confusion | ClassCounts:
+    """Count rows by true and predicted class; both arrays have one class index per row."""
+    if n_classes == 2:
+        return Confusion.of(codes == 0, predicted == 0)
+    flat = np.bincount(codes * n_classes + predicted, minlength=n_classes**2)
+    return ClassCounts(tuple(tuple(map(int, row)) for row in flat.reshape(n_classes, n_classes)))
 
 
 def _ratio(above: float, below: float) -> float:

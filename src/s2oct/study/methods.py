@@ -1,7 +1,7 @@
 """Every method of the study by name: the trees, and the rivals with and without the known total.
 
-A method gets a draw, in which some rows are labeled and the totals of the others are known, and predicts which rows
-are in class A. To add a method, add it to `METHODS`.
+A method gets a draw, in which some rows are labeled and the totals of the others are known, and predicts the class of
+every row. To add a method, add it to `METHODS`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from s2oct.arrays import BoolArray, FloatArray, ObjectArray
+from s2oct.arrays import BoolArray, IntArray, ObjectArray
 from s2oct.certificate import Claim
 from s2oct.errors import MissingExtra, S2OCTWarning
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
@@ -33,8 +33,6 @@ from s2oct.model.tree_size import TreeSize
 from s2oct.search import compile_kernels
 from s2oct.study.designs import Draw
 from s2oct.study.rivals import FOREIGN_RIVALS, OWN_RIVALS, UNWEIGHTED, Maker, RivalKind, is_installed
-
-CLASS_A = "A"
 
 
 @dataclass(frozen=True)
@@ -52,18 +50,23 @@ class Prediction:
 
     Attributes
     ----------
-    predicted_a : ndarray of bool, shape (n_rows,)
-        Which rows, labeled ones included, the method puts into class A. If a method labels the unlabeled rows so that
-        their total is met, these are its labels there.
+    codes : ndarray of int, shape (n_rows,)
+        The class into which the method puts each row, labeled ones included. If a method labels the unlabeled rows so
+        that their totals are met, these are its labels there.
     certificate : Claim or None
         What is proved; None for a method that proves nothing.
     size : TreeSize or None
         Splits and terms of the tree; None for a method that is not one tree.
     """
 
-    predicted_a: BoolArray
+    codes: IntArray
     certificate: Claim | None = None
     size: TreeSize | None = None
+
+    @property
+    def predicted_a(self) -> BoolArray:
+        """Which rows the method puts into class A."""
+        return np.asarray(self.codes == 0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -123,7 +126,7 @@ class Method:
         began = time.monotonic()
         found = self.predict(draw, options)
         seconds = time.monotonic() - began
-        return Outcome(found.predicted_a, found.certificate, found.size, seconds=seconds)
+        return Outcome(found.codes, found.certificate, found.size, seconds=seconds)
 
 
 def _labeled_classes(draw: Draw) -> ObjectArray:
@@ -132,14 +135,19 @@ def _labeled_classes(draw: Draw) -> ObjectArray:
 
 def _everything_one_class(draw: Draw) -> Prediction:
     """A classifier that has seen one class predicts it everywhere."""
-    return Prediction(np.full(len(draw.data.X), _labeled_classes(draw)[0] == CLASS_A))
+    return Prediction(_codes(draw, np.full(len(draw.data.X), _labeled_classes(draw)[0])))
+
+
+def _codes(draw: Draw, predicted: ObjectArray) -> IntArray:
+    """Class indices of predicted names."""
+    return np.searchsorted(draw.data.classes.astype(str), np.asarray(predicted, dtype=str)).astype(np.int64)
 
 
 def _octh(draw: Draw, options: MethodOptions) -> Prediction:
     if len(_labeled_classes(draw)) == 1:
         return _everything_one_class(draw)
     clf = _octh_classifier(draw, options).fit(draw.data.X, draw.y)
-    return _of_tree(clf, draw.data.X)
+    return _of_tree(clf, draw)
 
 
 def _octh_separate(draw: Draw, options: MethodOptions) -> Prediction:
@@ -150,7 +158,7 @@ def _octh_separate(draw: Draw, options: MethodOptions) -> Prediction:
     for part in (draw.is_labeled, ~draw.is_labeled):
         X[part] = Scaling.unit(X[part]).transform(X[part])
     clf = _octh_classifier(draw, options).fit(X[draw.is_labeled], draw.y[draw.is_labeled])
-    return _of_tree(clf, X)
+    return Prediction(_codes(draw, clf.predict(X)), clf.certificate_, tree_size(clf))
 
 
 def _octh_classifier(draw: Draw, options: MethodOptions) -> OCTHClassifier:
@@ -163,8 +171,8 @@ def _octh_classifier(draw: Draw, options: MethodOptions) -> OCTHClassifier:
     )
 
 
-def _of_tree(clf: OCTHClassifier | S2OCTClassifier, X: FloatArray) -> Prediction:
-    return Prediction(clf.predict(X) == CLASS_A, clf.certificate_, tree_size(clf))
+def _of_tree(clf: OCTHClassifier | S2OCTClassifier, draw: Draw) -> Prediction:
+    return Prediction(_codes(draw, clf.predict(draw.data.X)), clf.certificate_, tree_size(clf))
 
 
 def _s2oct(**parameters: Any) -> Predictor:
@@ -179,7 +187,7 @@ def _s2oct(**parameters: Any) -> Predictor:
             # The record has what the warnings say: rows off the total, how the fit ended, the labels of each class.
             warnings.simplefilter("ignore", S2OCTWarning)
             clf.fit(draw.data.X, draw.y, totals=draw.totals)
-        return _of_tree(clf, draw.data.X)
+        return _of_tree(clf, draw)
 
     return predict
 
@@ -187,8 +195,8 @@ def _s2oct(**parameters: Any) -> Predictor:
 def _s2oct_plain(draw: Draw, options: MethodOptions) -> Prediction:
     budget = Budget(options.solver or "highs", options.time_limit, seed=options.random_state)
     trained = train_plain(draw.problem(), ModelSpec(), budget)
-    # Class 0 of the sorted classes "A" and "B".
-    return Prediction(trained.tree.predict(draw.data.X) == 0, trained.certificate, TreeSize.of_tree(trained.tree))
+    # The names of the classes are sorted, so that the tree's indices are ours.
+    return Prediction(trained.tree.predict(draw.data.X), trained.certificate, TreeSize.of_tree(trained.tree))
 
 
 Wrapper = Callable[[Any, int], Any]
@@ -209,12 +217,12 @@ def _rival(make: Maker, wrap: Wrapper | None) -> Predictor:
             warnings.filterwarnings("ignore", message="y contains no unlabeled samples")
             if wrap is not None:
                 clf = wrap(classifier, options.random_state).fit(X, draw.y, totals=draw.totals)
-                predicted_a = np.where(labeled, clf.predict(X) == CLASS_A, clf.transduction_ == CLASS_A)
-                return Prediction(predicted_a, size=tree_size(clf))
+                predicted = np.where(labeled, clf.predict(X), clf.transduction_)
+                return Prediction(_codes(draw, predicted), size=tree_size(clf))
             if len(_labeled_classes(draw)) == 1:
                 return _everything_one_class(draw)
             clf = classifier.fit(X[labeled], draw.y[labeled].astype(str))
-            return Prediction(clf.predict(X) == CLASS_A, size=tree_size(clf))
+            return Prediction(_codes(draw, clf.predict(X)), size=tree_size(clf))
 
     return predict
 

@@ -10,7 +10,8 @@ from typing import Any
 from s2oct.certificate import Certificate, Claim, OCTHCertificate
 from s2oct.errors import StudyError
 from s2oct.persistence.codec import Mismatch, decoded, encoded
-from s2oct.study.measures import Confusion
+from s2oct.study.instances import TWO_CLASSES
+from s2oct.study.measures import ClassCounts, Confusion
 
 SCHEMA = 1
 """Raised when an entry changes its meaning or its fields."""
@@ -31,12 +32,19 @@ class Task:
 
 @dataclass(frozen=True)
 class StudySettings:
-    """What all fits of a study share; a store holds one of these."""
+    """What all fits of a study share; a store holds one of these.
+
+    Attributes
+    ----------
+    classes : int
+        How many classes of an instance are kept apart at most; 2 in the paper and in older records.
+    """
 
     labeled_share: float
     time_limit: float
     solver: str
     seed: int
+    classes: int = TWO_CLASSES
 
 
 @dataclass(frozen=True)
@@ -141,8 +149,8 @@ class FitFacts:
     ----------
     seconds : float
         Wall clock of fit and prediction.
-    all_rows, unlabeled_rows : Confusion
-        True against predicted classes.
+    all_rows, unlabeled_rows : Confusion or ClassCounts
+        True against predicted classes, of two classes or of more.
     digest : str
         Start of the SHA-256 of the predictions.
     warnings : tuple of str
@@ -152,8 +160,8 @@ class FitFacts:
     """
 
     seconds: float
-    all_rows: Confusion
-    unlabeled_rows: Confusion
+    all_rows: Confusion | ClassCounts
+    unlabeled_rows: Confusion | ClassCounts
     digest: str
     warnings: tuple[str, ...]
     certificate: CertificateFacts | None

@@ -11,7 +11,7 @@ from s2oct.study import paper
 from s2oct.study.chapters import NAMES, ROW_NAMES, chapter
 from s2oct.study.designs import DESIGNS
 from s2oct.study.instances import manifest
-from s2oct.study.measures import MEASURES
+from s2oct.study.measures import measures_of
 from s2oct.study.methods import METHODS
 from s2oct.study.overview import overview, size_lines
 from s2oct.study.store import read_store
@@ -57,7 +57,7 @@ def write_study_report(study: Path, out: Path | None = None) -> Path:
         methods=METHODS,
         names=NAMES,
         row_names=ROW_NAMES,
-        measures=MEASURES,
+        measures=measures_of(contents.settings.classes),
         n_all=len(manifest()),
     )
     return write_whole(out / PAGE, text)

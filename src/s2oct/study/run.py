@@ -72,7 +72,7 @@ class Run:
         missing = {}
         for name in (name for name in manifest() if name in instances):
             try:
-                data, origin = source.load(name)
+                data, origin = source.load(name, self._settings.classes)
             except MissingData as error:
                 missing[name] = str(error)
                 if self._store.contents.missing.get(name) != str(error):

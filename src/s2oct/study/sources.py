@@ -7,7 +7,7 @@ from pathlib import Path
 
 from s2oct.errors import StudyError
 from s2oct.study.generate import GENERATED, generate
-from s2oct.study.instances import InstanceFacts, StudyData, facts_of, read_instance
+from s2oct.study.instances import TWO_CLASSES, InstanceFacts, StudyData, facts_of, read_instance
 
 PMLB_URL = "https://github.com/EpistasisLab/pmlb/raw/master/datasets"
 SECONDS_TO_ANSWER = 30.0
@@ -41,18 +41,21 @@ class DataSource:
         self.cache = cache
         self._offline: str | None = None
 
-    def load(self, name: str) -> tuple[StudyData, str]:
-        """The rows of an instance and where they come from; `MissingData` if they are not available."""
+    def load(self, name: str, n_classes: int = TWO_CLASSES) -> tuple[StudyData, str]:
+        """The rows of an instance and where they come from; `MissingData` if they are not available.
+
+        At most ``n_classes`` classes are kept apart, see `StudyData.of_targets`.
+        """
         facts = facts_of(name)
         local = self._local_file(facts)
         if local is not None:
-            return _read(name, local), "local file"
+            return _read(name, local, n_classes), "local file"
         if name in GENERATED:
-            return generate(name), "generated"
+            return generate(name, n_classes), "generated"
         if not self.download:
             where = f"is not in the folder {self.folder}" if self.folder is not None else "is in no local folder"
             raise MissingData(f"{name}.tsv.gz {where}, and nothing is downloaded.")
-        return _read(name, self._fetch(facts)), "PMLB"
+        return _read(name, self._fetch(facts), n_classes), "PMLB"
 
     def _local_file(self, facts: InstanceFacts) -> Path | None:
         if self.folder is None:
@@ -89,8 +92,8 @@ class DataSource:
             raise MissingData(reason) from error
 
 
-def _read(name: str, path: Path) -> StudyData:
+def _read(name: str, path: Path, n_classes: int) -> StudyData:
     try:
-        return read_instance(name, path)
+        return read_instance(name, path, n_classes)
     except (OSError, EOFError, ValueError, IndexError, StopIteration, zlib.error) as error:
         raise MissingData(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error

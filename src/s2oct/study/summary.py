@@ -13,7 +13,7 @@ from s2oct.milp.size import octh_size, p2_size
 from s2oct.model.bounds import paper_depth
 from s2oct.study.designs import n_labeled_rows
 from s2oct.study.instances import manifest
-from s2oct.study.measures import Confusion
+from s2oct.study.measures import ConfusionTable
 from s2oct.study.methods import METHODS
 from s2oct.study.paper import QUANTILES
 from s2oct.study.records import FitFacts, TaskRecord
@@ -62,7 +62,7 @@ class Results:
         ]
 
 
-def counts_of(fit: FitFacts, rows: str) -> Confusion:
+def counts_of(fit: FitFacts, rows: str) -> ConfusionTable:
     """The counts over all or over the unlabeled rows."""
     return fit.all_rows if rows == "all" else fit.unlabeled_rows
 
@@ -148,12 +148,20 @@ def variable_quantiles(instances: Iterable[str], share: float) -> dict[tuple[str
 
 @dataclass(frozen=True)
 class Standing:
-    """How a method did over the draws for which every method of the study has a result."""
+    """How a method did over the draws for which every method of the study has a result.
+
+    Attributes
+    ----------
+    n_off : float
+        Mean number of unlabeled rows that would have to change their class to meet the totals.
+    """
 
     method: str
     n_draws: int
     accuracy: Spread
     mcc: Spread
+    macro_f1: Spread
+    n_off: float
     better: int
     equal: int
     worse: int
@@ -187,6 +195,8 @@ def _standing(results: Results, name: str, reference: str, draws: list[DrawKey])
         n_draws=len(draws),
         accuracy=Spread.of([fit.unlabeled_rows.accuracy for fit in fits]),
         mcc=Spread.of([fit.unlabeled_rows.mcc for fit in fits]),
+        macro_f1=Spread.of([fit.unlabeled_rows.macro_f1 for fit in fits]),
+        n_off=statistics.fmean(fit.unlabeled_rows.n_off for fit in fits) if fits else 0.0,
         better=sum(value > EQUAL for value in ahead),
         equal=sum(abs(value) <= EQUAL for value in ahead),
         worse=sum(value < -EQUAL for value in ahead),

@@ -12,7 +12,7 @@ from typing import Any
 from s2oct.files import write_whole
 from s2oct.study import paper
 from s2oct.study.chapters import Chapter, Difference
-from s2oct.study.measures import MEASURES
+from s2oct.study.measures import MEASURES, MEASURES_OF_CLASSES
 from s2oct.study.overview import SizeLine
 from s2oct.study.records import TaskRecord
 from s2oct.study.summary import Line, Solved, Standing
@@ -29,7 +29,7 @@ def write_tables(
     tables = {
         "records": [_flat(record) for record in records],
         "instances": [dataclasses.asdict(line) for line in lines],
-        "solved": [_flat_solved(chapter.design, item) for chapter in chapters for item in chapter.solved],
+        "solved": [_flat_solved(chapter, item) for chapter in chapters for item in chapter.solved],
         "differences": [_flat_difference(chapter.design, item) for chapter in chapters for item in chapter.differences],
         "methods": [_flat_standing(chapter, item) for chapter in chapters for item in chapter.standings],
         "variables": [dataclasses.asdict(item) for item in sizes],
@@ -38,15 +38,15 @@ def write_tables(
         _write_csv(out / f"{name}.csv", rows)
 
 
-def _flat_solved(design: str, item: Solved) -> dict[str, Any]:
+def _flat_solved(chapter: Chapter, item: Solved) -> dict[str, Any]:
     return {
-        "design": design,
+        "design": chapter.design,
         "method": item.method,
         "draws": item.n_draws,
         "proved": len(item.seconds),
         "share": item.share,
         "median_seconds": item.median_seconds,
-        "paper_share": paper.SOLVED.get(item.method) if design == "biased" else None,
+        "paper_share": paper.SOLVED.get(item.method) if chapter.beside_paper else None,
     }
 
 
@@ -59,6 +59,9 @@ def _flat_standing(chapter: Chapter, item: Standing) -> dict[str, Any]:
         "accuracy_unlabeled_sd": item.accuracy.sd,
         "mcc_unlabeled_mean": item.mcc.mean,
         "mcc_unlabeled_sd": item.mcc.sd,
+        "macro_f1_unlabeled_mean": item.macro_f1.mean,
+        "macro_f1_unlabeled_sd": item.macro_f1.sd,
+        "mean_rows_off": item.n_off,
         "reference": chapter.reference,
         "better": item.better,
         "equal": item.equal,
@@ -89,13 +92,14 @@ def _flat(record: TaskRecord) -> dict[str, Any]:
     measures = {
         f"{measure}_{rows}": getattr(counts, measure) if counts else None
         for rows, counts in (("all", fit and fit.all_rows), ("unlabeled", fit and fit.unlabeled_rows))
-        for measure in MEASURES
+        for measure in dict.fromkeys((*MEASURES, *MEASURES_OF_CLASSES))
     }
     return {
         **dataclasses.asdict(record.task),
         **dataclasses.asdict(record.draw),
         "seconds": fit.seconds if fit else None,
         **measures,
+        "rows_off": fit.unlabeled_rows.n_off if fit else None,
         "proved": certificate.proved if certificate else None,
         "settled": certificate.settled if certificate else None,
         "objective": certificate.objective if certificate else None,

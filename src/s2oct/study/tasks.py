@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from s2oct.arrays import BoolArray, FloatArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import S2OCTWarning
 from s2oct.study.designs import DESIGNS, Draw
 from s2oct.study.instances import StudyData
-from s2oct.study.measures import Confusion
+from s2oct.study.measures import confusion_of
 from s2oct.study.methods import METHODS, MethodOptions, Outcome
 from s2oct.study.records import CertificateFacts, DrawFacts, FitFacts, Plan, Provenance, StudySettings, Task, TaskRecord
 
@@ -50,14 +50,14 @@ class Job:
 def pack(data: StudyData) -> bytes:
     """Rows and classes, compressed. Tables of few distinct values become small enough to send with every task."""
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, X=data.X, is_a=data.is_a)
+    np.savez_compressed(buffer, X=data.X, codes=data.codes)
     return buffer.getvalue()
 
 
 def unpack(name: str, rows: bytes) -> StudyData:
     """Undo `pack`."""
     with np.load(io.BytesIO(rows)) as arrays:
-        return StudyData(name, arrays["X"], arrays["is_a"])
+        return StudyData(name, arrays["X"], arrays["codes"])
 
 
 def tasks_of(plans: Iterable[Plan]) -> list[Task]:
@@ -120,22 +120,28 @@ def _draw_facts(draw: Draw, origin: str) -> DrawFacts:
         n_labeled_a=int((draw.is_labeled & draw.data.is_a).sum()),
         n_unlabeled_a=draw.totals["A"],
         origin=origin,
-        digest=_digest(draw.data.X, draw.data.is_a, draw.is_labeled),
+        digest=_digest(draw.data.X, *_members(draw.data.codes, draw.data.n_classes), draw.is_labeled),
     )
 
 
 def _fit_facts(draw: Draw, outcome: Outcome, messages: tuple[str, ...]) -> FitFacts:
     unlabeled = ~draw.is_labeled
+    codes, predicted, n_classes = draw.data.codes, outcome.codes, draw.data.n_classes
     return FitFacts(
         seconds=outcome.seconds,
-        all_rows=Confusion.of(draw.data.is_a, outcome.predicted_a),
-        unlabeled_rows=Confusion.of(draw.data.is_a[unlabeled], outcome.predicted_a[unlabeled]),
-        digest=_digest(outcome.predicted_a),
+        all_rows=confusion_of(codes, predicted, n_classes),
+        unlabeled_rows=confusion_of(codes[unlabeled], predicted[unlabeled], n_classes),
+        digest=_digest(*_members(predicted, n_classes)),
         warnings=messages,
         certificate=None if outcome.certificate is None else CertificateFacts.of(outcome.certificate),
         n_splits=None if outcome.size is None else outcome.size.n_splits,
         n_terms=None if outcome.size is None else outcome.size.n_terms,
     )
+
+
+def _members(codes: IntArray, n_classes: int) -> list[BoolArray]:
+    """Which rows are in each class but the last: with two classes, those of class A."""
+    return [codes == number for number in range(n_classes - 1)]
 
 
 def _digest(*arrays: FloatArray | BoolArray) -> str:
