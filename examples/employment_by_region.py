@@ -13,7 +13,8 @@ compares both with a forest that is told the same. The population is made up, so
 #
 # The regions differ in size and in the jobs that they have. A person's register entry has age, years of education,
 # adults in the household, minutes to the next town, and the jobs per 100 people in the person's district. These are the
-# features. The region itself is text. The rules do not see it, but districts of one region have similar numbers of jobs.
+# features. The region itself is text. The rules do not see it, but districts of one region have similar numbers of
+# jobs.
 
 import warnings
 
@@ -108,9 +109,9 @@ print((100 * shares).round(1))
 # Three fits
 # ----------
 #
-# The first fit knows the national shares and no weights. The second fit knows weights and the national totals. The third
-# fit knows weights and the totals of the regions. ``population_totals`` says that the numbers include those who answered.
-# Every split may have two features, so that the rules stay readable.
+# The first fit knows the national shares and no weights. The second fit knows weights and the national totals. The
+# third fit knows weights and the totals of the regions. ``population_totals`` says that the numbers include those who
+# answered. Every split may have two features, so that the rules stay readable.
 
 fits = {
     "national shares, no weights": {"population_totals": census.sum() / len(people), "as_shares": True},
@@ -159,8 +160,9 @@ table = pd.DataFrame(
 print(table.round(0).to_string(index=False))
 
 # %%
-# A total counts as met to within half a row of mean weight. A row of the survey stands for 80 people on average, so this
-# is 40 people. Here are the same numbers as a picture, in per cent of the people of each region who did not answer.
+# A total counts as met to within half a row of mean weight. A row of the survey stands for 80 people on average, so
+# this is 40 people. Here are the same numbers as a picture, in per cent of the people of each region who did not
+# answer.
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), sharey=True, layout="constrained")
 for ax, (state, part) in zip(axes, table.groupby("state"), strict=True):
@@ -206,15 +208,16 @@ for name, states in {**found, "the truth in the survey": truth}.items():
 # The first column is the share of right states among those who did not answer. The others say how far the table of each
 # region is from the census, in per cent of its people.
 #
-# **The tables of the regions improved.** With national totals, the sum over all regions is right, and single regions are
-# off by up to a fifth of their people. With regional totals, no region is off by more than 3 %. The forest is nearer
-# still, because it may shift its scores in every region by another amount. The tree has the same rules everywhere.
+# **The tables of the regions improved.** With national totals, the sum over all regions is right, and single regions
+# are off by up to a fifth of their people. With regional totals, no region is off by more than 3 %. The forest is
+# nearer still, because it may shift its scores in every region by another amount. The tree has the same rules
+# everywhere.
 #
 # **The states of single people did not improve.** All methods are right for about two people of three. Here regional
 # totals even cost a few people, for the tree and for the forest. One reason is in the last line: a survey of 200 people
-# in a region does not have the shares of the region, even if all of them answer. A method that makes the survey agree with the
-# census must put some people into wrong states. If you need labels more than tables, give the totals as intervals or as
-# an ``Estimate`` with this sampling error.
+# in a region does not have the shares of the region, even if all of them answer. A method that makes the survey agree
+# with the census must put some people into wrong states. If you need labels more than tables, give the totals as
+# intervals or as an ``Estimate`` with this sampling error.
 #
 # **Weights changed what is counted, not who is right.** Without weights, 200 people of the north count as much as 200
 # people of the capital, so that meeting the national shares in rows does not meet them in people.
