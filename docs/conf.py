@@ -74,6 +74,7 @@ sphinx_gallery_conf = {
             "election_study.py",
             "which_tree.py",
             "totals.py",
+            "employment_by_region.py",
             "partition.py",
             "csv_to_sql.py",
             "survey_statisticians.py",

@@ -27,10 +27,11 @@ tree.fit(survey.X, survey.y, population_totals={"yes": employed})
 print("total of all people:        ", tree.classes_, tree.data_summary_.totals)
 
 # %%
-# Turn a share into whole rows yourself, because only you know what it is a share of.
+# A share is a share of the rows that the keyword names: of the unlabeled rows, or of all rows. The fit rounds it to
+# whole rows.
 
 share = employed / len(survey.y)
-tree.fit(survey.X, survey.y, population_totals={"yes": round(share * len(survey.y))})
+tree.fit(survey.X, survey.y, population_totals={"yes": share}, as_shares=True)
 plot_totals(tree, survey.X, survey.y)
 
 # %%
