@@ -147,7 +147,7 @@ def three_blobs(n_rows=90):
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "s2oct-plain"])
 def test_every_method_keeps_three_distant_clouds_apart(name):
-    skip_unless_installed(name)
+    require_method(name)
     draw = simple_draw(three_blobs(), seed=0, share=0.3)
     outcome = METHODS[name].run(draw, PATIENT)
     assert np.mean(outcome.codes == draw.data.codes) > 0.85
@@ -158,7 +158,7 @@ def test_every_method_keeps_three_distant_clouds_apart(name):
 @pytest.mark.parametrize("labeled", [(0,), (1, 2)], ids=["only A labeled", "B and C labeled"])
 @pytest.mark.parametrize("name", ["s2oct", "s2oct-guided", "rf-strong", "lightgbm-strong", "catboost-strong", "lr-top"])
 def test_methods_that_know_the_totals_meet_all_three_also_for_classes_without_a_label(name, labeled):
-    skip_unless_installed(name)
+    require_method(name)
     data = three_blobs()
     is_labeled = np.zeros(90, dtype=bool)
     for code in labeled:
