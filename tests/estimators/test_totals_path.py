@@ -99,3 +99,9 @@ def test_a_path_is_a_sequence_that_prints_as_a_table(compiled):
 def test_what_no_path_can_have_is_refused(arguments, sentence):
     with pytest.raises(InvalidProblem, match=sentence):
         tree().totals_path(X, Y, totals={"yes": 5}, **arguments)
+
+
+def test_totals_by_domain_are_refused_because_none_of_them_is_the_one_that_moves():
+    totals, domains = {"east": {"yes": 2}, "west": {"yes": 3}}, ["east", "west"] * 7
+    with pytest.raises(InvalidProblem, match="Expected totals of the whole table, of which one moves, got totals by"):
+        tree().totals_path(X, Y, totals=totals, domains=domains, of="yes")
