@@ -16,6 +16,7 @@ compares both with a forest that is told the same. The population is made up, so
 # features. The region itself is text. The rules do not see it, but districts of one region have similar numbers of
 # jobs.
 
+import textwrap
 import warnings
 
 import matplotlib.pyplot as plt
@@ -127,14 +128,15 @@ for name, known in fits.items():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         trees[name] = S2OCTClassifier(max_features_per_split=2, random_state=0).fit(X, y, **known)
-    print(f"{name}: {[str(warning.message) for warning in caught] or 'no warning'}")
+    said = " ".join(str(warning.message) for warning in caught)
+    print(textwrap.fill(f"{name}: {said or 'no warning'}", 100))
 
 # %%
-# The fit with regional totals warns: it misses some of the 15 totals. A tree of eight leaves that sees the regions only
-# through their jobs has no rule for every cell. The numbers in the warning are sums of weights, that is, people.
-# ``certificate_.cells`` has all cells. Its totals count those who did not answer, and so do the three columns of
-# numbers below. The second column spreads the weight of a region by the shares of its answers, which is what you would
-# do with the answers alone.
+# The fit with regional totals warns: it misses ten of the 15 totals, most of them by little. A tree of eight leaves
+# that sees the regions only through their jobs has no rule for every cell. The numbers in the warning are sums of
+# weights, that is, people. ``certificate_.cells`` has all cells. Its totals count those who did not answer, and so do
+# the three columns of numbers below. The second column spreads the weight of a region by the shares of its answers,
+# which is what you would do with the answers alone.
 
 regional = trees["regional totals, weights"]
 
@@ -209,15 +211,15 @@ for name, states in {**found, "the truth in the survey": truth}.items():
 # region is from the census, in per cent of its people.
 #
 # **The tables of the regions improved.** With national totals, the sum over all regions is right, and single regions
-# are off by up to a fifth of their people. With regional totals, no region is off by more than 3 %. The forest is
-# nearer still, because it may shift its scores in every region by another amount. The tree has the same rules
-# everywhere.
+# are off by up to a fifth of their people, with the forest by even more. With regional totals, no region of the tree is
+# off by more than about 3 %. The forest is nearer still, because it may shift its scores in every region by another
+# amount. The tree has the same rules everywhere.
 #
 # **The states of single people did not improve.** All methods are right for about two people of three. Here regional
 # totals even cost a few people, for the tree and for the forest. One reason is in the last line: a survey of 200 people
 # in a region does not have the shares of the region, even if all of them answer. A method that makes the survey agree
-# with the census must put some people into wrong states. If you need labels more than tables, give the totals as
-# intervals or as an ``Estimate`` with this sampling error.
+# with the census must put some people into wrong states. Totals that you give as an ``Estimate`` with this sampling
+# error do not force it.
 #
 # **Weights changed what is counted, not who is right.** Without weights, 200 people of the north count as much as 200
 # people of the capital, so that meeting the national shares in rows does not meet them in people.

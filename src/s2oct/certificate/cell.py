@@ -11,7 +11,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.data_summary import whole_if_whole
 from s2oct.model.targets import NEARLY_MET, Margin, Targets
-from s2oct.wording import count
+from s2oct.wording import amount
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Cell:
     def known(self) -> str:
         """What is known of the total, in words."""
         if self.low == self.high:
-            return f"the total says {count(self.low)}"
-        return f"the total says {count(self.low)} to {count(self.high)}"
+            return f"the total says {amount(self.low)}"
+        return f"the total says {amount(self.low)} to {amount(self.high)}"
 
     @property
     def excess(self) -> float:

@@ -12,6 +12,7 @@ from s2oct.certificate.sentences import about_fit, about_p2
 from s2oct.certificate.shortcomings import Shortcoming, shortcomings_of
 from s2oct.model.proof import DECIDED_TOLERANCE, EVIDENCE, PAPER
 from s2oct.model.targets import NEARLY_MET
+from s2oct.wording import amount, plural
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,13 @@ class Certificate(Claim):
             Cell("", "", k, total, total, put, total)
             for k, (total, put) in enumerate(zip(self.totals, self.assigned, strict=True))
         )
+
+    @property
+    def off(self) -> str:
+        """By how much the totals are missed, in words."""
+        if self.unit == 1:
+            return plural(self.xi, "row")
+        return f"a weight of {amount(self.xi)}, as much as {plural(round(self.xi / self.unit, 1), 'mean row')},"
 
     @property
     def meets_totals(self) -> bool:

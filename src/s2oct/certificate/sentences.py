@@ -63,7 +63,7 @@ def p2_cost(certificate: Certificate) -> str:
     """What the tree costs in the paper's model."""
     return (
         f"P2 cost {amount(certificate.objective, 6)} = leaf error {amount(certificate.leaf_error, 6)} + "
-        f"C * xi ({plural(certificate.xi, 'row')} off the total)"
+        f"C * xi ({certificate.off} off the total)"
     )
 
 
@@ -80,7 +80,7 @@ def _total(certificate: Certificate) -> str:
     which = f"{len(certificate.cells)} totals" if certificate.cells else "total"
     if certificate.meets_totals:
         return f"{which} met exactly (0 rows off)" if not certificate.xi else f"{which} met to within half a row"
-    missed = f"{f'{n_missed} of {which}' if n_missed else which} missed by {plural(certificate.xi, 'row')}"
+    missed = f"{f'{n_missed} of {which}' if n_missed else which} missed by {certificate.off}"
     if certificate.xi <= certificate.least_xi:
         return f"{missed}: equal rows allow no less"
     return missed

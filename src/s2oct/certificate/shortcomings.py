@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from s2oct.errors import Remedy
 from s2oct.model.proof import INTERRUPTED, TIME_LIMIT
-from s2oct.wording import count, duration, plural
+from s2oct.wording import amount, duration, plural
 
 if TYPE_CHECKING:
     from s2oct.certificate.claim import Claim
@@ -86,7 +86,7 @@ def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Sho
     if certificate.meets_totals:
         return ()
     what = "totals" if certificate.cells else "total"
-    finding = f"The tree misses the {what} by {plural(certificate.xi, 'row')}{_where(certificate, classes)}"
+    finding = f"The tree misses the {what} by {certificate.off}{_where(certificate, classes)}"
     if certificate.xi <= certificate.least_xi:
         return (Shortcoming(f"{finding}. No tree can come nearer, because rows with equal features get one class"),)
     if certificate.least_xi:
@@ -106,8 +106,8 @@ def _where(certificate: Certificate, classes: Sequence[Any]) -> str:
     excess = [put - known for put, known in zip(certificate.assigned, certificate.totals, strict=True)]
     most = excess.index(max(excess))
     return (
-        f": it puts {count(certificate.assigned[most])} of {plural(sum(certificate.assigned), 'unlabeled row')} into "
-        f"class {classes[most]!r}, and the total says {count(certificate.totals[most])}"
+        f": it puts {amount(certificate.assigned[most])} of {plural(sum(certificate.assigned), 'unlabeled row')} into "
+        f"class {classes[most]!r}, and the total says {amount(certificate.totals[most])}"
     )
 
 
@@ -116,7 +116,7 @@ def _worst_cells(certificate: Certificate, classes: Sequence[Any]) -> str:
     missed = [cell for cell in certificate.cells if not cell.is_met(certificate.unit)]
     worst = sorted(missed, key=lambda cell: -abs(cell.excess))[:NAMED]
     described = [
-        f"{cell.place}class {classes[cell.class_index]!r} gets {count(cell.assigned)}, and {cell.known}"
+        f"{cell.place}class {classes[cell.class_index]!r} gets {amount(cell.assigned)}, and {cell.known}"
         for cell in worst
     ]
     more = f"; and {plural(len(missed) - len(worst), 'other total')}" if len(missed) > len(worst) else ""
@@ -128,7 +128,7 @@ def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> tupl
     support = "the total" if certificate.guide_weight is None else "the total and the guide"
     return tuple(
         Shortcoming(
-            f"No labeled row has class {classes[c]!r}. The tree puts {count(certificate.assigned[c])} of "
+            f"No labeled row has class {classes[c]!r}. The tree puts {amount(certificate.assigned[c])} of "
             f"{plural(sum(certificate.assigned), 'unlabeled row')} into it, but which rows is a guess: it rests on "
             f"{support}, and no label supports it",
             (Remedy.LABEL_SOME,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
-from s2oct.wording import count
+from s2oct.wording import amount
 
 COLUMNS = {
     "domain": 'The domain; "all" for the whole table.',
@@ -79,8 +79,8 @@ class Estimates(Sequence[dict[str, Any]]):
         ]
         lines += [
             f"{row['domain']!s:{width['domain']}s}  {row['class']!s:{width['class']}s}  "
-            f"{count(round(row['estimate'], 1)):>10s}  {row['se']:8.1f}  "
-            f"{count(round(row['low'], 1))} to {count(round(row['high'], 1))}"
+            f"{amount(round(row['estimate'], 1)):>10s}  {row['se']:8.1f}  "
+            f"{amount(round(row['low'], 1))} to {amount(round(row['high'], 1))}"
             for row in self._rows
         ]
         return "\n".join(lines)

@@ -23,7 +23,7 @@ from s2oct.model.labels import (
 )
 from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals, named_classes, read_targets
-from s2oct.wording import count, listed, plural
+from s2oct.wording import amount, listed, plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def doubts_about(labels: Labels, targets: Targets, *, has_totals: bool) -> tuple
     if has_totals:
         return ()
     counts = targets.class_totals()
-    shares = listed([f"{count(n)} {label!r}" for label, n in zip(labels.classes.tolist(), counts, strict=True)])
+    shares = listed([f"{amount(n)} {label!r}" for label, n in zip(labels.classes.tolist(), counts, strict=True)])
     return (
         f"No totals were given: the class shares of the labeled rows are used, {shares} of "
         f"{plural(m, 'unlabeled row')}. "
