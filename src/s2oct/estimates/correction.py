@@ -54,7 +54,7 @@ def combined(by_tree: FloatArray, said: FloatArray, guide_power: float, tree_pow
     return np.asarray(product / product.sum(axis=1, keepdims=True))
 
 
-def confusion_of(votes: FloatArray, labels: IntArray, weights: FloatArray, shares: FloatArray) -> FloatArray:
+def true_given_predicted(votes: FloatArray, labels: IntArray, weights: FloatArray, shares: FloatArray) -> FloatArray:
     """Probability of each true class for each predicted one, shape (n_classes, n_classes).
 
     ``votes`` (n, n_classes) are shares of predicted classes of the labeled rows, ``weights`` what the rows count, and
@@ -76,7 +76,7 @@ def chosen_correction(
     votes: FloatArray, said: FloatArray, labels: IntArray, weights: FloatArray, shares: FloatArray
 ) -> Correction:
     """The powers with which held-out labels are most likely, each label weighted to the known shares."""
-    confusion = confusion_of(votes, labels, weights, shares)
+    confusion = true_given_predicted(votes, labels, weights, shares)
     by_tree = votes @ confusion.T
     of_class = np.bincount(labels, weights=weights, minlength=len(shares))
     importance = weights * (shares / np.maximum(of_class, 1e-300))[labels]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.estimates.correction import Correction, chosen_correction, combined, confusion_of, raked
+from s2oct.estimates.correction import Correction, chosen_correction, combined, true_given_predicted, raked
 from s2oct.estimates.domain_effects import domain_effects, labeled_errors, spread_of_shares
 from s2oct.estimates.replicates import Replicate
 from s2oct.estimates.table import COLUMNS
@@ -114,7 +114,7 @@ class Estimation:
 
     def _redrawn(self, drawn: FloatArray) -> Correction:
         """The correction as the labeled rows of a replicate give it."""
-        confusion = confusion_of(self.votes, self.labels, self.label_weights * drawn, self.fit.shares)
+        confusion = true_given_predicted(self.votes, self.labels, self.label_weights * drawn, self.fit.shares)
         return Correction(confusion, self.correction.guide_power, self.correction.tree_power)
 
     def rows(self, name: str, domains: ObjectArray, codes: IntArray, confidence: float) -> list[dict[str, Any]]:

@@ -74,7 +74,8 @@ def replicate(codes: IntArray, targets: Targets, refit: Refit, seed: int, number
     classes_of, probabilities, probabilities_of = refit(rows, drawn_targets(targets, rng), int(rng.integers(2**31)))
     held_out = drawn[labeled] == 0
     classes = np.full(len(labeled), UNLABELED, dtype=np.int64)
-    classes[held_out] = classes_of(labeled[held_out])
     said = np.full((len(labeled), probabilities.shape[1]), np.nan)
-    said[held_out] = probabilities_of(labeled[held_out])
+    if held_out.any():
+        classes[held_out] = classes_of(labeled[held_out])
+        said[held_out] = probabilities_of(labeled[held_out])
     return Replicate(drawn[labeled].astype(float), classes_of(unlabeled), probabilities, classes, said)

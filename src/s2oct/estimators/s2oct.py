@@ -9,8 +9,8 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.certificate import Certificate
-from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
+from s2oct.estimators.choices import Choices
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.estimators.estimating import Estimating
 from s2oct.estimators.margins import Margins
@@ -25,25 +25,18 @@ from s2oct.guides import SelfTrainedForest, guide_probabilities
 from s2oct.inputs import (
     Answers,
     at_least_zero_or_auto,
-    check_guide,
-    positive,
-    positive_or_auto,
     read_answers,
     read_features,
-    read_rule_features,
-    whole_auto_or_none,
-    whole_or_auto,
 )
 from s2oct.model.data_summary import DataSummary
-from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
 from s2oct.stopping import Deadline, Stop
-from s2oct.wording import brief
 
 
-class S2OCTClassifier(Estimating, SimplerTrees, TotalsPaths, Margins, TreeClassifier):
+class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, TreeClassifier):
     """A shallow oblique tree from few labeled rows, many unlabeled ones and known totals.
 
     The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each
@@ -272,17 +265,6 @@ class S2OCTClassifier(Estimating, SimplerTrees, TotalsPaths, Margins, TreeClassi
             probabilities=None if guidance is None else guidance.answer,
         )
 
-    def _spec(self, n_features: int) -> ModelSpec:
-        """What the user chose about the model, checked."""
-        return ModelSpec(
-            depth=whole_or_auto("depth", self.depth, 1),
-            C=positive("C", self.C),
-            coefficient_bound=positive_or_auto("weight_bound", self.weight_bound),
-            scaled=self.scaling == "paper",
-            max_features_per_split=whole_auto_or_none("max_features_per_split", self.max_features_per_split, 1),
-            features=read_rule_features(self.features, self._feature_names(), n_features),
-        )
-
     def _guidance(self, X: Any, rows: FloatArray, answers: Answers, problem: Problem, budget: Budget) -> Guidance:
         guide, weights = self._unfitted_guide(budget.n_jobs, budget.seed), _relative(answers.weights, problem)
 
@@ -292,24 +274,6 @@ class S2OCTClassifier(Estimating, SimplerTrees, TotalsPaths, Margins, TreeClassi
 
         weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
         return Guidance(ask, AUTO_GUIDE_WEIGHT if weight is None else weight, self._sparsity())
-
-    def _unfitted_guide(self, n_jobs: int, seed: int) -> Any:
-        """The guide that the user chose."""
-        return SelfTrainedForest(n_jobs=n_jobs, random_state=seed) if isinstance(self.guide, str) else self.guide
-
-    def _sparsity(self) -> Sparsity:
-        """How sparse the splits of the evidence model should be."""
-        is_auto = isinstance(self.max_features_per_split, str)
-        most = whole_auto_or_none("max_features_per_split", self.max_features_per_split, 1)
-        price = at_least_zero_or_auto("term_price", self.term_price)
-        return Sparsity(AUTO_MOST if is_auto else most, price, may_exceed=is_auto)
-
-    def _check_parameters(self) -> None:
-        check_guide(self.guide)
-        at_least_zero_or_auto("guide_weight", self.guide_weight)
-        at_least_zero_or_auto("term_price", self.term_price)
-        if self.scaling not in ("paper", None):
-            raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {brief(self.scaling)}.")
 
 
 def _relative(weights: FloatArray | None, problem: Problem) -> FloatArray | None:
