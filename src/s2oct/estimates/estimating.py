@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.estimates.correction import Correction, chosen_correction, combined, true_given_predicted, raked
+from s2oct.estimates.correction import Correction, chosen_correction, combined, raked, true_given_predicted
 from s2oct.estimates.domain_effects import domain_effects, labeled_errors, spread_of_shares
 from s2oct.estimates.replicates import Replicate
 from s2oct.estimates.table import COLUMNS
