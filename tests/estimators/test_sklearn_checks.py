@@ -1,7 +1,6 @@
-"""scikit-learn's own conformance checks, with the one exemption that our contract requires.
+"""scikit-learn's own conformance checks, with the exemptions that our contract requires.
 
-Some checks compare two fits, and two fits that the clock ends need not be equal. At depth 1, P2 over fully labeled
-rows is a linear program, which is decided within the limit; OCT-H needs depth 2 for the three classes of the checks.
+Some checks compare two fits, and two fits that the clock ends need not be equal. Three classes need depth 2.
 """
 
 import pytest
@@ -16,12 +15,16 @@ EXEMPT = {
         "fits y in {-1, +1} without any other marker, where -1 may be a class or mark unlabeled rows: "
         "the contract is to refuse that and to say how to mark them"
     ),
+    "check_sample_weight_equivalence_on_dense_data": (
+        "compares two fits of three classes at depth 2 that the clock ends; that weight k costs as much as k copies is "
+        "tested for every tree in tests/model/test_cells.py"
+    ),
 }
 
 
 @parametrize_with_checks(
     [
-        S2OCTClassifier(depth=1, time_limit=2.0, random_state=0),
+        S2OCTClassifier(depth=2, time_limit=2.0, random_state=0),
         OCTHClassifier(depth=2, time_limit=1.0, random_state=0),
     ],
     expected_failed_checks=lambda estimator: EXEMPT,

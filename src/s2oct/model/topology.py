@@ -6,6 +6,7 @@ Everything is derived by integer arithmetic, for any depth and number of classes
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,7 +45,7 @@ class Topology:
         if not 1 <= self.n_classes <= self.n_leaves:
             raise InvalidProblem(
                 f"Expected between 1 and {self.n_leaves} classes (the leaves of a tree of depth {self.depth}), "
-                f"got {self.n_classes}."
+                f"got {self.n_classes}. A tree of depth {math.ceil(math.log2(max(self.n_classes, 1)))} has enough."
             )
 
     @property
