@@ -191,7 +191,8 @@ plt.show()
 # ---------------------------
 #
 # **Where the employed people are.** The total fixes the sum over all people, not the sums over parts. Shares of
-# regions are estimates like any other. Here are their differences from the truth, in points:
+# regions are estimates like any other, unless you know totals of the regions, too, see :doc:`/totals`. Here are their
+# differences from the truth, in points:
 
 print(f"{'':<33}" + "".join(f"{region:>9}" for region in REGIONS.values()))
 for name in ("random forest, answers only", STRONG_FOREST, TREE):
