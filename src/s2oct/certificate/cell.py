@@ -61,7 +61,7 @@ class Cell:
 
     def is_met(self, unit: float = 1.0) -> bool:
         """Whether the total is met, to within half a row of the mean weight."""
-        return abs(self.excess) < NEARLY_MET * unit
+        return abs(self.excess) <= NEARLY_MET * unit * (1 + 1e-9)
 
 
 def counted_cells(targets: Targets, classes: IntArray, sizes: FloatArray, unit: float = 1.0) -> tuple[Cell, ...]:

@@ -145,7 +145,7 @@ class Certificate(Claim):
         """By how much the totals are missed, in words."""
         if self.unit == 1:
             return plural(self.xi, "row")
-        return f"a weight of {amount(self.xi)}, as much as {plural(round(self.xi / self.unit, 1), 'mean row')},"
+        return f"a weight of {amount(self.xi)} ({plural(round(self.xi / self.unit, 1), 'row')} of mean weight)"
 
     @property
     def meets_totals(self) -> bool:

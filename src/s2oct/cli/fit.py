@@ -100,6 +100,7 @@ def _write_report(fitted: FittedTable, draft: Path, command: str) -> None:
             data_name=table.source.path.name,
             command=command,
             row_ids=table.row_ids,
+            **fitted.encoded.answers.keywords,
         )
 
 

@@ -180,8 +180,8 @@ def _comparison(
     stability: Stability | None,
     names: Sequence[Any],
 ) -> Comparison | None:
-    """The tree beside its rivals, which know one exact total of two classes; None elsewhere or if none is wanted."""
-    is_known = sample.has_total and sample.has_two_plain_classes and sample.weight is None
+    """The tree beside its rivals, which know one exact total of each class; None elsewhere or if none is wanted."""
+    is_known = sample.has_total and sample.cells is None and sample.weight is None
     if rivals is False or not is_known or rows.is_labeled.all():
         return None
     totals = np.array([round(line.known or 0.0) for line in sample.classes], dtype=np.int64)
