@@ -126,7 +126,7 @@ class Estimation:
         rows = [
             {
                 "domain": domains[d],
-                "class": self.fit.classes[k],
+                "class": self.fit.classes.tolist()[k],
                 **{key: float(part[d]) for key, part in found[k].items()},
             }
             for d in range(len(domains))

@@ -18,6 +18,7 @@ from s2oct.fit.context import Budget
 from s2oct.fit.training import train
 from s2oct.guides.asking import fitted_guide
 from s2oct.guides.forest import SelfTrainedForest
+from s2oct.inputs import without_columns
 from s2oct.model.evidence import Sparsity
 from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
@@ -32,7 +33,9 @@ class FittedOn:
     Attributes
     ----------
     X : object
-        The rows as the user passed them, for guides that are not of this package; None if they are not needed.
+        The rows as the user passed them, for guides that are not of this package and for names of columns.
+    left_out : tuple of str
+        Columns of X that are no features: domains as text.
     rows : ndarray of shape (n_rows, p)
         The rows as numbers.
     labels : Labels
@@ -58,6 +61,7 @@ class FittedOn:
     """
 
     X: Any
+    left_out: tuple[str, ...]
     rows: FloatArray
     labels: Labels
     targets: Targets
@@ -113,7 +117,7 @@ class FittedOn:
         if self.guide is None:
             alike = np.full((int((~labels.is_labeled).sum()), n_classes), 1 / n_classes)
             return alike, lambda rows: np.full((len(rows), n_classes), 1 / n_classes), None
-        table = self.rows if isinstance(self.guide, SelfTrainedForest) else self.X
+        table = self.rows if isinstance(self.guide, SelfTrainedForest) else without_columns(self.X, self.left_out)
         guide = fitted_guide(self.guide, _safe_indexing(table, chosen), labels, targets, weights, seed)
         said = guide.probabilities
         guidance = Guidance(lambda deadline: said, self.guide_weight, self.sparsity)

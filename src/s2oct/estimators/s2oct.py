@@ -27,6 +27,8 @@ from s2oct.inputs import (
     at_least_zero_or_auto,
     read_answers,
     read_features,
+    text_columns,
+    without_columns,
 )
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
@@ -195,7 +197,8 @@ class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, T
         population_totals : mapping, series or data frame, optional
             The same for all rows, the labeled ones included.
         domains : array-like of shape (n_rows,), column name of X, or list of these, optional
-            The domain of each row, a region say, if totals are known by domain; a list for several margins.
+            The domain of each row, a region say, if totals are known by domain; a list for several margins. A column of
+            X that has numbers is a feature as well; one that has text is not.
         as_shares : bool
             Whether totals are shares of the rows instead of counts.
         sample_weight : array-like of shape (n_rows,), optional
@@ -213,6 +216,7 @@ class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, T
         """
         began = time.monotonic()
         self._check_parameters()
+        self._left_out = text_columns(X, domains)
         rows = read_features(self, X, reset=True)
         budget, spec = self._budget(), self._spec(rows.shape[1])
         answers = read_answers(
@@ -252,6 +256,7 @@ class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, T
         """What the fit was told, for replicates."""
         return FittedOn(
             X=X,
+            left_out=self._left_out,
             rows=rows,
             labels=answers.labels,
             targets=problem.targets,
@@ -269,7 +274,7 @@ class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, T
         guide, weights = self._unfitted_guide(budget.n_jobs, budget.seed), _relative(answers.weights, problem)
 
         def ask(deadline: Deadline) -> FloatArray | None:
-            given = rows if isinstance(guide, SelfTrainedForest) else X
+            given = rows if isinstance(guide, SelfTrainedForest) else without_columns(X, self._left_out)
             return guide_probabilities(guide, given, answers.labels, problem.targets, weights, deadline)
 
         weight = at_least_zero_or_auto("guide_weight", self.guide_weight)

@@ -12,6 +12,8 @@ from s2oct.inputs.domains import read_domains
 from s2oct.inputs.features import (
     read_features,
     read_rule_features,
+    text_columns,
+    without_columns,
 )
 from s2oct.inputs.parameters import (
     at_least_zero,
@@ -45,8 +47,10 @@ __all__ = [
     "read_seed",
     "read_weights",
     "refuse_weightless",
+    "text_columns",
     "warn_of_column",
     "whole",
     "whole_auto_or_none",
     "whole_or_auto",
+    "without_columns",
 ]

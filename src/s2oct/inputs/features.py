@@ -16,6 +16,9 @@ from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidKind, InvalidProblem
 from s2oct.wording import brief, listed, plural
 
+_NUMERIC = re.compile(r"^u?int|^float|^double|^half|decimal|bool", re.IGNORECASE)
+"""Types of numbers, as pandas, polars and Arrow call them."""
+
 _TEMPORAL = re.compile(r"date|time|duration|period", re.IGNORECASE)
 """Types of dates and times, as pandas, polars and Arrow call them."""
 
@@ -25,6 +28,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     if X is None or isinstance(X, (str, bytes)):
         raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
     _refuse_repeated_names(X)
+    X = without_columns(X, getattr(estimator, "_left_out", ()))
     _refuse_dates(X)
     if np.ma.is_masked(X):
         raise InvalidProblem(
@@ -37,6 +41,23 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
         kind = InvalidKind if isinstance(error, TypeError) and problem is None else InvalidProblem
         raise kind(problem or str(error)) from error
     return np.asarray(rows, dtype=np.float64)
+
+
+def without_columns(X: Any, names: Sequence[str]) -> Any:
+    """A frame without the columns that are no features; anything else as it is."""
+    known = _column_types(X)[0]
+    if not any(name in names for name in known):
+        return X
+    kept = [name for name in known if name not in names]
+    return X.select(kept) if hasattr(X, "column_names") else X[kept]
+
+
+def text_columns(X: Any, names: Any) -> tuple[str, ...]:
+    """Which of some named columns of a frame have no numbers."""
+    wanted = [names] if isinstance(names, str) else names if isinstance(names, (list, tuple)) else []
+    kinds = dict(zip(*_column_types(X), strict=True))
+    named = [name for name in wanted if isinstance(name, str) and name in kinds]
+    return tuple(name for name in named if not _NUMERIC.search(str(kinds[name])))
 
 
 def _refuse_repeated_names(X: Any) -> None:
