@@ -8,8 +8,8 @@ method and over the unlabeled rows:
   limit, features a split and seconds;
 - the default minus the method over the draws that both have, with bootstrap intervals over whole sets.
 
-Draws in which every class has a label and the others are also shown apart: a class without a label is known by its total
-alone. Then follow macro-F1 set by set and the draws on which a tree misses totals.
+Draws in which every class has a label and the others are also shown apart: a class without a label is known by its
+total alone. Then follow macro-F1 set by set and the draws on which a tree misses totals.
 """
 
 from __future__ import annotations
