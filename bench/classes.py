@@ -43,6 +43,8 @@ def main() -> None:
     if options.data is not None:
         fit_all(options)
     found = read_records(options.out)
+    if options.beside is not None:
+        found = by_usual_order({**read_records(options.beside), **found})
     report(found, "all draws")
     for title, wanted in (("every class has a label", True), ("some class has no label", False)):
         report(chosen(found, wanted), title)
@@ -54,6 +56,7 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with the study's files; without it, only report")
     parser.add_argument("--out", type=Path, default=Path("bench/out/classes"), help="folder of the records")
+    parser.add_argument("--beside", type=Path, help="records of another limit, of methods that are not in --out")
     parser.add_argument("--sets", nargs="*", default=None, help="instances (default: all with three classes or more)")
     parser.add_argument("--draws", type=int, default=5, help="draws of each set")
     parser.add_argument("--methods", nargs="*", default=[DEFAULT, PAPER, *RIVALS], choices=list(METHODS))
@@ -89,6 +92,10 @@ def read_records(folder: Path) -> Found:
             print(f"failed: {task}: {record.error}")
         else:
             found[task.method][task.instance, task.sample] = record
+    return by_usual_order(found)
+
+
+def by_usual_order(found: Found) -> Found:
     return {name: found[name] for name in METHODS if name in found}
 
 
