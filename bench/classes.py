@@ -1,10 +1,15 @@
 """Three classes kept apart: the default and the paper's model beside rivals that know the same totals, draw by draw.
 
 Takes the study's instances that have three classes or more, in the folder or generated, and runs its tasks on biased
-samples. What is finished already is not run again, so that methods may have different numbers of draws. Prints per
-method macro-F1, accuracy and MCC on the unlabeled rows, rows off the totals, the share of draws that meet them all, the
-share proved within the limit, features a split and seconds; then the default minus the method over the draws that both
-have, with bootstrap intervals over whole sets; then macro-F1 set by set.
+samples. What is finished already is not run again, so that methods may have different numbers of draws. Prints, per
+method and over the unlabeled rows:
+
+- macro-F1, accuracy and MCC, rows off the totals, the share of draws that meet them all, the share proved within the
+  limit, features a split and seconds;
+- the default minus the method over the draws that both have, with bootstrap intervals over whole sets.
+
+Draws in which every class has a label and the others are also shown apart: a class without a label is known by its
+total alone. Then follow macro-F1 set by set and the draws on which a tree misses totals.
 """
 
 from __future__ import annotations
@@ -38,7 +43,11 @@ def main() -> None:
     if options.data is not None:
         fit_all(options)
     found = read_records(options.out)
-    report(found, f"{len({name for fits in found.values() for name, _ in fits})} sets, biased samples")
+    if options.beside is not None:
+        found = by_usual_order({**read_records(options.beside), **found})
+    report(found, "all draws")
+    for title, wanted in (("every class has a label", True), ("some class has no label", False)):
+        report(chosen(found, wanted), title)
     show_sets(found)
     show_missed_totals(found)
 
@@ -47,6 +56,7 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with the study's files; without it, only report")
     parser.add_argument("--out", type=Path, default=Path("bench/out/classes"), help="folder of the records")
+    parser.add_argument("--beside", type=Path, help="records of another limit, of methods that are not in --out")
     parser.add_argument("--sets", nargs="*", default=None, help="instances (default: all with three classes or more)")
     parser.add_argument("--draws", type=int, default=5, help="draws of each set")
     parser.add_argument("--methods", nargs="*", default=[DEFAULT, PAPER, *RIVALS], choices=list(METHODS))
@@ -82,11 +92,32 @@ def read_records(folder: Path) -> Found:
             print(f"failed: {task}: {record.error}")
         else:
             found[task.method][task.instance, task.sample] = record
+    return by_usual_order(found)
+
+
+def by_usual_order(found: Found) -> Found:
     return {name: found[name] for name in METHODS if name in found}
 
 
+def chosen(found: Found, wanted: bool) -> Found:
+    """The draws in which every class has a label, or the other ones."""
+    parts = {
+        name: {draw: record for draw, record in records.items() if labels_every_class(record) == wanted}
+        for name, records in found.items()
+    }
+    return {name: records for name, records in parts.items() if records}
+
+
+def labels_every_class(record: TaskRecord) -> bool:
+    everything, unlabeled = (
+        np.sum(counts.table, axis=1) for counts in (record.fit.all_rows, record.fit.unlabeled_rows)
+    )
+    return bool((everything > unlabeled).all())
+
+
 def report(found: Found, title: str) -> None:
-    print(f"\n{title}; unlabeled rows")
+    draws = {draw for records in found.values() for draw in records}
+    print(f"\n{title}: {len(draws)} draws of {len({name for name, _ in draws})} sets; biased samples, unlabeled rows")
     print(
         f"{'method':18s} {'draws':>5s}  {'F1':>5s} {'acc':>5s} {'MCC':>5s}  {'off':>6s} {'met':>5s} {'proved':>6s}  "
         f"{'f/split':>7s} {'most':>5s} {'terms':>5s}  {'median s':>8s} {'mean s':>6s}   "
@@ -145,8 +176,8 @@ def interval(ahead: np.ndarray, sets: list[str]) -> tuple[float, float]:
     """A bootstrap interval of the mean that draws whole sets: draws of one set are no independent evidence."""
     names, index = np.unique(np.array(sets), return_inverse=True)
     sums, numbers = np.bincount(index, weights=ahead), np.bincount(index)
-    chosen = np.random.default_rng(0).integers(len(names), size=(RESAMPLES, len(names)))
-    low, high = np.quantile(sums[chosen].sum(axis=1) / numbers[chosen].sum(axis=1), [0.025, 0.975])
+    picked = np.random.default_rng(0).integers(len(names), size=(RESAMPLES, len(names)))
+    low, high = np.quantile(sums[picked].sum(axis=1) / numbers[picked].sum(axis=1), [0.025, 0.975])
     return float(low), float(high)
 
 
