@@ -108,8 +108,10 @@ def slope_for(margins: FloatArray, sizes: FloatArray, totals: FloatArray, xi: fl
     """The smallest of 1, 2, 4, ... divided by the median margin with which probabilities add up to about the totals."""
     if not len(margins):
         return 1.0
-    median = float(np.median(np.abs(margins if margins.ndim == 1 else margins.max(axis=1))))
-    slope = 1.0 / max(median, 1.0)
+    distances = np.abs(margins if margins.ndim == 1 else margins.max(axis=1))
+    # A tree that splits nothing keeps every row infinitely far from the other classes.
+    finite = distances[np.isfinite(distances)]
+    slope = 1.0 / max(float(np.median(finite)), 1.0) if len(finite) else 1.0
     while slope < _STEEPEST:
         expected = sizes @ probabilities_of(margins, slope)
         # Of two classes one is off by as much as the other.
