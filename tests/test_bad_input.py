@@ -196,10 +196,10 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
         InvalidProblem,
         "got one class only: 'yes'",
     ),
-    "three classes": (
+    "more classes than leaves": (
         lambda: fit(y=["no", "no", "yes", "maybe", *[None] * 4]),
         InvalidProblem,
-        r"Only binary classification is supported.*got 3: \['maybe', 'no', 'yes'\]",
+        r"between 1 and 2 classes \(the leaves of a tree of depth 1\), got 3\. A tree of depth 2 has enough",
     ),
     "the text nan": (lambda: fit(y=[*Y[:4], *["nan"] * 4]), InvalidProblem, "'nan' looks like a marker: mark .* NaN"),
     "empty text": (lambda: fit(y=[*Y[:4], *[""] * 4]), InvalidProblem, "'' looks like a marker"),

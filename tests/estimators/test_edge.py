@@ -202,4 +202,5 @@ def test_callbacks_are_torn_down_after_an_error(survey):
 def test_stop_and_listener_are_no_metadata_of_rows():
     """scikit-learn would otherwise ask meta-estimators to route them."""
     requests = S2OCTClassifier().get_metadata_routing()
-    assert set(requests.fit.requests) == {"totals", "population_totals"}
+    of_rows = {"totals", "population_totals", "domains", "as_shares", "sample_weight"}
+    assert set(requests.fit.requests) == of_rows

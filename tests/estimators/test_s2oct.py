@@ -437,7 +437,8 @@ def test_probabilities_do_not_depend_on_the_length_of_the_normals(seed, total, l
     """A raised bound on the coefficients makes all margins longer, and no row surer."""
     rng = np.random.default_rng(seed)
     signed = np.where(np.arange(30) < total, 1.0, -1.0) * (1 + rng.exponential(3.0, 30))
-    slope, shorter = slope_for(signed, total, 0.0), slope_for(length * signed, total, 0.0)
+    ones, totals = np.ones(30), np.array([30.0 - total, total])
+    slope, shorter = (slope_for(times * signed, ones, totals, 0.0) for times in (1.0, length))
     assert abs(expit(shorter * length * signed).sum() - total) <= 0.5
     if slope < 64:
         assert shorter * length == pytest.approx(slope)

@@ -16,6 +16,7 @@ from s2oct.model.feasibility import feasible_cost, mended
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.problem import Problem
 from s2oct.model.proof import PROVED, Bound, FitRecord
+from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.solvers import SOLVERS, Termination, load_solver
 from tests.conftest import backend_or_skip
@@ -164,7 +165,8 @@ def test_a_deeper_octh_tree_is_never_worse():
 def test_swapping_the_classes_swaps_nothing_but_their_names(corners):
     """Mirrored leaves and the other total: the optimum stays."""
     problem = corners.problem
-    swapped = replace(problem, labels=1 - problem.labels, totals=problem.totals[::-1])
+    other = Targets.exact(problem.totals[::-1], problem.n_unlabeled)
+    swapped = replace(problem, labels=1 - problem.labels, targets=other)
     optima = [
         solve(load_solver("highs"), build_lean(prepared_as_is(each, 1))).primal_bound for each in (problem, swapped)
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -103,7 +103,8 @@ class FittedOn:
         weights = None if self.weights is None else self.weights[chosen]
         problem = Problem.from_labels(self.rows[chosen], labels, targets)
         if weights is not None:
-            problem = problem.weighted(weights[labels.is_labeled], weights[~labels.is_labeled])
+            known = labels.is_labeled
+            problem = replace(problem, labeled_weight=weights[known], unlabeled_weight=weights[~known])
         said, said_of, guidance = self._advice(chosen, labels, targets, weights, seed)
         budget = Budget(self.budget.solver, self.budget.time_limit, 1, seed)
         tree = train(problem, self.spec, budget, guidance).tree

@@ -223,10 +223,6 @@ class Problem:
         """Whether rows have survey weights that differ."""
         return self.unlabeled_weight is not None
 
-    def weighted(self, labeled: FloatArray, unlabeled: FloatArray) -> Problem:
-        """The same problem with weights in its own unit."""
-        return replace(self, labeled_weight=labeled, unlabeled_weight=unlabeled)
-
     @property
     def labeled_size(self) -> FloatArray:
         """What each labeled row counts: its weight, or else its multiplicity."""
