@@ -96,7 +96,7 @@ def test_estimates_of_all_classes_of_a_domain_add_up_to_its_rows_with_two_classe
 
 
 def test_known_totals_of_the_very_same_domains_are_returned_with_standard_error_0(line):
-    fit, _, regions = line
+    _, _, regions = line
     known = np.array([[6.0, 7.0], [9.0, 5.0], [3.0, 10.0]])
     of_unlabeled = regions[20:]
     known[:, 1] = np.bincount(of_unlabeled) - known[:, 0]

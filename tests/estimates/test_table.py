@@ -6,7 +6,7 @@ from s2oct.estimates.table import COLUMNS, Estimates
 
 
 def row(**values):
-    return {name: 0.0 for name in COLUMNS} | {"domain": "north", "class": "yes", "by": "region"} | values
+    return dict.fromkeys(COLUMNS, 0.0) | {"domain": "north", "class": "yes", "by": "region"} | values
 
 
 def test_pandas_shows_the_columns_in_their_order():

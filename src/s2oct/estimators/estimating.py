@@ -18,10 +18,9 @@ from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.refitting import FittedOn
 from s2oct.fit.alternatives import alternative_trees
 from s2oct.fit.simplicity import Simplification
-from s2oct.inputs import read_domains, whole
+from s2oct.inputs import between_zero_and_one, read_domains, whole
 from s2oct.model.tree import ObliqueTree
 from s2oct.stopping import Deadline
-from s2oct.wording import brief
 
 LEAST_REPLICATES = 2
 """Fewer replicates have no spread."""
@@ -96,7 +95,7 @@ class Estimating(TreeClassifier):
         >>> from s2oct.datasets import make_labour_force
         >>> survey = make_labour_force(n_people=150, n_labeled=40, seed=2)
         >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
-        >>> older = survey.X["age"] >= 50
+        >>> older = survey.X[:, survey.feature_names.index("age")] >= 50
         >>> found = clf.estimate(by=older, replicates=5)
         >>> [row["domain"] for row in found]
         [False, False, True, True]
@@ -111,13 +110,12 @@ class Estimating(TreeClassifier):
                 "model files nor pickles keep them."
             )
         n_replicates = whole("replicates", replicates, LEAST_REPLICATES)
-        if not isinstance(confidence, float) or not 0 < confidence < 1:
-            raise InvalidProblem(f"Expected confidence to be a number between 0 and 1, got {brief(confidence)}.")
+        covered = between_zero_and_one("confidence", confidence)
         divisions = _divisions(by, fitted_on)
         found = run_replicates(fitted_on, fitted_on.budget.seed, n_replicates, n_jobs, folder, progress)
         estimation = Estimation(self._completed(fitted_on), found)
-        rows = [row for name, domains, codes in divisions for row in estimation.rows(name, domains, codes, confidence)]
-        return Estimates(rows, confidence, len(found), estimation.notes)
+        rows = [row for name, domains, codes in divisions for row in estimation.rows(name, domains, codes, covered)]
+        return Estimates(rows, covered, len(found), estimation.notes)
 
     def _completed(self, fitted_on: FittedOn) -> Completed:
         """The fit as the estimation sees it, in survey weights."""
