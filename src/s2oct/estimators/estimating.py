@@ -21,6 +21,7 @@ from s2oct.fit.simplicity import Simplification
 from s2oct.inputs import between_zero_and_one, read_domains, whole
 from s2oct.model.tree import ObliqueTree
 from s2oct.stopping import Deadline
+from s2oct.wording import brief, plural
 
 LEAST_REPLICATES = 2
 """Fewer replicates have no spread."""
@@ -150,7 +151,9 @@ def _divisions(by: Any, fitted_on: FittedOn) -> list[tuple[str, ObjectArray, Int
     for name, cells in read_domains(by, fitted_on.X, n_rows):
         missing = sum(cell is None for cell in cells)
         if missing:
-            raise InvalidProblem(f"Expected a domain for every row, got {missing} rows without one.")
+            of_division = f" of {brief(name)}" if name else ""
+            lacking = plural(missing, "row")
+            raise InvalidProblem(f"Expected a domain{of_division} for every row, got {lacking} without one.")
         distinct = sorted(set(cells.tolist()), key=lambda cell: (str(type(cell)), cell))
         place = {cell: code for code, cell in enumerate(distinct)}
         domains = np.empty(len(distinct), dtype=object)
