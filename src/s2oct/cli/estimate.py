@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from s2oct.arrays import ObjectArray
 from s2oct.cli.messages import print_warning, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model, split_names
@@ -27,6 +29,30 @@ if TYPE_CHECKING:  # refusals should not wait for the packages that a fit needs
     from s2oct.tabular.fitted_table import FittedTable
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReplicateOptions:
+    """How often the fit is replicated, and where that is kept."""
+
+    panel: ClassVar[str] = "Replicates"
+
+    replicates: Annotated[
+        int, typer.Option(min=2, help="Replicates of the fit; each takes about as long as the fit.")
+    ] = 200
+    confidence: Annotated[float, typer.Option(help="What the intervals should cover, between 0 and 1.")] = 0.95
+    jobs: Annotated[int, typer.Option(help="Replicates to run at a time; -1 for all cores.")] = 1
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Folder that keeps every replicate, so that an interrupted command can go on where it was."),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse numbers out of range."""
+        if not 0 < self.confidence < 1:
+            raise InvalidProblem(f"Expected --confidence to be a number between 0 and 1, got {self.confidence:g}.")
+        if self.jobs == 0:
+            raise InvalidProblem("Expected --jobs to be a number of replicates at a time, or -1 for all cores, got 0.")
+
+
 @takes_groups
 def estimate(
     model: ModelPath,
@@ -35,6 +61,7 @@ def estimate(
         Path, typer.Option(help="Table to write: CSV (.csv, .tsv, .txt) or Parquet (.parquet); - prints CSV.")
     ],
     totals: GivenTotals,
+    replicates: ReplicateOptions,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -42,23 +69,17 @@ def estimate(
             "together. May be repeated; without it, the whole table is the only domain."
         ),
     ] = None,
-    replicates: Annotated[int, typer.Option(min=2, help="Replicates of the fit; each takes as long as the fit.")] = 200,
-    confidence: Annotated[float, typer.Option(help="What the intervals should cover, between 0 and 1.")] = 0.95,
-    jobs: Annotated[int, typer.Option(help="Replicates to run at a time; -1 for all cores.")] = 1,
-    folder: Annotated[
-        Path | None,
-        typer.Option(help="Folder that keeps every replicate, so that an interrupted command can go on where it was."),
-    ] = None,
     keep_formulas: KeepFormulas = False,
 ) -> None:
     """Estimate how many rows of each class the domains of a table have, with standard errors and intervals."""
     check_writable([out], [model, data.data, *totals.paths])
     check_table_name(table_name(out))
     check_model(model)
-    _check_numbers(confidence, jobs)
-    divisions = [split_names([entry], data.source().columns) for entry in by or ()]
+    replicates.check()
+    source = data.source()
+    divisions = [split_names([entry], source.columns) for entry in by or ()]
     for columns in divisions:
-        data.source().require(columns, "domain")
+        source.require(columns, "domain")
     # Refusals should not wait for the packages that a model needs.
     from s2oct.export import read_model
 
@@ -66,22 +87,11 @@ def estimate(
         warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
         read = read_model(model)
     encoded = _encoded(read, data, totals)
-    fitted = _refitted(read, encoded)
+    fitted, table = _refitted(read, encoded), encoded.table
     domains = {
-        margin_name(columns): domain_of_rows(encoded.table.cells, columns, encoded.table.source.dialect)
-        for columns in divisions
+        margin_name(columns): domain_of_rows(table.cells, columns, table.source.dialect) for columns in divisions
     }
-    found = _estimated(
-        fitted, by=domains or None, replicates=replicates, confidence=confidence, n_jobs=jobs, folder=folder
-    )
-    _write(found, encoded, out, keep_formulas=keep_formulas)
-
-
-def _check_numbers(confidence: float, jobs: int) -> None:
-    if not 0 < confidence < 1:
-        raise InvalidProblem(f"Expected --confidence to be a number between 0 and 1, got {confidence:g}.")
-    if jobs == 0:
-        raise InvalidProblem("Expected --jobs to be a number of replicates at a time, or -1 for all cores, got 0.")
+    _write(_estimated(fitted, domains, replicates), encoded, out, keep_formulas=keep_formulas)
 
 
 def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTable:
@@ -136,10 +146,10 @@ def _refitted(model: Model, encoded: EncodedTable) -> FittedTable:
     return fitted
 
 
-def _estimated(fitted: FittedTable, *, replicates: int, folder: Path | None, **options: Any) -> Estimates:
+def _estimated(fitted: FittedTable, domains: Mapping[str, ObjectArray], options: ReplicateOptions) -> Estimates:
     from s2oct.cli.progress import replicate_progress
 
-    done = 0
+    done, of = 0, options.replicates
     with replicate_progress() as show:
 
         def progress(number: int, of: int) -> None:
@@ -148,10 +158,17 @@ def _estimated(fitted: FittedTable, *, replicates: int, folder: Path | None, **o
             show(number, of)
 
         try:
-            return fitted.classifier.estimate(replicates=replicates, folder=folder, progress=progress, **options)
+            return fitted.classifier.estimate(
+                domains or None,
+                of,
+                options.confidence,
+                n_jobs=options.jobs,
+                folder=options.folder,
+                progress=progress,
+            )
         except KeyboardInterrupt as interrupt:
-            kept = "" if folder is None else "; the same command goes on from there"
-            raise KeyboardInterrupt(f"interrupted after {done} of {replicates} replicates{kept}") from interrupt
+            kept = "" if options.folder is None else "; the same command goes on from there"
+            raise KeyboardInterrupt(f"interrupted after {done} of {of} replicates{kept}") from interrupt
 
 
 def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas: bool) -> None:

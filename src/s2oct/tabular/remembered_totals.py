@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from s2oct.certificate.cell import Cell
 from s2oct.errors import InvalidProblem
 from s2oct.tabular.domain_cells import margin_name
 from s2oct.tabular.partly_labeled import PartlyLabeledTable
 from s2oct.tabular.table_answers import TableAnswers
+
+if TYPE_CHECKING:  # its room imports packages for which no refusal should wait
+    from s2oct.certificate.cell import Cell
 
 
 @dataclass(frozen=True)
