@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from s2oct.estimators import LabeledKFold, OCTHClassifier, S2OCTClassifier
     from s2oct.export import (
         load,
+        plot_estimates,
         plot_partition,
         plot_progress,
         plot_simplicity,
@@ -46,6 +47,7 @@ _HOME = {
     "TopTotalClassifier": "s2oct.guides",
     "Topology": "s2oct.model.topology",
     "load": "s2oct.export",
+    "plot_estimates": "s2oct.export",
     "plot_partition": "s2oct.export",
     "plot_progress": "s2oct.export",
     "plot_simplicity": "s2oct.export",
@@ -72,6 +74,7 @@ __all__ = [
     "Topology",
     "__version__",
     "load",
+    "plot_estimates",
     "plot_partition",
     "plot_progress",
     "plot_simplicity",

@@ -18,12 +18,14 @@ from s2oct.writers.text import tree_to_text
 if TYPE_CHECKING:
     from s2oct.persistence.file import load, read_model, save
     from s2oct.plots import (
+        EstimatesDisplay,
         PartitionDisplay,
         ProgressDisplay,
         SimplicityDisplay,
         TotalsDisplay,
         TotalsPathDisplay,
         TreeDisplay,
+        plot_estimates,
         plot_partition,
         plot_progress,
         plot_simplicity,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from s2oct.report import report_html, write_report
 
 _HOME = {
+    "EstimatesDisplay": "s2oct.plots",
     "PartitionDisplay": "s2oct.plots",
     "ProgressDisplay": "s2oct.plots",
     "SimplicityDisplay": "s2oct.plots",
@@ -41,6 +44,7 @@ _HOME = {
     "TotalsPathDisplay": "s2oct.plots",
     "TreeDisplay": "s2oct.plots",
     "load": "s2oct.persistence.file",
+    "plot_estimates": "s2oct.plots",
     "plot_partition": "s2oct.plots",
     "plot_progress": "s2oct.plots",
     "plot_simplicity": "s2oct.plots",
@@ -54,6 +58,7 @@ _HOME = {
 }
 
 __all__ = [
+    "EstimatesDisplay",
     "PartitionDisplay",
     "ProgressDisplay",
     "SimplicityDisplay",
@@ -61,6 +66,7 @@ __all__ = [
     "TotalsPathDisplay",
     "TreeDisplay",
     "load",
+    "plot_estimates",
     "plot_partition",
     "plot_progress",
     "plot_simplicity",

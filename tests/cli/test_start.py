@@ -32,6 +32,9 @@ REFUSED = {
     "no row to explain": ["explain", "d.csv", "d.csv"],
     "no model to show": ["show", "no.json"],
     "no model to check": ["check", "no.json", "d.csv", "--label", "label"],
+    "no model to estimate from": ["estimate", "no.json", "d.csv", "--out", "o.csv"],
+    "no such domain": ["estimate", "d.csv", "d.csv", "--by", "z", "--out", "o.csv"],
+    "a wrong confidence": ["estimate", "d.csv", "d.csv", "--confidence", "95", "--out", "o.csv"],
     "no table for the doctor": ["doctor", "no.csv", "--label", "label"],
 }
 

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from s2oct import S2OCTClassifier
-from s2oct.fit.pool import LEAST_POOL, LONGEST_POOL, too_few_others
+from s2oct.fit.pool import LEAST_POOL, LONGEST_POOL, agreement, too_few_others
+from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
+from tests.preparing import prepared_as_is
 from tests.stopwatch import Stopwatch
 
 pytestmark = [
@@ -34,11 +38,13 @@ def test_a_fit_ends_soon_after_its_tree_is_proved_also_where_other_trees_are_rar
     assert watch.within(clf.certificate_.seconds + LONGEST_POOL + 1.0)
 
 
-def test_a_fit_without_a_stability_says_why(sixty):
+def test_a_fit_without_a_stability_or_from_few_trees_says_why(sixty):
     X, y, totals = sixty
     clf = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=1.0, random_state=0).fit(X, y, totals=totals)
-    assert np.isnan(clf.stability_).all()
-    assert "other trees of no higher cost, and the fit found" in clf.stability_note_
+    # How many others there are depends on the machine: none, or a few that the note counts.
+    is_known = "not known" not in clf.stability_note_
+    assert np.isnan(clf.stability_).tolist() == [not is_known] * 40
+    assert "of no higher cost" in clf.stability_note_
     with pytest.warns(UserWarning, match="interrupted"):
         clf.fit(X, y, totals=totals, stop=lambda: True)
     assert np.isnan(clf.stability_).all()
@@ -56,10 +62,26 @@ def test_a_fit_with_a_stability_has_no_note(survey):
     ("n_found", "weighed", "said"),
     [
         (LEAST_POOL, True, ""),
-        (3, True, "needs at least 5 other trees nearly as good, and the fit found 3."),
-        (0, False, "needs at least 5 other trees of no higher cost, and the fit found 0."),
+        (3, True, "may be open, too."),
+        (0, False, "the fit found no other tree of no higher cost."),
     ],
 )
 def test_what_is_said_of_too_few_trees(n_found, weighed, said):
     assert too_few_others(n_found, "converged", weighed=weighed).endswith(said)
     assert bool(too_few_others(n_found, "converged", weighed=weighed)) == bool(said)
+
+
+def test_few_other_trees_are_counted_in_the_note():
+    note = too_few_others(1, "converged", weighed=True)
+    assert note.startswith("The stability of rows comes from 1 other tree nearly as good, and at least 5 are wanted: ")
+
+
+def test_one_other_tree_shows_which_rows_are_open():
+    """Of the rows between the two splits nothing is settled, whatever the number of trees."""
+    X = np.array([[0.0], [10.0], [2.0], [4.0], [6.0], [8.0]])
+    problem = Problem.from_arrays(X, ["A", "B", None, None, None, None], totals={"A": 2})
+    prepared = prepared_as_is(problem, depth=1)
+    one, other = (ObliqueTree(Topology(1), np.array([[1.0]]), np.array([at]), np.array([0, 1])) for at in (5.0, 7.0))
+    found = agreement(prepared, one, [prepared.scaling.to_model(other)])
+    assert found.tolist() == [1.0, 1.0, 0.0, 1.0]
+    assert np.isnan(agreement(prepared, one, [])).all()

@@ -530,6 +530,17 @@ def test_unknown_stability_is_not_counted(labour_force):
     assert "Rows determined" not in page
 
 
+def test_a_stability_from_few_trees_is_shown_with_its_note(labour_force):
+    clf = copy.copy(labour_force.clf)
+    clf.stability_ = np.ones(int((~labour_force.is_labeled).sum()))
+    clf.stability_note_ = "The stability of rows comes from 2 other trees of no higher cost."
+    page = report_html(clf, labour_force.X, labour_force.y, rivals=False)
+    assert clf.stability_note_ in page
+    assert "Rows determined" not in page
+    clf.stability_note_ = ""
+    assert "Rows determined" in report_html(clf, labour_force.X, labour_force.y, rivals=False)
+
+
 def test_rows_other_than_those_of_the_fit_are_refused(stable):
     with pytest.raises(InvalidProblem, match="Expected the rows of the fit"):
         report_html(stable.clf, stable.X[:-1], stable.y[:-1], rivals=False)

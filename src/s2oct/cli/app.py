@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "Compare the tree with other classifiers that know the total, by cross-validation over labeled rows.",
     "predict": "Predict the rows of a table and write them with their classes and leaves.",
     "explain": "Explain the class of one row of a table: each rule on its way, with the row's values.",
+    "estimate": "Estimate how many rows of each class the domains of a table have, with standard errors and intervals.",
     "show": "Show a model in a form that people or other programs read.",
     "check": "Recompute a model's certificate from the model and the data alone; exit 1 if it does not hold.",
     "doctor": "Show versions and solvers or, for a table, how large its model is and what to expect of a fit.",

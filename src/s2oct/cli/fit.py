@@ -44,6 +44,8 @@ def fit(
     encoded = encode_table(FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source)))
     fitted = _fitted(encoded, estimator.time_limit)
     # Refusals should not wait for the packages that a fit needs.
+    import numpy as np
+
     from s2oct.cli.models import fitted_model
     from s2oct.tabular.added_columns import AddedColumns
 
@@ -56,7 +58,9 @@ def fit(
     for note in notes_with_options(fitted.notes, clf.certificate_.shortcomings(clf.classes_.tolist())):
         print_warning(note)
     if outputs.predictions is not None and clf.stability_note_:
-        print_warning(f"The column {AddedColumns(label).stability!r} is empty. {clf.stability_note_}")
+        name = AddedColumns(label).stability
+        state = "is empty" if np.isnan(clf.stability_).all() else "is to be read with care"
+        print_warning(f"The column {name!r} {state}. {clf.stability_note_}")
 
 
 def _fitted(encoded: EncodedTable, time_limit: float) -> FittedTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -49,3 +49,27 @@ def live_progress(time_limit: float) -> Iterator[Listener]:
     live = Live(console=console, get_renderable=ticker.line, refresh_per_second=_REFRESHES, transient=True)
     with live:
         yield ticker
+
+
+class _Counter:
+    """A line with seconds and replicates."""
+
+    def __init__(self) -> None:
+        self._began, self._state = time.monotonic(), "replicates"
+
+    def progress(self, done: int, of: int) -> None:
+        self._state = f"{done} of {of} replicates"
+
+    def line(self) -> Text:
+        return Text(f"{time.monotonic() - self._began:6.1f} s   {self._state}")
+
+
+@contextmanager
+def replicate_progress() -> Iterator[Callable[[int, int], None]]:
+    """Show on standard error how many replicates are done, if that is a terminal."""
+    console, counter = Console(stderr=True), _Counter()
+    if not console.is_terminal:
+        yield counter.progress
+        return
+    with Live(console=console, get_renderable=counter.line, refresh_per_second=_REFRESHES, transient=True):
+        yield counter.progress

@@ -24,8 +24,8 @@ Margins = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TotalOptions:
-    """Known totals."""
+class GivenTotals:
+    """Known totals of classes, one by one or in files."""
 
     panel: ClassVar[str] = "Known totals"
 
@@ -53,13 +53,6 @@ class TotalOptions:
         list[Path] | None,
         typer.Option("--population-totals", metavar="FILE", help="The same among all rows, the labeled ones included."),
     ] = None
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column that divides the rows into the domains of --totals, as a region does; several columns with "
-            "commas divide them together. For several files, one --by for each, in their order."
-        ),
-    ] = None
     shares: Annotated[
         bool, typer.Option("--shares", help="All totals are shares of the rows of their domain, between 0 and 1.")
     ] = False
@@ -72,10 +65,7 @@ class TotalOptions:
             raise InvalidProblem(f"Expected totals one by one or in files, got both {one_by_one[0]} and {in_files[0]}.")
         if len(in_files) > 1:
             raise InvalidProblem("Expected either --totals or --population-totals, got both.")
-        if self.by and not in_files:
-            raise InvalidProblem(f"Expected --totals or --population-totals with --by {self.by[0]}, got neither.")
         if in_files:
-            self._check_pairs(len(self.paths))
             return TotalFiles(tuple(map(Source, self.paths)), of_all=not self.totals_file, as_shares=self.shares)
         return ClassTotals(
             tuple(_class_totals("--total", self.total)),
@@ -88,10 +78,10 @@ class TotalOptions:
         """The files of totals."""
         return tuple(self.totals_file or self.population_totals_file or ())
 
-    def margins(self, source: Source, usual: Margins = ()) -> Margins:
-        """For each file the columns of the table that divide its rows; ``usual`` ones if none are named."""
-        named = tuple(split_names([entry], source.columns) for entry in self.by or ())
-        return named or (usual if len(usual) == len(self.paths) else ())
+    @property
+    def are_given(self) -> bool:
+        """Whether there are any."""
+        return bool(self.total or self.population_total or self.paths)
 
     def _values(self, option: str) -> Sequence[str | Path]:
         values: dict[str, Sequence[str | Path] | None] = {
@@ -101,6 +91,33 @@ class TotalOptions:
             "--population-totals": self.population_totals_file,
         }
         return values[option] or ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalOptions(GivenTotals):
+    """Known totals, and the columns that divide the rows into their domains."""
+
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that divides the rows into the domains of --totals, as a region does; several columns with "
+            "commas divide them together. For several files, one --by for each, in their order."
+        ),
+    ] = None
+
+    def totals(self) -> ClassTotals | TotalFiles:
+        """Read the totals, or open their files."""
+        found = super().totals()
+        if isinstance(found, TotalFiles):
+            self._check_pairs(len(self.paths))
+        elif self.by:
+            raise InvalidProblem(f"Expected --totals or --population-totals with --by {self.by[0]}, got neither.")
+        return found
+
+    def margins(self, source: Source, usual: Margins = ()) -> Margins:
+        """For each file the columns of the table that divide its rows; ``usual`` ones if none are named."""
+        named = tuple(split_names([entry], source.columns) for entry in self.by or ())
+        return named or (usual if len(usual) == len(self.paths) else ())
 
     def _check_pairs(self, n_files: int) -> None:
         n_by = len(self.by or ())

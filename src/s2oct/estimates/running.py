@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -73,7 +75,7 @@ def _kept(place: Path | None, number: int) -> Replicate | None:
     try:
         with np.load(file, allow_pickle=False) as stored:
             return Replicate(**{name: stored[name] for name in FIELDS})
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
-from s2oct.wording import amount
+from s2oct.wording import amount, printable
 
 COLUMNS = {
     "domain": 'The domain; "all" for the whole table.',
@@ -72,18 +72,19 @@ class Estimates(Sequence[dict[str, Any]]):
         return tuple(COLUMNS)
 
     def __str__(self) -> str:
-        width = {name: max([len(name), *(len(str(row[name])) for row in self._rows)]) for name in ("domain", "class")}
-        heading = f"{100 * self.confidence:g} % interval"
-        lines = [
-            f"{'domain':{width['domain']}s}  {'class':{width['class']}s}  {'estimate':>10s}  {'se':>8s}  {heading}"
-        ]
-        lines += [
-            f"{row['domain']!s:{width['domain']}s}  {row['class']!s:{width['class']}s}  "
-            f"{amount(round(row['estimate'], 1)):>10s}  {row['se']:8.1f}  "
-            f"{amount(round(row['low'], 1))} to {amount(round(row['high'], 1))}"
+        cells = [
+            (printable(row["domain"]), printable(row["class"]), *(amount(row[name]) for name in ("estimate", "se")))
             for row in self._rows
         ]
-        return "\n".join(lines)
+        headings = ("domain", "class", "estimate", "se")
+        widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
+        ends = [f"{amount(row['low'])} to {amount(row['high'])}" for row in self._rows]
+        return "\n".join(
+            f"{domain:{widths[0]}s}  {label:{widths[1]}s}  {estimate:>{widths[2]}s}  {se:>{widths[3]}s}  {interval}"
+            for (domain, label, estimate, se), interval in zip(
+                [headings, *cells], [f"{100 * self.confidence:g} % interval", *ends], strict=True
+            )
+        )
 
     def __repr__(self) -> str:
         return f"<Estimates of {len(self._rows)} domains and classes from {self.n_replicates} replicates>"

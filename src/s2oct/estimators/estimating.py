@@ -18,10 +18,10 @@ from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.refitting import FittedOn
 from s2oct.fit.alternatives import alternative_trees
 from s2oct.fit.simplicity import Simplification
-from s2oct.inputs import read_domains, whole
+from s2oct.inputs import between_zero_and_one, read_domains, whole
 from s2oct.model.tree import ObliqueTree
 from s2oct.stopping import Deadline
-from s2oct.wording import brief
+from s2oct.wording import brief, plural
 
 LEAST_REPLICATES = 2
 """Fewer replicates have no spread."""
@@ -111,13 +111,12 @@ class Estimating(TreeClassifier):
                 "model files nor pickles keep them."
             )
         n_replicates = whole("replicates", replicates, LEAST_REPLICATES)
-        if not isinstance(confidence, float) or not 0 < confidence < 1:
-            raise InvalidProblem(f"Expected confidence to be a number between 0 and 1, got {brief(confidence)}.")
+        covered = between_zero_and_one("confidence", confidence)
         divisions = _divisions(by, fitted_on)
         found = run_replicates(fitted_on, fitted_on.budget.seed, n_replicates, n_jobs, folder, progress)
         estimation = Estimation(self._completed(fitted_on), found)
-        rows = [row for name, domains, codes in divisions for row in estimation.rows(name, domains, codes, confidence)]
-        return Estimates(rows, confidence, len(found), estimation.notes)
+        rows = [row for name, domains, codes in divisions for row in estimation.rows(name, domains, codes, covered)]
+        return Estimates(rows, covered, len(found), estimation.notes)
 
     def _completed(self, fitted_on: FittedOn) -> Completed:
         """The fit as the estimation sees it, in survey weights."""
@@ -152,7 +151,9 @@ def _divisions(by: Any, fitted_on: FittedOn) -> list[tuple[str, ObjectArray, Int
     for name, cells in read_domains(by, fitted_on.X, n_rows):
         missing = sum(cell is None for cell in cells)
         if missing:
-            raise InvalidProblem(f"Expected a domain for every row, got {missing} rows without one.")
+            of_division = f" of {brief(name)}" if name else ""
+            lacking = plural(missing, "row")
+            raise InvalidProblem(f"Expected a domain{of_division} for every row, got {lacking} without one.")
         distinct = sorted(set(cells.tolist()), key=lambda cell: (str(type(cell)), cell))
         place = {cell: code for code, cell in enumerate(distinct)}
         domains = np.empty(len(distinct), dtype=object)

@@ -105,10 +105,9 @@ class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, T
         For each unlabeled row, in their order, the share of other trees that put the row into the same class. With a
         guide of positive weight these are trees that the search found on the way and that are nearly as good: 1 % of
         the rows worse at most. In P2 they are found independently, without the guide, and cost no more: near 1 the
-        labeled rows and the totals determine a class, near 1/2 they leave it open. NaN if fewer than five such trees
-        were found; then ``stability_note_`` says so.
+        labeled rows and the totals determine a class, near 1/2 they leave it open. NaN if no such tree was found.
     stability_note_ : str
-        Why ``stability_`` is not known; empty if it is.
+        Why ``stability_`` is not known, or how many trees it comes from if they are fewer than five; empty otherwise.
     notices_ : tuple of str
         What the user should know of how the fit went; the same sentences are issued as warnings.
     scaling_ : Scaling

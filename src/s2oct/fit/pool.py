@@ -14,9 +14,10 @@ from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED
 from s2oct.model.score import score
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, run_round
+from s2oct.wording import plural
 
 POOL, POOL_ROUNDS, LEAST_POOL = 20, 100, 5
-"""Most trees of equal cost to look for, most rounds for that, and fewest trees from which an agreement is computed."""
+"""Most trees of equal cost to look for, most rounds for that, and fewest trees whose agreement proves something."""
 
 POOL_SECONDS = 0.05, 2.0
 """Least seconds for the pool, without and with a guide; if the fit took longer, as long as the fit."""
@@ -50,22 +51,24 @@ def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> 
 
 
 def too_few_others(n_found: int, ended: str, *, weighed: bool) -> str:
-    """Why nothing is known of how other trees agree; empty if enough of them were found."""
+    """Why little or nothing is known of how other trees agree; empty if enough of them were found."""
     if n_found >= LEAST_POOL:
         return ""
-    if ended == INTERRUPTED:
+    if not n_found and ended == INTERRUPTED:
         return "The stability of rows is not known: the fit was interrupted before it looked for other trees."
     which = "nearly as good" if weighed else "of no higher cost"
+    if not n_found:
+        return f"The stability of rows is not known: the fit found no other tree {which}."
     return (
-        f"The stability of rows is not known: it needs at least {LEAST_POOL} other trees {which}, and the fit found "
-        f"{n_found}."
+        f"The stability of rows comes from {plural(n_found, 'other tree')} {which}, and at least {LEAST_POOL} are "
+        "wanted: rows that change class are open, but rows that do not may be open, too."
     )
 
 
 def agreement(prepared: Prepared, tree: ObliqueTree, others: list[ObliqueTree]) -> FloatArray:
-    """For every unlabeled row the share of other trees that agree with a tree in the user's units; NaN if too few."""
+    """For every unlabeled row the share of other trees that agree with a tree in the user's units; NaN without any."""
     rows = prepared.given.X_unlabeled
-    if len(others) < LEAST_POOL:
+    if not others:
         return np.full(len(rows), np.nan)
     chosen = tree.predict(rows)
     return np.asarray(np.mean([prepared.scaling.to_user(other).predict(rows) == chosen for other in others], axis=0))

@@ -70,7 +70,7 @@ class Trained:
     notices : tuple of str
         What the user should know about the fit.
     stability_note : str
-        Why the stability is not known; empty if it is.
+        Why the stability is not known, or from how few trees it comes; empty otherwise.
     others : tuple of ObliqueTree
         Distinct trees of P2 that cost no more, in the user's units; none of the evidence model.
     simplification : Simplification, optional

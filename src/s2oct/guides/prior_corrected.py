@@ -103,7 +103,8 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
         check_is_fitted(self)
         knows_all = len(self.classes_) == 2 or not self._missing.any()
         if self._reweighted and (knows_all or not _has_probabilities(self)):
-            return np.asarray(self.estimator_.predict(X))
+            # Some classifiers give a table of one column.
+            return np.ravel(self.estimator_.predict(X))
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     @available_if(_has_probabilities)

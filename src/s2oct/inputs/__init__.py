@@ -18,6 +18,7 @@ from s2oct.inputs.features import (
 from s2oct.inputs.parameters import (
     at_least_zero,
     at_least_zero_or_auto,
+    between_zero_and_one,
     check_guide,
     positive,
     positive_or_auto,
@@ -33,6 +34,7 @@ __all__ = [
     "Answers",
     "at_least_zero",
     "at_least_zero_or_auto",
+    "between_zero_and_one",
     "check_guide",
     "doubts_about",
     "labeled_accuracy",

@@ -43,6 +43,13 @@ def at_least_zero(name: str, value: Any) -> float:
     return float(value)
 
 
+def between_zero_and_one(name: str, value: Any) -> float:
+    """A parameter that must be a number between 0 and 1, neither of which it may be."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < _as_float(value) < 1:
+        raise InvalidProblem(f"Expected {name} to be a number between 0 and 1, got {brief(value)}.")
+    return float(value)
+
+
 def _as_float(value: Any) -> float:
     """A number as a float; a whole number beyond all floats is infinite."""
     try:

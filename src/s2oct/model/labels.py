@@ -86,18 +86,6 @@ def refuse_unusable_classes(classes: Sequence[Any]) -> None:
         )
 
 
-def refuse_other_than_two_classes(classes: Sequence[Any]) -> None:
-    """Refuse labels of one class alone, or of three and more."""
-    if len(classes) > 2:
-        hint = _marker_hint(classes)
-        # scikit-learn's own checks look for the words of the first sentence.
-        raise InvalidProblem(
-            f"Only binary classification is supported. Expected two classes, got {len(classes)}: "
-            f"{list(classes[:10])}.{hint}"
-        )
-    refuse_unusable_classes(classes)
-
-
 def _marker_hint(classes: Sequence[Any]) -> str:
     marks = [label for label in classes if str(label).strip().lower() in {"", "nan", "na", "none", "null", "?"}]
     return f" {brief(marks[0])} looks like a marker: mark unlabeled rows with NaN or None." if marks else ""

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from s2oct.arrays import FloatArray
+from s2oct.estimates.table import Estimates
 from s2oct.estimators.fitted import FittedRows
 from s2oct.fit.simplicity import SimplicityPath
 from s2oct.pages.pictures import Picture, embed, page_style
+from s2oct.plots.estimates import EstimatesDisplay
 from s2oct.plots.partition import PartitionDisplay
 from s2oct.plots.progress import ProgressDisplay
 from s2oct.plots.simplicity import SimplicityDisplay
@@ -59,6 +61,13 @@ def simplicity_picture(path: SimplicityPath) -> Picture:
     title = "Rows lost by simpler trees over their terms"
     with page_style():
         return _picture("simplicity", (WIDTH, 2.7), lambda ax: SimplicityDisplay.from_path(path, ax=ax), title)
+
+
+def estimates_picture(estimates: Estimates) -> Picture:
+    """Estimates by domain with their intervals."""
+    display, title = EstimatesDisplay.of(estimates), "Estimates by domain with their intervals"
+    with page_style():
+        return _picture("estimates", display.figsize(WIDTH), lambda ax: display.plot(ax=ax), title)
 
 
 def stability_picture(values: FloatArray) -> Picture:

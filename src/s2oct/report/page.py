@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from s2oct.estimates.table import Estimates
 from s2oct.estimators.fitted import FittedRows, read_fit
 from s2oct.estimators.seen_totals import Known, SeenTotals, see_totals
 from s2oct.files import write_whole
@@ -22,6 +23,7 @@ from s2oct.plots.style import CLASS_COLOURS
 from s2oct.plots.totals import TotalsDisplay
 from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.data import Sample, chance_difference, describe_features, describe_sample
+from s2oct.report.estimates import EstimatesSection, describe_estimates
 from s2oct.report.figures import (
     partition_picture,
     progress_picture,
@@ -88,6 +90,7 @@ def report_html(
     domains: Any = None,
     as_shares: bool = False,
     sample_weight: Any = None,
+    estimates: Estimates | None = None,
     rivals: bool | Mapping[str, Any] = True,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
@@ -114,6 +117,8 @@ def report_html(
         Known totals as in ``fit``; by default those that the estimator was fitted with.
     domains, as_shares, sample_weight : object
         As in ``fit``. Without domains, totals by domain have no numbers of labeled rows beside them.
+    estimates : Estimates, optional
+        What ``estimate`` has returned, for a section about the classes of domains.
     rivals : bool or mapping of str to classifier
         Which classifiers to compare the tree with: logistic regression and a random forest, the ones given here by
         name, or none. They are fitted to the same rows, with the labeled rows weighted by the known shares, and their
@@ -144,14 +149,16 @@ def report_html(
     names = names_of_rows(rows, row_ids)
     comparison = _comparison(rows, sample, rivals, stability, names)
     simplicity = describe_simplicity(estimator, rows)
+    by_domain = describe_estimates(estimates)
     column = clean(label) if label else None
     return page.render(
         title=f"A tree for {column}" if column else "A fitted tree",
-        contents=_contents(sample, simplicity, stability, comparison),
+        contents=_contents(sample, by_domain, simplicity, stability, comparison),
         data_name=clean(data_name) if data_name else None,
         label=column,
         date=f"{when or datetime.now(UTC):%-d %B %Y}",
         sample=sample,
+        estimates=by_domain,
         simplicity=simplicity,
         stability=stability,
         determined=DETERMINED,
@@ -190,12 +197,17 @@ def _comparison(
 
 
 def _contents(
-    sample: Sample, simplicity: Simplicity | None, stability: Stability | None, comparison: Comparison | None
+    sample: Sample,
+    estimates: EstimatesSection | None,
+    simplicity: Simplicity | None,
+    stability: Stability | None,
+    comparison: Comparison | None,
 ) -> list[tuple[str, str]]:
     """Anchors and names of the sections that are there."""
     sections = [
         ("data", "Data and sample", True),
         ("totals", "Totals" if sample.has_total else "Assigned classes", sample.n_unlabeled > 0),
+        ("estimates", "Estimates", estimates is not None),
         ("tree", "Tree", True),
         ("leaves", "Leaves", True),
         ("simplicity", "Simpler trees", simplicity is not None),

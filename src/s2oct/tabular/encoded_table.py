@@ -16,6 +16,7 @@ from s2oct.tabular.class_totals import ClassTotals
 from s2oct.tabular.column_use import ColumnUse
 from s2oct.tabular.encoding import Encoding
 from s2oct.tabular.partly_labeled import PartlyLabeledTable, read_partly_labeled
+from s2oct.tabular.remembered_totals import RememberedTotals
 from s2oct.tabular.roles import Roles
 from s2oct.tabular.source import Source
 from s2oct.tabular.table_answers import TableAnswers
@@ -35,8 +36,9 @@ class FitRequest:
         Which columns are label, ids, features, domains and weight.
     treatment : Treatment
         How columns become features.
-    totals : ClassTotals or TotalFiles
-        Known totals, class by class or in files; without any, the class shares of the labeled rows are used.
+    totals : ClassTotals, TotalFiles or RememberedTotals
+        Known totals, class by class, in files or from a model; without any, the class shares of the labeled rows are
+        used.
     parameters : mapping of str to object
         Parameters of the `S2OCTClassifier`.
     rule_columns : tuple of str
@@ -47,7 +49,7 @@ class FitRequest:
     source: Source
     roles: Roles
     treatment: Treatment = field(default_factory=Treatment)
-    totals: ClassTotals | TotalFiles = field(default_factory=ClassTotals)
+    totals: ClassTotals | TotalFiles | RememberedTotals = field(default_factory=ClassTotals)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     rule_columns: tuple[str, ...] = ()
 
@@ -93,6 +95,13 @@ def encode_table(request: FitRequest) -> EncodedTable:
     answers = request.totals.answers(table)
     _check_classes(answers, request.parameters.get("depth"))
     return EncodedTable(request, table.with_ids(learned.ids), learned.encoding, rows, uses, answers)
+
+
+def encode_again(request: FitRequest, encoding: Encoding) -> EncodedTable:
+    """Read the table of a request for an encoding that an earlier fit has learned."""
+    table = read_partly_labeled(request.source, request.roles)
+    rows = encode_rows(table.cells, encoding, request.source.dialect)
+    return EncodedTable(request, table, encoding, rows, (), request.totals.answers(table))
 
 
 def _check_classes(answers: TableAnswers, depth: Any) -> None:

@@ -84,7 +84,7 @@ class FittedTable:
         return pa.table({name: cells[name] for name in cells.column_names} | added)
 
     def _stability(self) -> FloatArray:
-        """Stability of each unlabeled row; NaN for labeled rows, and where too few trees were found."""
+        """Stability of each unlabeled row; NaN for labeled rows, and where no other tree was found."""
         labels = read_labels(self.table.labels, named=self.classifier.classes_.tolist())
         stability = np.full(self.table.n_rows, np.nan)
         stability[~labels.is_labeled] = self.classifier.stability_

@@ -1,0 +1,187 @@
+"""``s2oct estimate``: how many rows of each class the domains of a table have, with standard errors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+
+from s2oct.arrays import ObjectArray
+from s2oct.cli.messages import print_warning, say
+from s2oct.cli.option_groups import takes_groups
+from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model, split_names
+from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
+from s2oct.cli.total_options import GivenTotals
+from s2oct.errors import InvalidProblem
+from s2oct.tabular.domain_cells import domain_of_rows, margin_name
+from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_again
+from s2oct.tabular.roles import Roles
+from s2oct.tabular.target import Target, check_table_name
+
+if TYPE_CHECKING:  # refusals should not wait for the packages that a fit needs
+    from s2oct.estimates.table import Estimates
+    from s2oct.persistence.model import Model
+    from s2oct.tabular.fitted_table import FittedTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicateOptions:
+    """How often the fit is replicated, and where that is kept."""
+
+    panel: ClassVar[str] = "Replicates"
+
+    replicates: Annotated[
+        int, typer.Option(min=2, help="Replicates of the fit; each takes about as long as the fit.")
+    ] = 200
+    confidence: Annotated[float, typer.Option(help="What the intervals should cover, between 0 and 1.")] = 0.95
+    jobs: Annotated[int, typer.Option(help="Replicates to run at a time; -1 for all cores.")] = 1
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Folder that keeps every replicate, so that an interrupted command can go on where it was."),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse numbers out of range."""
+        if not 0 < self.confidence < 1:
+            raise InvalidProblem(f"Expected --confidence to be a number between 0 and 1, got {self.confidence:g}.")
+        if self.jobs == 0:
+            raise InvalidProblem("Expected --jobs to be a number of replicates at a time, or -1 for all cores, got 0.")
+
+
+@takes_groups
+def estimate(
+    model: ModelPath,
+    data: DataOptions,
+    out: Annotated[
+        Path, typer.Option(help="Table to write: CSV (.csv, .tsv, .txt) or Parquet (.parquet); - prints CSV.")
+    ],
+    totals: GivenTotals,
+    replicates: ReplicateOptions,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column whose values are the domains, as a region is; several columns with commas divide the rows "
+            "together. May be repeated; without it, the whole table is the only domain."
+        ),
+    ] = None,
+    keep_formulas: KeepFormulas = False,
+) -> None:
+    """Estimate how many rows of each class the domains of a table have, with standard errors and intervals."""
+    check_writable([out], [model, data.data, *totals.paths])
+    check_table_name(table_name(out))
+    check_model(model)
+    replicates.check()
+    source = data.source()
+    divisions = [split_names([entry], source.columns) for entry in by or ()]
+    for columns in divisions:
+        source.require(columns, "domain")
+    # Refusals should not wait for the packages that a model needs.
+    from s2oct.export import read_model
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
+        read = read_model(model)
+    encoded = _encoded(read, data, totals)
+    fitted, table = _refitted(read, encoded), encoded.table
+    domains = {
+        margin_name(columns): domain_of_rows(table.cells, columns, table.source.dialect) for columns in divisions
+    }
+    _write(_estimated(fitted, domains, replicates), encoded, out, keep_formulas=keep_formulas)
+
+
+def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTable:
+    """Read the table with the columns, totals and parameters of the model's fit, unless options give other totals."""
+    from s2oct.cli.models import encoding_of
+    from s2oct.estimators import S2OCTClassifier
+    from s2oct.tabular.remembered_totals import RememberedTotals
+    from s2oct.tabular.totals_kind import TotalsKind
+
+    clf, kind = model.estimator, model.totals_kind or TotalsKind()
+    if not isinstance(clf, S2OCTClassifier):
+        raise InvalidProblem(f"Expected a model of S2OCTClassifier to estimate from, got {type(clf).__name__}.")
+    _refuse_lost_guide(model)
+    if model.label is None:
+        raise InvalidProblem("Expected a model that s2oct fit has written, got one that names no column of labels.")
+    encoding, given = encoding_of(model), totals.totals()
+    known = (
+        given
+        if totals.are_given
+        else RememberedTotals(tuple(model.classes), clf.data_summary_.totals, clf.certificate_.cells)
+    )
+    margins = kind.margins if not totals.are_given or len(kind.margins) == len(totals.paths) else ()
+    roles = Roles(model.label, features=encoding.names, margins=margins, weight=kind.weight)
+    request = FitRequest(data.source(model.dialect), roles, totals=known, parameters=clf.get_params(deep=False))
+    return encode_again(request, encoding)
+
+
+def _refuse_lost_guide(model: Model) -> None:
+    guide: Any = model.provenance.get("parameters", {}).get("guide")
+    if isinstance(guide, Mapping):
+        raise InvalidProblem(
+            f"Expected a model whose guide is the default one or none, got one with {guide.get('not_kept')}, which a "
+            "model file does not keep: call estimate in Python."
+        )
+
+
+def _refitted(model: Model, encoded: EncodedTable) -> FittedTable:
+    """Fit the tree again, and say where the data or the tree are not those of the model."""
+    from s2oct.cli.progress import live_progress
+    from s2oct.tabular.fitted_table import fit_encoded
+
+    with warnings.catch_warnings(), live_progress(model.estimator.time_limit) as listener:
+        warnings.simplefilter("ignore")
+        fitted = fit_encoded(encoded, listener=listener)
+    clf = fitted.classifier
+    if clf.data_summary_ != model.estimator.data_summary_:
+        print_warning(
+            "The data or totals are not those of the fit: the estimates are about a tree that was fitted to these."
+        )
+    elif clf.rules_ != model.estimator.rules_:
+        print_warning("The tree that was fitted again is not that of the model: the estimates are about the new one.")
+    return fitted
+
+
+def _estimated(fitted: FittedTable, domains: Mapping[str, ObjectArray], options: ReplicateOptions) -> Estimates:
+    from s2oct.cli.progress import replicate_progress
+
+    done, of = 0, options.replicates
+    with replicate_progress() as show:
+
+        def progress(number: int, of: int) -> None:
+            nonlocal done
+            done = number
+            show(number, of)
+
+        try:
+            return fitted.classifier.estimate(
+                domains or None,
+                of,
+                options.confidence,
+                n_jobs=options.jobs,
+                folder=options.folder,
+                progress=progress,
+            )
+        except KeyboardInterrupt as interrupt:
+            kept = "" if options.folder is None else "; the same command goes on from there"
+            raise KeyboardInterrupt(f"interrupted after {done} of {of} replicates{kept}") from interrupt
+
+
+def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas: bool) -> None:
+    from s2oct.tabular.estimates_table import estimates_table
+
+    dialect = encoded.table.source.dialect
+    with (
+        Outputs() as outputs,
+        closing(Target(outputs.draft(out), table_name(out), dialect, keep_formulas=keep_formulas)) as target,
+    ):
+        target.write(estimates_table(found))
+    with messages_beside([out]):
+        say(f"{found}\n")
+        for note in found.notes:
+            say(note)
+        say(f"wrote {name_of(out)}")

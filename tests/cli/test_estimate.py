@@ -1,0 +1,216 @@
+"""``s2oct estimate``: the numbers of the Python call, in a table that R reads, from a model file and its table."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from s2oct import S2OCTClassifier, save
+from s2oct.cli.app import run
+from s2oct.estimates.table import COLUMNS
+from tests.processes import started
+from tests.writers.r_reader import run_r
+
+FEW = ["--replicates", "3"]
+
+
+def region_counts(frame):
+    """Unlabeled people of each answer in each region; the truth is whether somebody is over 40."""
+    free = frame[frame["employed"].isna()]
+    return pd.crosstab(free["region"], np.where(free["age"] > 40, "yes", "no"))
+
+
+@pytest.fixture(scope="module")
+def survey():
+    """150 people in three regions, of whom 45 answered; weights of 1 to 3."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "region": rng.choice(["east", "north", "west"], 150),
+            "age": rng.integers(16, 75, 150),
+            "education": rng.integers(8, 20, 150),
+            "weight": rng.integers(1, 4, 150) / 4,
+        }
+    )
+    answered = rng.random(150) < 0.3
+    return frame.assign(employed=np.where(answered, np.where(frame["age"] > 40, "yes", "no"), None))
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory, survey, compiled):
+    """The survey and three models: with one total, with totals by region, and with weights."""
+    folder = tmp_path_factory.mktemp("estimate")
+    survey.to_csv(folder / "people.csv", index=False)
+    region_counts(survey).rename_axis("region").to_csv(folder / "totals.csv")
+    heavy = survey.loc[survey["employed"].isna() & (survey["age"] > 40), "weight"].sum()
+    fit = ["fit", str(folder / "people.csv"), "--label", "employed", "--depth", "1", "--exclude", "region"]
+    yes = region_counts(survey)["yes"].sum()
+    exclude = ["--exclude", "weight"]
+    assert run([*fit, *exclude, "--total", f"yes={yes}", "--out", str(folder / "model.json")]) == 0
+    by_region = ["--totals", str(folder / "totals.csv"), "--by", "region"]
+    assert run([*fit[:-2], *exclude, *by_region, "--out", str(folder / "domains.json")]) == 0
+    weighted = ["--weight", "weight", "--total", f"yes={heavy}"]
+    assert run([*fit, *weighted, "--out", str(folder / "weighted.json")]) == 0
+    estimated = [*exclude, "--total", f"yes={yes}±5"]
+    assert run([*fit, *estimated, "--out", str(folder / "estimated.json")]) == 0
+    return folder
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch, models):
+    """A folder of one's own with the files."""
+    for file in models.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def estimate(*options, model="model.json", out="estimates.csv"):
+    return run(["estimate", model, "people.csv", "--out", out, *FEW, *options])
+
+
+def test_the_table_has_the_numbers_of_the_python_call(workplace, survey, capsys):
+    assert estimate("--by", "region") == 0
+    printed = capsys.readouterr()
+    assert "not those" not in printed.err
+    assert "wrote estimates.csv" in printed.out
+    clf = S2OCTClassifier(depth=1, random_state=0)
+    yes = int(region_counts(survey)["yes"].sum())
+    clf.fit(survey[["age", "education"]].astype(float), survey["employed"], totals={"yes": yes})
+    expected = pd.DataFrame(clf.estimate(survey["region"], replicates=3))
+    pd.testing.assert_frame_equal(pd.read_csv("estimates.csv"), expected, check_dtype=False)
+
+
+def test_several_divisions_and_columns_that_divide_together(workplace):
+    assert estimate("--by", "region", "--by", "region,employed_known") == 2
+    frame = pd.read_csv("people.csv").assign(older=lambda table: np.where(table["age"] > 60, "old", "young"))
+    frame.to_csv("people.csv", index=False)
+    assert estimate("--by", "region", "--by", "region,older") == 0
+    found = pd.read_csv("estimates.csv")
+    assert found["by"].unique().tolist() == ["region", "region, older"]
+    assert found["domain"].tolist()[6:8] == ["east, old", "east, old"]
+
+
+def test_totals_and_domains_of_the_fit_come_from_the_model(workplace, survey, capsys):
+    assert estimate("--by", "region", model="domains.json") == 0
+    assert "not those" not in capsys.readouterr().err
+    known = region_counts(survey)
+    for row in pd.read_csv("estimates.csv").to_dict("records"):
+        assert row["predicted"] == known.loc[row["domain"], row["class"]]
+        assert row["se"] == 0
+
+
+def test_weights_of_the_fit_come_from_the_model(workplace, survey, capsys):
+    assert estimate("--by", "region", model="weighted.json") == 0
+    assert "not those" not in capsys.readouterr().err
+    rows = pd.read_csv("estimates.csv").groupby("domain")["rows"].first()
+    pd.testing.assert_series_equal(rows, survey.groupby("region")["weight"].sum(), check_names=False)
+
+
+def test_totals_that_are_estimates_must_be_given_again(workplace, survey, capsys):
+    assert estimate(model="estimated.json") == 2
+    assert capsys.readouterr().err == (
+        "s2oct: Expected the totals of the fit once more, because some of them are estimates and a model file does not "
+        "keep their standard errors, got none.\n"
+    )
+    yes = region_counts(survey)["yes"].sum()
+    assert estimate("--total", f"yes={yes}±5", model="estimated.json") == 0
+    assert "not those" not in capsys.readouterr().err
+
+
+def test_other_data_and_other_totals_are_named(workplace, capsys):
+    assert estimate("--total", "yes=40") == 0
+    assert "warning: The data or totals are not those of the fit" in capsys.readouterr().err
+    frame = pd.read_csv("people.csv")
+    frame.loc[frame["employed"].isna(), "age"] += 1
+    frame.to_csv("people.csv", index=False)
+    assert estimate() == 0
+    assert "warning: The data or totals are not those of the fit" in capsys.readouterr().err
+
+
+def test_standard_output_has_the_table_alone(workplace, capfd):
+    assert estimate("--by", "region", out="-") == 0
+    printed = capfd.readouterr()
+    assert printed.out.splitlines()[0] == ",".join(COLUMNS)
+    assert len(printed.out.splitlines()) == 7
+    assert "95 % interval" in printed.err
+
+
+def test_r_reads_numbers_as_numbers_and_text_as_text(workplace):
+    assert estimate("--by", "region") == 0
+    program = 'd <- read.csv("estimates.csv"); cat(sapply(d, class), "\\n"); cat(sprintf("%.17g", d$estimate))'
+    kinds, numbers = run_r(program, workplace).splitlines()
+    expected = ["character" if name in ("domain", "class", "by") else "numeric" for name in COLUMNS]
+    assert [kind.replace("integer", "numeric") for kind in kinds.split()] == expected
+    assert [float(number) for number in numbers.split()] == pd.read_csv("estimates.csv")["estimate"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--confidence", "95"], "Expected --confidence to be a number between 0 and 1, got 95."),
+        (["--jobs", "0"], "Expected --jobs to be a number of replicates at a time, or -1 for all cores, got 0."),
+        (["--by", "regoin"], "Expected the domain column 'regoin' among "),
+        (["--folder", "people.csv"], "Expected a folder that can be written, got people.csv: Not a directory."),
+    ],
+)
+def test_bad_options_are_refused_in_one_sentence(workplace, capsys, options, message):
+    assert estimate(*options) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"s2oct: {message}")
+    assert len(error.splitlines()) == 1
+    assert not (workplace / "estimates.csv").exists()
+
+
+def test_rows_without_a_domain_are_refused(workplace, capsys):
+    frame = pd.read_csv("people.csv")
+    frame.loc[:3, "region"] = None
+    frame.to_csv("people.csv", index=False)
+    assert estimate("--by", "region") == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "s2oct: Expected a domain of 'region' for every row, got 4 rows without one."
+    )
+
+
+def test_a_model_of_python_without_a_label_or_with_another_guide_is_refused(workplace, survey, capsys):
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = survey[["age", "education"]].astype(float), survey["employed"]
+    clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 40})
+    save(clf, "plain.json")
+    assert estimate(model="plain.json") == 2
+    assert "got one that names no column of labels" in capsys.readouterr().err
+    clf.set_params(guide=LogisticRegression()).fit(X, y, totals={"yes": 40})
+    save(clf, "guided.json")
+    assert estimate(model="guided.json") == 2
+    assert "got one with LogisticRegression(), which a model file does not keep" in capsys.readouterr().err
+
+
+def test_an_interrupted_command_goes_on_with_what_its_folder_keeps(workplace):
+    """Ctrl-C once the first replicate is there; the second run says nothing else than a run without interruption."""
+    command = [sys.executable, "-c", "import sys; from s2oct.cli.app import run; sys.exit(run(sys.argv[1:]))"]
+    arguments = ["estimate", "model.json", "people.csv", "--by", "region", "--folder", "kept", "--out", "estimates.csv"]
+    with started([*command, *arguments, "--replicates", "400"], stderr=subprocess.PIPE) as process:
+        for _ in range(600):
+            if len(list(workplace.glob("kept/*/*.npz"))) > 2:
+                break
+            time.sleep(0.1)
+        os.kill(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "of 400 replicates; the same command goes on from there." in error
+    assert not (workplace / "estimates.csv").exists()
+    before = {file.name: file.stat().st_mtime_ns for file in workplace.glob("kept/*/*.npz")}
+    assert estimate("--by", "region", "--folder", "kept") == 0
+    after = {file.name: file.stat().st_mtime_ns for file in workplace.glob("kept/*/*.npz")}
+    assert after == before
+    kept = pd.read_csv("estimates.csv")
+    assert estimate("--by", "region") == 0
+    pd.testing.assert_frame_equal(kept, pd.read_csv("estimates.csv"))

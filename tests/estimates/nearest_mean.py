@@ -1,0 +1,52 @@
+"""A fit that takes microseconds: every row gets the class with the nearest mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from s2oct.estimates.replicates import Replicate, replicate
+from s2oct.model.labels import UNLABELED
+from s2oct.model.targets import Targets
+
+
+@dataclass(eq=False)
+class NearestMean:
+    """Rows on a line with the classes of some of them; ``runs`` has the numbers of the replicates that ran."""
+
+    rows: np.ndarray
+    codes: np.ndarray
+    targets: Targets
+    identity: str = "nearest mean"
+    runs: list[int] = field(default_factory=list)
+
+    @classmethod
+    def example(cls, **changes) -> NearestMean:
+        rng = np.random.default_rng(0)
+        truth = rng.integers(0, 2, size=60)
+        codes = np.where(np.arange(60) < 20, truth, UNLABELED)
+        targets = Targets.exact(np.bincount(truth[20:]), 40)
+        return cls(**({"rows": truth + rng.normal(size=60), "codes": codes, "targets": targets} | changes))
+
+    def replicate(self, seed: int, number: int) -> Replicate:
+        self.runs.append(number)
+        return replicate(self.codes, self.targets, self.refit, seed, number)
+
+    def refit(self, chosen, targets, seed):
+        labels = self.codes[chosen]
+        means = np.array([self.rows[chosen][labels == k].mean() for k in range(targets.n_classes)])
+
+        def classes(rows):
+            return np.abs(self.rows[rows][:, None] - means).argmin(axis=1)
+
+        def probabilities(rows):
+            near = np.exp(-np.abs(self.rows[rows][:, None] - means))
+            return near / near.sum(axis=1, keepdims=True)
+
+        return classes, probabilities(chosen[labels == UNLABELED]), probabilities
+
+
+def same(one: Replicate, other: Replicate) -> bool:
+    """Whether two replicates are equal in every number."""
+    return all(np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True) for name in vars(one))

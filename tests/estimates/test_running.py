@@ -1,0 +1,89 @@
+"""Replicates as files: interrupted runs go on, and damaged files are run again."""
+
+import numpy as np
+import pytest
+
+from s2oct.errors import InvalidProblem
+from s2oct.estimates.running import run_replicates
+from tests.estimates.nearest_mean import NearestMean, same
+
+N = 6
+
+
+@pytest.fixture
+def uninterrupted():
+    return run_replicates(NearestMean.example(), seed=0, n_replicates=N)
+
+
+def test_replicates_come_in_the_order_of_their_numbers(uninterrupted):
+    fit = NearestMean.example()
+    assert all(same(found, fit.replicate(0, number)) for number, found in enumerate(uninterrupted))
+
+
+def test_several_processes_give_the_same(uninterrupted):
+    assert all(map(same, run_replicates(NearestMean.example(), 0, N, n_jobs=2), uninterrupted))
+
+
+def test_an_interrupted_run_goes_on_with_the_missing_replicates_only(tmp_path, uninterrupted):
+    def give_up(done, of):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_replicates(NearestMean.example(), 0, N, folder=tmp_path, progress=give_up)
+    again = NearestMean.example()
+    found = run_replicates(again, 0, N, folder=tmp_path)
+    assert again.runs == [4, 5]
+    assert all(map(same, found, uninterrupted))
+
+
+def test_a_run_that_is_complete_runs_nothing(tmp_path, uninterrupted):
+    run_replicates(NearestMean.example(), 0, N, folder=tmp_path)
+    again = NearestMean.example()
+    assert all(map(same, run_replicates(again, 0, N, folder=tmp_path), uninterrupted))
+    assert again.runs == []
+
+
+def test_more_replicates_keep_those_that_are_there(tmp_path):
+    run_replicates(NearestMean.example(), 0, 2, folder=tmp_path)
+    again = NearestMean.example()
+    run_replicates(again, 0, 4, folder=tmp_path)
+    assert again.runs == [2, 3]
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "changed", "other"])
+def test_a_damaged_file_is_run_again(tmp_path, uninterrupted, damage):
+    run_replicates(NearestMean.example(), 0, N, folder=tmp_path)
+    (file,) = tmp_path.glob("*/3.npz")
+    content = file.read_bytes()
+    middle = len(content) // 2
+    if damage == "other":
+        np.savez(file, drawn=np.ones(3))
+    else:
+        flipped = content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :]
+        file.write_bytes({"empty": b"", "cut": content[:middle], "changed": flipped}[damage])
+    again = NearestMean.example()
+    found = run_replicates(again, 0, N, folder=tmp_path)
+    assert again.runs == [3]
+    assert all(map(same, found, uninterrupted))
+
+
+@pytest.mark.parametrize(("seed", "identity"), [(1, "nearest mean"), (0, "another fit")])
+def test_other_seeds_and_other_fits_do_not_mix_in_one_folder(tmp_path, seed, identity):
+    run_replicates(NearestMean.example(), 0, N, folder=tmp_path)
+    other = NearestMean.example(identity=identity)
+    run_replicates(other, seed, N, folder=tmp_path)
+    assert other.runs == list(range(N))
+
+
+def test_progress_counts_the_replicates_of_earlier_runs(tmp_path):
+    run_replicates(NearestMean.example(), 0, 2, folder=tmp_path)
+    told = []
+    run_replicates(NearestMean.example(), 0, 4, folder=tmp_path, progress=lambda done, of: told.append((done, of)))
+    assert told == [(3, 4), (4, 4)]
+
+
+def test_a_folder_that_is_a_file_is_refused_in_one_sentence(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InvalidProblem, match=r"^Expected a folder that can be written, got .*taken.*\.$"):
+        run_replicates(NearestMean.example(), 0, 2, folder=tmp_path / "taken")
