@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2oct.estimates.replicates import drawn_labels, drawn_targets, replicate
+from s2oct.estimates.replicates import drawn_change, drawn_labels, replicate
 from s2oct.model.labels import UNLABELED
 from s2oct.model.targets import Margin, Targets
 from tests.estimates.nearest_mean import NearestMean, same
@@ -67,7 +67,8 @@ def test_estimated_totals_are_drawn_anew_and_exact_ones_and_bounds_are_not():
     exact = Margin.exact([20, 20], 40)
     bounded = replace(exact, low=one - 5, high=one + 5, value=nothing)
     estimated = replace(exact, low=one - 5, high=one + 5, se=np.array([[2.0, 2.0]]))
-    drawn = drawn_targets(Targets((exact, bounded, estimated)), np.random.default_rng(0))
+    given = Targets((exact, bounded, estimated))
+    drawn = given.shifted(drawn_change(given, np.random.default_rng(0)))
     for before, after in zip((exact, bounded), drawn.margins, strict=False):
         assert after.low.tolist() == before.low.tolist()
         assert after.high.tolist() == before.high.tolist()
@@ -80,7 +81,8 @@ def test_estimated_totals_are_drawn_anew_and_exact_ones_and_bounds_are_not():
 def test_drawn_totals_have_the_spread_of_their_standard_errors():
     margin = replace(Margin.exact([1000, 1000], 2000), se=np.array([[30.0, 0.0]]))
     rng = np.random.default_rng(0)
-    drawn = np.array([drawn_targets(Targets((margin,)), rng).margins[0].value[0] for _ in range(2000)])
+    targets = Targets((margin,))
+    drawn = np.array([targets.shifted(drawn_change(targets, rng)).margins[0].value[0] for _ in range(2000)])
     assert drawn[:, 0].mean() == pytest.approx(1000, abs=3)
     assert drawn[:, 0].std() == pytest.approx(30, rel=0.05)
     assert (drawn[:, 1] == 1000).all()

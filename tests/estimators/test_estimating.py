@@ -85,7 +85,6 @@ def test_estimates_of_a_class_add_up_to_labels_and_total(two_classes):
     assert frame.groupby("class")["estimate"].sum().to_dict() == pytest.approx(known_totals(y, truth), abs=1e-2)
 
 
-@pytest.mark.xfail(strict=True, reason="a shift beyond 0 or beyond all rows of a domain is cut, and no other makes up")
 def test_estimates_of_a_class_add_up_where_a_domain_has_one_class_only(compiled):
     X, y, truth, region = people()
     weights = np.where(np.arange(len(y)) % 2 == 0, 30.0, 10.0)

@@ -19,6 +19,9 @@ from s2oct.model.labels import UNLABELED
 from s2oct.model.targets import Targets
 from s2oct.wording import listed
 
+BALANCINGS = 50
+"""Passes over domains and classes in which estimates are made to add up."""
+
 FEW_LABELS = 10
 """Labels of a class below which its mistakes are hardly known."""
 
@@ -46,6 +49,8 @@ class Completed:
         What the guide says of each row; None without a guide.
     others : tuple of ndarray
         Classes of all rows by other trees that are as good.
+    unit : float
+        Mean weight of an unlabeled row, in which replicates count.
     """
 
     codes: IntArray
@@ -55,6 +60,7 @@ class Completed:
     predicted: IntArray
     probabilities: FloatArray | None
     others: tuple[IntArray, ...] = ()
+    unit: float = 1.0
 
     @property
     def is_labeled(self) -> BoolArray:
@@ -92,10 +98,8 @@ class Estimation:
         self.votes, self.said = _held_out(fit, replicates)
         self.correction = chosen_correction(self.votes, self.said, self.labels, self.label_weights, fit.shares)
         said = _said(fit)[unlabeled]
-        self.unlabeled = self._probabilities(self.correction, fit.predicted[unlabeled], said)
-        self.replicated = [
-            self._probabilities(self._redrawn(found.drawn), found.classes, found.probabilities) for found in replicates
-        ]
+        self.unlabeled = raked(self.correction.probabilities(fit.predicted[unlabeled], said), self.sizes, fit.targets)
+        self.replicated = [self._replicated(found) for found in replicates]
         by_tree = self.votes @ self.correction.confusion.T
         self.labeled = combined(by_tree, self.said, self.correction.guide_power, self.correction.tree_power)
 
@@ -109,20 +113,27 @@ class Estimation:
             notes.append(f"Fewer than {FEW_LABELS} labels of {listed(few)}: what is known of mistakes there is little.")
         return tuple(notes)
 
-    def _probabilities(self, correction: Correction, classes: IntArray, said: FloatArray) -> FloatArray:
-        return raked(correction.probabilities(classes, said), self.sizes, self.fit.targets)
-
-    def _redrawn(self, drawn: FloatArray) -> Correction:
-        """The correction as the labeled rows of a replicate give it."""
-        confusion = true_given_predicted(self.votes, self.labels, self.label_weights * drawn, self.fit.shares)
-        return Correction(confusion, self.correction.guide_power, self.correction.tree_power)
+    def _replicated(self, found: Replicate) -> FloatArray:
+        """Probabilities of the unlabeled rows by a replicate: its labels, its tree, its guide and its totals."""
+        confusion = true_given_predicted(self.votes, self.labels, self.label_weights * found.drawn, self.fit.shares)
+        correction = Correction(confusion, self.correction.guide_power, self.correction.tree_power)
+        targets = self.fit.targets.shifted(self.fit.unit * found.change)
+        return raked(correction.probabilities(found.classes, found.probabilities), self.sizes, targets)
 
     def rows(self, name: str, domains: ObjectArray, codes: IntArray, confidence: float) -> list[dict[str, Any]]:
         """Estimates of all domains of one division of the rows; ``codes`` are the domains of all rows."""
-        found = []
-        for k in range(self.fit.n_classes):
-            estimate, variance = self._unlabeled_counts(k, codes, len(domains))
-            found.append(self._columns(k, codes, len(domains), estimate, np.sqrt(variance), confidence))
+        n_domains, n_classes = len(domains), self.fit.n_classes
+        parts = [self._unlabeled_counts(k, codes, n_domains) for k in range(n_classes)]
+        known = np.column_stack([_known_counts(self.fit, codes, n_domains, k) for k in range(n_classes)])
+        is_known = ~np.isnan(known)
+        estimates = np.where(is_known, known, np.column_stack([estimate for estimate, _ in parts]))
+        variances = np.where(is_known, 0.0, np.column_stack([variance for _, variance in parts]))
+        rows_of_domain = np.bincount(codes[~self.fit.is_labeled], self.sizes, minlength=n_domains).astype(float)
+        estimates = balanced(estimates, ~is_known, rows_of_domain, self.sizes @ self.unlabeled)
+        found = [
+            self._columns(k, codes, n_domains, estimates[:, k], np.sqrt(variances[:, k]), confidence)
+            for k in range(n_classes)
+        ]
         rows = [
             {
                 "domain": domains[d],
@@ -135,7 +146,7 @@ class Estimation:
         return [{key: row.get(key, name) for key in COLUMNS} for row in rows]
 
     def _unlabeled_counts(self, k: int, codes: IntArray, n_domains: int) -> tuple[FloatArray, FloatArray]:
-        """Estimate of the unlabeled rows of a class in each domain, and its variance."""
+        """Estimate of the unlabeled rows of a class in each domain, by itself, and its variance."""
         fit, q = self.fit, self.unlabeled[:, k]
         unlabeled, labeled = codes[~fit.is_labeled], codes[fit.is_labeled]
         rows = np.bincount(unlabeled, weights=self.sizes, minlength=n_domains)
@@ -146,17 +157,12 @@ class Estimation:
         effects = domain_effects(*errors, spread)
         # What one domain gains, the others lose: the total of the class is known.
         rest = 1 - rows / max(float(rows.sum()), 1e-300)
-        shift = rows * effects.shift
-        shift -= rows * float(shift.sum()) / max(float(rows.sum()), 1e-300)
         again = [np.bincount(unlabeled, weights=self.sizes * p[:, k], minlength=n_domains) for p in self.replicated]
         by_labels = np.var(again, axis=0, ddof=1) if len(again) > 1 else np.zeros(n_domains)
         by_chance = np.bincount(unlabeled, weights=self.sizes**2 * q * (1 - q), minlength=n_domains)
         chance_left = 1 - by_chance / max(float(by_chance.sum()), 1e-300)
         variance = by_labels + by_chance * chance_left + rows**2 * effects.variance * rest
-        known = _known_counts(fit, codes, n_domains, k)
-        exact = ~np.isnan(known)
-        estimate = np.clip(counts + shift, 0.0, rows)
-        return np.where(exact, known, estimate), np.where(exact, 0.0, variance)
+        return np.clip(counts + rows * effects.shift, 0.0, rows), variance
 
     def _importance(self) -> FloatArray:
         """Weights of the labeled rows with which the classes have their known shares."""
@@ -223,16 +229,31 @@ def _held_out(fit: Completed, replicates: Sequence[Replicate]) -> tuple[FloatArr
     return votes, said
 
 
+def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: FloatArray) -> FloatArray:
+    """Estimates, domains by classes, scaled so that domains add up to their rows and classes to their totals.
+
+    Only free cells change. Every class is shifted by itself before, so that sums may be off.
+    """
+    found = np.where(free, np.maximum(estimates, 1e-9), estimates)
+    for _ in range(BALANCINGS):
+        for axis, wanted in ((0, totals), (1, rows)):
+            fixed = np.where(free, 0.0, found).sum(axis=axis)
+            scalable = np.where(free, found, 0.0).sum(axis=axis)
+            factor = np.where(scalable > 0, np.maximum(wanted - fixed, 0.0) / np.maximum(scalable, 1e-300), 1.0)
+            found = np.where(free, found * np.expand_dims(factor, axis), found)
+    return np.asarray(found)
+
+
 def _known_counts(fit: Completed, codes: IntArray, n_domains: int, k: int) -> FloatArray:
-    """Totals of a class that are known exactly for these very domains; NaN for the others."""
+    """Totals of a class that are known exactly for a domain, as one total or as a sum of several; NaN elsewhere."""
     known = np.full(n_domains, np.nan)
     here = codes[~fit.is_labeled]
     for margin in fit.targets.margins:
         pairs = np.unique(np.column_stack([here, margin.codes]), axis=0)
-        one_to_one = len(pairs) == len(np.unique(pairs[:, 0])) == len(np.unique(pairs[:, 1]))
-        if not one_to_one:
-            continue
-        for domain, place in pairs:
-            if margin.low[place, k] == margin.high[place, k]:
-                known[domain] = margin.low[place, k]
+        spread = np.bincount(pairs[:, 1], minlength=margin.n_domains) > 1
+        exact = (margin.low[:, k] == margin.high[:, k]) & ~spread
+        for domain in np.unique(pairs[:, 0]):
+            places = pairs[pairs[:, 0] == domain, 1]
+            if exact[places].all():
+                known[domain] = margin.low[places, k].sum()
     return known

@@ -20,6 +20,8 @@ class Replicate:
     ----------
     drawn : ndarray of shape (n,)
         How often each labeled row was drawn, or its replicate weight over its weight.
+    change : ndarray of shape (n_cells,)
+        By how much the totals drawn are above the given ones.
     classes : ndarray of shape (m,)
         Class that the tree gives each unlabeled row.
     probabilities : ndarray of shape (m, n_classes)
@@ -31,6 +33,7 @@ class Replicate:
     """
 
     drawn: FloatArray
+    change: FloatArray
     classes: IntArray
     probabilities: FloatArray
     held_out_classes: IntArray
@@ -58,11 +61,9 @@ def drawn_labels(codes: IntArray, rng: np.random.Generator) -> IntArray:
     return drawn
 
 
-def drawn_targets(targets: Targets, rng: np.random.Generator) -> Targets:
-    """The same totals with every estimate drawn anew from its standard error; exact totals and bounds stay."""
-    return targets.shifted(
-        [np.where(margin.se > 0, margin.se * rng.normal(size=margin.se.shape), 0.0) for margin in targets.margins]
-    )
+def drawn_change(targets: Targets, rng: np.random.Generator) -> FloatArray:
+    """What to add to the cells: estimates are drawn anew from their standard errors; exact totals and bounds stay."""
+    return np.concatenate([(margin.se * rng.normal(size=margin.se.shape)).ravel() for margin in targets.margins])
 
 
 def replicate(codes: IntArray, targets: Targets, refit: Refit, seed: int, number: int) -> Replicate:
@@ -71,11 +72,12 @@ def replicate(codes: IntArray, targets: Targets, refit: Refit, seed: int, number
     drawn = drawn_labels(codes, rng)
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
     rows = np.concatenate([np.repeat(labeled, drawn[labeled]), unlabeled])
-    classes_of, probabilities, probabilities_of = refit(rows, drawn_targets(targets, rng), int(rng.integers(2**31)))
+    change = drawn_change(targets, rng)
+    classes_of, probabilities, probabilities_of = refit(rows, targets.shifted(change), int(rng.integers(2**31)))
     held_out = drawn[labeled] == 0
     classes = np.full(len(labeled), UNLABELED, dtype=np.int64)
     said = np.full((len(labeled), probabilities.shape[1]), np.nan)
     if held_out.any():
         classes[held_out] = classes_of(labeled[held_out])
         said[held_out] = probabilities_of(labeled[held_out])
-    return Replicate(drawn[labeled].astype(float), classes_of(unlabeled), probabilities, classes, said)
+    return Replicate(drawn[labeled].astype(float), change, classes_of(unlabeled), probabilities, classes, said)

@@ -134,6 +134,7 @@ class Estimating(TreeClassifier):
             predicted=self.tree_.predict(fitted_on.rows),
             probabilities=probabilities,
             others=tuple(tree.predict(fitted_on.rows) for tree in self.alternatives_),
+            unit=fitted_on.unit,
         )
 
     def __getstate__(self) -> dict[str, Any]:

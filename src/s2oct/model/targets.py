@@ -15,9 +15,6 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 
-BOUNDS = ("low", "high", "value")
-"""What is known of a total, in rows."""
-
 NEARLY_MET = 0.5
 """A total counts as met to within this part of a row: with weights, sums seldom reach it exactly."""
 
@@ -68,6 +65,12 @@ class Margin:
         """The same totals in another unit."""
         low, high, value, se = (_near_whole(part / unit) for part in (self.low, self.high, self.value, self.se))
         return replace(self, low=low, high=high, value=value, se=se)
+
+    def shifted(self, change: FloatArray) -> Margin:
+        """The same with other totals: what to add to each cell, none of which falls below 0."""
+        more = change.reshape(self.low.shape)
+        low, high, value = (np.maximum(part + more, 0.0) for part in (self.low, self.high, self.value))
+        return replace(self, low=low, high=high, value=value)
 
     def counts(self, classes: IntArray, sizes: FloatArray) -> FloatArray:
         """Rows of each class in each domain, each row counted with its size, shape (n_domains, n_classes)."""
@@ -154,14 +157,11 @@ class Targets:
         """The same totals in another unit; whole numbers of it stay whole, though a division may round."""
         return replace(self, margins=tuple(margin.over(unit) for margin in self.margins))
 
-    def shifted(self, changes: Sequence[FloatArray]) -> Targets:
-        """The same with other totals: for each margin what to add to its cells, none of which falls below 0."""
+    def shifted(self, change: FloatArray) -> Targets:
+        """The same with other totals: what to add to each cell, none of which falls below 0."""
+        parts = np.split(change, np.cumsum([margin.low.size for margin in self.margins[:-1]]))
         return replace(
-            self,
-            margins=tuple(
-                replace(margin, **{name: np.maximum(getattr(margin, name) + change, 0.0) for name in BOUNDS})
-                for margin, change in zip(self.margins, changes, strict=True)
-            ),
+            self, margins=tuple(margin.shifted(part) for margin, part in zip(self.margins, parts, strict=True))
         )
 
     def widened(self, rows: float) -> Targets:
