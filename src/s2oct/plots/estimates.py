@@ -72,7 +72,20 @@ class EstimatesDisplay(Display):
 
     @classmethod
     def of(cls, estimates: Estimates, class_: Any = None) -> EstimatesDisplay:
-        """The display, not drawn; the parameters are those of `from_estimates`."""
+        """Choose what to draw, and draw nothing yet.
+
+        Parameters
+        ----------
+        estimates : Estimates
+            What ``estimate`` has returned.
+        class_ : object, optional
+            The class to draw, as in `from_estimates`.
+
+        Returns
+        -------
+        EstimatesDisplay
+            The display.
+        """
         known = list(dict.fromkeys(row["class"] for row in estimates))
         if class_ is not None and class_ not in known:
             raise InvalidProblem(f"Expected a class among {known}, got {brief(class_)}.")
@@ -83,7 +96,18 @@ class EstimatesDisplay(Display):
         )
 
     def figsize(self, width: float = 7.0) -> tuple[float, float]:
-        """Width and height in inches."""
+        """Say how large the picture should be.
+
+        Parameters
+        ----------
+        width : float
+            Inches from left to right.
+
+        Returns
+        -------
+        tuple of float
+            Width and height in inches.
+        """
         return width, FRAME + LANE * len(self.rows)
 
     def _new_axes(self) -> Axes:
