@@ -24,6 +24,7 @@ from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
 from s2oct.model.targets import Targets
+from s2oct.version import __version__
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +78,21 @@ class FittedOn:
     @cached_property
     def identity(self) -> str:
         """A text that tells fits apart: a hash of what the fit was told."""
-        digest = hashlib.sha256(repr((self.spec, self.sparsity, self.guide_weight, self.guide, self.unit)).encode())
-        parts = (
-            self.rows,
-            self.labels.codes,
-            self.targets.low,
-            self.targets.high,
-            self.targets.first_cells,
-            self.weights,
+        # The representation of a classifier leaves out what is long; its parameters do not.
+        guide = None if self.guide is None else (type(self.guide).__name__, self.guide.get_params())
+        told = (
+            __version__,
+            self.spec,
+            self.sparsity,
+            self.guide_weight,
+            guide,
+            self.unit,
+            self.labels.classes.tolist(),
         )
+        digest = hashlib.sha256(repr((*told, self.budget.solver, self.budget.time_limit)).encode())
+        targets = self.targets
+        values = [part for margin in targets.margins for part in (margin.value, margin.se)]
+        parts = (self.rows, self.labels.codes, targets.low, targets.high, targets.first_cells, self.weights, *values)
         for part in parts:
             if part is not None:
                 digest.update(np.ascontiguousarray(part).tobytes())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,17 @@ from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
 from s2oct.stopping import Deadline, Stop
+
+
+class FitTold(NamedTuple):
+    """What a fit has read of its arguments and parameters."""
+
+    X: Any
+    rows: FloatArray
+    answers: Answers
+    problem: Problem
+    spec: ModelSpec
+    budget: Budget
 
 
 class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, TreeClassifier):
@@ -235,7 +246,8 @@ class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, T
         self.witness_, self._simplification = trained.witness, trained.simplification
         self._pool = trained.others
         self.__dict__.pop("_alternatives", None)
-        self._fitted_on = self._told(X, rows, answers, problem, spec, guidance)
+        told = FitTold(X, rows, answers, problem, spec, budget)
+        self._fitted_on = self._replicable(told, guidance)
         self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
         self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
@@ -249,20 +261,18 @@ class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, T
         warn_of(fit_notices)
         return self
 
-    def _told(
-        self, X: Any, rows: FloatArray, answers: Answers, problem: Problem, spec: ModelSpec, guidance: Guidance | None
-    ) -> FittedOn:
+    def _replicable(self, told: FitTold, guidance: Guidance | None) -> FittedOn:
         """What the fit was told, for replicates."""
         return FittedOn(
-            X=X,
+            X=told.X,
             left_out=self._left_out,
-            rows=rows,
-            labels=answers.labels,
-            targets=problem.targets,
-            weights=_relative(answers.weights, problem),
-            unit=problem.unit,
-            spec=spec,
-            budget=self._budget(),
+            rows=told.rows,
+            labels=told.answers.labels,
+            targets=told.problem.targets,
+            weights=_relative(told.answers.weights, told.problem),
+            unit=told.problem.unit,
+            spec=told.spec,
+            budget=told.budget,
             guide=self._unfitted_guide(1, 0),
             guide_weight=0.0 if guidance is None else guidance.weight,
             sparsity=self._sparsity(),
