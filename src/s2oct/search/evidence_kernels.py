@@ -235,8 +235,14 @@ def added_price(table, worth, i, k):
 def all_left(table, choice):
     """Rows of each cell if all rows of a choice go left."""
     counts = choice.counts.copy()
+    several = len(counts) > table.cost.shape[1]
     for t in range(len(choice.rows)):
-        give_class(table, counts, choice.rows[t], choice.right[t], choice.left[t])
+        if several:
+            give_class(table, counts, choice.rows[t], choice.right[t], choice.left[t])
+        else:
+            size = table.size[choice.rows[t]]
+            counts[choice.left[t]] += size
+            counts[choice.right[t]] -= size
     return counts
 
 
@@ -264,9 +270,14 @@ def best_cut(table, choice, values, order, row_off):
         i = order[t]
         size = table.size[choice.rows[i]]
         passed += choice.extra[i]
-        if size > 0:
+        if size > 0 and several:
             off_forward += give_class(table, forward, choice.rows[i], choice.right[i], choice.left[i])
             off_backward += give_class(table, backward, choice.rows[i], choice.left[i], choice.right[i])
+        elif size > 0:
+            forward[choice.left[i]] += size
+            forward[choice.right[i]] -= size
+            backward[choice.left[i]] -= size
+            backward[choice.right[i]] += size
         gap = values[order[t + 1]] - values[i]
         if gap <= GAP:
             continue
