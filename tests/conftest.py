@@ -25,7 +25,7 @@ from tests.fitted import _quiet_pictures, labour_force, plane, tree_of  # noqa: 
 from tests.instances import TINY, Tiny
 
 # The same examples every time: a suite that fails must fail again.
-settings.register_profile("s2oct", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("s2oct", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("s2oct")
 
 # A shell without job control starts background jobs (``make test &``, nohup) with Ctrl-C ignored, and every process

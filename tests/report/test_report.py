@@ -197,7 +197,8 @@ def test_leaves_and_splits_are_those_of_the_tree(browser, report, stable):
 def test_stability_is_counted_overall_and_by_leaf(browser, report, stable):
     values = stable.clf.stability_
     with browser.page(report) as page:
-        said = page.evaluate("document.querySelectorAll('#stability p')[1].innerText")
+        # A note comes first where a busy machine found fewer than five other trees.
+        said = page.evaluate("[...document.querySelectorAll('#stability p')].map(p => p.innerText).join(' ')")
         by_leaf = table(page, "stability")
         bars = page.evaluate("document.querySelectorAll('#stability svg path[clip-path]').length")
     assert f"For {percent((values >= 0.95).mean())} of the unlabeled rows" in said
