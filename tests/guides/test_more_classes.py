@@ -250,3 +250,18 @@ def test_rivals_meet_the_totals_of_every_region(survey):
 def test_scikit_learn_is_told_that_there_may_be_several_classes():
     for guide in GUIDES.values():
         assert guide.__sklearn_tags__().classifier_tags.multi_class
+
+
+class Columns(LogisticRegression):
+    """Predicts a table of one column for three classes, as some libraries do."""
+
+    def predict(self, X):
+        return super().predict(X)[:, None]
+
+
+def test_predictions_in_a_column_are_taken_as_a_vector(survey):
+    totals = dict(zip(NAMES, np.bincount(survey.truth[survey.unlabeled]).tolist(), strict=True))
+    clf = PriorCorrectedClassifier(Columns()).fit(survey.X, survey.y, totals=totals)
+    plain = PriorCorrectedClassifier(LogisticRegression()).fit(survey.X, survey.y, totals=totals)
+    assert clf.predict(survey.X).shape == (len(survey.X),)
+    assert clf.transduction_.tolist() == plain.transduction_.tolist()

@@ -38,12 +38,3 @@ class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
             Share of the labeled rows whose prediction equals their label.
         """
         return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)
-
-
-class TwoClasses:
-    """Mixin of classifiers for two classes: scikit-learn's tags say so."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.classifier_tags.multi_class = False
-        return tags

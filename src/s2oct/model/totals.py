@@ -76,21 +76,6 @@ def read_targets(
     return Targets(margins)
 
 
-def read_totals(labels: Labels, totals: Totals | None, population_totals: Totals | None) -> IntArray:
-    """Number of unlabeled rows of each class, shape (n_classes,), where every total is known exactly."""
-    return exact_counts(read_targets(labels, totals, population_totals), labels)
-
-
-def exact_counts(targets: Targets, labels: Labels) -> IntArray:
-    """Number of unlabeled rows of each class, shape (n_classes,); refuses targets that are anything else."""
-    first = targets.margins[0]
-    is_known = ((first.low == first.high) & (first.low == np.round(first.low))).all(axis=0)
-    if not targets.is_plain or not is_known.all():
-        absent = labels.classes[~is_known].tolist()
-        raise InvalidProblem(f"Expected exact totals for all classes but at most one, got none for {absent}.")
-    return np.asarray(np.round(first.low[0]), dtype=np.int64)
-
-
 def assumed_totals(labels: Labels, weights: FloatArray | None = None) -> IntArray | FloatArray:
     """Totals from the class shares of the labeled rows, where no totals are known; wrong for a biased sample."""
     labeled, is_labeled = labels.counts(), labels.is_labeled
