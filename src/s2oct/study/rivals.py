@@ -132,13 +132,7 @@ def _terms(node: dict[str, Any]) -> list[int]:
 def _catboost(_: Draw, __: FloatArray, seed: int) -> Any:
     from catboost import CatBoostClassifier
 
-    class FlatCatBoost(CatBoostClassifier):
-        """CatBoost with predictions of the shape that scikit-learn has; with three classes its own are a column."""
-
-        def predict(self, data: Any, *arguments: Any, **options: Any) -> ObjectArray:
-            return np.ravel(super().predict(data, *arguments, **options))
-
-    return FlatCatBoost(
+    return CatBoostClassifier(
         iterations=N_ROUNDS, depth=4, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False
     )
 
