@@ -72,14 +72,14 @@ def test_the_bounds_are_those_of_equal_rows():
     assert not evidence.is_least(evidence.cost_of(ObliqueTree.constant(Topology(1), 1, right=False)))
 
 
-def test_nearly_as_good_is_1_percent_of_the_rows():
+def test_as_good_are_1_percent_of_the_rows_more_and_totals_met_as_well():
     X = np.arange(200.0).reshape(-1, 1)
     problem = Problem.from_arrays(X, ["a", "b", *[None] * 198], totals={"a": 99})
     evidence = Evidence.of(guided(problem, 0), Topology(1), 1.0)
     best = EvidenceCost(10.0, 1.0, 1)
-    assert evidence.is_close(EvidenceCost(12.0, 1.0, 9), best)
-    assert evidence.is_close(EvidenceCost(10.0, 3.0, 9), best)
-    assert not evidence.is_close(EvidenceCost(12.0, 2.0, 1), best)
+    assert evidence.is_as_good(EvidenceCost(12.0, 1.0, 9), best)
+    assert not evidence.is_as_good(EvidenceCost(12.1, 1.0, 1), best)
+    assert not evidence.is_as_good(EvidenceCost(9.0, 2.0, 1), best)
 
 
 @pytest.mark.parametrize(

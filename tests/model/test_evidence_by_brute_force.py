@@ -94,14 +94,6 @@ def test_merged_rows_cost_what_the_mean_charge_says():
     assert evidence.n_given == 4
 
 
-def test_closeness_counts_evidence_and_rows_off_alike():
-    problem = Problem.from_arrays(np.arange(200.0)[:, None], ["A", "B", *[None] * 198], totals={"A": 99})
-    evidence = Evidence.of(replace(problem, guide=Guide(np.zeros((198, 2)))), Topology(1), 1.0)
-    best = EvidenceCost(5.0, 0.0, 9)
-    assert evidence.is_close(EvidenceCost(6.0, 1.0, 1), best)
-    assert not evidence.is_close(EvidenceCost(6.0, 1.1, 1), best)
-
-
 def test_sparsity_says_how_many_features_and_what_each_must_save():
     assert Sparsity().most_of(10) == 4
     assert Sparsity().most_of(2) == 2

@@ -16,11 +16,8 @@ from s2oct.estimates.running import run_replicates
 from s2oct.estimates.table import Estimates
 from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.refitting import FittedOn
-from s2oct.fit.alternatives import alternative_trees
-from s2oct.fit.simplicity import Simplification
 from s2oct.inputs import between_zero_and_one, read_domains, whole
 from s2oct.model.tree import ObliqueTree
-from s2oct.stopping import Deadline
 from s2oct.wording import brief, plural
 
 LEAST_REPLICATES = 2
@@ -30,26 +27,8 @@ LEAST_REPLICATES = 2
 class Estimating(TreeClassifier):
     """A classifier that estimates how many rows of each class the domains of its table have."""
 
-    time_limit: float
+    alternatives_: tuple[ObliqueTree, ...]
     _fitted_on: FittedOn | None
-    _simplification: Simplification | None
-    _pool: tuple[ObliqueTree, ...]
-
-    @property
-    def alternatives_(self) -> tuple[ObliqueTree, ...]:
-        """Distinct trees that meet the totals as well as ``tree_`` and have at most 1 % of the rows more against them.
-
-        In P2 they cost no more. With a guide, they are searched for when they are first asked for, which takes a few
-        times as long as the fit; a classifier from a model file or a pickle has none.
-        """
-        check_is_fitted(self)
-        simplification = getattr(self, "_simplification", None)
-        if not hasattr(self, "_alternatives"):
-            found = getattr(self, "_pool", ())
-            if simplification is not None:
-                found = alternative_trees(simplification, Deadline.after(self.time_limit))
-            self._alternatives: tuple[ObliqueTree, ...] = found
-        return self._alternatives
 
     def estimate(
         self,
@@ -140,7 +119,7 @@ class Estimating(TreeClassifier):
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the rows of the fit."""
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_fitted_on", "_alternatives", "_pool")}
+        return {name: value for name, value in state.items() if name != "_fitted_on"}
 
 
 def _divisions(by: Any, fitted_on: FittedOn) -> list[tuple[str, ObjectArray, IntArray]]:

@@ -114,7 +114,7 @@ class FittedOn:
             problem = replace(problem, labeled_weight=weights[known], unlabeled_weight=weights[~known])
         said, said_of, guidance = self._advice(chosen, labels, targets, weights, seed)
         budget = Budget(self.budget.solver, self.budget.time_limit, 1, seed)
-        tree = train(problem, self.spec, budget, guidance).tree
+        tree = train(problem, self.spec, budget, guidance, alone=True).tree
         return lambda rows: tree.predict(self.rows[rows]), said, said_of
 
     def _advice(

@@ -113,10 +113,12 @@ class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, T
     contradicted_ : ndarray of int
         Positions of the labeled rows that the tree puts into another class than their own.
     stability_ : ndarray of shape (n_unlabeled,)
-        For each unlabeled row, in their order, the share of other trees that put the row into the same class. With a
-        guide of positive weight these are trees that the search found on the way and that are nearly as good: 1 % of
-        the rows worse at most. In P2 they are found independently, without the guide, and cost no more: near 1 the
-        labeled rows and the totals determine a class, near 1/2 they leave it open. NaN if no such tree was found.
+        For each unlabeled row, in their order, the share of other trees that are as good and put the row into the
+        same class. With a guide of positive weight they meet the totals as well and have at most 1 % of the rows more
+        against them. In P2 they are found independently, without the guide, and cost no more: near 1 the labeled rows
+        and the totals determine a class, near 1/2 they leave it open. NaN if no such tree was found.
+    alternatives_ : tuple of ObliqueTree
+        The distinct ones of these trees, the best starts first. A classifier from a model file has none.
     stability_note_ : str
         Why ``stability_`` is not known, or how many trees it comes from if they are fewer than five; empty otherwise.
     notices_ : tuple of str
@@ -244,8 +246,7 @@ class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, T
         self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
         self.stability_note_ = trained.stability_note
         self.witness_, self._simplification = trained.witness, trained.simplification
-        self._pool = trained.others
-        self.__dict__.pop("_alternatives", None)
+        self.alternatives_ = trained.others
         told = FitTold(X, rows, answers, problem, spec, budget)
         self._fitted_on = self._replicable(told, guidance)
         self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.fit.context import FitContext
 from s2oct.fit.listening import COMPARING
 from s2oct.model.assignment import Assignment
 from s2oct.model.feasibility import feasible_score, mended
 from s2oct.model.prepared import Prepared
 from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED
+from s2oct.model.rounding import as_rules
 from s2oct.model.score import score
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, run_round
@@ -48,6 +51,18 @@ def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> 
                 last = number
                 break
     return found
+
+
+def distinct(trees: Iterable[ObliqueTree], rows: FloatArray, fitted: ObliqueTree) -> tuple[ObliqueTree, ...]:
+    """The trees that give some row another class than the fitted tree and than all trees before them, as rules."""
+    seen: list[IntArray] = [fitted.predict(rows)]
+    kept = []
+    for tree in trees:
+        classes = tree.predict(rows)
+        if not any(np.array_equal(classes, known) for known in seen):
+            seen.append(classes)
+            kept.append(as_rules(tree, rows))
+    return tuple(kept)
 
 
 def too_few_others(n_found: int, ended: str, *, weighed: bool) -> str:

@@ -165,7 +165,7 @@ class Simplification:
                 return
             price = factor * AUTO_TERM_SHARE * self.evidence.n_given
             search = EvidenceSearch(self.evidence, replace(self.sparsity, term_price=price), self.seed, deadline)
-            tree = search.run()[0]
+            tree = search.run()
             # The rules keep every row in its leaf, so that the cost stays.
             rules = as_rules(self.scaling.to_user(tree), self.rows)
             yield self._step(rules, self.evidence.cost_of(tree), write_rules)

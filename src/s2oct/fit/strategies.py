@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
+import numpy as np
+
 from s2oct.fit.advice import Guidance, advised
 from s2oct.fit.context import FitContext
 from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import BREAKING_TIES, SEARCHING
+from s2oct.fit.pool import LEAST_POOL
 from s2oct.fit.portfolio import Formulation, Portfolio, solve_small
 from s2oct.linear.model import Milp
 from s2oct.milp.encode import decode_tree, encode_tree
@@ -50,11 +53,22 @@ class StrategyResult:
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """What a fit of the evidence model has besides its tree: the evidence, the cost, and other trees nearly as good."""
+    """What a fit of the evidence model has besides its tree: the evidence, what the tree costs, and the search."""
 
     evidence: Evidence
     cost: EvidenceCost
-    others: list[ObliqueTree]
+    search: EvidenceSearch
+
+    def others(self, fitted: ObliqueTree) -> list[ObliqueTree]:
+        """Other trees that are as good as the fitted one, and different on some row; no more than are wanted."""
+        rows, found = self.evidence.X, []
+        for tree in self.search.others():
+            is_as_good = self.evidence.is_as_good(self.evidence.cost_of(tree), self.cost)
+            if is_as_good and not np.array_equal(tree.predict(rows), fitted.predict(rows)):
+                found.append(tree)
+            if len(found) == LEAST_POOL:
+                break
+        return found
 
 
 class Strategy(Protocol):
@@ -144,7 +158,7 @@ class WeighEvidence:
         least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "equal rows end in one class")
         incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, context.listener)
         search = EvidenceSearch(evidence, self.guidance.sparsity, context.budget.seed, context.clock.deadline())
-        best, *others = search.run()
+        best = search.run()
         incumbent.offer(best)
         if context.clock.is_over:
             # A search that was cut short may have nothing that is better than one class for all rows.
@@ -160,7 +174,7 @@ class WeighEvidence:
             Bound(lower_bound(guided.problem, guided.spec.C), "a bound that needs no solver"),
             ended,
             incumbent,
-            Weighed(evidence, cost, [tree for tree in others if evidence.is_close(evidence.cost_of(tree), cost)]),
+            Weighed(evidence, cost, search),
         )
 
 

@@ -10,11 +10,10 @@ from typing import Any
 from s2oct.arrays import FloatArray
 from s2oct.certificate import Certificate, certify
 from s2oct.fit.advice import Guidance
-from s2oct.fit.alternatives import distinct
 from s2oct.fit.context import Budget, FitContext
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import PREPARING, Listener, NoListener
-from s2oct.fit.pool import agreement, equally_good, too_few_others
+from s2oct.fit.pool import agreement, distinct, equally_good, too_few_others
 from s2oct.fit.portfolio import Portfolio
 from s2oct.fit.simplicity import Simplification
 from s2oct.fit.sparsest import Sparsest
@@ -63,8 +62,8 @@ class Trained:
     certificate : Certificate
         What it costs and what is proved.
     stability : ndarray of shape (m,)
-        For every unlabeled row the share of trees of no higher cost that agree with this one on the row's class; NaN
-        where too few such trees were found.
+        For every unlabeled row the share of other trees that are as good and agree with this one on the row's class;
+        NaN if none was found.
     scaling : Scaling
         The map from the user's units to those of the model.
     notices : tuple of str
@@ -72,7 +71,7 @@ class Trained:
     stability_note : str
         Why the stability is not known, or from how few trees it comes; empty otherwise.
     others : tuple of ObliqueTree
-        Distinct trees of P2 that cost no more, in the user's units; none of the evidence model.
+        Distinct trees that are as good, in the user's units.
     simplification : Simplification, optional
         Makes simpler and richer trees, if the evidence model was fitted.
     """
@@ -108,6 +107,7 @@ def train(
     stop: Stop = never,
     listener: Listener | None = None,
     spent: float = 0.0,
+    alone: bool = False,
 ) -> Trained:
     """Fit a tree: of the evidence model where a guide has weight, of P2 otherwise.
 
@@ -127,6 +127,8 @@ def train(
         Is informed about stages, costs and bounds.
     spent : float
         Seconds of the time limit that reading the data took.
+    alone : bool
+        Whether nobody will ask for other trees that are as good.
 
     Returns
     -------
@@ -140,7 +142,7 @@ def train(
         context.notices.append(NOT_EXACT)
     outcome = _strategy(problem, guidance).run(prepared, context)
     seconds = context.clock.elapsed
-    others = _others(outcome, context)
+    others = [] if alone else _others(outcome, context)
     if context.clock.stopped() and outcome.ended != INTERRUPTED:
         context.notices.append(
             f"The fit was stopped while it looked for other trees of the same cost: it had found {len(others)}."
@@ -208,9 +210,8 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
         ended = CONVERGED if outcome.ended == PROVED else outcome.ended
         certificate = replace(certificate, evidence_cost=cost, ended=ended)
     note = too_few_others(len(others), outcome.ended, weighed=outcome.weighed is not None)
-    equal = [] if outcome.weighed is not None else [prepared.scaling.to_user(other) for other in others]
-    pool = distinct(equal, prepared.given.X_unlabeled, tree)
-    return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices), note, pool)
+    alternatives = distinct(map(prepared.scaling.to_user, others), prepared.given.X, tree)
+    return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices), note, alternatives)
 
 
 def _rows_off(outcome: StrategyResult) -> float:
@@ -234,7 +235,7 @@ def _weighed(outcome: StrategyResult) -> dict[str, Any]:
 def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
     """Other trees that are as good, or nearly as good in the evidence model."""
     if outcome.weighed is not None:
-        return outcome.weighed.others
+        return outcome.weighed.others(outcome.tree)
     return [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
 
 

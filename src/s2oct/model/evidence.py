@@ -163,9 +163,9 @@ class Evidence:
         """Whether no tree, with however many features, costs fewer rows or is nearer to the totals."""
         return cost.off <= self.least_off + DECIDED_TOLERANCE and cost.rows <= self.bound + DECIDED_TOLERANCE
 
-    def is_close(self, cost: EvidenceCost, best: EvidenceCost) -> bool:
-        """Whether a tree is nearly as good as the best: 1 % of the rows more at most, in evidence or off the totals."""
-        return cost.rows + cost.off <= best.rows + best.off + 0.01 * self.n_given
+    def is_as_good(self, cost: EvidenceCost, best: EvidenceCost) -> bool:
+        """Whether a tree meets the totals as well as the best and has at most 1 % of the rows more against it."""
+        return cost.off <= best.off + DECIDED_TOLERANCE and cost.rows <= best.rows + 0.01 * self.n_given
 
     @cached_property
     def bound(self) -> float:

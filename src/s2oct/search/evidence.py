@@ -11,6 +11,8 @@ All of this is counted work: the clock is only looked at as a limit.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from s2oct.model.tree import ObliqueTree
@@ -20,6 +22,7 @@ from s2oct.search.evidence_kernels import (
     Splits,
     Table,
     Worth,
+    classes_of,
     evidence_of,
     set_hyperplane,
 )
@@ -33,16 +36,30 @@ REPAIR_PRICES = (4.0, 16.0)
 
 FINALISTS, MORE_FINALISTS, AIMS, TRIES, REPAIRS, REPAIR_TRIES = 3, 6, 10, 6, 40, 30
 
+OTHERS = 12
+"""Starts that are made to meet the totals to see which other trees are as good: more would take longer than the fit."""
+
 
 class EvidenceSearch(EvidenceStarts):
     """A search in progress; its parameters are those of `EvidenceStarts`."""
 
-    def run(self) -> list[ObliqueTree]:
-        """The best tree found, followed by others that alternation found on the way, the best ones first."""
+    def run(self) -> ObliqueTree:
+        """The best tree found."""
         sample = self._sample()
-        starts = self.starts(sample)
-        others = [self.tree(self._onto_all(splits)) for splits in starts if not self._ends.now]
-        return [self.tree(self._further(self._best_finished(sample, starts))), *others]
+        self._begun = sample, self.starts(sample)
+        return self.tree(self._further(self._best_finished(*self._begun)))
+
+    def others(self) -> Iterator[ObliqueTree]:
+        """Trees from the starts of `run`, each made to meet the totals, the best starts first.
+
+        Starts that agree on all rows lead to one tree and count once.
+        """
+        sample, starts = self._begun
+        distinct = {classes_of(sample, splits).tobytes(): splits for splits in reversed(starts)}
+        for splits in list(reversed(distinct.values()))[:OTHERS]:
+            if self._ends.now:
+                return
+            yield self.tree(self.finished(self._onto_all(self.settled(sample, splits))))
 
     def _further(self, best: Splits) -> Splits:
         """The best tree. If it misses the totals, others are tried: from a random root, or aimed at exact classes.
