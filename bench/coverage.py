@@ -27,7 +27,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from s2oct import S2OCTClassifier
-from s2oct.estimates.replicates import drawn_labels
+from s2oct.estimates.drawing import Bootstrap
 from s2oct.guides.rivals import strong
 from s2oct.study.designs import DESIGNS, Draw
 from s2oct.study.instances import manifest, read_instance
@@ -114,8 +114,8 @@ def quartiles(X, rng: np.random.Generator):
 
 def forests(draw: Draw, n_replicates: int):
     """Completed labels of a forest that knows the total, and of others fitted to bootstrap samples of the labels."""
-    codes = np.where(draw.is_labeled, (~draw.data.is_a).astype(int), -1)
-    rng = np.random.default_rng(0)
+    labeled, bootstrap, rng = np.flatnonzero(draw.is_labeled), Bootstrap(), np.random.default_rng(0)
+    codes = (~draw.data.is_a).astype(int)[labeled]
 
     def completed(rows) -> np.ndarray:
         clf = strong(RandomForestClassifier(TREES, random_state=0)).fit(draw.data.X[rows], draw.y[rows], draw.totals)
@@ -125,7 +125,7 @@ def forests(draw: Draw, n_replicates: int):
 
     unlabeled = np.flatnonzero(~draw.is_labeled)
     again = [
-        completed(np.concatenate([np.repeat(np.arange(len(codes)), drawn_labels(codes, rng)), unlabeled]))
+        completed(np.concatenate([np.repeat(labeled, bootstrap.times(codes, 0, rng).astype(int)), unlabeled]))
         for _ in range(n_replicates)
     ]
     return completed(np.arange(len(codes))), again

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from s2oct.estimates.drawing import BOOTSTRAP, Drawing
 from s2oct.estimates.replicates import Replicate, replicate
 from s2oct.model.labels import UNLABELED
 from s2oct.model.targets import Targets
@@ -20,6 +21,7 @@ class NearestMean:
     targets: Targets
     identity: str = "nearest mean"
     runs: list[int] = field(default_factory=list)
+    drawing: Drawing = BOOTSTRAP
 
     @classmethod
     def example(cls, **changes) -> NearestMean:
@@ -31,11 +33,13 @@ class NearestMean:
 
     def replicate(self, seed: int, number: int) -> Replicate:
         self.runs.append(number)
-        return replicate(self.codes, self.targets, self.refit, seed, number)
+        return replicate(self.codes, self.targets, self.refit, self.drawing, seed, number)
 
-    def refit(self, chosen, targets, seed):
-        labels = self.codes[chosen]
-        means = np.array([self.rows[chosen][labels == k].mean() for k in range(targets.n_classes)])
+    def refit(self, chosen, factors, targets, seed):
+        labels, weights = self.codes[chosen], np.ones(len(chosen)) if factors is None else factors
+        means = np.array(
+            [np.average(self.rows[chosen][labels == k], weights=weights[labels == k]) for k in range(targets.n_classes)]
+        )
 
         def classes(rows):
             return np.abs(self.rows[rows][:, None] - means).argmin(axis=1)

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.estimates.estimating import Completed, Estimation
-from s2oct.estimates.replicates import replicate
 from s2oct.estimates.running import run_replicates
 from s2oct.estimates.table import COLUMNS
 from s2oct.model.labels import UNLABELED
@@ -29,7 +28,7 @@ def completed(fit, **changes):
     """The fit itself, as replicates have it."""
     labeled = np.flatnonzero(fit.codes != UNLABELED)
     unlabeled = np.flatnonzero(fit.codes == UNLABELED)
-    classes_of, _, probabilities_of = fit.refit(np.concatenate([labeled, unlabeled]), fit.targets, 0)
+    classes_of, _, probabilities_of = fit.refit(np.concatenate([labeled, unlabeled]), None, fit.targets, 0)
     everyone = np.arange(len(fit.codes))
     values = {
         "codes": fit.codes,
@@ -195,7 +194,7 @@ def test_a_row_that_every_replicate_has_drawn_has_the_vote_of_the_fit(line):
     fit, _, regions = line
 
     def always_drawn(seed):
-        found = replicate(fit.codes, fit.targets, fit.refit, 0, seed)
+        found = fit.replicate(0, seed)
         nothing = np.full_like(found.held_out_probabilities, np.nan)
         nobody = np.full_like(found.held_out_classes, UNLABELED)
         return replace(found, held_out_classes=nobody, held_out_probabilities=nothing)

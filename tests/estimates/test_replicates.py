@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from s2oct.estimates.replicates import drawn_change, drawn_labels, replicate
+from s2oct.estimates.drawing import Bootstrap
+from s2oct.estimates.replicates import drawn_change, replicate
 from s2oct.model.labels import UNLABELED
 from s2oct.model.targets import Margin, Targets
 from tests.estimates.nearest_mean import NearestMean, same
@@ -26,15 +25,6 @@ def test_other_numbers_and_other_seeds_give_other_replicates():
     assert len(drawn) == 9
 
 
-@given(st.lists(st.integers(UNLABELED, 3), max_size=20), st.integers(0, 2**32 - 1))
-def test_every_class_keeps_its_number_of_labels(codes, seed):
-    codes = np.array(codes, dtype=np.int64)
-    drawn = drawn_labels(codes, np.random.default_rng(seed))
-    assert drawn[codes == UNLABELED].sum() == 0
-    for k in range(4):
-        assert drawn[codes == k].sum() == (codes == k).sum()
-
-
 def test_held_out_rows_are_the_labeled_rows_that_were_not_drawn():
     fit = NearestMean.example()
     found = fit.replicate(0, 0)
@@ -49,11 +39,12 @@ def test_a_replicate_is_fitted_to_the_drawn_rows_as_often_as_they_were_drawn_and
     fit = NearestMean.example()
     seen = []
 
-    def refit(chosen, targets, seed):
+    def refit(chosen, factors, targets, seed):
+        assert factors is None
         seen.append(chosen)
-        return fit.refit(chosen, targets, seed)
+        return fit.refit(chosen, factors, targets, seed)
 
-    found = replicate(fit.codes, fit.targets, refit, seed=0, number=0)
+    found = replicate(fit.codes, fit.targets, refit, Bootstrap(), seed=0, number=0)
     labeled, unlabeled = np.flatnonzero(fit.codes != UNLABELED), np.flatnonzero(fit.codes == UNLABELED)
     times = np.bincount(seen[0], minlength=len(fit.codes))
     assert times[labeled].tolist() == found.drawn.tolist()

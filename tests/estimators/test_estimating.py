@@ -269,3 +269,32 @@ def test_a_dask_cluster_gives_the_same_numbers_also_if_it_loses_a_worker(two_cla
     with joblib.parallel_config("dask"):
         found = clf.estimate(region, replicates=8, progress=lose)
     assert np.array_equal(numbers(found), numbers(alone), equal_nan=True)
+
+
+def test_replicate_weights_of_a_survey_stand_for_drawing(two_classes):
+    """A jackknife of ten groups: with its scale, nine times the variance of balanced half samples."""
+    clf, region = two_classes
+    n_rows = len(region)
+    groups = np.arange(n_rows) % 10
+    weights = np.where(groups[:, None] == np.arange(10), 0.0, 10 / 9)
+    half = clf.estimate(region, replicate_weights=weights)
+    whole = clf.estimate(region, replicates=10, replicate_weights=weights, replicate_scale=0.9)
+    assert half.n_replicates == whole.n_replicates == 10
+    for small, large in zip(half, whole, strict=True):
+        assert small["estimate"] == large["estimate"]
+        assert small["se"] < large["se"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"replicate_scale": 0.9}, "Expected replicate_scale with replicate_weights only"),
+        ({"replicate_weights": np.ones((120, 3)), "replicates": 5}, "columns of replicate weights, 3, or none given"),
+        ({"replicate_weights": np.ones((120, 3)), "replicate_scale": 0}, "replicate_scale"),
+        ({"replicate_weights": np.ones((4, 3))}, "got shape"),
+    ],
+)
+def test_what_does_not_go_with_replicate_weights_is_refused(two_classes, given, said):
+    clf, region = two_classes
+    with pytest.raises(InvalidProblem, match=said):
+        clf.estimate(region, **given)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from s2oct.arrays import ObjectArray
+from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.cli.messages import print_warning, say
 from s2oct.cli.option_groups import takes_groups
+from s2oct.cli.option_values import read_positive
 from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model, split_names
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.cli.total_options import GivenTotals
@@ -22,6 +23,8 @@ from s2oct.tabular.domain_cells import domain_of_rows, margin_name
 from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_again
 from s2oct.tabular.roles import Roles
 from s2oct.tabular.target import Target, check_table_name
+from s2oct.tabular.weight_cells import replicate_weights_of_rows
+from s2oct.wording import plural
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a fit needs
     from s2oct.estimates.table import Estimates
@@ -36,8 +39,23 @@ class ReplicateOptions:
     panel: ClassVar[str] = "Replicates"
 
     replicates: Annotated[
-        int, typer.Option(min=2, help="Replicates of the fit; each takes about as long as the fit.")
-    ] = 200
+        int | None,
+        typer.Option(min=2, help="Replicates of the fit, 200 by default; each takes about as long as the fit."),
+    ] = None
+    replicate_weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns with replicate weights of the survey, one for each replicate; * stands for any text. Without "
+            "them, labeled rows are drawn anew."
+        ),
+    ] = None
+    replicate_scale: Annotated[
+        float | None,
+        typer.Option(
+            help="What the sum of squared differences over replicate weights is multiplied with to be a variance. By "
+            "default 1 / R, for R columns; (R - 1) / R is for the jackknife."
+        ),
+    ] = None
     confidence: Annotated[float, typer.Option(help="What the intervals should cover, between 0 and 1.")] = 0.95
     jobs: Annotated[int, typer.Option(help="Replicates to run at a time; -1 for all cores.")] = 1
     folder: Annotated[
@@ -49,6 +67,10 @@ class ReplicateOptions:
         """Refuse numbers out of range."""
         if not 0 < self.confidence < 1:
             raise InvalidProblem(f"Expected --confidence to be a number between 0 and 1, got {self.confidence:g}.")
+        if self.replicate_scale is not None:
+            read_positive("--replicate-scale", self.replicate_scale)
+            if not self.replicate_weights:
+                raise InvalidProblem("Expected --replicate-scale with --replicate-weights only, got it alone.")
         if self.jobs == 0:
             raise InvalidProblem("Expected --jobs to be a number of replicates at a time, or -1 for all cores, got 0.")
 
@@ -80,6 +102,8 @@ def estimate(
     divisions = [split_names([entry], source.columns) for entry in by or ()]
     for columns in divisions:
         source.require(columns, "domain")
+    columns_of_weights = split_names(replicates.replicate_weights, source.columns)
+    source.require(columns_of_weights, "replicate weight")
     # Refusals should not wait for the packages that a model needs.
     from s2oct.export import read_model
 
@@ -91,7 +115,8 @@ def estimate(
     domains = {
         margin_name(columns): domain_of_rows(table.cells, columns, table.source.dialect) for columns in divisions
     }
-    _write(_estimated(fitted, domains, replicates), encoded, out, keep_formulas=keep_formulas)
+    weights = replicate_weights_of_rows(table.cells, columns_of_weights, table.source.dialect)
+    _write(_estimated(fitted, domains, replicates, weights), encoded, out, keep_formulas=keep_formulas)
 
 
 def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTable:
@@ -146,10 +171,15 @@ def _refitted(model: Model, encoded: EncodedTable) -> FittedTable:
     return fitted
 
 
-def _estimated(fitted: FittedTable, domains: Mapping[str, ObjectArray], options: ReplicateOptions) -> Estimates:
+def _estimated(
+    fitted: FittedTable,
+    domains: Mapping[str, ObjectArray],
+    options: ReplicateOptions,
+    weights: Mapping[str, FloatArray],
+) -> Estimates:
     from s2oct.cli.progress import replicate_progress
 
-    done, of = 0, options.replicates
+    done = 0
     with replicate_progress() as show:
 
         def progress(number: int, of: int) -> None:
@@ -160,15 +190,17 @@ def _estimated(fitted: FittedTable, domains: Mapping[str, ObjectArray], options:
         try:
             return fitted.classifier.estimate(
                 domains or None,
-                of,
+                options.replicates,
                 options.confidence,
+                replicate_weights=weights or None,
+                replicate_scale=options.replicate_scale,
                 n_jobs=options.jobs,
                 folder=options.folder,
                 progress=progress,
             )
         except KeyboardInterrupt as interrupt:
             kept = "" if options.folder is None else "; the same command goes on from there"
-            raise KeyboardInterrupt(f"interrupted after {done} of {of} replicates{kept}") from interrupt
+            raise KeyboardInterrupt(f"interrupted after {plural(done, 'replicate')}{kept}") from interrupt
 
 
 def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas: bool) -> None:

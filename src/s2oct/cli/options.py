@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,7 +101,9 @@ class ColumnOptions:
         list[str] | None,
         typer.Option(help="Feature column; all that have no other role if none is named. May be repeated."),
     ] = None
-    exclude: Annotated[list[str] | None, typer.Option(help="Column that is not a feature. May be repeated.")] = None
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Column that is no feature; * is any text. May be repeated.")
+    ] = None
     weight: Annotated[
         str | None,
         typer.Option(
@@ -249,11 +252,19 @@ def check_model(path: Path) -> None:
 
 
 def split_names(given: Iterable[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Read column names that were given one by one or with commas between them."""
+    """Read column names that were given one by one or with commas between them; * stands for any text."""
     names: list[str] = []
     for entry in given or ():
-        names += [entry] if entry in known else [part.strip() for part in entry.split(",") if part.strip()]
+        parts = [entry] if entry in known else [part.strip() for part in entry.split(",") if part.strip()]
+        for part in parts:
+            names += [part] if part in known else _matching(part, known) or [part]
     return tuple(dict.fromkeys(names))
+
+
+def _matching(pattern: str, known: Sequence[str]) -> list[str]:
+    """Columns whose names a pattern with stars describes."""
+    expression = ".*".join(map(re.escape, pattern.split("*")))
+    return [name for name in known if re.fullmatch(expression, name)] if "*" in pattern else []
 
 
 def _order(entry: str) -> tuple[str, list[str]]:

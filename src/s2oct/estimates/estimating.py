@@ -13,6 +13,7 @@ import numpy as np
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.estimates.correction import Correction, chosen_correction, combined, raked, true_given_predicted
 from s2oct.estimates.domain_effects import domain_effects, labeled_errors, spread_of_shares
+from s2oct.estimates.drawing import BOOTSTRAP, Drawing
 from s2oct.estimates.replicates import Replicate
 from s2oct.estimates.table import COLUMNS
 from s2oct.model.labels import UNLABELED
@@ -88,10 +89,12 @@ class Estimation:
         The fit.
     replicates : sequence of Replicate
         Its replicates.
+    drawing : Drawing
+        How their labeled rows were drawn.
     """
 
-    def __init__(self, fit: Completed, replicates: Sequence[Replicate]) -> None:
-        self.fit = fit
+    def __init__(self, fit: Completed, replicates: Sequence[Replicate], drawing: Drawing = BOOTSTRAP) -> None:
+        self.fit, self.drawing = fit, drawing
         labeled, unlabeled = fit.is_labeled, ~fit.is_labeled
         self.labels, self.label_weights = fit.codes[labeled], fit.weights[labeled]
         self.sizes = fit.weights[unlabeled]
@@ -99,7 +102,7 @@ class Estimation:
         self.correction = chosen_correction(self.votes, self.said, self.labels, self.label_weights, fit.shares)
         said = _said(fit)[unlabeled]
         self.unlabeled = raked(self.correction.probabilities(fit.predicted[unlabeled], said), self.sizes, fit.targets)
-        self.replicated = [self._replicated(found) for found in replicates]
+        self.replicated = [self._replicated(found) for found in replicates[: drawing.varying(len(replicates))]]
         by_tree = self.votes @ self.correction.confusion.T
         self.labeled = combined(by_tree, self.said, self.correction.guide_power, self.correction.tree_power)
 
@@ -158,7 +161,7 @@ class Estimation:
         # What one domain gains, the others lose: the total of the class is known.
         rest = 1 - rows / max(float(rows.sum()), 1e-300)
         again = [np.bincount(unlabeled, weights=self.sizes * p[:, k], minlength=n_domains) for p in self.replicated]
-        by_labels = np.var(again, axis=0, ddof=1) if len(again) > 1 else np.zeros(n_domains)
+        by_labels = self.drawing.variance(np.array(again), counts.astype(float))
         by_chance = np.bincount(unlabeled, weights=self.sizes**2 * q * (1 - q), minlength=n_domains)
         chance_left = 1 - by_chance / max(float(by_chance.sum()), 1e-300)
         variance = by_labels + by_chance * chance_left + rows**2 * effects.variance * rest

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
+from s2oct.estimates.drawing import Drawing
 from s2oct.model.labels import UNLABELED
 from s2oct.model.targets import Targets
 
@@ -41,24 +42,15 @@ class Replicate:
 
 
 Refit = Callable[
-    [IntArray, Targets, int], tuple[Callable[[IntArray], IntArray], FloatArray, Callable[[IntArray], FloatArray]]
+    [IntArray, FloatArray | None, Targets, int],
+    tuple[Callable[[IntArray], IntArray], FloatArray, Callable[[IntArray], FloatArray]],
 ]
 """Fits guide and tree to rows of the table (repeated ones count twice), with other targets and a seed.
 
+The second argument multiplies what these rows weigh; None leaves it.
+
 Returns the classes of rows by the tree, the guide's probabilities of the unlabeled rows, and those of other rows.
 """
-
-
-def drawn_labels(codes: IntArray, rng: np.random.Generator) -> IntArray:
-    """How often each labeled row is drawn: with replacement within its class, so that every class keeps its number.
-
-    ``codes`` are the classes of all rows; unlabeled rows count 0.
-    """
-    drawn = np.zeros(len(codes), dtype=np.int64)
-    for k in np.unique(codes[codes != UNLABELED]):
-        rows = np.flatnonzero(codes == k)
-        np.add.at(drawn, rng.choice(rows, size=len(rows)), 1)
-    return drawn
 
 
 def drawn_change(targets: Targets, rng: np.random.Generator) -> FloatArray:
@@ -66,18 +58,28 @@ def drawn_change(targets: Targets, rng: np.random.Generator) -> FloatArray:
     return np.concatenate([(margin.se * rng.normal(size=margin.se.shape)).ravel() for margin in targets.margins])
 
 
-def replicate(codes: IntArray, targets: Targets, refit: Refit, seed: int, number: int) -> Replicate:
+def replicate(codes: IntArray, targets: Targets, refit: Refit, drawing: Drawing, seed: int, number: int) -> Replicate:
     """One replicate; the same for the same seed and number, whatever ran before it."""
     rng = np.random.default_rng([seed, number])
-    drawn = drawn_labels(codes, rng)
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
-    rows = np.concatenate([np.repeat(labeled, drawn[labeled]), unlabeled])
+    drawn = drawing.times(codes[labeled], number, rng)
+    rows, factors = _drawn_rows(labeled, unlabeled, drawn)
     change = drawn_change(targets, rng)
-    classes_of, probabilities, probabilities_of = refit(rows, targets.shifted(change), int(rng.integers(2**31)))
-    held_out = drawn[labeled] == 0
+    seed_of_fit = int(rng.integers(2**31))
+    classes_of, probabilities, probabilities_of = refit(rows, factors, targets.shifted(change), seed_of_fit)
+    held_out = drawn == 0
     classes = np.full(len(labeled), UNLABELED, dtype=np.int64)
     said = np.full((len(labeled), probabilities.shape[1]), np.nan)
     if held_out.any():
         classes[held_out] = classes_of(labeled[held_out])
         said[held_out] = probabilities_of(labeled[held_out])
-    return Replicate(drawn[labeled].astype(float), change, classes_of(unlabeled), probabilities, classes, said)
+    return Replicate(drawn, change, classes_of(unlabeled), probabilities, classes, said)
+
+
+def _drawn_rows(labeled: IntArray, unlabeled: IntArray, drawn: FloatArray) -> tuple[IntArray, FloatArray | None]:
+    """Rows of a replicate. Rows that count a whole number of times are repeated; others are there once and weighed."""
+    times = drawn.astype(np.int64)
+    if (times == drawn).all():
+        return np.concatenate([np.repeat(labeled, times), unlabeled]), None
+    is_drawn = drawn > 0
+    return np.concatenate([labeled[is_drawn], unlabeled]), np.concatenate([drawn[is_drawn], np.ones(len(unlabeled))])

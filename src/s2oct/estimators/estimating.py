@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
+from s2oct.estimates.drawing import ReplicateWeights
 from s2oct.estimates.estimating import Completed, Estimation
 from s2oct.estimates.running import run_replicates
 from s2oct.estimates.table import Estimates
 from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.refitting import FittedOn
-from s2oct.inputs import between_zero_and_one, read_domains, whole
+from s2oct.inputs import between_zero_and_one, positive, read_domains, read_replicate_weights, whole
 from s2oct.model.tree import ObliqueTree
 from s2oct.wording import brief, plural
 
-LEAST_REPLICATES = 2
-"""Fewer replicates have no spread."""
+DEFAULT, LEAST_REPLICATES = 200, 2
+"""Replicates if nothing is said, and at least: fewer have no spread."""
 
 
 class Estimating(TreeClassifier):
@@ -33,9 +35,11 @@ class Estimating(TreeClassifier):
     def estimate(
         self,
         by: Any = None,
-        replicates: int = 200,
+        replicates: int | None = None,
         confidence: float = 0.95,
         *,
+        replicate_weights: Any = None,
+        replicate_scale: float | None = None,
         n_jobs: int | None = None,
         folder: str | Path | None = None,
         progress: Callable[[int, int], None] | None = None,
@@ -53,10 +57,18 @@ class Estimating(TreeClassifier):
         by : array-like of shape (n_rows,), column name of X, or list of these, optional
             The domain of each row of the fit, labeled and unlabeled ones; a list for several divisions. Without it, the
             whole table is the only domain.
-        replicates : int
-            Replicates of the fit. Each takes about as long as the fit.
+        replicates : int, optional
+            Replicates of the fit; 200 by default. Each takes about as long as the fit.
         confidence : float
             What the intervals should cover.
+        replicate_weights : array-like or data frame of shape (n_rows, n_replicates), or column names of X, optional
+            Replicate weights of a survey, which stand for drawing labeled rows: every column is one replicate. Those of
+            unlabeled rows are not looked at; these rows are what the estimates are about. Where some row is in all
+            replicates, 20 bootstrap replicates are added that only show mistakes on rows that were held out.
+        replicate_scale : float, optional
+            What the sum of squared differences from the fit is multiplied with to be a variance. By default 1 over the
+            number of replicates, which is right for the bootstrap and balanced half samples; (R - 1) / R is for the
+            jackknife of R groups, 4 / R for successive differences.
         n_jobs : int, optional
             Replicates to run at a time through joblib, on the configured backend; -1 for all cores.
         folder : path, optional
@@ -89,13 +101,18 @@ class Estimating(TreeClassifier):
                 "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
                 "model files nor pickles keep them."
             )
-        n_replicates = whole("replicates", replicates, LEAST_REPLICATES)
         covered = between_zero_and_one("confidence", confidence)
         divisions = _divisions(by, fitted_on)
-        found = run_replicates(fitted_on, fitted_on.budget.seed, n_replicates, n_jobs, folder, progress)
-        estimation = Estimation(self._completed(fitted_on), found)
+        weights = _replicate_weights(fitted_on, replicate_weights, replicate_scale)
+        if weights is None:
+            n_replicates = n_runs = whole("replicates", DEFAULT if replicates is None else replicates, LEAST_REPLICATES)
+        else:
+            n_replicates, n_runs = _agreed_number(replicates, weights), weights.n_runs
+            fitted_on = replace(fitted_on, drawing=weights)
+        found = run_replicates(fitted_on, fitted_on.budget.seed, n_runs, n_jobs, folder, progress)
+        estimation = Estimation(self._completed(fitted_on), found, fitted_on.drawing)
         rows = [row for name, domains, codes in divisions for row in estimation.rows(name, domains, codes, covered)]
-        return Estimates(rows, covered, len(found), estimation.notes)
+        return Estimates(rows, covered, n_replicates, estimation.notes)
 
     def _completed(self, fitted_on: FittedOn) -> Completed:
         """The fit as the estimation sees it, in survey weights."""
@@ -120,6 +137,29 @@ class Estimating(TreeClassifier):
         """Everything but the rows of the fit."""
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_fitted_on"}
+
+
+def _replicate_weights(fitted_on: FittedOn, given: Any, scale: Any) -> ReplicateWeights | None:
+    """The replicate weights that the user brings; None if there are none."""
+    if given is None:
+        if scale is not None:
+            raise InvalidProblem(f"Expected replicate_scale with replicate_weights only, got {brief(scale)} without.")
+        return None
+    labels, weights = fitted_on.labels, fitted_on.weights
+    in_survey_units = None if weights is None else fitted_on.unit * weights
+    factors = read_replicate_weights(given, fitted_on.X, labels.codes, labels.classes, in_survey_units)
+    return ReplicateWeights(factors, 1 / factors.shape[1] if scale is None else positive("replicate_scale", scale))
+
+
+def _agreed_number(replicates: int | None, weights: ReplicateWeights) -> int:
+    """The number of replicates by the weights, which a number that is given must agree with."""
+    number = weights.n_columns
+    if replicates is not None and replicates != number:
+        raise InvalidProblem(
+            f"Expected as many replicates as there are columns of replicate weights, {number}, or none given, got "
+            f"{brief(replicates)}."
+        )
+    return number
 
 
 def _divisions(by: Any, fitted_on: FittedOn) -> list[tuple[str, ObjectArray, IntArray]]:

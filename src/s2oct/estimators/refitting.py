@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from s2oct.arrays import FloatArray, IntArray
+from s2oct.estimates.drawing import BOOTSTRAP, Drawing
 from s2oct.estimates.replicates import Replicate, replicate
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
@@ -59,6 +60,8 @@ class FittedOn:
         How sparse splits should be.
     probabilities : ndarray of shape (m, n_classes) or None
         What the guide said of the unlabeled rows.
+    drawing : Drawing
+        How the labeled rows of replicates are drawn.
     """
 
     X: Any
@@ -74,6 +77,7 @@ class FittedOn:
     guide_weight: float
     sparsity: Sparsity
     probabilities: FloatArray | None
+    drawing: Drawing = BOOTSTRAP
 
     @cached_property
     def identity(self) -> str:
@@ -96,18 +100,21 @@ class FittedOn:
         for part in parts:
             if part is not None:
                 digest.update(np.ascontiguousarray(part).tobytes())
+        digest.update(self.drawing.identity)
         return digest.hexdigest()
 
     def replicate(self, seed: int, number: int) -> Replicate:
         """One replicate of the fit."""
-        return replicate(self.labels.codes, self.targets, self._refit, seed, number)
+        return replicate(self.labels.codes, self.targets, self._refit, self.drawing, seed, number)
 
     def _refit(
-        self, chosen: IntArray, targets: Targets, seed: int
+        self, chosen: IntArray, factors: FloatArray | None, targets: Targets, seed: int
     ) -> tuple[Callable[[IntArray], IntArray], FloatArray, Callable[[IntArray], FloatArray]]:
-        """Fit guide and tree to some rows; repeated rows count twice."""
+        """Fit guide and tree to some rows; repeated rows count twice, and factors multiply what rows weigh."""
         labels = Labels(self.labels.classes, self.labels.codes[chosen])
         weights = None if self.weights is None else self.weights[chosen]
+        if factors is not None:
+            weights = factors if weights is None else weights * factors
         problem = Problem.from_labels(self.rows[chosen], labels, targets)
         if weights is not None:
             known = labels.is_labeled

@@ -28,6 +28,7 @@ from s2oct.inputs.parameters import (
     whole_auto_or_none,
     whole_or_auto,
 )
+from s2oct.inputs.replicate_weights import read_replicate_weights
 from s2oct.inputs.weights import read_weights, refuse_weightless
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "read_domains",
     "read_features",
     "read_n_jobs",
+    "read_replicate_weights",
     "read_rule_features",
     "read_seed",
     "read_weights",

@@ -1,7 +1,8 @@
-"""Survey weights in a column of a table."""
+"""Survey weights in a column of a table, and replicate weights in several."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,7 @@ from s2oct.wording import plural
 
 def weights_of_rows(column: Any, name: str, dialect: Dialect) -> FloatArray:
     """Read a weight for each row: numbers of at least 0 without gaps."""
-    weights = read_numbers(column, dialect)
-    if weights is None:
-        odd = odd_one_out(column, dialect)
-        got = f"{column.type} values" if odd is None else f"{odd[1][:50]!r} in row {odd[0]}"
-        raise InvalidProblem(f"Expected weights in column {name!r}, got {got}.")
+    weights = _numbers(column, name, dialect)
     strange = ~np.isfinite(weights) | (weights < 0)
     if strange.any():
         row = int(np.argmax(strange))
@@ -32,3 +29,17 @@ def weights_of_rows(column: Any, name: str, dialect: Dialect) -> FloatArray:
     if not weights.any():
         raise InvalidProblem(f"Expected weights of which some are positive, got only zeros in column {name!r}.")
     return weights
+
+
+def replicate_weights_of_rows(table: Any, columns: Sequence[str], dialect: Dialect) -> dict[str, FloatArray]:
+    """Read columns of replicate weights; gaps stay, because unlabeled rows need none."""
+    return {name: _numbers(table[name], name, dialect) for name in columns}
+
+
+def _numbers(column: Any, name: str, dialect: Dialect) -> FloatArray:
+    numbers = read_numbers(column, dialect)
+    if numbers is None:
+        odd = odd_one_out(column, dialect)
+        got = f"{column.type} values" if odd is None else f"{odd[1][:50]!r} in row {odd[0]}"
+        raise InvalidProblem(f"Expected weights in column {name!r}, got {got}.")
+    return numbers
