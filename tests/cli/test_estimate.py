@@ -114,15 +114,17 @@ def test_weights_of_the_fit_come_from_the_model(workplace, survey, capsys):
     pd.testing.assert_series_equal(rows, survey.groupby("region")["weight"].sum(), check_names=False)
 
 
-def test_totals_that_are_estimates_must_be_given_again(workplace, survey, capsys):
-    assert estimate(model="estimated.json") == 2
-    assert capsys.readouterr().err == (
-        "s2oct: Expected the totals of the fit once more, because some of them are estimates and a model file does not "
-        "keep their standard errors, got none.\n"
-    )
+def test_totals_that_are_estimates_come_from_the_model_with_their_standard_errors(workplace, survey, capsys):
     yes = region_counts(survey)["yes"].sum()
-    assert estimate("--total", f"yes={yes}±5", model="estimated.json") == 0
+    assert estimate("--by", "region", "--total", f"yes={yes}±5", model="estimated.json") == 0
     assert "not those" not in capsys.readouterr().err
+    again = pd.read_csv("estimates.csv")
+    assert estimate("--by", "region", model="estimated.json") == 0
+    assert "not those" not in capsys.readouterr().err
+    pd.testing.assert_frame_equal(pd.read_csv("estimates.csv"), again)
+    assert estimate("--by", "region", "--total", f"yes={yes}") == 0
+    exact = pd.read_csv("estimates.csv")
+    assert (exact["se"] != again["se"]).any()
 
 
 def test_other_data_and_other_totals_are_named(workplace, capsys):

@@ -32,6 +32,8 @@ class Cell:
         What the tree puts there.
     value : float or None
         The known total, or the estimate of it; None where only bounds are known.
+    se : float
+        Standard error of an estimate; 0 of everything else.
     """
 
     margin: str
@@ -41,6 +43,7 @@ class Cell:
     high: float
     assigned: float
     value: float | None = None
+    se: float = 0.0
 
     @property
     def place(self) -> str:
@@ -75,4 +78,5 @@ def _cells_of_margin(margin: Margin, assigned: FloatArray, unit: float) -> Itera
     for d, k in np.ndindex(*margin.low.shape):
         numbers = np.array([margin.low[d, k], margin.high[d, k], assigned[d, k], margin.value[d, k]])
         low, high, number, value = whole_if_whole(unit * numbers)
-        yield Cell(margin.name, str(margin.domains[d]), k, low, high, number, None if math.isnan(value) else value)
+        known = None if math.isnan(value) else value
+        yield Cell(margin.name, str(margin.domains[d]), k, low, high, number, known, unit * float(margin.se[d, k]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from s2oct.errors import InvalidProblem
+from s2oct.model.estimate import Estimate
 from s2oct.tabular.domain_cells import margin_name
 from s2oct.tabular.partly_labeled import PartlyLabeledTable
 from s2oct.tabular.table_answers import TableAnswers
@@ -33,13 +33,6 @@ class RememberedTotals:
     totals: tuple[float, ...]
     cells: tuple[Cell, ...] = ()
 
-    def __post_init__(self) -> None:
-        if any(cell.value is not None and cell.low < cell.high for cell in self.cells):
-            raise InvalidProblem(
-                "Expected the totals of the fit once more, because some of them are estimates and a model file does "
-                "not keep their standard errors, got none."
-            )
-
     def answers(self, table: PartlyLabeledTable) -> TableAnswers:
         """Say what is known of the classes of a table."""
         margins = table.roles.margins
@@ -64,7 +57,11 @@ class RememberedTotals:
         }
 
     def _by_class(self, cells: Sequence[Cell]) -> dict[Any, Any]:
-        return {
-            self.classes[cell.class_index]: cell.low if cell.low == cell.high else (cell.low, cell.high)
-            for cell in cells
-        }
+        return {self.classes[cell.class_index]: _known(cell) for cell in cells}
+
+
+def _known(cell: Cell) -> Any:
+    """A total as the user gave it: a number, an estimate, or bounds."""
+    if cell.value is not None and cell.se > 0:
+        return Estimate(cell.value, cell.se)
+    return cell.low if cell.low == cell.high else (cell.low, cell.high)
