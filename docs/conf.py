@@ -75,6 +75,7 @@ sphinx_gallery_conf = {
             "which_tree.py",
             "totals.py",
             "employment_by_region.py",
+            "published_table.py",
             "partition.py",
             "csv_to_sql.py",
             "survey_statisticians.py",

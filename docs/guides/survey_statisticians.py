@@ -212,7 +212,7 @@ for name in ("random forest, answers only", STRONG_FOREST, TREE):
 # date or with another definition of employment is a wrong total.
 #
 # **Too few answers.** Many trees fit forty answers and a total, and they disagree. ``stability_`` says for each
-# person how many of the trees that are nearly as good agree on the class, see :ref:`sphx_glr_gallery_which_tree.py`.
+# person how many of the trees that are as good agree on the class, see :ref:`sphx_glr_gallery_which_tree.py`.
 
 settled = tree.stability_
 if not np.isnan(settled).any():

@@ -64,6 +64,7 @@ def test_a_fit_with_a_stability_has_no_note(survey):
         (LEAST_POOL, True, ""),
         (3, True, "may be open, too."),
         (0, False, "the fit found no other tree of no higher cost."),
+        (0, True, "though rows may be open where nothing was found."),
     ],
 )
 def test_what_is_said_of_too_few_trees(n_found, weighed, said):
@@ -73,7 +74,7 @@ def test_what_is_said_of_too_few_trees(n_found, weighed, said):
 
 def test_few_other_trees_are_counted_in_the_note():
     note = too_few_others(1, "converged", weighed=True)
-    assert note.startswith("The stability of rows comes from 1 other tree nearly as good, and at least 5 are wanted: ")
+    assert note.startswith("The stability of rows comes from 1 other tree as good, and at least 5 are wanted: ")
 
 
 def test_one_other_tree_shows_which_rows_are_open():
@@ -85,3 +86,14 @@ def test_one_other_tree_shows_which_rows_are_open():
     found = agreement(prepared, one, [prepared.scaling.to_model(other)])
     assert found.tolist() == [1.0, 1.0, 0.0, 1.0]
     assert np.isnan(agreement(prepared, one, [])).all()
+
+
+def test_where_every_start_leads_to_the_fitted_tree_all_rows_are_stable_and_the_note_says_so():
+    """Two clusters far apart: no tree as good divides them otherwise."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 0.1, (30, 2)), rng.normal(9, 0.1, (30, 2))])
+    y = [None if i % 5 else "AB"[i // 30] for i in range(60)]
+    clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"A": 24})
+    assert clf.alternatives_ == ()
+    assert clf.stability_.tolist() == [1.0] * 48
+    assert "led to no other tree as good" in clf.stability_note_

@@ -12,7 +12,7 @@ from s2oct.fit.listening import COMPARING
 from s2oct.model.assignment import Assignment
 from s2oct.model.feasibility import feasible_score, mended
 from s2oct.model.prepared import Prepared
-from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED
+from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, TIME_LIMIT
 from s2oct.model.rounding import as_rules
 from s2oct.model.score import score
 from s2oct.model.tree import ObliqueTree
@@ -65,13 +65,23 @@ def distinct(trees: Iterable[ObliqueTree], rows: FloatArray, fitted: ObliqueTree
     return tuple(kept)
 
 
+def all_starts_agree(ended: str, *, weighed: bool) -> bool:
+    """Whether no other tree means that there is none from any start: the evidence model was searched to its end."""
+    return weighed and ended not in (INTERRUPTED, TIME_LIMIT)
+
+
 def too_few_others(n_found: int, ended: str, *, weighed: bool) -> str:
     """Why little or nothing is known of how other trees agree; empty if enough of them were found."""
     if n_found >= LEAST_POOL:
         return ""
+    which = "as good" if weighed else "of no higher cost"
     if not n_found and ended == INTERRUPTED:
         return "The stability of rows is not known: the fit was interrupted before it looked for other trees."
-    which = "nearly as good" if weighed else "of no higher cost"
+    if not n_found and all_starts_agree(ended, weighed=weighed):
+        return (
+            "The search led to no other tree as good from any of its starts: every row counts as stable, though rows "
+            "may be open where nothing was found."
+        )
     if not n_found:
         return f"The stability of rows is not known: the fit found no other tree {which}."
     return (

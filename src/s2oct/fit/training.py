@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from s2oct.arrays import FloatArray
 from s2oct.certificate import Certificate, certify
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget, FitContext
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import PREPARING, Listener, NoListener
-from s2oct.fit.pool import agreement, distinct, equally_good, too_few_others
+from s2oct.fit.pool import agreement, all_starts_agree, distinct, equally_good, too_few_others
 from s2oct.fit.portfolio import Portfolio
 from s2oct.fit.simplicity import Simplification
 from s2oct.fit.sparsest import Sparsest
@@ -202,14 +204,17 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
         history=tuple(outcome.incumbent.history),
         **_weighed(outcome),
     )
+    weighed = outcome.weighed is not None
     stability = agreement(prepared, tree, others)
+    if not others and all_starts_agree(outcome.ended, weighed=weighed):
+        stability = np.ones_like(stability)
     certificate = certify(prepared, witness, record, tree)
     if outcome.weighed is not None and certificate.xi > certificate.unit * _rows_off(outcome) + DECIDED_TOLERANCE:
         # Features so large that their last digits are lost in sums: in the user's units rows have changed sides.
         cost = outcome.weighed.cost.rows + certificate.xi / certificate.unit
         ended = CONVERGED if outcome.ended == PROVED else outcome.ended
         certificate = replace(certificate, evidence_cost=cost, ended=ended)
-    note = too_few_others(len(others), outcome.ended, weighed=outcome.weighed is not None)
+    note = too_few_others(len(others), outcome.ended, weighed=weighed)
     alternatives = distinct(map(prepared.scaling.to_user, others), prepared.given.X, tree)
     return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices), note, alternatives)
 
@@ -233,7 +238,7 @@ def _weighed(outcome: StrategyResult) -> dict[str, Any]:
 
 
 def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
-    """Other trees that are as good, or nearly as good in the evidence model."""
+    """Other trees that are as good."""
     if outcome.weighed is not None:
         return outcome.weighed.others(outcome.tree)
     return [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)

@@ -21,6 +21,7 @@ from s2oct.pages.page import Page
 from s2oct.pages.pictures import Picture
 from s2oct.plots.style import CLASS_COLOURS
 from s2oct.plots.totals import TotalsDisplay
+from s2oct.report.alternatives import SideBySide, describe_alternatives
 from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.data import Sample, chance_difference, describe_features, describe_sample
 from s2oct.report.estimates import EstimatesSection, describe_estimates
@@ -150,10 +151,11 @@ def report_html(
     comparison = _comparison(rows, sample, rivals, stability, names)
     simplicity = describe_simplicity(estimator, rows)
     by_domain = describe_estimates(estimates)
+    side_by_side = describe_alternatives(estimator, rows, names)
     column = clean(label) if label else None
     return page.render(
         title=f"A tree for {column}" if column else "A fitted tree",
-        contents=_contents(sample, by_domain, simplicity, stability, comparison),
+        contents=_contents(sample, by_domain, simplicity, stability, side_by_side, comparison),
         data_name=clean(data_name) if data_name else None,
         label=column,
         date=f"{when or datetime.now(UTC):%-d %B %Y}",
@@ -161,6 +163,7 @@ def report_html(
         estimates=by_domain,
         simplicity=simplicity,
         stability=stability,
+        side_by_side=side_by_side,
         determined=DETERMINED,
         open=OPEN,
         comparison=comparison,
@@ -201,6 +204,7 @@ def _contents(
     estimates: EstimatesSection | None,
     simplicity: Simplicity | None,
     stability: Stability | None,
+    side_by_side: SideBySide | None,
     comparison: Comparison | None,
 ) -> list[tuple[str, str]]:
     """Anchors and names of the sections that are there."""
@@ -212,6 +216,7 @@ def _contents(
         ("leaves", "Leaves", True),
         ("simplicity", "Simpler trees", simplicity is not None),
         ("stability", "Stability", stability is not None),
+        ("alternatives", "Another tree", side_by_side is not None),
         ("certificate", "Proof", True),
         ("rivals", "Other methods", comparison is not None),
         ("reproduce", "Reproduce", True),
