@@ -143,9 +143,11 @@ def show(folder: Path) -> None:
     print(f"{'design':8s} {'domains':8s} {'n':>6s}  {'covered':>7s} {'naive':>6s} {'forest':>6s}   width: naive forest")
     for key in sorted(groups):
         print(f"{key[0]:8s} {key[1]:8s} {len(groups[key]):6d}  {intervals(groups[key])}")
-    print("error as a share of the domain (root mean square; mean): corrected, uncorrected, guide, forest; range")
+    print("error as a share of the domain, root mean square: corrected, uncorrected, guide, forest; truth in the range")
     for key in sorted(groups):
         print(f"{key[0]:8s} {key[1]:8s}  {errors(groups[key])}")
+    print("bias: by how much estimates are nearer to the share of the whole table than the truth: the same four")
+    print(f"{'':17s}  {pulls(lines)}")
 
 
 def intervals(group: list[dict]) -> str:
@@ -166,6 +168,21 @@ def errors(group: list[dict]) -> str:
         parts.append(f"{np.sqrt((off**2).mean()):.3f}")
     inside = np.mean([v["least"] <= v["truth"] <= v["most"] for v in group])
     return "  ".join(parts) + f"   {inside:.3f}"
+
+
+def pulls(lines: list[dict]) -> str:
+    """Mean error towards the share that a class has in the whole table; sums over domains are right by construction."""
+    tables = defaultdict(list)
+    for line in lines:
+        tables[tuple(line[name] for name in ("instance", "draw", "design", "division", "class"))].append(line)
+    parts = []
+    for name in ("estimate", "uncorrected", "guide", "forest"):
+        towards = []
+        for table in tables.values():
+            truth, rows, found = (np.array([float(line[key]) for line in table]) for key in ("truth", "rows", name))
+            towards += (np.sign(truth.sum() / rows.sum() - truth / rows) * (found - truth) / rows).tolist()
+        parts.append(f"{np.mean(towards):.3f}")
+    return "  ".join(parts)
 
 
 if __name__ == "__main__":
