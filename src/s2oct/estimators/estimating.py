@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import IntArray, ObjectArray
+from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.estimating import Completed, Estimation
 from s2oct.estimates.running import run_replicates
@@ -31,6 +32,7 @@ class Estimating(TreeClassifier):
     """A classifier that estimates how many rows of each class the domains of its table have."""
 
     time_limit: float
+    certificate_: Certificate
     _fitted_on: FittedOn | None
     _simplification: Simplification | None
     _pool: tuple[ObliqueTree, ...]
@@ -40,7 +42,8 @@ class Estimating(TreeClassifier):
         """Distinct trees that meet the totals as well as ``tree_`` and have at most 1 % of the rows more against them.
 
         In P2 they cost no more. With a guide, they are searched for when they are first asked for, which takes a few
-        times as long as the fit; a classifier from a model file or a pickle has none.
+        times as long as the fit; a classifier from a model file or a pickle has none. Of a fit to a sample of the rows,
+        they meet the totals of the sample.
         """
         check_is_fitted(self)
         simplification = getattr(self, "_simplification", None)
@@ -105,6 +108,12 @@ class Estimating(TreeClassifier):
         """
         check_is_fitted(self)
         fitted_on = getattr(self, "_fitted_on", None)
+        if fitted_on is None and self.certificate_.n_register is not None:
+            raise InvalidProblem(
+                f"Expected a fit to all rows, because replicates repeat it, got one to a sample of "
+                f"{self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows: fit fewer rows to get "
+                "estimates."
+            )
         if fitted_on is None:
             raise InvalidProblem(
                 "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
