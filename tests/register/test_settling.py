@@ -11,7 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s2oct.model.batches import ArrayBatches
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
 from s2oct.register.passes import values_at
+from s2oct.register.settling import last_splits
 from s2oct.stopping import Deadline
 from tests.register.tables import Reordered, counts_by_hand, settle, table, tree_for
 
@@ -112,3 +115,22 @@ def test_a_tree_is_kept_as_it_is_and_not_counted_when_the_time_is_over() -> None
     found = settle(register, deadline=Deadline(0.0))
     assert found.finding is None
     assert np.array_equal(found.tree.gamma, tree_for(register).gamma)
+
+
+def test_a_split_above_nodes_without_splits_moves_as_well() -> None:
+    register = table().register()
+    omega = np.zeros((3, 3))
+    omega[0] = [-1.0, -1.0, 0.0]
+    # The left child sends all rows to its right leaf, the right one to its left leaf: classes B and A.
+    tree = ObliqueTree.of(Topology(2), omega, np.array([0.4, -1.0, 1.0]))
+    assert last_splits(tree) == [(1, 1, 0)]
+    found = settle(register, tree)
+    assert found.finding is not None
+    assert found.finding.counts.tolist() == [register.targets.low.tolist()]
+
+
+def test_a_tree_without_splits_stays_as_it_is_and_is_counted() -> None:
+    register = table().register()
+    found = settle(register, ObliqueTree.constant(Topology(2), 3, right=True))
+    assert found.finding is not None
+    assert found.finding.counts.tolist() == [[0, 1960]]

@@ -43,6 +43,7 @@ def read_targets(
     domains: Domains = (),
     as_shares: bool = False,
     weights: FloatArray | None = None,
+    n_unseen: int = 0,
 ) -> Targets:
     """Read what is known about the classes of the unlabeled rows.
 
@@ -61,14 +62,18 @@ def read_targets(
         Whether totals are shares of the rows of their domain.
     weights : ndarray of shape (n_rows,), optional
         What each row counts towards totals; 1 each if None.
+    n_unseen : int
+        Unlabeled rows of the whole table, without weights, that are not among these rows and count as well.
     """
     name, given = _given(totals, population_totals)
     if given is None:
         n_unlabeled = int((~labels.is_labeled).sum())
-        return Targets.exact(assumed_totals(labels, weights), n_unlabeled)
+        return Targets.exact(assumed_totals(labels, weights, n_unseen), n_unlabeled)
     tables = read_forms(given, name, domains, labels.classes.tolist())
     _refuse_misnamed(labels, classes_in(tables), name)
     sizes = np.ones(len(labels.codes)) if weights is None else np.asarray(weights, dtype=float)
+    if n_unseen:
+        sizes[np.flatnonzero(~labels.is_labeled)[0]] += n_unseen
     counting = Counting(name, labels, sizes, weights is not None, as_shares)
     divisions = read_divisions(domains, labels, needs_all=counting.of_all_rows)
     margins = tuple(read_margin(*pair, counting) for pair in zip(tables, divisions, strict=True))
@@ -76,10 +81,10 @@ def read_targets(
     return Targets(margins)
 
 
-def assumed_totals(labels: Labels, weights: FloatArray | None = None) -> IntArray | FloatArray:
+def assumed_totals(labels: Labels, weights: FloatArray | None = None, n_unseen: int = 0) -> IntArray | FloatArray:
     """Totals from the class shares of the labeled rows, where no totals are known; wrong for a biased sample."""
     labeled, is_labeled = labels.counts(), labels.is_labeled
-    m = int((~is_labeled).sum())
+    m = int((~is_labeled).sum()) + n_unseen
     if len(labels.classes) < 2 and m > 0:
         refuse_unusable_classes(labels.classes.tolist())
     if weights is not None:

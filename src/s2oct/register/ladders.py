@@ -1,4 +1,4 @@
-"""Ladders: where the offset of a last-level node can be, and which rows change class on the way there."""
+"""Ladders: where the offset of a last split can be, and which rows change class on the way there."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def moved_near(
             break
         choices = [(*_cheapest(ladder, cells), k) for k, ladder in enumerate(moving)]
         price, _, rung, k = min(choices, default=(np.inf, 0.0, 0, 0))
-        if price > most_price:
+        if price > most_price or not np.isfinite(price):
             break
         cells = cells.after(moving[k], rung)
         moving[k] = replace(moving[k], cut=rung)

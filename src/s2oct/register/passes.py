@@ -42,14 +42,14 @@ def marks_of(batch: Batch) -> Marks:
 
 @dataclass(frozen=True, eq=False)
 class CountRungs:
-    """Counts the rows between the rungs of last-level nodes, and the rows of each cell.
+    """Counts the rows between the rungs of nodes, and the rows of each cell.
 
     Attributes
     ----------
     tree : ObliqueTree
         Routes the rows.
     nodes : tuple of int
-        Ids of last-level nodes.
+        Ids of nodes of which none is above another.
     rungs : tuple of ndarray
         Ascending offsets of each.
     n_domains : int
@@ -68,7 +68,7 @@ class CountRungs:
         n_classes = self.tree.topology.n_classes
         found = [_by_domain(batch, classes, n_classes, self.n_domains).T]
         for node, rungs in zip(self.nodes, self.rungs, strict=True):
-            here = some_of(batch, leaf >> 1 == node)
+            here = some_of(batch, comes_through(leaf, node))
             place = np.searchsorted(rungs, values_at(self.tree, node, here.X))
             found.append(_by_domain(here, place, len(rungs) + 1, self.n_domains))
         return Sums(tuple(found))
@@ -85,6 +85,12 @@ def _by_domain(batch: Batch, places: IntArray, n_places: int, n_domains: int) ->
 def some_of(batch: Batch, chosen: BoolArray) -> Batch:
     """Some rows of a batch."""
     return Batch(batch.X[chosen], batch.sizes[chosen], batch.domains[:, chosen])
+
+
+def comes_through(leaves: IntArray, node: int) -> BoolArray:
+    """Whether rows that end in these leaves come through a node."""
+    levels = int(leaves[0]).bit_length() - node.bit_length() if len(leaves) else 0
+    return np.asarray(leaves >> levels == node)
 
 
 def values_at(tree: ObliqueTree, node: int, X: FloatArray) -> FloatArray:
@@ -120,14 +126,14 @@ def _merged(values: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArr
 
 @dataclass(frozen=True, eq=False)
 class FindNeighbours:
-    """Finds all values of rows near the offsets of last-level nodes.
+    """Finds all values of rows near the offsets of nodes.
 
     Attributes
     ----------
     tree : ObliqueTree
         Routes the rows.
     nodes : tuple of int
-        Ids of last-level nodes.
+        Ids of nodes of which none is above another.
     windows : tuple of (float, float)
         For each, above which value and up to which one.
     n_domains : int
@@ -141,10 +147,10 @@ class FindNeighbours:
 
     def __call__(self, batch: Batch) -> Neighbours:
         """The values of a batch."""
-        parent = self.tree.apply(batch.X) >> 1
+        leaf = self.tree.apply(batch.X)
         found = []
         for node, (low, high) in zip(self.nodes, self.windows, strict=True):
-            here = some_of(batch, parent == node)
+            here = some_of(batch, comes_through(leaf, node))
             value = values_at(self.tree, node, here.X)
             near = (value > low) & (value <= high)
             distinct, place = np.unique(value[near], return_inverse=True)

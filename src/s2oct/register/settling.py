@@ -1,6 +1,6 @@
 """Make a tree from a sample meet the totals of all rows: passes over batches find the offsets of its last splits.
 
-1. A pass counts the rows between the values that the sample has at the last-level nodes, its *rungs*. Offsets are moved
+1. A pass counts the rows between the values that the sample has at the last splits, its *rungs*. Offsets are moved
    from rung to rung, where that costs the sample least evidence for each row less off.
 2. What is left is less than the rows between two rungs. A pass finds all values near the offsets, and the offsets move
    among them. Rows of equal value cannot be told apart and stay together.
@@ -20,7 +20,7 @@ from s2oct.model.rounding import shortest_between
 from s2oct.model.targets import NEARLY_MET
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.ladders import Cells, Ladder, moved_in_pairs, moved_near, thinned
-from s2oct.register.passes import CountClasses, CountRungs, Finding, FindNeighbours, values_at
+from s2oct.register.passes import CountClasses, CountRungs, Finding, FindNeighbours, comes_through, values_at
 from s2oct.register.register import Register
 from s2oct.stopping import Deadline
 
@@ -76,7 +76,7 @@ class _Steps:
 
     def counted(self, deadline: Deadline) -> tuple[list[Ladder], Cells] | None:
         """Count the rows between rungs; None if the deadline passes first."""
-        ladders = [self._rungs_of(node) for node in _levers(self.tree)]
+        ladders = [self._rungs_of(*lever) for lever in last_splits(self.tree)]
         found = self.register.batches.total(
             CountRungs(
                 self.tree,
@@ -110,12 +110,10 @@ class _Steps:
         near, _ = moved_in_pairs(near, cells)
         return _with_offsets(self.tree, near, [_short_offset(ladder) for ladder in near])
 
-    def _rungs_of(self, node: int) -> Ladder:
+    def _rungs_of(self, node: int, left: int, right: int) -> Ladder:
         """The values of the sample at a node, with what the sample says about its classes."""
         tree, evidence = self.tree, self.evidence
-        first_leaf = 2 * node - tree.topology.n_leaves
-        left, right = tree.leaf_classes[first_leaf : first_leaf + 2].tolist()
-        here = tree.apply(evidence.X) >> 1 == node
+        here = comes_through(tree.apply(evidence.X), node)
         values, gamma = values_at(tree, node, evidence.X[here]), float(tree.gamma[node - 1])
         finite = np.union1d(values[np.isfinite(values)], [gamma])
         rungs = thinned(finite, gamma, max(MOST_COUNTS // self.n_domains, 2))
@@ -125,12 +123,25 @@ class _Steps:
         return Ladder(node, left, right, rungs, empty, costs[:-1], int(np.searchsorted(rungs, gamma)))
 
 
-def _levers(tree: ObliqueTree) -> list[int]:
-    """The last-level nodes that split rows into two classes."""
-    first = tree.topology.n_leaves // 2
-    pairs = tree.leaf_classes.reshape(-1, 2)
-    splits = tree.splits[first - 1 :]
-    return [first + k for k in range(len(pairs)) if splits[k] and pairs[k, 0] != pairs[k, 1]]
+def last_splits(tree: ObliqueTree) -> list[tuple[int, int, int]]:
+    """The nodes that split rows into two classes, with no split below them, and the classes on their left and right."""
+    found = []
+    for node in tree.topology.branches:
+        if tree.splits[node - 1]:
+            left, right = (_only_class(tree, child) for child in (2 * node, 2 * node + 1))
+            if left is not None and right is not None and left != right:
+                found.append((node, left, right))
+    return found
+
+
+def _only_class(tree: ObliqueTree, node: int) -> int | None:
+    """The class of all rows that come to a node; None if a split below decides it."""
+    while node < tree.topology.n_leaves:
+        if tree.splits[node - 1]:
+            return None
+        # Without coefficients, the offset alone decides the side.
+        node = 2 * node + int(ObliqueTree.sides(-tree.gamma[node - 1]))
+    return int(tree.leaf_classes[node - tree.topology.n_leaves])
 
 
 def _span(ladder: Ladder, rows: float) -> tuple[int, int]:

@@ -48,6 +48,8 @@ class PartlyLabeledTable:
         The labels, None for unlabeled rows.
     feature_columns : tuple of str
         The columns that become features.
+    n_unseen : int
+        Unlabeled rows of a register that are not in memory.
     """
 
     source: Source
@@ -55,16 +57,17 @@ class PartlyLabeledTable:
     cells: Any
     labels: list[Any]
     feature_columns: tuple[str, ...]
+    n_unseen: int = 0
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.labels)
+        return len(self.labels) + self.n_unseen
 
     @cached_property
     def n_unlabeled(self) -> int:
         """Number of rows without a label."""
-        return sum(label is None for label in self.labels)
+        return sum(label is None for label in self.labels) + self.n_unseen
 
     @cached_property
     def domains(self) -> tuple[tuple[str, ObjectArray], ...]:
