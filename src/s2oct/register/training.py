@@ -18,7 +18,7 @@ from s2oct.model.data_summary import DataSummary, register_hash, whole_if_whole
 from s2oct.model.evidence import Evidence
 from s2oct.model.guide import Guide
 from s2oct.model.problem import Problem
-from s2oct.model.proof import CONVERGED, NOT_NEGATIVE, PROVED
+from s2oct.model.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT
 from s2oct.model.spec import ModelSpec
 from s2oct.model.terms import LabelErrors
 from s2oct.model.tree import ObliqueTree
@@ -82,7 +82,8 @@ def train_register(
     evidence = _evidence(problem, trained.tree, guidance)
     found = settle_totals(register, trained.tree, evidence, end, pass_seconds)
     if found.finding is None:
-        certificate = _not_counted(register, trained.certificate)
+        ended = INTERRUPTED if stop() else TIME_LIMIT
+        certificate = _not_counted(register, trained.certificate, ended)
     else:
         trained = replace(trained, tree=found.tree, witness=found.tree)
         certificate = _counted(register, problem, trained, found.finding, evidence, spec)
@@ -145,9 +146,8 @@ def _counted(
     )
 
 
-def _not_counted(register: Register, certificate: Certificate) -> Certificate:
+def _not_counted(register: Register, certificate: Certificate, ended: str) -> Certificate:
     """The certificate of a tree by the sample alone."""
-    ended = CONVERGED if certificate.ended == PROVED else certificate.ended
     return replace(certificate, ended=ended, n_sampled=len(register.rows), n_register=register.n_rows, counted=False)
 
 
