@@ -134,3 +134,18 @@ def test_a_tree_without_splits_stays_as_it_is_and_is_counted() -> None:
     found = settle(register, ObliqueTree.constant(Topology(2), 3, right=True))
     assert found.finding is not None
     assert found.finding.counts.tolist() == [[0, 1960]]
+
+
+def test_rows_reach_a_class_through_a_third_one_where_no_split_has_both() -> None:
+    """The splits divide A from B and B from C; there are rows too many of A, and rows of C are missing."""
+    small = table()
+    y = np.where(np.arange(2000) < 40, np.array(["A", "B", "C"])[np.arange(2000) % 3], None)
+    tree = ObliqueTree(
+        Topology(2, 3), np.array([[0, 0, 1.0], [1.0, 0, 0], [1.0, 0, 0]]), np.zeros(3), np.array([0, 1, 1, 2])
+    )
+    put = np.bincount(tree.predict(small.X[40:]), minlength=3)
+    totals = {"A": int(put[0]) - 70, "B": int(put[1]), "C": int(put[2]) + 70}
+    register = replace(small, y=y, totals=totals).register()
+    found = settle(register, tree)
+    assert found.finding is not None
+    assert found.finding.counts.tolist() == [list(totals.values())]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 
@@ -123,10 +123,12 @@ def moved_near(
             break
         choices = [(*_cheapest(ladder, cells), k) for k, ladder in enumerate(moving)]
         price, _, rung, k = min(choices, default=(np.inf, 0.0, 0, 0))
-        if price > most_price or not np.isfinite(price):
+        steps = [(k, rung)] if price <= most_price and np.isfinite(price) else _through_a_third_class(moving, cells)
+        if not steps:
             break
-        cells = cells.after(moving[k], rung)
-        moving[k] = replace(moving[k], cut=rung)
+        for k, rung in steps:
+            cells = cells.after(moving[k], rung)
+            moving[k] = replace(moving[k], cut=rung)
     return moving, cells
 
 
@@ -144,6 +146,28 @@ def _cheapest(ladder: Ladder, cells: Cells) -> tuple[float, float, int]:
     least = np.flatnonzero(price <= price.min() * (1 + 1e-9))
     rung = int(least[np.argmax(gain[least])])
     return float(price[rung]), -float(gain[rung]), rung
+
+
+def _through_a_third_class(ladders: Sequence[Ladder], cells: Cells) -> list[tuple[int, int]]:
+    """With one domain, the two moves that together come nearest to the totals, if no single move comes nearer.
+
+    One class has rows too many and another lacks some, and no node has both: rows go from one to a third class, and as
+    many from the third to the other.
+    """
+    if len(cells.counts) > 1 or cells.counts.shape[1] < 3:
+        return []
+    over, under = _beyond(cells.counts[0], cells.low[0], cells.high[0])
+    amounts = np.unique([*over[over > 0], *under[under > 0]])
+    best, steps = cells.off - 1e-9, []
+    for k, other in permutations(range(len(ladders)), 2):
+        moved = ladders[k].moved[:, 0]
+        for amount in (*amounts, *-amounts):
+            rung = int(np.argmin(np.abs(moved - amount)))
+            between = cells.after(ladders[k], rung)
+            off = between.off_after(ladders[other])
+            if off.min() < best:
+                best, steps = float(off.min()), [(k, rung), (other, int(np.argmin(off)))]
+    return steps
 
 
 def moved_in_pairs(ladders: Sequence[Ladder], cells: Cells) -> tuple[list[Ladder], Cells]:
