@@ -88,7 +88,7 @@ def fit_file(path: Path, *options: str) -> None:
     """The command ``s2oct fit`` in a process of its own."""
     total = pq.ParquetFile(path).metadata.metadata[b"yes"].decode()
     call = "from s2oct.cli import main; main()"
-    told = ["fit", str(path), "--label", "status", "--total", f"yes={total}", "--time-limit", "300", *options]
+    told = ["fit", str(path), "--label", "status", "--total", f"yes={total}", *options]
     began = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", call, *told], check=True, capture_output=True, text=True)
     seconds = time.perf_counter() - began

@@ -170,6 +170,10 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
     ) -> S2OCTClassifier:
         """Fit the tree.
 
+        Of a table of more than 100,000 rows, guide and tree see a sample: all labeled rows and 50,000 others. The offsets
+        of the last splits are then moved until the totals of all rows are met, and the certificate says so. In P2 all
+        rows count as ever.
+
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
