@@ -27,6 +27,7 @@ from s2oct.tabular.register_learning import LookAtRows
 from s2oct.tabular.register_table import ReadHere, encode_register
 from s2oct.tabular.roles import Roles
 from s2oct.tabular.source import Source
+from s2oct.tabular.total_files import TotalFiles
 from tests.conftest import require_package
 from tests.register.tables import Table
 from tests.register.tables import table as small_table
@@ -87,6 +88,45 @@ def test_a_fit_to_a_file_gives_the_tree_of_the_array_and_completes_every_row(sma
     labels = np.array(completed["status_completed"].to_pylist(), dtype=object)
     assert (labels[40:] == "A").sum() == small.totals["A"]
     assert labels[:40].tolist() == small.y[:40].tolist()
+
+
+def test_domains_and_weights_of_a_file_are_those_of_the_same_table_in_memory(small: Table, tmp_path: Path) -> None:
+    region = np.array(["north", "south", "west"], dtype=object)[np.arange(2000) * 7 % 3]
+    sex = np.array([1, 2])[(small.X[:, 2] > 0).astype(int)]
+    weight = np.where(np.arange(2000) < 300, 0.0, np.random.default_rng(0).integers(1, 9, 2000) / 4)
+    weight[:40] = 1.0
+    path = write(small, tmp_path / "people.parquet", region=pa.array(region, pa.string()), sex=sex, weight=weight)
+    sums = [
+        {name: float(weight[40:][part[40:] == name].sum()) for name in set(part.tolist())} for part in (region, sex)
+    ]
+    totals = [{str(name): {"A": 0.4 * rows} for name, rows in given.items()} for given in sums]
+    files = []
+    for name, given in zip(("region", "sex"), totals, strict=True):
+        files.append(tmp_path / f"{name}.csv")
+        lines = [f"{domain},{classes['A']!r},{1.5 * classes['A']!r}" for domain, classes in given.items()]
+        files[-1].write_text("\n".join([f"{name},A,B", *lines]) + "\n")
+    roles = Roles("status", margins=(("region",), ("sex",)), weight="weight")
+    known = TotalFiles(tuple(Source(file) for file in files))
+    request = FitRequest(Source(path), roles, totals=known, parameters={"random_state": 3})
+    register = encode_register(request, ReadHere(), MOST).register
+    both = {name: {**given, "B": 1.5 * given["A"]} for name, given in {**totals[0], **totals[1]}.items()}
+    expected = replace(
+        small,
+        totals=[{name: both[name] for name in part} for part in totals],
+        told={"domains": {"region": region, "sex": sex.astype(str)}, "sample_weight": weight},
+    ).register(most=MOST)
+    assert register is not None
+    assert register.unit == pytest.approx(expected.unit)
+    assert register.n_unlabeled == expected.n_unlabeled
+    assert register.targets.low == pytest.approx(expected.targets.low)
+    assert np.array_equal(register.positions, expected.positions)
+    for one, other in zip(register.answers.targets.margins, expected.answers.targets.margins, strict=True):
+        assert one.codes.tolist() == other.codes.tolist()
+        assert one.low == pytest.approx(other.low)
+    marks = [one.batches.total(marks_of, NO_DEADLINE) for one in (register, expected)]
+    assert marks[0] is not None
+    assert marks[1] is not None
+    assert marks[0].mark == marks[1].mark
 
 
 def test_a_category_that_only_one_row_has_is_known_although_the_sample_lacks_it(small: Table, tmp_path: Path) -> None:

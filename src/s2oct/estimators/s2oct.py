@@ -170,9 +170,9 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
     ) -> S2OCTClassifier:
         """Fit the tree.
 
-        Of a table of more than 100,000 rows, guide and tree see a sample: all labeled rows and 50,000 others. The offsets
-        of the last splits are then moved until the totals of all rows are met, and the certificate says so. In P2 all
-        rows count as ever.
+        Of a table of more than 100,000 rows, guide and tree see a sample: all labeled rows and 50,000 others. The
+        offsets of the last splits are then moved until the totals of all rows are met, and the certificate says so. P2
+        is about all rows of any table.
 
         Parameters
         ----------

@@ -16,6 +16,9 @@ MOST_HASHED = 100_000
 """Rows up to which all of them are hashed in their order. More of them come in batches, perhaps on several machines,
 and are marked one by one."""
 
+_DECIMALS = 4
+"""Decimals of weights in mean weights that are marked: the mean depends on the order in which weights are added up."""
+
 _ROUNDING = 1e-12
 """Sums of weights may miss a whole number by this part."""
 
@@ -74,7 +77,7 @@ class DataSummary:
 def rows_mark(X: FloatArray, sizes: FloatArray, domains: IntArray) -> int:
     """A number that other rows hardly have. Marks of parts of the rows, in any order, add up to it modulo 2^64."""
     key = np.zeros(len(X), dtype=np.uint64)
-    for column in (*X.T, sizes, *domains):
+    for column in (*X.T, np.round(sizes, _DECIMALS), *domains):
         # Adding 0.0 makes one zero of the two.
         key = mixed(key ^ np.ascontiguousarray(column + 0.0, dtype="<f8").view(np.uint64))
     return int(key.sum(dtype=np.uint64))
@@ -84,7 +87,8 @@ def register_hash(problem: Problem, targets: Targets, mark: int, n_unlabeled: in
     """Hash of the labeled rows of a problem, and of unlabeled ones that have this mark and these totals."""
     told = (problem.X_labeled.shape, n_unlabeled, problem.classes.tolist(), mark, problem.labels.tolist())
     digest = hashlib.sha256(repr(told).encode())
-    for array in (problem.X_labeled, targets.low, targets.high):
+    known = (np.round(part, _DECIMALS) for part in (targets.low, targets.high))
+    for array in (problem.X_labeled, *known):
         digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
     return digest.hexdigest()
 

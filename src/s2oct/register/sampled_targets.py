@@ -30,8 +30,8 @@ def sampled_targets(targets: Targets, rows: IntArray, sizes: FloatArray, *, is_w
             scaled_margin(
                 margin,
                 margin.codes[rows],
-                _per_domain(margin, margin.codes, sizes),
-                _per_domain(margin, margin.codes[rows], sizes[rows]),
+                sizes_of_domains(margin, margin.codes, sizes),
+                sizes_of_domains(margin, margin.codes[rows], sizes[rows]),
                 is_weighted=is_weighted,
             )
             for margin in targets.margins
@@ -54,5 +54,6 @@ def scaled_margin(
     return replace(margin, codes=codes, low=low, high=high, value=value, se=se)
 
 
-def _per_domain(margin: Margin, codes: IntArray, sizes: FloatArray) -> FloatArray:
+def sizes_of_domains(margin: Margin, codes: IntArray, sizes: FloatArray) -> FloatArray:
+    """What the rows with these domains count, domain by domain."""
     return np.bincount(codes, weights=sizes, minlength=margin.n_domains).astype(float)

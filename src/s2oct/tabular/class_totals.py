@@ -76,15 +76,16 @@ class ClassTotals:
         in_all, unlabeled = float(table.n_rows), float(table.n_unlabeled)
         if table.weights is not None:
             sizes = table.weights.tolist()
-            in_all = sum(sizes)
-            unlabeled = sum(size for size, label in zip(sizes, table.labels, strict=True) if label is None)
+            beside = 0.0 if table.unseen is None else float(table.unseen.sum())
+            in_all = sum(sizes) + beside
+            unlabeled = sum(size for size, label in zip(sizes, table.labels, strict=True) if label is None) + beside
         return TableAnswers(
             labels=table.labels,
             totals=_given(self.of_unlabeled, table.labels, 1 if as_shares else unlabeled),
             population_totals=_given(self.of_all, table.labels, 1 if as_shares else in_all),
             as_shares=as_shares,
             weights=table.weights,
-            n_unseen=table.n_unseen,
+            unseen=table.unseen,
         )
 
 

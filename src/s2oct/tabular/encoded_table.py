@@ -110,10 +110,9 @@ def encode_read(request: FitRequest, table: PartlyLabeledTable) -> EncodedTable:
 def may_be_register(request: FitRequest) -> bool:
     """Whether a fit may look at a sample of the rows and read the others in batches.
 
-    The paper's model is about all rows. Domains and weights are read with the whole table, too.
+    The paper's model is about all rows.
     """
-    weighs = request.parameters.get("guide", "auto") is not None and request.parameters.get("guide_weight") != 0
-    return weighs and not request.roles.margins and request.roles.weight is None
+    return request.parameters.get("guide", "auto") is not None and request.parameters.get("guide_weight") != 0
 
 
 def encode_again(request: FitRequest, encoding: Encoding) -> EncodedTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,11 @@ from s2oct.model.batches import Batch, T, added_up
 from s2oct.stopping import Deadline
 from s2oct.tabular.cells import as_values, encode_rows, is_text, without_gaps
 from s2oct.tabular.dialect import Dialect
+from s2oct.tabular.domain_cells import distinct_domains
 from s2oct.tabular.encoding import Encoding
 from s2oct.tabular.read_ahead import read_ahead
 from s2oct.tabular.source import Source
+from s2oct.tabular.weight_cells import weights_of_part
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,22 +34,42 @@ class EncodeBatch:
         How columns become features.
     dialect : Dialect
         How cells are written.
+    margins : tuple of tuple of str
+        For each margin the columns that divide the rows into domains.
+    places : tuple of mapping
+        For each margin the domains, counted over those of all margins.
+    weight : str or None
+        The column of the survey weights.
+    unit : float
+        Mean survey weight of an unlabeled row.
     """
 
     label: str
     encoding: Encoding
     dialect: Dialect
+    margins: tuple[tuple[str, ...], ...] = ()
+    places: tuple[Mapping[Any, int], ...] = ()
+    weight: str | None = None
+    unit: float = 1.0
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read."""
-        return tuple(dict.fromkeys([self.label, *self.encoding.names]))
+        others = [name for margin in self.margins for name in margin] + ([] if self.weight is None else [self.weight])
+        return tuple(dict.fromkeys([self.label, *others, *self.encoding.names]))
 
     def __call__(self, cells: Any, first_row: int) -> Batch:
         """Encode some rows; ``first_row`` is the number of the first one in errors."""
         unlabeled = gaps_of(cells[self.label], self.dialect)
-        X = encode_rows(cells, self.encoding, self.dialect, first_row)[unlabeled]
-        return Batch(np.ascontiguousarray(X), np.ones(len(X)), np.zeros((1, len(X)), dtype=np.int64))
+        X = np.ascontiguousarray(encode_rows(cells, self.encoding, self.dialect, first_row)[unlabeled])
+        sizes, domains = np.ones(len(X)), np.zeros((max(len(self.margins), 1), len(X)), dtype=np.int64)
+        if self.weight is not None:
+            sizes = weights_of_part(cells[self.weight], self.weight, self.dialect)[unlabeled] / self.unit
+        for k, (columns, places) in enumerate(zip(self.margins, self.places, strict=True)):
+            found, place = distinct_domains(cells, columns, self.dialect)
+            # Domains of labeled rows alone have no totals, and none of their rows is in the batch.
+            domains[k] = np.array([places.get(domain, -1) for domain in found], dtype=np.int64)[place[unlabeled]]
+        return Batch(X, sizes, domains)
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,6 +50,8 @@ class PartlyLabeledTable:
         The columns that become features.
     n_unseen : int
         Unlabeled rows of a register that are not in memory.
+    unseen : ndarray of shape (rows,), optional
+        What they count, or their weights, each beside a row of its domains.
     """
 
     source: Source
@@ -58,6 +60,7 @@ class PartlyLabeledTable:
     labels: list[Any]
     feature_columns: tuple[str, ...]
     n_unseen: int = 0
+    unseen: FloatArray | None = None
 
     @property
     def n_rows(self) -> int:

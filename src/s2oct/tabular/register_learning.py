@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,9 @@ from s2oct.arrays import BoolArray, IntArray
 from s2oct.model.batches import row_keys
 from s2oct.tabular.cells import is_text, read_numbers, read_texts
 from s2oct.tabular.dialect import Dialect
+from s2oct.tabular.domain_cells import distinct_domains
 from s2oct.tabular.file_batches import gaps_of
+from s2oct.tabular.weight_cells import weights_of_part
 
 MOST_SHOWN = 1000
 """Different texts of a column that are looked for: of more than 30, the rare ones are joined anyway."""
@@ -50,27 +53,36 @@ class Learning:
         How many rows were seen.
     n_gaps : tuple of int
         Gaps of each column.
+    groups : mapping of tuple to (int, float)
+        Unlabeled rows with these domains, one of each margin: how many they are, and their weight.
     labeled : SeenRows
         All labeled rows.
     sampled : SeenRows
         The unlabeled rows of least keys.
     shown : SeenRows
-        Rows that show what a column holds: each text that it has, a gap, a number that is not finite.
+        Rows that show what a column holds: each text that it has, a gap, a number that is not finite; and an unlabeled
+        row of each group.
     """
 
     look: LookAtRows
     n_rows: int
     n_gaps: tuple[int, ...]
+    groups: Mapping[tuple[Any, ...], tuple[int, float]]
     labeled: SeenRows
     sampled: SeenRows
     shown: SeenRows
 
     def __add__(self, other: Learning) -> Learning:
         shown = self.shown + other.shown
+        groups = dict(self.groups)
+        for key, (number, weight) in other.groups.items():
+            before = groups.get(key, (0, 0.0))
+            groups[key] = before[0] + number, before[1] + weight
         return Learning(
             self.look,
             self.n_rows + other.n_rows,
             tuple(one + two for one, two in zip(self.n_gaps, other.n_gaps, strict=True)),
+            groups,
             self.labeled + other.labeled,
             self.look.least(self.sampled + other.sampled),
             shown.some(self.look.telling(shown.cells)),
@@ -93,6 +105,10 @@ class LookAtRows:
         Seed of the sample.
     most : int
         Unlabeled rows in the sample.
+    margins : tuple of tuple of str
+        For each margin the columns that divide the rows into domains.
+    weight : str or None
+        The column of the survey weights.
     """
 
     label: str
@@ -100,6 +116,8 @@ class LookAtRows:
     dialect: Dialect
     seed: int
     most: int
+    margins: tuple[tuple[str, ...], ...] = ()
+    weight: str | None = None
 
     def __call__(self, cells: Any, first: int) -> Learning:
         """Look at some rows, the first of which has this position in the table."""
@@ -109,6 +127,7 @@ class LookAtRows:
             self,
             cells.num_rows,
             tuple(int(gaps_of(cells[name], self.dialect).sum()) for name in self.columns),
+            {key: facts[:2] for key, facts in self.grouped(cells, unlabeled).items()},
             rows.some(np.flatnonzero(~unlabeled)),
             self.least(rows, unlabeled),
             rows.some(self.telling(cells)),
@@ -122,11 +141,31 @@ class LookAtRows:
         return rows.some(chosen)
 
     def telling(self, cells: Any) -> IntArray:
-        """Rows that show what columns hold: the first of each text, and the first that is no finite number."""
-        found: set[int] = set()
+        """Rows that show what columns hold: the first of each text, that is no finite number, and of each group."""
+        unlabeled = gaps_of(cells[self.label], self.dialect)
+        found = {first for _, _, first in self.grouped(cells, unlabeled).values()}
         for name in self.columns:
             found.update(_telling_cells(cells[name], self.dialect))
         return np.array(sorted(found), dtype=np.int64)
+
+    def grouped(self, cells: Any, unlabeled: BoolArray) -> dict[tuple[Any, ...], tuple[int, float, int]]:
+        """Unlabeled rows by their domains: how many they are, their weight, and the first of them."""
+        rows = np.flatnonzero(unlabeled)
+        weights = np.ones(len(rows))
+        if self.weight is not None:
+            weights = weights_of_part(cells[self.weight], self.weight, self.dialect)[rows]
+        divided = [distinct_domains(cells, columns, self.dialect) for columns in self.margins]
+        joint = np.zeros(len(rows), dtype=np.int64)
+        for _, place in divided:
+            joint = np.unique(joint * cells.num_rows + place[rows], return_inverse=True)[1]
+        _, first, group = np.unique(joint, return_index=True, return_inverse=True)
+        numbers, sums = np.bincount(group), np.bincount(group, weights=weights)
+        found: dict[tuple[Any, ...], tuple[int, float, int]] = {}
+        for row, number, weight in zip(rows[first].tolist(), numbers.tolist(), sums.tolist(), strict=True):
+            key = tuple(domains[place[row]] for domains, place in divided)
+            before = found.get(key, (0, 0.0, row))
+            found[key] = before[0] + number, before[1] + weight, min(before[2], row)
+        return found
 
 
 def _telling_cells(column: Any, dialect: Dialect) -> list[int]:

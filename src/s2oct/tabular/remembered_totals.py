@@ -49,7 +49,7 @@ class RememberedTotals:
             totals=forms if len(forms) > 1 else forms[0],
             domains=table.domains,
             weights=table.weights,
-            n_unseen=table.n_unseen,
+            unseen=table.unseen,
         )
 
     def _of_table(self) -> dict[Any, Any]:

@@ -50,7 +50,7 @@ class TotalFiles:
             as_shares=as_shares,
             domains=table.domains,
             weights=table.weights,
-            n_unseen=table.n_unseen,
+            unseen=table.unseen,
         )
 
 
