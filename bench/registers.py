@@ -6,8 +6,8 @@
     python bench/registers.py cluster FILE        # the same with two worker processes of a Dask cluster on this machine
 
 The first compares, for several tables, the fit to all rows with two fits to few: the sample that the register draws,
-and the first 50,500 rows, which shows how far fits to different rows differ. It prints seconds, memory of a process of its
-own, rows off the total of all rows, and MCC on all unlabeled rows. The others print seconds, memory and rules.
+and the first 50,500 rows, which shows how far fits to different rows differ. It prints seconds, memory of a process of
+its own, rows off the total of all rows, and MCC on all unlabeled rows. The others print seconds, memory and rules.
 """
 
 from __future__ import annotations
