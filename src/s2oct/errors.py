@@ -118,6 +118,10 @@ class ModelTooLarge(S2OCTError, MemoryError):
     """The model would not fit into the memory of this machine."""
 
 
+class ClusterError(S2OCTError, RuntimeError):
+    """A Dask cluster cannot be reached, or has lost its work."""
+
+
 class StudyError(S2OCTError, RuntimeError):
     """A study's data, store or workers cannot be used as requested."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,8 +69,15 @@ class Cell:
 
 def counted_cells(targets: Targets, classes: IntArray, sizes: FloatArray, unit: float = 1.0) -> tuple[Cell, ...]:
     """All cells of some totals, with what is assigned to them; rows count with their sizes, in units of ``unit``."""
+    return cells_of_counts(targets, [margin.counts(classes, sizes) for margin in targets.margins], unit)
+
+
+def cells_of_counts(targets: Targets, counts: Sequence[FloatArray], unit: float = 1.0) -> tuple[Cell, ...]:
+    """All cells of some totals, with the rows of each domain and class that each margin has."""
     return tuple(
-        cell for margin in targets.margins for cell in _cells_of_margin(margin, margin.counts(classes, sizes), unit)
+        cell
+        for margin, assigned in zip(targets.margins, counts, strict=True)
+        for cell in _cells_of_margin(margin, assigned, unit)
     )
 
 

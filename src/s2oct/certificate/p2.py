@@ -90,6 +90,11 @@ class Certificate(Claim):
         The model that was fitted: "paper" for P2, or "evidence".
     evidence_cost, evidence_bound : float or None
         In the evidence model, the cost of the tree in rows, and what no tree can undercut; None in the paper's.
+    n_sampled, n_register : int or None
+        If directions and classes come from a sample: its rows, and all rows. The guide was asked about the sample, so
+        that its part of the cost is scaled up, and the constants of P2 are not known.
+    counted : bool
+        Whether all numbers of rows are about all rows. If the time ended too soon, they are about the sample.
     """
 
     leaf_error: float
@@ -117,6 +122,9 @@ class Certificate(Claim):
     model: str = field(default=PAPER, kw_only=True)
     evidence_cost: float | None = field(default=None, kw_only=True)
     evidence_bound: float | None = field(default=None, kw_only=True)
+    n_sampled: int | None = field(default=None, kw_only=True)
+    n_register: int | None = field(default=None, kw_only=True)
+    counted: bool = field(default=True, kw_only=True)
 
     @property
     def tolerance(self) -> float:

@@ -35,6 +35,8 @@ def about_tree(certificate: Certificate, classes: Sequence[Any] | None = None) -
         yield _size(certificate.n_splits, certificate.n_terms)
     if certificate.classes_without_label:
         yield _without_label(certificate.classes_without_label, classes)
+    if certificate.n_sampled is not None and certificate.n_register is not None:
+        yield _sampled(certificate.n_sampled, certificate.n_register, counted=certificate.counted)
 
 
 def about_end(certificate: Certificate) -> Iterator[str]:
@@ -84,6 +86,13 @@ def _total(certificate: Certificate) -> str:
     if certificate.xi <= certificate.least_xi:
         return f"{missed}: equal rows allow no less"
     return missed
+
+
+def _sampled(n_sampled: int, n_register: int, *, counted: bool) -> str:
+    directions = f"directions from a sample of {plural(n_sampled, 'row')}"
+    if counted:
+        return f"{directions}, totals counted over all {plural(n_register, 'row')}"
+    return f"{directions}, totals not counted over all {plural(n_register, 'row')}, because the time ended"
 
 
 def _size(n_splits: int, n_terms: int) -> str:

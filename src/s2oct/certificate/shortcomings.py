@@ -48,6 +48,7 @@ def shortcomings_of(certificate: Certificate, classes: Sequence[Any]) -> tuple[S
     return (
         *interruption(certificate),
         *_cut_off(certificate),
+        *_not_counted(certificate),
         *_missed_total(certificate, classes),
         *_unlabeled_classes(certificate, classes),
     )
@@ -82,6 +83,19 @@ def _cut_off(certificate: Certificate) -> tuple[Shortcoming, ...]:
     )
 
 
+def _not_counted(certificate: Certificate) -> tuple[Shortcoming, ...]:
+    """That the time ended before all rows were counted."""
+    if certificate.counted or certificate.n_register is None:
+        return ()
+    return (
+        Shortcoming(
+            f"The totals were not counted over all {plural(certificate.n_register, 'row')}, because the time ended. "
+            "All numbers are about a sample of them",
+            (Remedy.MORE_TIME,),
+        ),
+    )
+
+
 def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
     if certificate.meets_totals:
         return ()
@@ -91,6 +105,8 @@ def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Sho
         return (Shortcoming(f"{finding}. No tree can come nearer, because rows with equal features get one class"),)
     if certificate.least_xi:
         finding += f". Equal features force every tree to miss it by {plural(certificate.least_xi, 'row')}"
+    if certificate.n_register is not None:
+        finding += ". Only the offsets of its last splits are fitted to all rows, and rows of equal value stay together"
     # In the evidence model meeting the total is the rule, and its price is not chosen.
     price = (Remedy.HIGHER_PRICE,) if certificate.minimises_p2 else ()
     features = () if certificate.max_features_per_split is None else (Remedy.MORE_FEATURES,)

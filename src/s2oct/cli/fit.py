@@ -6,7 +6,7 @@ import shlex
 import warnings
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,7 +17,8 @@ from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, Labe
 from s2oct.cli.outputs import Outputs, messages_beside, name_of, table_name
 from s2oct.cli.total_options import TotalOptions
 from s2oct.cli.total_table import print_cells
-from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_table
+from s2oct.model.data_summary import MOST_HASHED
+from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_table, may_be_register
 from s2oct.tabular.target import Target
 from s2oct.wording import amount, count, plural, printable
 
@@ -35,14 +36,25 @@ def fit(
     outputs: OutputOptions,
     estimator: EstimatorOptions,
     data: DataOptions,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a Dask scheduler; its workers then read a Parquet file of more than 100,000 rows.",
+            rich_help_panel=EstimatorOptions.panel,
+        ),
+    ] = None,
 ) -> None:
     """Fit a tree to a table in which some rows are labeled and the total of a class is known."""
     outputs.check([data.data, *totals.paths])
     treatment, parameters, known = columns.treatment(), estimator.parameters(), totals.totals()
     source = data.source()
     roles = columns.roles(source, label, totals.margins(source))
-    encoded = encode_table(FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source)))
-    fitted = _fitted(encoded, estimator.time_limit)
+    request = FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source))
+    if may_be_register(request) and source.has_more_rows_than(MOST_HASHED):
+        outputs.refuse_report(MOST_HASHED)
+        fitted = _fitted_register(request, estimator.time_limit, scheduler)
+    else:
+        fitted = _fitted(encode_table(request), estimator.time_limit)
     # Refusals should not wait for the packages that a fit needs.
     import numpy as np
 
@@ -71,6 +83,15 @@ def _fitted(encoded: EncodedTable, time_limit: float) -> FittedTable:
         # They are printed at the end, as sentences and once.
         warnings.simplefilter("ignore")
         return fit_encoded(encoded, listener=listener)
+
+
+def _fitted_register(request: FitRequest, time_limit: float, scheduler: str | None) -> FittedTable:
+    """Fit a table that is read in batches, here or by the workers of a cluster."""
+    from s2oct.tabular.cluster_reader import reader_at
+    from s2oct.tabular.register_table import encode_register
+
+    with reader_at(scheduler) as reader:
+        return _fitted(encode_register(request, reader), time_limit)
 
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:
@@ -111,7 +132,8 @@ def _write_report(fitted: FittedTable, draft: Path, command: str) -> None:
 def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions) -> None:
     name, dialect = table_name(options.predictions or draft), fitted.table.source.dialect
     with closing(Target(draft, name, dialect, keep_formulas=options.keep_formulas)) as target:
-        target.write(fitted.completed())
+        for batch in fitted.completed_batches():
+            target.write(batch)
 
 
 def _known_totals(fitted: FittedTable) -> str:

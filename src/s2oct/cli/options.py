@@ -242,6 +242,14 @@ class OutputOptions:
         if self.predictions is not None:
             check_table_name(table_name(self.predictions))
 
+    def refuse_report(self, most: int) -> None:
+        """Refuse a report, which shows single rows, of a table that is not in memory."""
+        if self.report is not None:
+            raise InvalidProblem(
+                f"Expected no --report of a table of more than {most:,} rows, which is read in batches, got "
+                f"{str(self.report)!r}. Fit fewer rows to get a report, or look at the model with s2oct show."
+            )
+
 
 def check_model(path: Path) -> None:
     """Refuse a model file that is not there."""

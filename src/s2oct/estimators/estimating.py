@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import IntArray, ObjectArray
+from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.drawing import ReplicateWeights
 from s2oct.estimates.estimating import Completed, Estimation
@@ -30,6 +31,7 @@ class Estimating(TreeClassifier):
     """A classifier that estimates how many rows of each class the domains of its table have."""
 
     alternatives_: tuple[ObliqueTree, ...]
+    certificate_: Certificate
     _fitted_on: FittedOn | None
 
     def estimate(
@@ -96,6 +98,12 @@ class Estimating(TreeClassifier):
         """
         check_is_fitted(self)
         fitted_on = getattr(self, "_fitted_on", None)
+        if fitted_on is None and self.certificate_.n_register is not None:
+            raise InvalidProblem(
+                f"Expected a fit to all rows, because replicates repeat it, got one to a sample of "
+                f"{self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows: fit fewer rows to get "
+                "estimates."
+            )
         if fitted_on is None:
             raise InvalidProblem(
                 "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "

@@ -3,53 +3,29 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
-from s2oct.arrays import FloatArray
 from s2oct.certificate import Certificate
-from s2oct.estimators.base import TreeClassifier
-from s2oct.estimators.choices import Choices
-from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
-from s2oct.estimators.estimating import Estimating
-from s2oct.estimators.margins import Margins
-from s2oct.estimators.refitting import FittedOn
+from s2oct.estimators.edge import edge_of, warn_of, with_callbacks
+from s2oct.estimators.registers import RegisterFits, RegisterTold
 from s2oct.estimators.simpler_trees import SimplerTrees
+from s2oct.estimators.told import FitTold
 from s2oct.estimators.totals_path import TotalsPaths
-from s2oct.fit.advice import Guidance
-from s2oct.fit.context import Budget
 from s2oct.fit.listening import Listener
 from s2oct.fit.training import train
-from s2oct.guides import SelfTrainedForest, guide_probabilities
-from s2oct.inputs import (
-    Answers,
-    at_least_zero_or_auto,
-    read_answers,
-    read_features,
-    text_columns,
-    without_columns,
-)
+from s2oct.inputs import read_answers, read_features, text_columns
 from s2oct.model.data_summary import DataSummary
-from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
 from s2oct.model.problem import Problem
-from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
-from s2oct.stopping import Deadline, Stop
+from s2oct.register.register import MOST_WHOLE, Register
+from s2oct.stopping import Stop
 
 
-class FitTold(NamedTuple):
-    """What a fit has read of its arguments and parameters."""
-
-    X: Any
-    rows: FloatArray
-    answers: Answers
-    problem: Problem
-    spec: ModelSpec
-    budget: Budget
-
-
-class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, TreeClassifier):
+class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
     """A shallow oblique tree from few labeled rows, many unlabeled ones and known totals.
 
     The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each
@@ -197,6 +173,10 @@ class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, T
     ) -> S2OCTClassifier:
         """Fit the tree.
 
+        Of a table of more than 100,000 rows, guide and tree see a sample: all labeled rows and 50,000 others. The
+        offsets of the last splits are then moved until the totals of all rows are met, and the certificate says so. P2
+        is about all rows of any table.
+
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
@@ -230,68 +210,33 @@ class S2OCTClassifier(Choices, Estimating, SimplerTrees, TotalsPaths, Margins, T
         began = time.monotonic()
         self._check_parameters()
         self._left_out = text_columns(X, domains)
-        rows = read_features(self, X, reset=True)
+        is_register = _num_samples(X) > MOST_WHOLE
+        rows = read_features(self, X, reset=True, keep_single=is_register)
         budget, spec = self._budget(), self._spec(rows.shape[1])
         answers = read_answers(
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
-        labels = answers.labels
+        if is_register and self._can_sample(answers):
+            register = Register.of_arrays(rows, answers, budget.seed)
+            sample = _safe_indexing(X, register.positions)
+            self._learn_register(RegisterTold(register, sample, spec, budget), began, stop, listener)
+            self._complete(rows, answers.labels, register)
+            warn_of(self.notices_[len(answers.doubts) :])
+            return self
+        rows = np.asarray(rows, dtype=float)
         problem = Problem.from_labels(
-            rows, labels, answers.targets, feature_names=self._feature_names(), weights=answers.weights
+            rows, answers.labels, answers.targets, feature_names=self._feature_names(), weights=answers.weights
         )
-        guidance = None if self.guide is None else self._guidance(X, rows, answers, problem, budget)
+        told = FitTold(X, rows, answers, problem, spec, budget)
+        guidance = None if self.guide is None else self._guidance(told)
         spent = time.monotonic() - began
         with edge_of(self, stop, listener) as edge:
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=spent)
         edge.require_result(trained.certificate)
-        self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
-        self.stability_note_ = trained.stability_note
-        self.witness_, self._simplification = trained.witness, trained.simplification
-        self.alternatives_ = trained.others
-        told = FitTold(X, rows, answers, problem, spec, budget)
+        self._keep(trained, told, edge.notices)
         self._fitted_on = self._replicable(told, guidance)
-        self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
-        self.classes_ = labels.classes
-        self.transduction_ = labels.completed(self.tree_.predict(problem.X_unlabeled))
-        self._slope = self._fitted_slope(
-            problem.X_unlabeled, problem.unlabeled_size, problem.totals, self.certificate_.xi / problem.unit
-        )
-        wrong = self.tree_.predict(problem.X_labeled) != problem.labels
-        self.contradicted_ = np.flatnonzero(labels.is_labeled)[wrong]
-        fit_notices = notices_of((*edge.notices, *trained.notices), trained.certificate, labels.classes)
-        self.notices_ = (*answers.doubts, *fit_notices)
-        warn_of(fit_notices)
+        self.data_summary_ = DataSummary.of(problem)
+        self.transduction_ = answers.labels.completed(self.tree_.predict(problem.X_unlabeled))
+        self.contradicted_ = np.flatnonzero(answers.labels.is_labeled)[self._contradicts(problem)]
+        warn_of(self.notices_[len(answers.doubts) :])
         return self
-
-    def _replicable(self, told: FitTold, guidance: Guidance | None) -> FittedOn:
-        """What the fit was told, for replicates."""
-        return FittedOn(
-            X=told.X,
-            left_out=self._left_out,
-            rows=told.rows,
-            labels=told.answers.labels,
-            targets=told.problem.targets,
-            weights=_relative(told.answers.weights, told.problem),
-            unit=told.problem.unit,
-            spec=told.spec,
-            budget=told.budget,
-            guide=self._unfitted_guide(1, 0),
-            guide_weight=0.0 if guidance is None else guidance.weight,
-            sparsity=self._sparsity(),
-            probabilities=None if guidance is None else guidance.answer,
-        )
-
-    def _guidance(self, X: Any, rows: FloatArray, answers: Answers, problem: Problem, budget: Budget) -> Guidance:
-        guide, weights = self._unfitted_guide(budget.n_jobs, budget.seed), _relative(answers.weights, problem)
-
-        def ask(deadline: Deadline) -> FloatArray | None:
-            given = rows if isinstance(guide, SelfTrainedForest) else without_columns(X, self._left_out)
-            return guide_probabilities(guide, given, answers.labels, problem.targets, weights, deadline)
-
-        weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
-        return Guidance(ask, AUTO_GUIDE_WEIGHT if weight is None else weight, self._sparsity())
-
-
-def _relative(weights: FloatArray | None, problem: Problem) -> FloatArray | None:
-    """Weights in the unit of a problem; None if they are all equal."""
-    return weights / problem.unit if weights is not None and problem.is_weighted else None

@@ -24,7 +24,8 @@ class SimplerTrees(TreeClassifier):
         The trees are fitted to the rows of the fit at several prices of a feature in a split. A tree is left out if a
         simpler one has no more evidence against it. All trees together have the time limit of one fit. Only a
         classifier that was fitted with a guide in this session has such a path: neither model files nor pickles keep
-        the rows.
+        the rows. Of a fit to a sample of the rows, the path is about the sample: its trees meet the totals of the
+        sample, and lose rows of the sample.
 
         Returns
         -------

@@ -90,9 +90,9 @@ def read_complete_labels(y: Any, n_rows: int) -> Labels | None:
     return labels
 
 
-def doubts_about(labels: Labels, targets: Targets, *, has_totals: bool) -> tuple[str, ...]:
-    """What is doubtful about labels and totals, in sentences."""
-    m = int((~labels.is_labeled).sum())
+def doubts_about(labels: Labels, targets: Targets, *, has_totals: bool, n_unseen: int = 0) -> tuple[str, ...]:
+    """What is doubtful about labels and totals, in sentences; ``n_unseen`` unlabeled rows are not among the labels."""
+    m = int((~labels.is_labeled).sum()) + n_unseen
     if m == 0:
         return ("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree.",)
     if has_totals:

@@ -23,8 +23,11 @@ _TEMPORAL = re.compile(r"date|time|duration|period", re.IGNORECASE)
 """Types of dates and times, as pandas, polars and Arrow call them."""
 
 
-def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
-    """Validate a feature table with scikit-learn, which also records or compares the feature names."""
+def read_features(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False) -> FloatArray:
+    """Validate a feature table with scikit-learn, which also records or compares the feature names.
+
+    With ``keep_single``, floats of 32 bits stay so: a large table is not copied.
+    """
     if X is None or isinstance(X, (str, bytes)):
         raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
     _refuse_repeated_names(X)
@@ -34,13 +37,14 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
         raise InvalidProblem(
             f"Expected complete features, got {plural(int(np.ma.getmaskarray(X).sum()), 'masked value')}."
         )
+    kinds = [np.float64, np.float32] if keep_single else np.float64
     try:
-        rows = validate_data(estimator, X, reset=reset, dtype=np.float64, accept_sparse=False, order="C")
+        rows = validate_data(estimator, X, reset=reset, dtype=kinds, accept_sparse=False, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         problem = _column_problem(X) if hasattr(X, "columns") else _cell_problem(X)
         kind = InvalidKind if isinstance(error, TypeError) and problem is None else InvalidProblem
         raise kind(problem or str(error)) from error
-    return np.asarray(rows, dtype=np.float64)
+    return np.asarray(rows) if keep_single else np.asarray(rows, dtype=np.float64)
 
 
 def without_columns(X: Any, names: Sequence[str]) -> Any:

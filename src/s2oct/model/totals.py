@@ -43,6 +43,7 @@ def read_targets(
     domains: Domains = (),
     as_shares: bool = False,
     weights: FloatArray | None = None,
+    unseen: FloatArray | None = None,
 ) -> Targets:
     """Read what is known about the classes of the unlabeled rows.
 
@@ -61,14 +62,18 @@ def read_targets(
         Whether totals are shares of the rows of their domain.
     weights : ndarray of shape (n_rows,), optional
         What each row counts towards totals; 1 each if None.
+    unseen : ndarray of shape (n_rows,), optional
+        What unlabeled rows of a register count that are not among these rows, beside one of their domain.
     """
     name, given = _given(totals, population_totals)
     if given is None:
         n_unlabeled = int((~labels.is_labeled).sum())
-        return Targets.exact(assumed_totals(labels, weights), n_unlabeled)
+        return Targets.exact(assumed_totals(labels, weights, unseen), n_unlabeled)
     tables = read_forms(given, name, domains, labels.classes.tolist())
     _refuse_misnamed(labels, classes_in(tables), name)
     sizes = np.ones(len(labels.codes)) if weights is None else np.asarray(weights, dtype=float)
+    if unseen is not None:
+        sizes = sizes + unseen
     counting = Counting(name, labels, sizes, weights is not None, as_shares)
     divisions = read_divisions(domains, labels, needs_all=counting.of_all_rows)
     margins = tuple(read_margin(*pair, counting) for pair in zip(tables, divisions, strict=True))
@@ -76,15 +81,18 @@ def read_targets(
     return Targets(margins)
 
 
-def assumed_totals(labels: Labels, weights: FloatArray | None = None) -> IntArray | FloatArray:
+def assumed_totals(
+    labels: Labels, weights: FloatArray | None = None, unseen: FloatArray | None = None
+) -> IntArray | FloatArray:
     """Totals from the class shares of the labeled rows, where no totals are known; wrong for a biased sample."""
     labeled, is_labeled = labels.counts(), labels.is_labeled
-    m = int((~is_labeled).sum())
+    more = 0.0 if unseen is None else float(unseen.sum())
+    m = int((~is_labeled).sum()) + round(more)
     if len(labels.classes) < 2 and m > 0:
         refuse_unusable_classes(labels.classes.tolist())
     if weights is not None:
         known = np.bincount(labels.codes[is_labeled], weights=weights[is_labeled], minlength=len(labels.classes))
-        return np.asarray(known * (weights[~is_labeled].sum() / known.sum()))
+        return np.asarray(known * ((weights[~is_labeled].sum() + more) / known.sum()))
     parts = labeled * m / labeled.sum()
     if len(parts) == 2:
         first = round(parts[0])  # Halves go to the even number.

@@ -6,14 +6,13 @@ import uuid
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
-from s2oct.errors import StudyError
+from s2oct.cluster import connected
+from s2oct.errors import ClusterError, StudyError
 from s2oct.study.records import TaskRecord
 from s2oct.study.tasks import Job, execute, failed, provenance
 
 AHEAD = 2
 """Tasks sent per thread of the cluster: one that runs and one that waits."""
-
-SECONDS_TO_ANSWER = 30.0
 
 
 def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, None, None]:
@@ -22,22 +21,23 @@ def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, N
     A task whose worker is lost is run again by another worker. If several workers are lost with it, it becomes a record
     that says so. Rows travel with the tasks, so that workers need no data folder.
     """
-    distributed = _import_distributed()
     try:
-        client = distributed.Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise StudyError(f"Expected a Dask scheduler at {address}, got no answer: {error}") from error
+        client = connected(address)
+    except ClusterError as error:
+        raise StudyError(str(error)) from error
     try:
-        yield from _records(distributed, client, iter(jobs))
+        yield from _records(client, iter(jobs))
     finally:
         client.close()
 
 
-def _records(distributed: Any, client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
+def _records(client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
     try:
         client.submit(provenance, pure=False).result()
     except ModuleNotFoundError as error:
         raise StudyError(f"Expected Dask workers with s2oct installed, got workers without {error.name}.") from error
+    import distributed
+
     running: dict[Any, Job] = {}
     arriving = distributed.as_completed(loop=client.loop)
     _top_up(client, jobs, running, arriving)
@@ -65,11 +65,3 @@ def _record(future: Any, job: Job) -> TaskRecord:
         return failed(job, f"{type(error).__name__}: {error}")
     record: TaskRecord = future.result()
     return record
-
-
-def _import_distributed() -> Any:
-    try:
-        import distributed
-    except ModuleNotFoundError as error:
-        raise StudyError("A scheduler needs dask.distributed: install it with pip install 's2oct[dask]'.") from error
-    return distributed

@@ -73,14 +73,19 @@ class ClassTotals:
         If only one class is labeled and only this class has a total, all other rows are of a class named after it.
         """
         as_shares = are_shares([total.read for total in (*self.of_unlabeled, *self.of_all)], said=self.as_shares)
-        sizes = [1] * table.n_rows if table.weights is None else table.weights.tolist()
-        unlabeled = [size for size, label in zip(sizes, table.labels, strict=True) if label is None]
+        in_all, unlabeled = float(table.n_rows), float(table.n_unlabeled)
+        if table.weights is not None:
+            sizes = table.weights.tolist()
+            beside = 0.0 if table.unseen is None else float(table.unseen.sum())
+            in_all = sum(sizes) + beside
+            unlabeled = sum(size for size, label in zip(sizes, table.labels, strict=True) if label is None) + beside
         return TableAnswers(
             labels=table.labels,
-            totals=_given(self.of_unlabeled, table.labels, 1 if as_shares else sum(unlabeled)),
-            population_totals=_given(self.of_all, table.labels, 1 if as_shares else sum(sizes)),
+            totals=_given(self.of_unlabeled, table.labels, 1 if as_shares else unlabeled),
+            population_totals=_given(self.of_all, table.labels, 1 if as_shares else in_all),
             as_shares=as_shares,
             weights=table.weights,
+            unseen=table.unseen,
         )
 
 

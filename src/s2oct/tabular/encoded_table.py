@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from s2oct.arrays import FloatArray
 from s2oct.model.topology import Topology
@@ -22,6 +22,9 @@ from s2oct.tabular.source import Source
 from s2oct.tabular.table_answers import TableAnswers
 from s2oct.tabular.total_files import TotalFiles
 from s2oct.tabular.treatment import Treatment
+
+if TYPE_CHECKING:
+    from s2oct.register.register import Register
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class EncodedTable:
         What became of every column.
     answers : TableAnswers
         What is known of the classes of the rows: labels, totals, domains and weights.
+    register : Register or None
+        If the table has more rows than a fit looks at together: all of them. Everything else is then about a sample.
     """
 
     request: FitRequest
@@ -80,11 +85,16 @@ class EncodedTable:
     rows: FloatArray
     uses: tuple[ColumnUse, ...]
     answers: TableAnswers
+    register: Register | None = None
 
 
 def encode_table(request: FitRequest) -> EncodedTable:
     """Read the table of a request and encode it; refuse columns, labels and totals that no fit can use."""
-    table = read_partly_labeled(request.source, request.roles)
+    return encode_read(request, read_partly_labeled(request.source, request.roles))
+
+
+def encode_read(request: FitRequest, table: PartlyLabeledTable) -> EncodedTable:
+    """Encode a table that is read; refuse what `encode_table` refuses."""
     table.refuse_added_columns()
     table.refuse_unnamed_weights(request.treatment)
     learned = table.learn(request.treatment)
@@ -95,6 +105,14 @@ def encode_table(request: FitRequest) -> EncodedTable:
     answers = request.totals.answers(table)
     _check_classes(answers, request.parameters.get("depth"))
     return EncodedTable(request, table.with_ids(learned.ids), learned.encoding, rows, uses, answers)
+
+
+def may_be_register(request: FitRequest) -> bool:
+    """Whether a fit may look at a sample of the rows and read the others in batches.
+
+    The paper's model is about all rows.
+    """
+    return request.parameters.get("guide", "auto") is not None and request.parameters.get("guide_weight") != 0
 
 
 def encode_again(request: FitRequest, encoding: Encoding) -> EncodedTable:

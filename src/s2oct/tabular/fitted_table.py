@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,16 +10,19 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
 from s2oct.fit.listening import Listener
 from s2oct.model.labels import read_labels
 from s2oct.stopping import Stop
 from s2oct.tabular.added_columns import AddedColumns, class_column, leaf_column, number_column
+from s2oct.tabular.cells import encode_rows, read_label_cells
 from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_table
 from s2oct.tabular.encoding import Encoding
+from s2oct.tabular.file_batches import gaps_of
 from s2oct.tabular.partly_labeled import PartlyLabeledTable
+from s2oct.tabular.read_ahead import read_ahead
 from s2oct.tabular.totals_kind import TotalsKind
 
 
@@ -71,15 +75,46 @@ class FittedTable:
         return dict(zip(self.classifier.classes_.tolist(), counts, strict=True))
 
     def completed(self) -> Any:
-        """Give the table as it was with a label for every row, and prediction, leaf and stability."""
-        tree, classes = self.classifier.tree_, self.classifier.classes_
+        """Give the whole table as `completed_batches` yields it."""
+        return pa.concat_tables(self.completed_batches())
+
+    def completed_batches(self) -> Iterator[Any]:
+        """Yield the table as it was with a label for every row, and prediction, leaf and stability; a batch at a time.
+
+        The stability of a register is known for its sample alone.
+        """
+        if self.encoded.register is None:
+            codes = np.searchsorted(self.classifier.classes_, self.classifier.transduction_)
+            yield self._with_classes(self.table.cells, self.rows, codes, self._stability())
+            return
+        first, source, positions = 0, self.table.source, self.encoded.register.positions
+        stability = np.full(len(positions), np.nan)
+        stability[~self.encoded.register.answers.labels.is_labeled] = self.classifier.stability_
+        for cells in read_ahead(source.batches(source.columns)):
+            rows = encode_rows(cells, self.encoding, source.dialect, first + 1)
+            here = np.full(len(rows), np.nan)
+            inside = (positions >= first) & (positions < first + len(rows))
+            here[positions[inside] - first] = stability[inside]
+            yield self._with_classes(cells, rows, self._completed_codes(cells, rows), here)
+            first += len(rows)
+
+    def _completed_codes(self, cells: Any, rows: FloatArray) -> IntArray:
+        """The given class or the predicted one of each row. Another part may write 1 as 1.0, so that text decides."""
+        codes, label = self.classifier.tree_.predict(rows), self.table.roles.label
+        places = {str(known): code for code, known in enumerate(self.classifier.classes_.tolist())}
+        given = read_label_cells(cells[label], self.table.source.dialect)
+        for row in np.flatnonzero(~gaps_of(cells[label], self.table.source.dialect)).tolist():
+            codes[row] = places.get(str(given[row]), codes[row])
+        return codes
+
+    def _with_classes(self, cells: Any, rows: FloatArray, codes: IntArray, stability: FloatArray) -> Any:
+        tree, classes = self.classifier.tree_, self.classifier.classes_.tolist()
         names = AddedColumns(self.table.roles.label)
-        rows, cells = self.rows, self.table.cells
         added = {
-            names.completed: class_column(np.searchsorted(classes, self.classifier.transduction_), classes.tolist()),
-            names.predicted: class_column(tree.predict(rows), classes.tolist()),
+            names.completed: class_column(codes, classes),
+            names.predicted: class_column(tree.predict(rows), classes),
             names.leaf: leaf_column(tree.apply(rows)),
-            names.stability: number_column(self._stability()),
+            names.stability: number_column(stability),
         }
         return pa.table({name: cells[name] for name in cells.column_names} | added)
 
@@ -122,5 +157,8 @@ def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Li
     classifier = S2OCTClassifier(**request.parameters)
     if request.rule_columns:
         classifier.set_params(features=list(encoding.features_of(request.rule_columns)))
+    if encoded.register is not None:
+        classifier.fit_register(encoded.register, encoding.features, stop=stop, listener=listener)
+        return FittedTable(encoded, features, classifier, classifier.notices_)
     classifier.fit(features, encoded.table.labels, **encoded.answers.keywords, stop=stop, listener=listener)
     return FittedTable(encoded, features, classifier, classifier.notices_)

@@ -27,10 +27,16 @@ class ParquetFile:
         """Names of the columns, as they are."""
         return list(self._open().schema_arrow.names)
 
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        """Yield some columns of the table, at most so many rows at a time."""
+    def row_groups(self) -> list[int]:
+        """How many rows each row group has."""
+        facts = self._open().metadata
+        return [facts.row_group(group).num_rows for group in range(facts.num_row_groups)]
+
+    def batches(self, columns: Sequence[str], rows: int, group: int | None = None) -> Iterator[Any]:
+        """Yield some columns of the table or of one of its row groups, at most so many rows at a time."""
+        groups = None if group is None else [group]
         try:
-            for batch in self._open().iter_batches(batch_size=rows, columns=list(columns)):
+            for batch in self._open().iter_batches(batch_size=rows, columns=list(columns), row_groups=groups):
                 yield pa.Table.from_batches([batch])
         except (pa.ArrowInvalid, OSError) as error:
             raise InvalidProblem(

@@ -48,6 +48,10 @@ class PartlyLabeledTable:
         The labels, None for unlabeled rows.
     feature_columns : tuple of str
         The columns that become features.
+    n_unseen : int
+        Unlabeled rows of a register that are not in memory.
+    unseen : ndarray of shape (rows,), optional
+        What they count, or their weights, each beside a row of its domains.
     """
 
     source: Source
@@ -55,16 +59,18 @@ class PartlyLabeledTable:
     cells: Any
     labels: list[Any]
     feature_columns: tuple[str, ...]
+    n_unseen: int = 0
+    unseen: FloatArray | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.labels)
+        return len(self.labels) + self.n_unseen
 
     @cached_property
     def n_unlabeled(self) -> int:
         """Number of rows without a label."""
-        return sum(label is None for label in self.labels)
+        return sum(label is None for label in self.labels) + self.n_unseen
 
     @cached_property
     def domains(self) -> tuple[tuple[str, ObjectArray], ...]:

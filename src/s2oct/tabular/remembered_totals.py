@@ -42,6 +42,7 @@ class RememberedTotals:
             totals=forms if len(forms) > 1 else forms[0],
             domains=table.domains,
             weights=table.weights,
+            unseen=table.unseen,
         )
 
     def _of_table(self) -> dict[Any, Any]:

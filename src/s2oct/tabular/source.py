@@ -82,9 +82,31 @@ class Source:
             raise InvalidProblem(f"Expected rows in {self._name}, got column names only.")
         return pa.concat_tables(batches)
 
-    def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Any]:
-        """Yield some columns of the table, at most so many rows at a time; cells of CSV files are text."""
-        yield from self._file.batches(columns, rows)
+    def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS, group: int | None = None) -> Iterator[Any]:
+        """Yield some columns of the table, at most so many rows at a time; cells of CSV files are text.
+
+        A Parquet file has row groups, and can be read by them.
+        """
+        if isinstance(self._file, ParquetFile):
+            yield from self._file.batches(columns, rows, group)
+        else:
+            yield from self._file.batches(columns, rows)
+
+    @property
+    def row_groups(self) -> list[int]:
+        """How many rows each row group of a Parquet file has; a CSV file has one part of unknown size."""
+        return self._file.row_groups() if isinstance(self._file, ParquetFile) else []
+
+    def has_more_rows_than(self, number: int) -> bool:
+        """Whether the table has more rows than this; no more of it is read than is needed to know."""
+        if self.is_parquet:
+            return sum(self.row_groups) > number
+        n_rows = 0
+        for batch in self.batches(self.columns[:1]):
+            n_rows += batch.num_rows
+            if n_rows > number:
+                return True
+        return False
 
     def require(self, names: Sequence[str], role: str) -> None:
         """Refuse names that no column has."""

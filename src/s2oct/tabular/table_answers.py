@@ -28,6 +28,8 @@ class TableAnswers:
         For each margin its name and the domain of each row; empty for the whole table.
     weights : ndarray of shape (n_rows,), optional
         Survey weights.
+    unseen : ndarray of shape (n_rows,), optional
+        What rows of a register count that are not among these, beside one of their domain.
     """
 
     labels: list[Any]
@@ -36,6 +38,7 @@ class TableAnswers:
     as_shares: bool = False
     domains: tuple[tuple[str, ObjectArray], ...] = ()
     weights: FloatArray | None = None
+    unseen: FloatArray | None = None
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -61,5 +64,6 @@ class TableAnswers:
             domains=self.domains,
             as_shares=self.as_shares,
             weights=self.weights,
+            unseen=self.unseen,
         )
         return labels, targets

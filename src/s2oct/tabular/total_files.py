@@ -50,6 +50,7 @@ class TotalFiles:
             as_shares=as_shares,
             domains=table.domains,
             weights=table.weights,
+            unseen=table.unseen,
         )
 
 

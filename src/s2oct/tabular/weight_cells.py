@@ -16,7 +16,15 @@ from s2oct.wording import plural
 
 
 def weights_of_rows(column: Any, name: str, dialect: Dialect) -> FloatArray:
-    """Read a weight for each row: numbers of at least 0 without gaps."""
+    """Read a weight for each row: numbers of at least 0 without gaps, and some above."""
+    weights = weights_of_part(column, name, dialect)
+    if not weights.any():
+        raise InvalidProblem(f"Expected weights of which some are positive, got only zeros in column {name!r}.")
+    return weights
+
+
+def weights_of_part(column: Any, name: str, dialect: Dialect) -> FloatArray:
+    """Read a weight for each row of a part of a table, which may have zeros alone."""
     weights = _numbers(column, name, dialect)
     strange = ~np.isfinite(weights) | (weights < 0)
     if strange.any():
@@ -26,8 +34,6 @@ def weights_of_rows(column: Any, name: str, dialect: Dialect) -> FloatArray:
             f"Expected a weight of at least 0 for every row in column {name!r}, got {got} in row {row + 1}, and "
             f"{plural(int(strange.sum()), 'such row')} in all."
         )
-    if not weights.any():
-        raise InvalidProblem(f"Expected weights of which some are positive, got only zeros in column {name!r}.")
     return weights
 
 

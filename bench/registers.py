@@ -1,0 +1,135 @@
+"""Registers: fits to a million rows in memory, and to ten million rows in a Parquet file, here or by a Dask cluster.
+
+    python bench/registers.py million             # 1,000,000 rows in memory, the usual limit of 60 s
+    python bench/registers.py write FILE ROWS     # a Parquet file of 10 features
+    python bench/registers.py file FILE           # s2oct fit FILE
+    python bench/registers.py cluster FILE        # the same with two worker processes of a Dask cluster on this machine
+
+The first compares, for several tables, the fit to all rows with two fits to few: the sample that the register draws,
+and the first 50,500 rows, which shows how far fits to different rows differ. It prints seconds, memory of a process of
+its own, rows off the total of all rows, and MCC on all unlabeled rows. The others print seconds, memory and rules.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from scaling import CHUNK, N_LABELED, mcc, peak_memory, table
+
+from s2oct import S2OCTClassifier
+from s2oct.errors import S2OCTWarning
+from s2oct.register.register import SAMPLE, sampled_rows
+
+MILLION, N_TABLES = 1_000_000, 4
+ALL, SAMPLED, FIRST = FITTED = ("all rows", "its sample", "other 50,500 rows")
+
+
+def million() -> None:
+    """Fits to all rows, or to some of them."""
+    print("| table | fitted to | seconds | GiB | rows off | MCC on all rows |")
+    print("|---|---|---|---|---|---|")
+    for seed in range(N_TABLES):
+        for which in FITTED:
+            command = [sys.executable, __file__, "one", str(seed), which]
+            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            print(
+                f"| {seed} | {which} | {found['seconds']:.1f} | {found['memory']:.2f} | {found['off']:g} | "
+                f"{found['mcc']:.4f} |",
+                flush=True,
+            )
+
+
+def one_of_million(seed: int, which: str) -> dict[str, float]:
+    """A fit to all or some of a million rows, and what its tree is worth on all of them."""
+    X, truth = table(MILLION, 10, seed)
+    y = np.full(MILLION, -1, dtype=np.int8)
+    y[:N_LABELED] = truth[:N_LABELED]
+    fitted: Any = slice(None) if which == ALL else slice(N_LABELED + SAMPLE)
+    if which == SAMPLED:
+        fitted = sampled_rows(y >= 0, 0, SAMPLE)
+    known = np.bincount(truth[fitted][y[fitted] < 0], minlength=2).tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", S2OCTWarning)
+        S2OCTClassifier(depth=1, random_state=0).fit(X[:600, :2], y[:600], totals={1: 30, 0: 70})
+        began = time.perf_counter()
+        clf = S2OCTClassifier(random_state=0).fit(X[fitted], y[fitted], totals=dict(enumerate(known)))
+        seconds = time.perf_counter() - began
+    memory = peak_memory()
+    predicted = clf.predict(X)[N_LABELED:]
+    off = abs(int(predicted.sum()) - int(truth[N_LABELED:].sum()))
+    return {"seconds": seconds, "memory": memory, "off": off, "mcc": mcc(truth[N_LABELED:], predicted)}
+
+
+def write(path: Path, n_rows: int) -> None:
+    """A table whose metadata have the total, with the labeled rows at its beginning."""
+    writer, total = None, 0
+    for number, first in enumerate(range(0, n_rows, CHUNK)):
+        X, truth = table(min(CHUNK, n_rows - first), 10, seed=number)
+        labels = np.where(truth, "yes", "no").astype(object)
+        labels[N_LABELED if first == 0 else 0 :] = None
+        total += int(truth[N_LABELED if first == 0 else 0 :].sum())
+        columns = {f"x{j}": X[:, j].astype(float) for j in range(10)}
+        cells = pa.table(columns | {"status": pa.array(labels.tolist(), pa.string())})
+        writer = writer or pq.ParquetWriter(path, cells.schema)
+        writer.write_table(cells)
+    assert writer is not None
+    writer.add_key_value_metadata({"yes": str(total)})
+    writer.close()
+
+
+def fit_file(path: Path, *options: str) -> None:
+    """The command ``s2oct fit`` in a process of its own."""
+    total = pq.ParquetFile(path).metadata.metadata[b"yes"].decode()
+    call = "from s2oct.cli import main; main()"
+    told = ["fit", str(path), "--label", "status", "--total", f"yes={total}", *options]
+    began = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", call, *told], check=True, capture_output=True, text=True)
+    seconds = time.perf_counter() - began
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    print(f"{seconds:.0f} s, {memory:.2f} GiB in the process of the fit")
+    print(re.sub(r"(?s)^.*?\n\n.*?\n\n", "", done.stdout))
+
+
+def on_cluster(path: Path) -> None:
+    """The same, read by two worker processes."""
+    import psutil
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=None) as cluster:
+        processes = [psutil.Process(worker.process.pid) for worker in cluster.workers.values()]
+        fit_file(path, "--scheduler", cluster.scheduler_address)
+        largest = [most_memory(process.pid) for process in processes]
+    print("workers: " + ", ".join(f"{memory:.2f} GiB" for memory in largest))
+
+
+def most_memory(pid: int) -> float:
+    """The largest memory that a process on Linux has had, in GiB."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return float(found[1]) / 2**20 if found else float("nan")
+
+
+def main() -> None:
+    what, *rest = sys.argv[1:] or ["million"]
+    told: dict[str, Any] = {
+        "million": million,
+        "one": lambda: print(json.dumps(one_of_million(int(rest[0]), rest[1]))),
+        "write": lambda: write(Path(rest[0]), int(rest[1])),
+        "file": lambda: fit_file(Path(rest[0])),
+        "cluster": lambda: on_cluster(Path(rest[0])),
+    }
+    told[what]()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""What a fit with totals was told, and what the classifier keeps of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray
+from s2oct.certificate import Certificate
+from s2oct.estimators.choices import Choices
+from s2oct.estimators.edge import notices_of
+from s2oct.estimators.margins import Margins
+from s2oct.estimators.refitting import FittedOn
+from s2oct.fit.advice import Guidance
+from s2oct.fit.context import Budget
+from s2oct.fit.simplicity import Simplification
+from s2oct.fit.training import Trained
+from s2oct.guides import SelfTrainedForest, guide_probabilities
+from s2oct.inputs import Answers, at_least_zero_or_auto, without_columns
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
+from s2oct.model.problem import Problem
+from s2oct.model.spec import ModelSpec
+from s2oct.model.tree import ObliqueTree
+from s2oct.stopping import Deadline
+
+
+class FitTold(NamedTuple):
+    """What a fit has read of its arguments and parameters."""
+
+    X: Any
+    rows: FloatArray
+    answers: Answers
+    problem: Problem
+    spec: ModelSpec
+    budget: Budget
+
+
+class ToldFits(Choices, Margins):
+    """A classifier that asks a guide and keeps what a fit found."""
+
+    certificate_: Certificate
+    _left_out: tuple[str, ...]
+    alternatives_: tuple[ObliqueTree, ...]
+    _simplification: Simplification | None
+
+    def _guidance(self, told: FitTold) -> Guidance:
+        """The guide, asked about the unlabeled rows when the fit wants it."""
+        guide = self._unfitted_guide(told.budget.n_jobs, told.budget.seed)
+        answers, weights = told.answers, relative_weights(told)
+
+        def ask(deadline: Deadline) -> FloatArray | None:
+            given = told.rows if isinstance(guide, SelfTrainedForest) else without_columns(told.X, self._left_out)
+            return guide_probabilities(guide, given, answers.labels, told.problem.targets, weights, deadline)
+
+        return Guidance(ask, self._guide_weight(), self._sparsity())
+
+    def _guide_weight(self) -> float:
+        weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
+        return AUTO_GUIDE_WEIGHT if weight is None else weight
+
+    def _replicable(self, told: FitTold, guidance: Guidance | None) -> FittedOn:
+        """What the fit was told, for replicates."""
+        return FittedOn(
+            X=told.X,
+            left_out=self._left_out,
+            rows=told.rows,
+            labels=told.answers.labels,
+            targets=told.problem.targets,
+            weights=relative_weights(told),
+            unit=told.problem.unit,
+            spec=told.spec,
+            budget=told.budget,
+            guide=self._unfitted_guide(1, 0),
+            guide_weight=0.0 if guidance is None else guidance.weight,
+            sparsity=self._sparsity(),
+            probabilities=None if guidance is None else guidance.answer,
+        )
+
+    def _keep(self, trained: Trained, told: FitTold, notices: tuple[str, ...]) -> None:
+        """Keep what a fit found."""
+        problem, labels = told.problem, told.answers.labels
+        self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
+        self.stability_note_, self.scaling_ = trained.stability_note, trained.scaling
+        self.witness_, self._simplification = trained.witness, trained.simplification
+        self.alternatives_ = trained.others
+        self.classes_ = labels.classes
+        rows_off = self.certificate_.xi / problem.unit
+        if self.certificate_.n_register is not None:
+            # The tree meets the totals of all rows, so that it misses those of the sample.
+            rows_off = problem.targets.rows_off(self.tree_.predict(problem.X_unlabeled), problem.unlabeled_size)
+        self._slope = self._fitted_slope(problem.X_unlabeled, problem.unlabeled_size, problem.totals, rows_off)
+        self.notices_ = (
+            *told.answers.doubts,
+            *notices_of((*notices, *trained.notices), trained.certificate, labels.classes),
+        )
+
+    def _contradicts(self, problem: Problem) -> BoolArray:
+        """Which labeled rows the tree puts into another class than their own."""
+        return np.asarray(self.tree_.predict(problem.X_labeled) != problem.labels)
+
+
+def relative_weights(told: FitTold) -> FloatArray | None:
+    """Weights in the unit of a problem; None if they are all equal."""
+    weights, problem = told.answers.weights, told.problem
+    return weights / problem.unit if weights is not None and problem.is_weighted else None

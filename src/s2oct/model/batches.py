@@ -1,0 +1,135 @@
+"""All unlabeled rows of a table in batches, for tables that are too large to be fitted as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.model.targets import Targets
+from s2oct.stopping import Deadline
+
+BATCH_ROWS = 2**17
+"""Rows that are looked at together: some megabytes, and enough to make the work for each batch small."""
+
+
+class Batch(NamedTuple):
+    """Some unlabeled rows.
+
+    Attributes
+    ----------
+    X : ndarray of shape (rows, p)
+        Their features, in the user's units.
+    sizes : ndarray of shape (rows,)
+        What each counts towards the totals, in units of the mean weight.
+    domains : ndarray of shape (n_margins, rows)
+        The domain of each row in each margin, counted over the domains of all margins.
+    """
+
+    X: FloatArray
+    sizes: FloatArray
+    domains: IntArray
+
+
+class Sum(Protocol):
+    """What a pass finds in a batch: it can be added to what it finds in others."""
+
+    def __add__(self, other: Any, /) -> Any:
+        """What is found in both."""
+
+
+T = TypeVar("T", bound=Sum)
+
+
+class Batches(Protocol):
+    """All unlabeled rows of a table, a batch at a time."""
+
+    def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
+        """Add up what a function finds in every batch; None if the deadline passes first.
+
+        The function is pure, and may be sent to another process.
+        """
+
+
+def added_up(batches: Iterable[Batch], part: Callable[[Batch], T], deadline: Deadline) -> T | None:
+    """Add up what a function finds in batches, one after the other; None if the deadline passes first."""
+    total: T | None = None
+    for batch in batches:
+        if deadline.passed:
+            return None
+        found = part(batch)
+        total = found if total is None else total + found
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayBatches:
+    """The unlabeled rows of an array.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, p)
+        Labeled and unlabeled rows, as floats of 32 or 64 bits: only a batch of them is copied at a time.
+    is_labeled : ndarray of bool of shape (n_rows,)
+        Which rows are labeled.
+    targets : Targets
+        Has the domains of the unlabeled rows.
+    sizes : ndarray of shape (n_rows,) or None
+        What each row counts; 1 each if None.
+    batch_rows : int
+        Rows of a batch, labeled ones included.
+    """
+
+    rows: FloatArray
+    is_labeled: BoolArray
+    targets: Targets
+    sizes: FloatArray | None = None
+    batch_rows: int = BATCH_ROWS
+
+    def __iter__(self) -> Iterator[Batch]:
+        done = 0
+        begins = first_domains(self.targets)
+        for first in range(0, len(self.rows), self.batch_rows):
+            part = slice(first, first + self.batch_rows)
+            is_unlabeled = ~self.is_labeled[part]
+            X = np.ascontiguousarray(self.rows[part][is_unlabeled], dtype=float)
+            codes = [margin.codes[done : done + len(X)] for margin in self.targets.margins]
+            domains = np.array([begin + code for begin, code in zip(begins, codes, strict=True)], dtype=np.int64)
+            sizes = np.ones(len(X)) if self.sizes is None else self.sizes[part][is_unlabeled]
+            yield Batch(X, sizes, domains)
+            done += len(X)
+
+    def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
+        """Add up what a function finds in every batch; None if the deadline passes first."""
+        return added_up(self, part, deadline)
+
+
+def first_domains(targets: Targets) -> list[int]:
+    """Where the domains of each margin begin, if those of all margins are counted."""
+    return list(accumulate((margin.n_domains for margin in targets.margins[:-1]), initial=0))
+
+
+def row_keys(seed: int, first: int, number: int) -> Any:
+    """A random key for each of some rows, by the number of the row in the table alone: no batch changes it.
+
+    The rows of least keys are a random sample.
+    """
+    key = np.arange(first, first + number, dtype=np.uint64) + np.uint64((seed * _GOLDEN + 1) % 2**64)
+    return mixed(key)
+
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_SHIFTS_AND_FACTORS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+
+
+def mixed(numbers: Any) -> Any:
+    """Mix the bits of 64-bit numbers, as splitmix64 does: near numbers become far ones."""
+    with np.errstate(over="ignore"):
+        numbers = numbers * np.uint64(_GOLDEN)
+        for shift, factor in _SHIFTS_AND_FACTORS:
+            numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
+        return numbers ^ (numbers >> np.uint64(31))

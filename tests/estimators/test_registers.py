@@ -1,0 +1,65 @@
+"""Fits to registers: a sample shapes the tree, and all rows count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from s2oct import S2OCTClassifier
+from s2oct.errors import InvalidProblem, S2OCTWarning
+from tests.register.tables import Table, table
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[Table, S2OCTClassifier]:
+    small = table()
+    return small, S2OCTClassifier(depth=2, random_state=0).fit_register(small.register(most=300))
+
+
+def test_a_register_is_fitted_by_its_sample_and_meets_the_total_of_all_rows(
+    fitted: tuple[Table, S2OCTClassifier],
+) -> None:
+    small, clf = fitted
+    unlabeled = np.array([label is None for label in small.y])
+    assert (clf.predict(small.X[unlabeled]) == "A").sum() == small.totals["A"]
+    found = clf.certificate_
+    assert (found.assigned[0], found.n_unlabeled, found.xi) == (small.totals["A"], 1960, 0)
+    assert "directions from a sample of 340 rows, totals counted over all 2,000 rows" in str(found)
+    assert found.n_contradicted == (clf.predict(small.X[~unlabeled]) != small.y[~unlabeled]).sum()
+    assert clf.data_summary_.totals == (small.totals["A"], 1960 - small.totals["A"])
+
+
+def test_estimates_of_a_register_are_refused_and_simpler_trees_are_those_of_the_sample(
+    fitted: tuple[Table, S2OCTClassifier],
+) -> None:
+    _, clf = fitted
+    with pytest.raises(InvalidProblem, match="got one to a sample of 340 of 2,000 rows"):
+        clf.estimate()
+    assert len(clf.simplicity_path()) > 0
+    assert len(clf.stability_) == 300
+
+
+def test_a_fit_that_has_no_time_to_count_says_so() -> None:
+    small = table()
+    clf = S2OCTClassifier(depth=1, random_state=0)
+    with pytest.warns(S2OCTWarning) as warned:
+        clf.fit_register(small.register(most=300), stop=lambda: True)
+    assert any("not counted over all 2,000 rows" in str(warning.message) for warning in warned)
+    assert not clf.certificate_.counted
+    assert "totals not counted over all 2,000 rows, because the time ended" in str(clf.certificate_)
+
+
+def test_a_large_array_is_a_register_and_is_not_copied_to_double_precision() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_100, 2)).astype(np.float32)
+    truth = np.where(X[:, 0] > 0.4, "A", "B").astype(object)
+    y = np.where(np.arange(len(X)) < 100, truth, None)
+    clf = S2OCTClassifier(depth=1, random_state=0)
+    clf.fit(X, y, totals={"A": int((truth[100:] == "A").sum())})
+    assert clf.certificate_.n_register == 100_100
+    assert clf.certificate_.xi == 0
+    assert (clf.transduction_ == truth).mean() > 0.97
+    assert np.isfinite(clf.stability_).sum() in (0, 50_000)
+    with pytest.warns(S2OCTWarning, match="misses the total"):
+        clf.fit(np.round(X), y, totals={"A": 12_345})
+    assert clf.certificate_.xi > 0
