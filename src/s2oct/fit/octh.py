@@ -13,6 +13,7 @@ from s2oct.fit.listening import Listener
 from s2oct.fit.portfolio import Formulation, Portfolio
 from s2oct.fit.training import open_context, with_reserve
 from s2oct.milp.octh import OcthSpec, attainable_cost, build_octh, decode_octh, encode_octh, with_majority_classes
+from s2oct.milp.octh_bounds import NO_ERRORS, counting_bound
 from s2oct.milp.size import octh_size
 from s2oct.model.bounds import paper_depth
 from s2oct.model.problem import Problem
@@ -20,7 +21,7 @@ from s2oct.model.proof import NOT_NEGATIVE, Bound, FitRecord
 from s2oct.model.scaling import Scaling
 from s2oct.model.topology import MAX_DEPTH, Topology
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import run_octh_round
+from s2oct.search import OcthSearch
 from s2oct.stopping import Stop, never
 
 PRICED_ROUNDS = 30
@@ -60,16 +61,23 @@ def train_octh(
         claim = certify_octh(scaled, tree, spec, FitRecord(NOT_NEGATIVE, 0.0, ""))
         return (tree, claim.objective) if claim.feasible else None
 
-    opening = Bound(0.0, "the least number of errors there is")
-    incumbent = Incumbent(context.clock, assess, opening, context.listener)
+    incumbent = Incumbent(context.clock, assess, Bound(0.0, NO_ERRORS), context.listener)
     incumbent.offer(with_majority_classes(scaled, ObliqueTree.constant(topology, problem.n_features, right=True)))
+    bound = counting_bound(scaled, topology, spec)
+    incumbent.raise_bound(bound.value, bound.source)
+    search = OcthSearch(scaled, topology, spec, budget.seed)
 
     def explore(first_round: int, seconds: float) -> int:
         until = context.clock.deadline(seconds)
+        if first_round == 0 and not incumbent.is_over:
+            for tree in search.first_trees(until):
+                incumbent.offer(tree)
+                if incumbent.is_over:
+                    return first_round
         number = first_round
         last = np.inf if spec.complexity == 0 else PRICED_ROUNDS
         while not incumbent.is_over and not until.passed and number < last:
-            incumbent.offer(run_octh_round(scaled, topology, spec, budget.seed, number, until))
+            incumbent.offer(search.run_round(number, incumbent.best, until))
             number += 1
         return number
 
