@@ -29,8 +29,8 @@ VISITS, FEWEST_VISITS, WORK, MOVES = 4000, 400, 1.5e6, 100
 """Visits of a round, fewer where visits times rows are more than the work; and moves of a visit."""
 
 HEATS, COLD = (0.15, 0.3, 0.3, 0.9), 0.05
-"""Temperatures at the start, drawn for every round, and at the end. A row in a wrong leaf costs 2. Long hot searches lose
-their splits. Some rounds are hot, because few splits are soon found again."""
+"""Temperatures at the start, drawn for every round, and at the end. A row in a wrong leaf costs 2. Long hot searches
+lose their splits. Some rounds are hot, because few splits are soon found again."""
 
 AGAIN = (0.1, 0.2)
 """Temperatures at the start from the best tree."""
@@ -38,9 +38,9 @@ AGAIN = (0.1, 0.2)
 PROMISING = 1.1
 """A round's tree is refitted if it has at most this many times the errors of the best tree."""
 
-SPARSE, DENSE, DENSE_GAP = (1.0, 2.0, 4.0), (2.0, 8.0, 30.0), 1.5
-"""What a row in the middle of a gap costs, drawn for every round. Where rows that are spread evenly would have this many
-in a gap, they are dense, and more is needed to keep gaps free."""
+SPARSE, DENSE, DENSE_GAP = (1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 10.0, 30.0), 1.5
+"""What a row in the middle of a gap costs, drawn for every round. Where rows that are spread evenly would have this
+many in a gap, they are dense, and more is needed to keep gaps free."""
 
 STRETCH = 2e6
 """Moves times rows between two looks at the clock."""
@@ -94,7 +94,8 @@ class OcthSearch:
     ) -> tuple[FloatArray, FloatArray]:
         """The cheapest hyperplanes of an annealing."""
         data = self.data(self.leaf_classes(rng))
-        gamma = np.where(omega.any(axis=1), gamma, 0.0)
+        # Kernels are compiled for one kind of arrays.
+        omega, gamma = np.array(omega, order="C"), np.where(omega.any(axis=1), gamma, 0.0)
         planes = OcthPlanes(omega, gamma, np.empty((len(gamma), self.problem.n_labeled)))
         for b in range(len(gamma)):
             measure(data, planes, b)
@@ -127,10 +128,10 @@ class OcthSearch:
         """The rows for the kernels."""
         problem = self.problem
         return OcthData(
-            np.ascontiguousarray(problem.X_labeled.T),
-            problem.labels,
-            problem.labeled_multiplicity,
-            leaf_classes.astype(np.int64),
+            np.array(problem.X_labeled.T, order="C"),
+            np.array(problem.labels, dtype=np.int64),
+            np.array(problem.labeled_multiplicity, dtype=np.float64),
+            np.array(leaf_classes, dtype=np.int64),
             self.topology.depth,
             float(self.spec.min_leaf),
             0.5 * self.spec.mu,

@@ -49,9 +49,9 @@ def standard_form(
     """A tree of OCT-H near given hyperplanes, built from the top down.
 
     A split stays as it is if its gap is wide enough and both sides have enough rows. If only the gap is too narrow, the
-    same rows are kept apart by the direction with the widest gap. If that is too narrow, rows beside it change sides, or
-    the offset moves to the nearest gap that will do. A node at which all rows go one way, or for which there is no such
-    gap, is removed. Its child on the side of most rows takes its place and gets all its rows.
+    same rows are kept apart by the direction with the widest gap. If that is too narrow, rows beside it change sides,
+    or the offset moves to the nearest gap that will do. A node at which all rows go one way, or for which there is no
+    such gap, is removed. Its child on the side of most rows takes its place and gets all its rows.
     """
     new_omega = np.zeros_like(omega)
     new_gamma = np.full_like(gamma, -spec.mu / 2)

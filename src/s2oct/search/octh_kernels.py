@@ -7,8 +7,8 @@ reaches a node. While node b changes and the others stay, a row pays
 
 where ``left`` and ``right`` are the best violations at all other nodes on the way to a leaf of its class through b, and
 ``other`` is the best violation on a way that avoids b. A row that is clear of every gap pays 0 in a leaf of its class
-and MOST in any other. Rows in the gap of b pay for that, too, and so does every leaf with too few rows. Rows are columns
-of ``XT`` (p, n).
+and MOST in any other. Rows in the gap of b pay for that, too, and so does every leaf with too few rows. Rows are
+columns of ``XT`` (p, n).
 """
 
 from __future__ import annotations

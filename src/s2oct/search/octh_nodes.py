@@ -119,4 +119,4 @@ def _ends(tree: ObliqueTree, right: BoolArray, node: int) -> IntArray:
     while node < tree.topology.n_leaves:
         at = 2 * at + right[np.arange(len(right)), at - 1]
         node *= 2
-    return tree.leaf_classes[at - tree.topology.n_leaves]
+    return np.asarray(tree.leaf_classes[at - tree.topology.n_leaves])
