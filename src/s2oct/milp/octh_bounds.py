@@ -75,13 +75,20 @@ def inseparable_rows(problem: Problem, mu: float) -> IntArray:
     each other holds along a chain of such rows.
     """
     first, place = equal_rows(problem.X_labeled)
-    # Each side may be short of its half of the gap by the tolerance, and |a|_1 may exceed 1 by it.
-    reach = mu * (1 - 2 * MARGIN_TOLERANCE) - 4 * MARGIN_TOLERANCE
+    reach = separable_width(mu)
     if reach <= 0 or len(first) > MOST_ROWS:
         return place
     pairs = KDTree(problem.X_labeled[first]).query_pairs(reach, p=np.inf, output_type="ndarray")
     links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(first), len(first)))
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)[place]
+
+
+def separable_width(mu: float) -> float:
+    """Rows that differ by less in every feature are in one leaf, also of trees that are feasible within tolerances.
+
+    Each side may be short of its half of the gap by the tolerance, and |a|_1 may exceed 1 by it.
+    """
+    return mu * (1 - 2 * MARGIN_TOLERANCE) - 4 * MARGIN_TOLERANCE
 
 
 def class_counts(problem: Problem, group: IntArray) -> FloatArray:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.milp.octh import OcthSpec
+from s2oct.milp.octh import OcthSpec, with_majority_classes
 from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
@@ -17,7 +17,7 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.instance import Instance
 from s2oct.search.octh_form import standard_form
-from s2oct.search.octh_kernels import FAR, RESTS, OcthCourse, OcthData, OcthPlanes, anneal_octh, measure
+from s2oct.search.octh_kernels import FAR, RESTS, OcthCourse, OcthData, OcthPlanes, anneal_octh, measure_rows
 from s2oct.search.octh_nodes import errors_of, refitted
 from s2oct.search.octh_starts import cart_start, random_start
 from s2oct.stopping import Deadline
@@ -62,6 +62,13 @@ class OcthSearch:
             yield tree
             yield refitted(self.problem, self.spec, tree, deadline)
 
+    @cached_property
+    def cart_errors(self) -> float:
+        """How many labeled rows CART misclassifies, whose splits need no gaps."""
+        omega, gamma = cart_start(self.problem, self.topology, self.spec, seed=self.seed)
+        tree = ObliqueTree(self.topology, omega, gamma, self.topology.leaf_classes)
+        return errors_of(self.problem, with_majority_classes(self.problem, tree))
+
     def run_round(self, number: int, best: ObliqueTree | None, deadline: Deadline) -> ObliqueTree:
         """Anneal once from some hyperplanes; the tree in OCT-H's form."""
         rng = np.random.default_rng([self.seed, number])
@@ -98,7 +105,7 @@ class OcthSearch:
         omega, gamma = np.array(omega, order="C"), np.where(omega.any(axis=1), gamma, 0.0)
         planes = OcthPlanes(omega, gamma, np.empty((len(gamma), self.problem.n_labeled)))
         for b in range(len(gamma)):
-            measure(data, planes, b)
+            measure_rows(data, planes, b)
         best = OcthPlanes(omega.copy(), gamma.copy(), planes.H)
         n_visits = int(np.clip(WORK / self.problem.n_labeled, FEWEST_VISITS, VISITS))
         hot = float(rng.choice(AGAIN if KINDS[number % len(KINDS)] == "best" else HEATS))

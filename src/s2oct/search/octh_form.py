@@ -29,8 +29,12 @@ _BESIDE = 1e-7
 _WORTH = 1e-9
 
 
+Enough = Callable[[BoolArray], bool]
+"""Whether both sides have enough rows, if given ones are on the right."""
+
+
 @dataclass(frozen=True, eq=False)
-class Split:
+class GapSplit:
     """A hyperplane with |a|_1 = 1 in the middle of a gap, and the width of the gap."""
 
     direction: FloatArray
@@ -77,7 +81,7 @@ def standard_form(
 
 def split_near(
     X: FloatArray, sizes: FloatArray, direction: FloatArray, offset: float, spec: OcthSpec, deadline: Deadline
-) -> Split | None:
+) -> GapSplit | None:
     """The nearest split of OCT-H to a hyperplane; None if all rows are on one side of it, or if there is none."""
     size = float(np.abs(direction).sum())
     right = X @ direction > offset
@@ -94,7 +98,7 @@ def split_near(
         low, high = float(values[~right].max()), float(values[right].min())
         if high - low >= spec.mu * ROOM:
             # Within the gap the offset stays where it is, as far as the rows beside it allow.
-            return Split(direction, float(np.clip(offset, low + spec.mu / 2, high - spec.mu / 2)), high - low)
+            return GapSplit(direction, float(np.clip(offset, low + spec.mu / 2, high - spec.mu / 2)), high - low)
         wide = widest_gap(X, right, values - offset, deadline)
         cleared = None if wide is None else cleared_gap(X, right, wide, enough, spec.mu * ROOM, deadline)
         if cleared is not None:
@@ -104,7 +108,7 @@ def split_near(
 
 def _nearest_gap(
     values: FloatArray, sizes: FloatArray, direction: FloatArray, offset: float, spec: OcthSpec
-) -> Split | None:
+) -> GapSplit | None:
     """The nearest offset in a gap that is mu wide and has enough rows on both sides; None without such a gap."""
     order = np.argsort(values, kind="stable")
     ordered, below = values[order], np.cumsum(sizes[order])[:-1]
@@ -116,10 +120,10 @@ def _nearest_gap(
     low, high = ordered[usable], ordered[usable + 1]
     nearest = np.clip(offset, low + spec.mu / 2, high - spec.mu / 2)
     chosen = int(np.abs(nearest - offset).argmin())
-    return Split(direction, float(nearest[chosen]), float(high[chosen] - low[chosen]))
+    return GapSplit(direction, float(nearest[chosen]), float(high[chosen] - low[chosen]))
 
 
-def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: Deadline) -> Split | None:
+def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: Deadline) -> GapSplit | None:
     """The split with the widest gap between given rows on the right and all others on the left; None if there is none.
 
     A linear program over |a|_1 <= 1 that begins with the rows nearest to a hyperplane, at a given ``distance``, and
@@ -152,12 +156,17 @@ def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: 
 
 
 def cleared_gap(
-    X: FloatArray, right: BoolArray, split: Split, enough: Callable[[BoolArray], bool], width: float, deadline: Deadline
-) -> Split | None:
+    X: FloatArray,
+    right: BoolArray,
+    split: GapSplit,
+    enough: Callable[[BoolArray], bool],
+    width: float,
+    deadline: Deadline,
+) -> GapSplit | None:
     """A split whose gap has a given width, with a few rows on other sides than in the widest split of given rows.
 
     The rows beside a widest gap keep it narrow. The one whose change of side widens it most changes its side, and so on
-    until the gap is wide enough. None if this takes too long. ``enough`` says whether both sides have enough rows.
+    until the gap is wide enough. None if this takes too long.
     """
     programs = CLEARING_PROGRAMS
     while split.width < width:
@@ -180,11 +189,11 @@ def cleared_gap(
     return split
 
 
-def _in_the_middle(X: FloatArray, right: BoolArray, direction: FloatArray) -> Split | None:
+def _in_the_middle(X: FloatArray, right: BoolArray, direction: FloatArray) -> GapSplit | None:
     """A direction as a split, measured on the rows."""
     size = float(np.abs(direction).sum())
     if size == 0:
         return None
     values = X @ (direction / size)
     low, high = float(values[~right].max()), float(values[right].min())
-    return Split(direction / size, 0.5 * (low + high), high - low) if high > low else None
+    return GapSplit(direction / size, 0.5 * (low + high), high - low) if high > low else None

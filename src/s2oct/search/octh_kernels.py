@@ -107,7 +107,7 @@ def half_width(data, omega_b):
 
 
 @kept()
-def measure(data, planes, b):
+def measure_rows(data, planes, b):
     """Recompute h of every row at node b, so that rounding errors do not add up. Without a normal all go right."""
     h, n = planes.H[b], data.XT.shape[1]
     tau = half_width(data, planes.omega[b])
@@ -234,7 +234,7 @@ def anneal_octh(data, planes, best_planes, best_cost, random_state, course):
     for visit in range(course.visit_from, course.visit_to):
         heat = course.hot * (course.cold / course.hot) ** (visit / max(course.n_visits - 1, 1))
         b = octh_below(random_state, n_branches)
-        measure(data, planes, b)
+        measure_rows(data, planes, b)
         n_seen, unseen = look(data, planes.H, b, view, room)
         if n_seen == 0:
             continue
