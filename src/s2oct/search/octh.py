@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.milp.octh import OcthSpec, with_majority_classes
@@ -32,8 +33,14 @@ HEATS, COLD = (0.15, 0.3, 0.3, 0.9), 0.05
 """Temperatures at the start, drawn for every round, and at the end. A row in a wrong leaf costs 2. Long hot searches
 lose their splits. Some rounds are hot, because few splits are soon found again."""
 
+SETTLING, SETTLED = (0.1, 0.02), 30.0
+"""Temperatures of the last part of a round, and what a row in the middle of a gap costs there: no row may stay."""
+
 AGAIN = (0.1, 0.2)
 """Temperatures at the start from the best tree."""
+
+REFITTING = 0.1
+"""Share of the time that is left for the node fits of one tree."""
 
 PROMISING = 1.1
 """A round's tree is refitted if it has at most this many times the errors of the best tree."""
@@ -60,7 +67,7 @@ class OcthSearch:
         for criterion in ("gini", "entropy"):
             tree = self.form(*cart_start(self.problem, self.topology, self.spec, criterion, self.seed), deadline)
             yield tree
-            yield refitted(self.problem, self.spec, tree, deadline)
+            yield self.refitted(tree, deadline)
 
     @cached_property
     def cart_errors(self) -> float:
@@ -75,8 +82,12 @@ class OcthSearch:
         omega, gamma = self.start(number, best, rng, deadline)
         tree = self.form(*self.annealed(omega, gamma, number, rng, deadline), deadline)
         if best is not None and errors_of(self.problem, tree) <= PROMISING * errors_of(self.problem, best):
-            return refitted(self.problem, self.spec, tree, deadline)
+            return self.refitted(tree, deadline)
         return tree
+
+    def refitted(self, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
+        """The tree after node fits, which get a part of the time that is left."""
+        return refitted(self.problem, self.spec, tree, deadline.within(REFITTING * deadline.seconds_left))
 
     def form(self, omega: FloatArray, gamma: FloatArray, deadline: Deadline) -> ObliqueTree:
         """A tree of OCT-H near given hyperplanes."""
@@ -99,37 +110,52 @@ class OcthSearch:
     def annealed(
         self, omega: FloatArray, gamma: FloatArray, number: int, rng: np.random.Generator, deadline: Deadline
     ) -> tuple[FloatArray, FloatArray]:
-        """The cheapest hyperplanes of an annealing."""
-        data = self.data(self.leaf_classes(rng))
-        # Kernels are compiled for one kind of arrays.
-        omega, gamma = np.array(omega, order="C"), np.where(omega.any(axis=1), gamma, 0.0)
-        planes = OcthPlanes(omega, gamma, np.empty((len(gamma), self.problem.n_labeled)))
-        for b in range(len(gamma)):
-            measure_rows(data, planes, b)
-        best = OcthPlanes(omega.copy(), gamma.copy(), planes.H)
+        """The cheapest hyperplanes of an annealing, first at a low price of rows in gaps, then at a high one."""
+        data = self.data(self.leaf_classes(omega, gamma, rng))
         n_visits = int(np.clip(WORK / self.problem.n_labeled, FEWEST_VISITS, VISITS))
         hot = float(rng.choice(AGAIN if KINDS[number % len(KINDS)] == "best" else HEATS))
         is_dense = self.problem.n_labeled * self.spec.mu > DENSE_GAP
-        in_gap, cost = float(rng.choice(DENSE if is_dense else SPARSE)), FAR
+        in_gap = float(rng.choice(DENSE if is_dense else SPARSE))
         random_state = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
+        # Kernels are compiled for one kind of arrays.
+        best = np.array(omega, order="C"), np.where(omega.any(axis=1), gamma, 0.0)
+        for n, heats, price in ((n_visits, (hot, COLD), in_gap), (n_visits // 3, SETTLING, SETTLED)):
+            best, cost = self.cooled(data, best, OcthCourse(0, n, n, MOVES, *heats, price, 1.0), random_state, deadline)
+            if cost <= RESTS:
+                break
+        return best
+
+    def cooled(
+        self,
+        data: OcthData,
+        start: tuple[FloatArray, FloatArray],
+        course: OcthCourse,
+        random_state: NDArray[np.uint64],
+        deadline: Deadline,
+    ) -> tuple[tuple[FloatArray, FloatArray], float]:
+        """The cheapest hyperplanes of one course, and their cost."""
+        omega, gamma = start
+        planes = OcthPlanes(omega.copy(), gamma.copy(), np.empty((len(gamma), self.problem.n_labeled)))
+        for b in range(len(gamma)):
+            measure_rows(data, planes, b)
+        best, cost = OcthPlanes(omega, gamma, planes.H), FAR
         stretch = max(int(STRETCH / (MOVES * self.problem.n_labeled)), 1)
-        for begin in range(0, n_visits, stretch):
+        for begin in range(0, course.n_visits, stretch):
             if deadline.passed or cost <= RESTS:
                 break
-            until = min(begin + stretch, n_visits)
-            course = OcthCourse(begin, until, n_visits, MOVES, hot, COLD, in_gap, 1.0)
-            cost = anneal_octh(data, planes, best, cost, random_state, course)
-        return best.omega, best.gamma
+            part = course._replace(visit_from=begin, visit_to=min(begin + stretch, course.n_visits))
+            cost = anneal_octh(data, planes, best, cost, random_state, part)
+        return (best.omega, best.gamma), cost
 
-    def leaf_classes(self, rng: np.random.Generator) -> IntArray:
-        """Classes of the leaves: both of two classes below every last node, and of more classes drawn ones."""
-        if self.problem.n_classes == 2:
-            return self.topology.leaf_classes
-        counts = np.bincount(self.problem.labels, self.problem.labeled_multiplicity, self.problem.n_classes)
-        share = counts / counts.sum()
-        some = rng.permutation(self.problem.n_classes)[: self.topology.n_leaves]
-        others = rng.choice(self.problem.n_classes, self.topology.n_leaves - len(some), p=share)
-        return np.asarray(rng.permutation(np.concatenate([some, others])))
+    def leaf_classes(self, omega: FloatArray, gamma: FloatArray, rng: np.random.Generator) -> IntArray:
+        """The most frequent class of each leaf; of two leaves below one node with one class, one gets another class."""
+        tree = ObliqueTree(self.topology, omega, gamma, self.topology.leaf_classes)
+        classes = with_majority_classes(self.problem, tree).leaf_classes.copy()
+        for left in range(0, len(classes), 2):
+            if classes[left] == classes[left + 1]:
+                others = np.delete(np.arange(self.problem.n_classes), classes[left])
+                classes[left + int(rng.integers(2))] = rng.choice(others)
+        return classes
 
     def data(self, leaf_classes: IntArray) -> OcthData:
         """The rows for the kernels."""

@@ -21,8 +21,8 @@ ROOM = 1 + 1e-7
 ROWS_AT_ONCE = 60
 """Rows that the linear program of a widest gap begins with, for each side, and takes in at a time."""
 
-CLEARING_PROGRAMS = 60
-"""Linear programs that are solved at most to make the gap of one split wide enough."""
+CLEARING_WORK = 1200
+"""Linear programs times features that are solved at most to make the gap of one split wide enough."""
 
 _BESIDE = 1e-7
 
@@ -168,7 +168,7 @@ def cleared_gap(
     The rows beside a widest gap keep it narrow. The one whose change of side widens it most changes its side, and so on
     until the gap is wide enough. None if this takes too long.
     """
-    programs = CLEARING_PROGRAMS
+    programs = CLEARING_WORK // X.shape[1]
     while split.width < width:
         distance = X @ split.direction - split.offset
         beside = np.flatnonzero(np.abs(distance) <= 0.5 * split.width + _BESIDE)

@@ -8,6 +8,7 @@ are brought into gaps, and the tree is kept if it has fewer errors. Each tree on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -16,15 +17,18 @@ from s2oct.milp.octh import OcthSpec
 from s2oct.model.problem import Problem
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import logistic_path
-from s2oct.search.octh_form import standard_form
+from s2oct.search.octh_form import standard_form, widest_gap
 from s2oct.search.row_prices import correlated_features
 from s2oct.stopping import Deadline
 
-SWEEPS = 4
+SWEEPS = 8
 """How often all nodes are refitted, at most."""
 
 CUTS = 3
 """Hyperplanes of a node that are brought into gaps: those with the fewest errors before."""
+
+SWITCHES = 4
+"""Wrong rows at a node, the nearest first, for which the split is tried that has them on the other side."""
 
 
 def refitted(problem: Problem, spec: OcthSpec, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
@@ -33,7 +37,7 @@ def refitted(problem: Problem, spec: OcthSpec, tree: ObliqueTree, deadline: Dead
     for _ in range(SWEEPS):
         before = fewest
         for node in reversed(tree.topology.branches):
-            for omega, gamma in _candidates(problem, spec, tree, node):
+            for omega, gamma in _candidates(problem, spec, tree, node, deadline):
                 if deadline.passed or fewest == 0:
                     return tree
                 other = standard_form(problem, tree.topology, spec, omega, gamma, deadline)
@@ -53,7 +57,7 @@ def errors_of(problem: Problem, tree: ObliqueTree) -> float:
 
 
 def _candidates(
-    problem: Problem, spec: OcthSpec, tree: ObliqueTree, node: int
+    problem: Problem, spec: OcthSpec, tree: ObliqueTree, node: int, deadline: Deadline
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Hyperplanes of the tree with another one at a node, the most promising first."""
     X = problem.X_labeled
@@ -69,10 +73,26 @@ def _candidates(
         for k, direction in enumerate(_directions(X[rows], gain))
         for errors, offset in _best_cuts(X[rows] @ direction, gain, sizes, spec.min_leaf)
     ]
-    for _, _, direction, offset in sorted(cuts, key=lambda cut: cut[:2])[:CUTS]:
+    best_cuts = ((direction, offset) for _, _, direction, offset in sorted(cuts, key=lambda cut: cut[:2])[:CUTS])
+    for direction, offset in chain(best_cuts, _switched(X[rows], right[rows, node - 1], gain, tree, node, deadline)):
         omega, gamma = tree.omega.copy(), tree.gamma.copy()
         omega[node - 1], gamma[node - 1] = direction, offset
         yield omega, gamma
+
+
+def _switched(
+    X: FloatArray, right: BoolArray, gain: FloatArray, tree: ObliqueTree, node: int, deadline: Deadline
+) -> Iterator[tuple[FloatArray, float]]:
+    """Splits with the widest gap where one row that is wrong on its side goes to the other side, and all else stays."""
+    distance = X @ tree.omega[node - 1] - tree.gamma[node - 1]
+    wrong = np.flatnonzero(np.where(right, -gain, gain) > 0)
+    for row in wrong[np.argsort(np.abs(distance[wrong]), kind="stable")][:SWITCHES]:
+        sides = right.copy()
+        sides[row] ^= True
+        if sides.any() and not sides.all():
+            split = widest_gap(X, sides, distance, deadline)
+            if split is not None:
+                yield split.direction, split.offset
 
 
 def _directions(X: FloatArray, gain: FloatArray) -> FloatArray:
