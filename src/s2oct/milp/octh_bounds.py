@@ -25,7 +25,7 @@ PRICED = "the price of one coefficient"
 MOST_CLASSES = 12
 """Classes up to which all sets of classes that own leaves are tried."""
 
-MOST_ROWS = 10_000
+MOST_ROWS = 6_000
 """Distinct rows up to which near rows are looked for. Beyond, only equal rows count as not to be told apart."""
 
 

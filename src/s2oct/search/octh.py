@@ -29,9 +29,9 @@ KINDS = ("cart", "random", "best", "random", "alternating", "best", "random", "b
 VISITS, FEWEST_VISITS, WORK, MOVES = 4000, 400, 1.5e6, 100
 """Visits of a round, fewer where visits times rows are more than the work; and moves of a visit."""
 
-HEATS, COLD = (0.15, 0.3, 0.3, 0.9), 0.05
-"""Temperatures at the start, drawn for every round, and at the end. A row in a wrong leaf costs 2. Long hot searches
-lose their splits. Some rounds are hot, because few splits are soon found again."""
+HEATS, SHALLOW_HEATS, COLD = (0.15, 0.3, 0.3, 0.9), (0.3, 0.9), 0.05
+"""Temperatures at the start, drawn for every round, in trees of depth 1 or 2 from the second ones; and at the end. A row
+in a wrong leaf costs 2. Long hot searches lose their splits, and find few splits again sooner than many."""
 
 SETTLING, SETTLED = (0.1, 0.02), 30.0
 """Temperatures of the last part of a round, and what a row in the middle of a gap costs there: no row may stay."""
@@ -50,7 +50,7 @@ SPARSE, DENSE, DENSE_GAP = (1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 10.0, 30.0), 1.5
 many in a gap, they are dense, and more is needed to keep gaps free."""
 
 STRETCH = 2e6
-"""Moves times rows between two looks at the clock."""
+"""Moves and leaves times rows between two looks at the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,8 @@ class OcthSearch:
         """The cheapest hyperplanes of an annealing, first at a low price of rows in gaps, then at a high one."""
         data = self.data(self.leaf_classes(omega, gamma, rng))
         n_visits = int(np.clip(WORK / self.problem.n_labeled, FEWEST_VISITS, VISITS))
-        hot = float(rng.choice(AGAIN if KINDS[number % len(KINDS)] == "best" else HEATS))
+        heats = HEATS if self.topology.depth > 2 else SHALLOW_HEATS
+        hot = float(rng.choice(AGAIN if KINDS[number % len(KINDS)] == "best" else heats))
         is_dense = self.problem.n_labeled * self.spec.mu > DENSE_GAP
         in_gap = float(rng.choice(DENSE if is_dense else SPARSE))
         random_state = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
@@ -139,7 +140,7 @@ class OcthSearch:
         for b in range(len(gamma)):
             measure_rows(data, planes, b)
         best, cost = OcthPlanes(omega, gamma, planes.H), FAR
-        stretch = max(int(STRETCH / (MOVES * self.problem.n_labeled)), 1)
+        stretch = max(int(STRETCH / ((MOVES + self.topology.n_leaves) * self.problem.n_labeled)), 1)
         for begin in range(0, course.n_visits, stretch):
             if deadline.passed or cost <= RESTS:
                 break
