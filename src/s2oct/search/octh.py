@@ -30,8 +30,8 @@ VISITS, FEWEST_VISITS, WORK, MOVES = 4000, 400, 1.5e6, 100
 """Visits of a round, fewer where visits times rows are more than the work; and moves of a visit."""
 
 HEATS, SHALLOW_HEATS, COLD = (0.15, 0.3, 0.3, 0.9), (0.3, 0.9), 0.05
-"""Temperatures at the start, drawn for every round, in trees of depth 1 or 2 from the second ones; and at the end. A row
-in a wrong leaf costs 2. Long hot searches lose their splits, and find few splits again sooner than many."""
+"""Temperatures at the start, drawn for every round, in trees of depth 1 or 2 from the second ones; and at the end.
+A row in a wrong leaf costs 2. Long hot searches lose their splits, and find few splits again sooner than many."""
 
 SETTLING, SETTLED = (0.1, 0.02), 30.0
 """Temperatures of the last part of a round, and what a row in the middle of a gap costs there: no row may stay."""
