@@ -2,8 +2,10 @@
 
     python bench/engine.py --data FOLDER --draws 0 1 --limit 20 --methods engine highs gurobi --out bench/out
     python bench/engine.py --data FOLDER --methods after before --before OTHER/src --repeats 3
+    python bench/engine.py --data FOLDER --draws 0 1 --limit 20 --methods octh
 
-The second form compares this fit with that of another copy of the source, each in a process of its own, in turn.
+The second form compares this fit with that of another copy of the source, each in a process of its own, in turn. The
+third fits OCT-H, the baseline, and counts its training errors beside those of CART with its depth and minimum leaf.
 Prints a row per draw and method and a summary, writes draws.csv and the run-time ECDF (ecdf.png) to the output folder.
 Costs are recomputed from the trees; a run counts as proved only if its certificate says so.
 """
@@ -13,23 +15,34 @@ from __future__ import annotations
 import argparse
 import csv
 import gc
+import math
 import os
 import resource
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from copies import Copy
+from sklearn.tree import DecisionTreeClassifier
 
-from s2oct.certificate import Certificate
+from s2oct.certificate import Certificate, OCTHCertificate
 from s2oct.errors import SolverLicenceError
+from s2oct.estimators.octh import MIN_LEAF_SHARE
 from s2oct.fit.context import Budget
+from s2oct.fit.octh import train_octh
 from s2oct.fit.training import train, train_plain
+from s2oct.milp.octh import OcthSpec
+from s2oct.model.bounds import paper_depth
 from s2oct.model.problem import Problem
+from s2oct.model.scaling import Scaling
 from s2oct.model.spec import ModelSpec
+from s2oct.model.topology import Topology
+from s2oct.search import OcthSearch
+from s2oct.search.octh_nodes import errors_of
+from s2oct.stopping import Deadline
 from s2oct.study import biased_draw, load_instance, manifest
 from s2oct.study.designs import Draw
 
@@ -50,6 +63,10 @@ class Row:
     seconds: float
     time_to_proof: float
     primal_integral: float = float("nan")
+    errors: float = float("nan")
+    cart_errors: float = float("nan")
+    cart_in_octh_errors: float = float("nan")
+    proved_by: str = ""
 
 
 def main() -> None:
@@ -73,18 +90,25 @@ def main() -> None:
                     if certificate is not None:
                         done.append((method, certificate))
             done += run_copies(copies, draw, args.limit, args.repeats)
-            best = min(certificate.objective for _, certificate in done)
             for method, certificate in done:
+                # OCT-H has other costs than P2.
+                rivals = [other for name, other in done if (name == "octh") == (method == "octh")]
+                best = min(other.objective for other in rivals)
                 proof = certificate.seconds if certificate.proved else float("inf")
                 row = Row(
                     name, seed, method, len(data.X), data.X.shape[1], certificate.objective, certificate.lower_bound,
                     certificate.proved, certificate.feasible, certificate.seconds, proof,
                     primal_integral(certificate, best, args.limit),
                 )  # fmt: skip
+                if method == "octh":
+                    row.errors, row.cart_errors = certificate.n_errors, cart_errors(draw)
+                    row.cart_in_octh_errors = cart_in_octh_errors(draw.problem())
+                    row.proved_by = certificate.proved_by or ""
                 rows.append(row)
                 print(
                     f"{name:28s} draw {seed}  {method:7s} cost {row.cost:10.4g}  bound {row.bound:6.3g}  "
-                    f"{'proved' if row.proved else '      '}  {row.seconds:7.2f} s  P.I. {row.primal_integral:7.3f}",
+                    f"{'proved' if row.proved else '      '}  {row.seconds:7.2f} s  P.I. {row.primal_integral:7.3f}"
+                    + (f"  errors {row.errors}, CART {row.cart_errors}" if method == "octh" else ""),
                     flush=True,
                 )
     args.out.mkdir(parents=True, exist_ok=True)
@@ -121,14 +145,38 @@ def warm_up(folder: Path, name: str, copies: dict[str, Copy]) -> None:
     print(f"first fit, compilation or its cache included: {time.monotonic() - began:.1f} s")
 
 
-def run(method: str, problem: Problem, limit: float) -> Certificate | None:
+def run(method: str, problem: Problem, limit: float) -> Certificate | OCTHCertificate | None:
     gc.collect()
     budget = Budget(solver="highs" if method == "engine" else method, time_limit=limit)
+    if method == "octh":
+        spec = OcthSpec(min_leaf=octh_min_leaf(problem.n_labeled))
+        return train_octh(problem, spec, replace(budget, solver="highs")).certificate
     fit = train if method == "engine" else train_plain
     try:
         return fit(problem, ModelSpec(), budget).certificate
     except SolverLicenceError:
         return None
+
+
+def octh_min_leaf(n_labeled: int) -> int:
+    """The default of `OCTHClassifier`."""
+    return max(1, math.ceil(MIN_LEAF_SHARE * n_labeled))
+
+
+def cart_errors(draw: Draw) -> int:
+    """Training errors of CART with OCT-H's depth and minimum leaf."""
+    X, y = draw.data.X[draw.is_labeled], draw.y[draw.is_labeled].astype(str)
+    depth, min_leaf = paper_depth(len(draw.data.X)), octh_min_leaf(len(X))
+    cart = DecisionTreeClassifier(max_depth=depth, min_samples_leaf=min_leaf, random_state=0).fit(X, y)
+    return int((cart.predict(X) != y).sum())
+
+
+def cart_in_octh_errors(problem: Problem) -> float:
+    """Training errors of the tree of OCT-H that is made of CART's."""
+    scaled = Scaling.unit(problem.X).scale_problem(problem)
+    spec = OcthSpec(min_leaf=octh_min_leaf(problem.n_labeled))
+    search = OcthSearch(scaled, Topology(paper_depth(problem.n_rows)), spec, seed=0)
+    return errors_of(scaled, next(search.first_trees(Deadline.after(20.0))))
 
 
 def run_copies(copies: dict[str, Copy], draw: Draw, limit: float, repeats: int) -> list[tuple[str, SimpleNamespace]]:
@@ -190,10 +238,21 @@ def summarise(rows: list[Row], methods: list[str], limit: float) -> None:
             f"median time to proof {np.median(times) if times else float('nan'):8.3f} s  "
             f"mean primal integral {np.mean([row.primal_integral for row in mine]):.3f}"
         )
+    baseline = [row for row in rows if row.method == "octh"]
+    if baseline:
+        print(
+            f"octh: training errors fewer than CART's on {sum(row.errors < row.cart_errors for row in baseline)}, "
+            f"equal on {sum(row.errors == row.cart_errors for row in baseline)}, "
+            f"more on {sum(row.errors > row.cart_errors for row in baseline)} of {len(baseline)} draws"
+        )
+        kept = sum(row.cart_in_octh_errors <= row.cart_errors for row in baseline)
+        print(f"octh: CART's tree is one of OCT-H without more errors on {kept} draws")
+        for source in sorted({row.proved_by for row in baseline if row.proved}):
+            print(f"octh: proved by {source}: {sum(row.proved_by == source for row in baseline)} draws")
     small = [row.seconds for row in rows if row.method == "engine" and row.proved and row.n_rows <= 200]
     if small:
         print(f"engine, up to 200 rows and proved: {len(small)} draws, median {np.median(small):.3f} s")
-    for other in [method for method in methods if method not in ("engine", "after", "before")]:
+    for other in [method for method in methods if method not in ("engine", "after", "before", "octh")]:
         pairs = [
             (by_key[row.instance, row.draw, "engine"], row)
             for row in rows

@@ -31,6 +31,9 @@ MIN_LEAF_SHARE = 0.05
 class OCTHClassifier(TreeClassifier):
     """The optimal classification tree with hyperplane splits of Bertsimas and Dunn, fitted to the labeled rows.
 
+    The search starts from CART with the same depth and minimum leaf. The certificate says which bound proved the tree:
+    counting, small parts of the rows, or the solver.
+
     Unlabeled rows, marked as for `S2OCTClassifier`, are only used to scale the features to [0, 1].
 
     Parameters
@@ -42,7 +45,8 @@ class OCTHClassifier(TreeClassifier):
     complexity : float
         Price of every coefficient that a split uses.
     mu : float
-        Width of the gap between the two sides of a split.
+        Width of the gap between the two sides of a split, in scaled features. Where labeled rows are dense a smaller
+        one allows more splits.
     solver : {"highs", "scip", "gurobi"} or None
         The solver of the MILP; with None the search runs alone.
     time_limit : float

@@ -47,6 +47,7 @@ class Portfolio:
     incumbent: Incumbent
     explore: Explore
     formulation: Formulation
+    head_start: float = HEAD_START
 
     def run(self) -> None:
         """Run until there is nothing more to do. The best tree stays in the incumbent."""
@@ -55,7 +56,7 @@ class Portfolio:
         if self.context.solver is None:
             self.explore(0, clock.seconds_left)
             return
-        number = self.explore(0, min(HEAD_START * clock.limit, LONGEST_HEAD_START))
+        number = self.explore(0, min(self.head_start * clock.limit, LONGEST_HEAD_START))
         if incumbent.is_over:
             return
 
@@ -99,6 +100,12 @@ def solve_small(incumbent: Incumbent, milp: Milp, start: FloatArray, deadline: D
     except (SolverFailed, MemoryError):
         return None
     return result.x
+
+
+def bound_small(incumbent: Incumbent, milp: Milp, deadline: Deadline) -> float:
+    """A lower bound on the objective of a small model, from HiGHS in one thread until a deadline."""
+    limits = Limits(max(deadline.seconds_left, 0.01))
+    return solve_in_worker(load_solver("highs"), milp, limits=limits, watcher=_UntilOver(incumbent)).dual_bound
 
 
 class _UntilOver(Unwatched):

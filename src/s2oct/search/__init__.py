@@ -6,7 +6,7 @@ from s2oct.search.elimination import fewer_features
 from s2oct.search.evidence import EvidenceSearch
 from s2oct.search.instance import Instance
 from s2oct.search.neighbourhood import Neighbourhoods
-from s2oct.search.octh import run_octh_round
+from s2oct.search.octh import OcthSearch
 from s2oct.search.polish import polish
 from s2oct.search.rounds import round_work, run_round
 
@@ -14,12 +14,12 @@ __all__ = [
     "EvidenceSearch",
     "Instance",
     "Neighbourhoods",
+    "OcthSearch",
     "alternating_start",
     "compile_kernels",
     "fewer_features",
     "kernels_are_kept",
     "polish",
     "round_work",
-    "run_octh_round",
     "run_round",
 ]

@@ -159,7 +159,7 @@ class _NodeFits:
         features = correlated_features(self.rows, rows[chosen], gain[chosen])
         X = self.rows[np.ix_(rows, features)]
         if self.most_features is None:
-            fitted = _logistic_path(X[chosen], gain[chosen])
+            fitted = logistic_path(X[chosen], gain[chosen])
         else:
             fitted = forward_path(X[chosen], gain[chosen], self.most_features)
         if singles:
@@ -230,7 +230,7 @@ def _best_offset(values: FloatArray, gain: FloatArray) -> tuple[float, float, fl
     return least, sign, sign * 0.5 * float(values[cut] + values[cut + 1])
 
 
-def _logistic_path(X: FloatArray, gain: FloatArray) -> FloatArray:
+def logistic_path(X: FloatArray, gain: FloatArray) -> FloatArray:
     """Directions of weighted logistic regressions on whether rows gain on the right, one per ridge penalty.
 
     Each starts from the one before, so that a few Newton steps are enough.

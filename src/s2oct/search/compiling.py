@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from s2oct.caching import folder_of
+from s2oct.milp.octh import OcthSpec
 from s2oct.model.evidence import Evidence, Sparsity
+from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
@@ -17,6 +19,7 @@ from s2oct.search import kernels
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
 from s2oct.search.evidence import EvidenceSearch
 from s2oct.search.instance import Instance
+from s2oct.search.octh import OcthSearch
 from s2oct.stopping import NO_DEADLINE
 
 
@@ -81,3 +84,10 @@ def _run_kernels_once() -> None:
         n_given=4.0,
     )
     EvidenceSearch(evidence, Sparsity(), 0, NO_DEADLINE).run()
+    _run_octh_once()
+
+
+def _run_octh_once() -> None:
+    # With a deadline, compiling the first kernel would leave no time for the second.
+    problem = Problem.from_arrays(np.array([[0.0], [0.1], [0.9], [1.0]]), ["a", "a", "b", "b"])
+    OcthSearch(problem, Topology(1), OcthSpec(min_leaf=1), 0).run_round(1, None, NO_DEADLINE)

@@ -1,8 +1,13 @@
-"""The search for OCT-H: the same annealing on the labeled rows alone, and trees in the form that OCT-H needs."""
+"""The search for OCT-H: node fits and annealing that know gaps and leaf sizes, from CART and from random splits."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
+from numpy.typing import NDArray
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.milp.octh import OcthSpec, with_majority_classes
@@ -10,90 +15,174 @@ from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
-from s2oct.search.annealing import Schedule, State, anneal
+from s2oct.search.alternating import alternating_start
 from s2oct.search.instance import Instance
-from s2oct.search.rounds import round_length
-from s2oct.search.starts import axis_start
+from s2oct.search.octh_form import standard_form
+from s2oct.search.octh_kernels import FAR, RESTS, OcthCourse, OcthData, OcthPlanes, anneal_octh, measure_rows
+from s2oct.search.octh_nodes import errors_of, refitted
+from s2oct.search.octh_starts import cart_start, random_start
 from s2oct.stopping import Deadline
 
+KINDS = ("cart", "random", "best", "random", "alternating", "best", "random", "best")
+"""Where the rounds start, in turn."""
 
-def run_octh_round(
-    problem: Problem, topology: Topology, spec: OcthSpec, seed: int, number: int, deadline: Deadline
-) -> ObliqueTree:
-    """Anneal once from random splits.
+VISITS, FEWEST_VISITS, WORK, MOVES = 4000, 400, 1.5e6, 100
+"""Visits of a round, fewer where visits times rows are more than the work; and moves of a visit."""
 
-    A margin of 1 with |omega|_1 <= 2 / mu is OCT-H's gap once omega is divided by its 1-norm. A labeled row costs at
-    most the cap, so that errors are counted rather than measured.
-    """
-    rng = np.random.default_rng([seed, number])
-    # The box that fits into the 1-norm ball is safe; larger boxes are tried as well, and checked afterwards.
-    s = 2 / spec.mu / problem.n_features ** rng.choice([0.5, 0.75, 1.0])
-    instance = _labeled_instance(problem, topology, s)
-    state = State.at(*axis_start(instance, rng))
-    cap = float(rng.choice([2.2, 4.0]))
-    deadline = deadline.sooner(instance.step_seconds)
-    anneal(instance, state, Schedule(round_length(instance, number), cap=cap), int(rng.integers(2**31)), deadline)
-    return standard_form(problem, topology, spec, state.best_omega, state.best_gamma)
+HEATS, SHALLOW_HEATS, COLD = (0.15, 0.3, 0.3, 0.9), (0.3, 0.9), 0.05
+"""Temperatures at the start, drawn for every round, in trees of depth 1 or 2 from the second ones; and at the end.
+A row in a wrong leaf costs 2. Long hot searches lose their splits, and find few splits again sooner than many."""
 
+SETTLING, SETTLED = (0.1, 0.02), 30.0
+"""Temperatures of the last part of a round, and what a row in the middle of a gap costs there: no row may stay."""
 
-def _labeled_instance(problem: Problem, topology: Topology, s: float) -> Instance:
-    return Instance(
-        topology=topology,
-        XT=np.ascontiguousarray(problem.X_labeled.T),
-        labels=problem.labels,
-        sizes=problem.labeled_multiplicity,
-        targets=Targets.exact(np.zeros(problem.n_classes), 0),
-        charges=np.zeros((0, problem.n_classes)),
-        row_off=1.0,
-        s=s,
-        quanta=np.zeros(problem.n_features),
-        floor=0.0,
-    )
+AGAIN = (0.1, 0.2)
+"""Temperatures at the start from the best tree."""
+
+REFITTING = 0.1
+"""Share of the time that is left for the node fits of one tree."""
+
+PROMISING = 1.1
+"""A round's tree is refitted if it has at most this many times the errors of the best tree."""
+
+SPARSE, DENSE, DENSE_GAP = (1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 10.0, 30.0), 1.5
+"""What a row in the middle of a gap costs, drawn for every round. Where rows that are spread evenly would have this
+many in a gap, they are dense, and more is needed to keep gaps free."""
+
+STRETCH = 2e6
+"""Moves and leaves times rows between two looks at the clock."""
 
 
-def standard_form(
-    problem: Problem, topology: Topology, spec: OcthSpec, omega: FloatArray, gamma: FloatArray
-) -> ObliqueTree:
-    """A tree in OCT-H's form: |a|_1 = 1 where a node splits, and no node splits below a node that does not.
+@dataclass(frozen=True, eq=False)
+class OcthSearch:
+    """A search for trees of OCT-H over the labeled rows of a problem whose features lie in [0, 1]."""
 
-    From the top down, every offset moves into the nearest gap of width mu between the labeled rows that reach the node,
-    with enough of them on both sides. A node without such a gap is removed. Its child on the side of most rows takes
-    its place and gets all its rows.
-    """
-    new_omega = np.zeros_like(omega)
-    new_gamma = np.full_like(gamma, -spec.mu / 2)
+    problem: Problem
+    topology: Topology
+    spec: OcthSpec
+    seed: int
 
-    def place(source: int, target: int, rows: IntArray) -> None:
-        if source >= topology.n_leaves or target >= topology.n_leaves:
-            return
-        size = float(np.abs(omega[source - 1]).sum())
-        values = problem.X_labeled[rows] @ omega[source - 1]
-        sizes = problem.labeled_multiplicity[rows]
-        offset = _nearest_gap(values / size, sizes, gamma[source - 1] / size, spec) if size > 0 else None
-        if offset is None:
-            to_the_right = float(sizes[values > gamma[source - 1]].sum()) > 0.5 * float(sizes.sum())
-            place(2 * source + int(to_the_right), target, rows)
-            return
-        new_omega[target - 1], new_gamma[target - 1] = omega[source - 1] / size, offset
-        right = values / size > offset
-        place(2 * source, 2 * target, rows[~right])
-        place(2 * source + 1, 2 * target + 1, rows[right])
+    def first_trees(self, deadline: Deadline) -> Iterator[ObliqueTree]:
+        """CART's trees in OCT-H's form, and after node fits. The first one has the errors of CART if there are gaps."""
+        for criterion in ("gini", "entropy"):
+            tree = self.form(*cart_start(self.problem, self.topology, self.spec, criterion, self.seed), deadline)
+            yield tree
+            yield self.refitted(tree, deadline)
 
-    place(1, 1, np.arange(problem.n_labeled))
-    return with_majority_classes(problem, ObliqueTree(topology, new_omega, new_gamma, topology.leaf_classes))
+    @cached_property
+    def cart_errors(self) -> float:
+        """How many labeled rows CART misclassifies, whose splits need no gaps."""
+        omega, gamma = cart_start(self.problem, self.topology, self.spec, seed=self.seed)
+        tree = ObliqueTree(self.topology, omega, gamma, self.topology.leaf_classes)
+        return errors_of(self.problem, with_majority_classes(self.problem, tree))
 
+    def run_round(self, number: int, best: ObliqueTree | None, deadline: Deadline) -> ObliqueTree:
+        """Anneal once from some hyperplanes; the tree in OCT-H's form."""
+        rng = np.random.default_rng([self.seed, number])
+        omega, gamma = self.start(number, best, rng, deadline)
+        tree = self.form(*self.annealed(omega, gamma, number, rng, deadline), deadline)
+        if best is not None and errors_of(self.problem, tree) <= PROMISING * errors_of(self.problem, best):
+            return self.refitted(tree, deadline)
+        return tree
 
-def _nearest_gap(values: FloatArray, sizes: FloatArray, offset: float, spec: OcthSpec) -> float | None:
-    """The nearest offset in a gap that is mu wide and has enough rows on both sides; None without such a gap."""
-    order = np.argsort(values, kind="stable")
-    ordered, below = values[order], np.cumsum(sizes[order])[:-1]
-    enough = max(spec.min_leaf, 1)
-    # Slightly more than mu, so that rounding does not undo it.
-    wide = np.diff(ordered) >= spec.mu * (1 + 1e-9)
-    usable = np.flatnonzero(wide & (below >= enough) & (float(sizes.sum()) - below >= enough))
-    if not len(usable):
-        return None
-    low, high = ordered[usable], ordered[usable + 1]
-    # Within a gap the offset stays where it is, as far as the rows beside it allow.
-    nearest = np.clip(offset, low + spec.mu / 2, high - spec.mu / 2)
-    return float(nearest[np.abs(nearest - offset).argmin()])
+    def refitted(self, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
+        """The tree after node fits, which get a part of the time that is left."""
+        return refitted(self.problem, self.spec, tree, deadline.within(REFITTING * deadline.seconds_left))
+
+    def form(self, omega: FloatArray, gamma: FloatArray, deadline: Deadline) -> ObliqueTree:
+        """A tree of OCT-H near given hyperplanes."""
+        return standard_form(self.problem, self.topology, self.spec, omega, gamma, deadline)
+
+    def start(
+        self, number: int, best: ObliqueTree | None, rng: np.random.Generator, deadline: Deadline
+    ) -> tuple[FloatArray, FloatArray]:
+        """The hyperplanes from which a round starts."""
+        kind = KINDS[number % len(KINDS)]
+        if kind == "best" and best is not None:
+            return best.omega.copy(), best.gamma.copy()
+        if kind == "cart":
+            criterion = ("gini", "entropy")[number // len(KINDS) % 2]
+            return cart_start(self.problem, self.topology, self.spec, criterion, number)
+        if kind == "alternating" and self.topology.n_classes == 2:
+            return alternating_start(self.instance, rng, deadline)
+        return random_start(self.problem, self.topology, rng)
+
+    def annealed(
+        self, omega: FloatArray, gamma: FloatArray, number: int, rng: np.random.Generator, deadline: Deadline
+    ) -> tuple[FloatArray, FloatArray]:
+        """The cheapest hyperplanes of an annealing, first at a low price of rows in gaps, then at a high one."""
+        data = self.data(self.leaf_classes(omega, gamma, rng))
+        n_visits = int(np.clip(WORK / self.problem.n_labeled, FEWEST_VISITS, VISITS))
+        heats = HEATS if self.topology.depth > 2 else SHALLOW_HEATS
+        hot = float(rng.choice(AGAIN if KINDS[number % len(KINDS)] == "best" else heats))
+        is_dense = self.problem.n_labeled * self.spec.mu > DENSE_GAP
+        in_gap = float(rng.choice(DENSE if is_dense else SPARSE))
+        random_state = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
+        # Kernels are compiled for one kind of arrays.
+        best = np.array(omega, order="C"), np.where(omega.any(axis=1), gamma, 0.0)
+        for n, heats, price in ((n_visits, (hot, COLD), in_gap), (n_visits // 3, SETTLING, SETTLED)):
+            best, cost = self.cooled(data, best, OcthCourse(0, n, n, MOVES, *heats, price, 1.0), random_state, deadline)
+            if cost <= RESTS:
+                break
+        return best
+
+    def cooled(
+        self,
+        data: OcthData,
+        start: tuple[FloatArray, FloatArray],
+        course: OcthCourse,
+        random_state: NDArray[np.uint64],
+        deadline: Deadline,
+    ) -> tuple[tuple[FloatArray, FloatArray], float]:
+        """The cheapest hyperplanes of one course, and their cost."""
+        omega, gamma = start
+        planes = OcthPlanes(omega.copy(), gamma.copy(), np.empty((len(gamma), self.problem.n_labeled)))
+        for b in range(len(gamma)):
+            measure_rows(data, planes, b)
+        best, cost = OcthPlanes(omega, gamma, planes.H), FAR
+        stretch = max(int(STRETCH / ((MOVES + self.topology.n_leaves) * self.problem.n_labeled)), 1)
+        for begin in range(0, course.n_visits, stretch):
+            if deadline.passed or cost <= RESTS:
+                break
+            part = course._replace(visit_from=begin, visit_to=min(begin + stretch, course.n_visits))
+            cost = anneal_octh(data, planes, best, cost, random_state, part)
+        return (best.omega, best.gamma), cost
+
+    def leaf_classes(self, omega: FloatArray, gamma: FloatArray, rng: np.random.Generator) -> IntArray:
+        """The most frequent class of each leaf; of two leaves below one node with one class, one gets another class."""
+        tree = ObliqueTree(self.topology, omega, gamma, self.topology.leaf_classes)
+        classes = with_majority_classes(self.problem, tree).leaf_classes.copy()
+        for left in range(0, len(classes), 2):
+            if classes[left] == classes[left + 1]:
+                others = np.delete(np.arange(self.problem.n_classes), classes[left])
+                classes[left + int(rng.integers(2))] = rng.choice(others)
+        return classes
+
+    def data(self, leaf_classes: IntArray) -> OcthData:
+        """The rows for the kernels."""
+        problem = self.problem
+        return OcthData(
+            np.array(problem.X_labeled.T, order="C"),
+            np.array(problem.labels, dtype=np.int64),
+            np.array(problem.labeled_multiplicity, dtype=np.float64),
+            np.array(leaf_classes, dtype=np.int64),
+            self.topology.depth,
+            float(self.spec.min_leaf),
+            0.5 * self.spec.mu,
+        )
+
+    @cached_property
+    def instance(self) -> Instance:
+        """The labeled rows for the node fits, which know neither gaps nor leaf sizes."""
+        return Instance(
+            topology=self.topology,
+            XT=np.ascontiguousarray(self.problem.X_labeled.T),
+            labels=self.problem.labels,
+            sizes=self.problem.labeled_multiplicity,
+            targets=Targets.exact(np.zeros(self.problem.n_classes), 0),
+            charges=np.zeros((0, self.problem.n_classes)),
+            row_off=1.0,
+            s=1.0,
+            quanta=np.zeros(self.problem.n_features),
+            floor=0.0,
+        )

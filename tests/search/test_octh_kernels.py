@@ -1,0 +1,54 @@
+"""The compiled moves of OCT-H against a plain evaluation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from s2oct.search.octh_kernels import FAR, MOST, OcthCourse, OcthData, OcthPlanes, anneal_octh, measure_rows
+
+IN_GAP, TOO_FEW = 1.5, 0.7
+
+
+def plain_cost(data: OcthData, omega: np.ndarray, gamma: np.ndarray) -> float:
+    """What hyperplanes cost: every row on its best way to a leaf of its class, gaps on its own way, small leaves."""
+    n_leaves = len(data.leaf_classes)
+    norm = np.abs(omega).sum(axis=1)
+    h = np.where(norm > 0, (data.XT.T @ omega.T - gamma) / np.where(norm > 0, data.half_gap * norm, 1.0), FAR)
+    cost, counts = 0.0, np.zeros(n_leaves)
+    for i, label in enumerate(data.labels):
+        ways = [MOST]
+        for leaf in range(n_leaves, 2 * n_leaves):
+            nodes = [(leaf >> up + 1, (leaf >> up) & 1) for up in range(data.depth)]
+            pays = sum(max(1 - h[i, at - 1] if right else 1 + h[i, at - 1], 0.0) for at, right in nodes)
+            ways.append(pays + (0.0 if data.leaf_classes[leaf - n_leaves] == label else MOST))
+        at = 1
+        while at < n_leaves:
+            cost += data.sizes[i] * IN_GAP * max(1 - abs(h[i, at - 1]), 0.0)
+            at = 2 * at + int(h[i, at - 1] > 0)
+        cost += data.sizes[i] * min(ways)
+        counts[at - n_leaves] += data.sizes[i]
+    small = [min(count, data.min_leaf - count) for count in counts if 0 < count < data.min_leaf]
+    return cost + TOO_FEW * sum(small)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_cost_of_the_best_hyperplanes_is_the_plain_one(seed):
+    rng = np.random.default_rng(seed)
+    depth, n, p = 2 + seed % 2, 40, 3
+    n_leaves = 2**depth
+    data = OcthData(
+        rng.uniform(size=(p, n)), rng.integers(0, 3, n), rng.integers(1, 3, n).astype(float),
+        np.arange(n_leaves) % 3, depth, 6.0, 0.02,
+    )  # fmt: skip
+    omega = rng.normal(size=(n_leaves - 1, p)) * (rng.random((n_leaves - 1, 1)) < 0.8)
+    gamma = np.where(omega.any(axis=1), rng.normal(size=n_leaves - 1) * 0.3, 0.0)
+    planes = OcthPlanes(omega, gamma, np.empty((n_leaves - 1, n)))
+    for b in range(n_leaves - 1):
+        measure_rows(data, planes, b)
+    before = plain_cost(data, omega, gamma)
+    best = OcthPlanes(omega.copy(), gamma.copy(), planes.H)
+    course = OcthCourse(0, 60, 60, 20, 0.5, 0.05, IN_GAP, TOO_FEW)
+    cost = anneal_octh(data, planes, best, FAR, np.array([2**40 + 977 * seed], dtype=np.uint64), course)
+    assert cost == pytest.approx(plain_cost(data, best.omega, best.gamma), abs=1e-6)
+    assert cost < before - 1
