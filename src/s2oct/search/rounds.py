@@ -11,6 +11,7 @@ from s2oct.arrays import FloatArray
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
+from s2oct.search.descent import Descent, descend, steps_within
 from s2oct.search.evaluation import tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
@@ -37,6 +38,9 @@ WORK = 2e7
 MANY_ROWS = 1000
 """From this number on rounds are few, so node fits come early. With fewer rows random starts take less time."""
 
+DESCENT_STEPS, FITTED_STARTS = 1000, 0.7
+"""Steps of every fall in the first descent; and how many descents begin at node fits, the others at random splits."""
+
 _CLOSE = 1e-9
 
 
@@ -61,6 +65,8 @@ def run_round(
         state = State.at(best.omega, best.gamma)
         run.anneal(state, Schedule(n_visits, hot=0.5))
         run.settle(state, n_visits)
+    elif _by_descent(instance, number):
+        run.by_descent(n_visits, number)
     elif _by_alternation(instance, number):
         run.by_alternation(n_visits)
     elif _on_grid(instance, number):
@@ -147,6 +153,32 @@ class _Round:
         if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, row_off=0.2, margin_prices=(0.1, 4.0))):
             self.settle(state, n_visits)
 
+    def by_descent(self, n_visits: int, number: int) -> None:
+        """Descent of all hyperplanes from node fits, or from random splits; then cool annealing for what is left."""
+        is_fitted = self.rng.random() < FITTED_STARTS
+        start = alternating_start(self.instance, self.rng, self.deadline) if is_fitted else self.random_start()
+        descent = Descent(
+            steps_within(self.instance, DESCENT_STEPS * 2 ** min(number / 16, 3)),
+            width=float(self.rng.choice([0.1, 0.3])),
+            step=float(self.rng.choice([0.1, 0.3])),
+            on_grid=self.rng.random() < float((self.instance.quanta > 0).mean() ** 2),
+        )
+        omega, gamma = descend(self.instance, start, descent, self.rng, self.deadline)
+        if descent.on_grid:
+            for b in range(len(gamma)):
+                omega[b], gamma[b] = to_grid(self.instance, omega[b], gamma[b])
+            self.on_grid(State.at(omega, gamma), Schedule(n_visits, hot=0.2, on_grid=True))
+            return
+        state = State.at(omega, gamma)
+        if not self.anneal(state, replace(self.true_cost(2 * n_visits), hot=0.1, margin_prices=(1.0, 4.0))):
+            self.settle(state, n_visits)
+
+    def random_start(self) -> tuple[FloatArray, FloatArray]:
+        """Random splits of single features, as long as they may be."""
+        state = State.at(*axis_start(self.instance, self.rng))
+        state.lengthen(self.instance.s)
+        return state.omega, state.gamma
+
     def settle(self, state: State, n_visits: int) -> None:
         """Anneal by the true cost; then move the offsets clear of all rows and anneal again from there."""
         if not self.anneal(state, self.true_cost(n_visits)):
@@ -226,6 +258,16 @@ def _on_grid(instance: Instance, number: int) -> bool:
     if share == 1.0:
         return True
     return number % 3 != 1 if share >= 0.5 else share > 0.0 and number % 4 == 2
+
+
+def _by_descent(instance: Instance, number: int) -> bool:
+    """Whether to descend: half of the rounds with many rows, some with few.
+
+    Descents know no guide and use all features.
+    """
+    if instance.is_guided or instance.most_features is not None or not instance.n_labeled:
+        return False
+    return number % 4 in (1, 2) if instance.n_rows >= MANY_ROWS else number % 8 == 6
 
 
 def _by_alternation(instance: Instance, number: int) -> bool:
