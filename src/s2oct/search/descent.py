@@ -2,7 +2,8 @@
 
 Single moves are exact, but slow where hyperplanes have many coefficients and thousands of rows are near. A gradient
 sees all rows at once. A descent has several falls. Rows that still pay after a fall, or are too near a hyperplane, pull
-more strongly in the next one. The annealing that follows takes care of the last rows and of the totals.
+more strongly in the next one. Where features are on a grid, coefficients are rounded from fall to fall, coarse ones
+first, so that the others can make up for it. The annealing that follows takes care of the last rows and of the totals.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.assignment import leaf_errors
 from s2oct.search.descent_kernels import Aims, Fall, Motion, Rows, descend_stretch
-from s2oct.search.evaluation import tree_cost
+from s2oct.search.evaluation import tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
+from s2oct.search.starts import to_grid
 from s2oct.stopping import Deadline
 
 FALLS, NARROWER = 6, 0.8
@@ -42,6 +44,9 @@ LAST_WIDTH_ON_GRID = 4.0
 MARGINS, MARGINS_ON_GRID = (0.002, 2.0), (0.002, 0.002)
 """Pull of an unlabeled row that is too near, at first and at last; a labeled row pulls with 1. On the grid margins come
 by rounding."""
+
+FREE_FALLS = 2
+"""Falls before the first coefficients are rounded."""
 
 VIOLATION_PRICE = 4.0
 """Price of a unit of margin violation when falls are compared."""
@@ -102,9 +107,12 @@ def descend(
     moving = _Moving.at(instance, start, descent, rng)
     found = []
     for number in range(FALLS):
+        if descent.on_grid and number >= FREE_FALLS:
+            moving.round((number - FREE_FALLS + 1) / (FALLS - FREE_FALLS + 1))
         moving.fall(descent.fall(number, moving.spread), deadline)
-        H = moving.values()
-        found.append((moving.cost(H), *moving.planes()))
+        omega, gamma = moving.planes()
+        H = values_at_nodes(instance, omega, gamma)
+        found.append((moving.cost(H), omega, gamma))
         if found[-1][0] <= instance.floor + 1e-9 or deadline.passed:
             break
         moving.strengthen(H)
@@ -116,8 +124,8 @@ def descend(
 class _Moving:
     """Hyperplanes over standardised features, and how strongly each row pulls at them.
 
-    ``center`` and ``scale`` are those of the features. ``Z`` (p, n + m) are the standardised rows. ``box`` bounds the
-    coefficients.
+    ``center`` and ``scale`` are those of the features. ``Z`` (p, n + m) are the standardised rows. ``box``
+    (2, n_branches, p) bounds the coefficients.
     """
 
     instance: Instance
@@ -139,16 +147,16 @@ class _Moving:
         # A constant feature does not distinguish rows.
         scale[scale == 0] = 1.0
         usable = (instance.quanta > 0) if descent.on_grid else np.ones(len(scale), dtype=bool)
-        box = np.where(usable, instance.s * scale, 0.0)
         omega, gamma = start
-        normals, offsets = np.clip(omega * scale, -box, box), gamma - omega @ center
+        largest = np.tile(np.where(usable, instance.s * scale, 0.0), (len(gamma), 1))
+        normals, offsets = np.clip(omega * scale, -largest, largest), gamma - omega @ center
         memory = np.zeros((len(gamma), len(scale) + 1))
         return cls(
             instance,
             center,
             scale,
             (instance.XT - center[:, None]) / scale[:, None],
-            box,
+            np.array([-largest, largest]),
             Motion(normals, offsets, memory, memory.copy(), np.zeros(instance.targets.n_cells)),
             np.ones(instance.n_rows),
             descent.on_grid,
@@ -161,9 +169,22 @@ class _Moving:
         return float(np.median(np.linalg.norm(self.motion.normals, axis=1)))
 
     def planes(self) -> tuple[FloatArray, FloatArray]:
-        """The hyperplanes in model units."""
+        """The hyperplanes in model units, rounded if they are to be on the grid."""
         omega = self.motion.normals / self.scale
-        return omega, self.motion.offsets + omega @ self.center
+        gamma = self.motion.offsets + omega @ self.center
+        if self.on_grid:
+            for b in range(len(gamma)):
+                omega[b], gamma[b] = to_grid(self.instance, omega[b], gamma[b], lengthen=False)
+        return omega, gamma
+
+    def round(self, share: float) -> None:
+        """Round the coefficients of a share of the features for good: those with the longest steps."""
+        step = self.instance.quanta * self.scale
+        coarse = np.argsort(-step, kind="stable")[: int(share * np.count_nonzero(step))]
+        most = np.floor(self.instance.s * (1 + 1e-9) / self.instance.quanta[coarse])
+        times = np.clip(np.round(self.motion.normals[:, coarse] / step[coarse]), -most, most)
+        self.motion.normals[:, coarse] = times * step[coarse]
+        self.box[:, :, coarse] = self.motion.normals[:, coarse]
 
     def values(self) -> FloatArray:
         """Values of all rows at all nodes."""
@@ -172,11 +193,10 @@ class _Moving:
         return np.asarray(H)
 
     def cost(self, H: FloatArray) -> float:
-        """The cost of the tree, and of its margins unless they come by rounding."""
-        cost = tree_cost(self.instance, H)
-        if self.on_grid:
-            return cost
-        return cost + VIOLATION_PRICE * float(np.maximum(1 - np.abs(H[:, self.instance.n_labeled :]), 0).sum())
+        """The cost of the tree and of its margins."""
+        return tree_cost(self.instance, H) + VIOLATION_PRICE * float(
+            np.maximum(1 - np.abs(H[:, self.instance.n_labeled :]), 0).sum()
+        )
 
     def strengthen(self, H: FloatArray) -> None:
         """Let rows that pay, or are too near, pull more strongly, and the others again as they did."""

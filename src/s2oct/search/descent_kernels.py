@@ -47,7 +47,7 @@ class Aims(NamedTuple):
     depth: int
     bounds: Any  # (2, n_cells) least and most rows of each cell
     outside: Any  # (n_cells,) rows of each cell that are not in the working set
-    box: Any  # (p,) bound on every standardised coefficient
+    box: Any  # (2, n_branches, p) least and largest standardised coefficients
 
 
 class Motion(NamedTuple):
@@ -182,6 +182,6 @@ def descend_stretch(rows, aims, motion, fall, step_from, step_to):
                 square[b, j] = MEMORY * square[b, j] + (1.0 - MEMORY) * slope * slope
                 change = length * mean[b, j] / new / (np.sqrt(square[b, j] / seen) + 1e-12)
                 if j < p:
-                    normals[b, j] = min(max(normals[b, j] - change, -aims.box[j]), aims.box[j])
+                    normals[b, j] = min(max(normals[b, j] - change, aims.box[0, b, j]), aims.box[1, b, j])
                 else:
                     offsets[b] -= change

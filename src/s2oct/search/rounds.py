@@ -38,7 +38,7 @@ WORK = 2e7
 MANY_ROWS = 1000
 """From this number on rounds are few, so node fits come early. With fewer rows random starts take less time."""
 
-DESCENT_STEPS, FITTED_STARTS = 1000, 0.7
+DESCENT_STEPS, FITTED_STARTS = 1500, 0.7
 """Steps of every fall in the first descent; and how many descents begin at node fits, the others at random splits."""
 
 _CLOSE = 1e-9
@@ -61,7 +61,9 @@ def run_round(
         known = None if best is None else best.leaf_classes
         instance = instance.with_leaf_classes(drawn_leaf_classes(instance, known, rng, keep=is_from_best))
     run = _Round(instance, rng, deadline, [])
-    if is_from_best and best is not None:
+    if is_from_best and best is not None and number % 8 == 7 and _can_descend(instance):
+        run.descent_from((best.omega, best.gamma), n_visits, number)
+    elif is_from_best and best is not None:
         state = State.at(best.omega, best.gamma)
         run.anneal(state, Schedule(n_visits, hot=0.5))
         run.settle(state, n_visits)
@@ -154,9 +156,13 @@ class _Round:
             self.settle(state, n_visits)
 
     def by_descent(self, n_visits: int, number: int) -> None:
-        """Descent of all hyperplanes from node fits, or from random splits; then cool annealing for what is left."""
+        """Descent of all hyperplanes from node fits, or from random splits."""
         is_fitted = self.rng.random() < FITTED_STARTS
         start = alternating_start(self.instance, self.rng, self.deadline) if is_fitted else self.random_start()
+        self.descent_from(start, n_visits, number)
+
+    def descent_from(self, start: tuple[FloatArray, FloatArray], n_visits: int, number: int) -> None:
+        """Descent from given hyperplanes; then cool annealing for what is left."""
         descent = Descent(
             steps_within(self.instance, DESCENT_STEPS * 2 ** min(number / 16, 3)),
             width=float(self.rng.choice([0.1, 0.3])),
@@ -165,8 +171,6 @@ class _Round:
         )
         omega, gamma = descend(self.instance, start, descent, self.rng, self.deadline)
         if descent.on_grid:
-            for b in range(len(gamma)):
-                omega[b], gamma[b] = to_grid(self.instance, omega[b], gamma[b])
             self.on_grid(State.at(omega, gamma), Schedule(n_visits, hot=0.2, on_grid=True))
             return
         state = State.at(omega, gamma)
@@ -261,13 +265,15 @@ def _on_grid(instance: Instance, number: int) -> bool:
 
 
 def _by_descent(instance: Instance, number: int) -> bool:
-    """Whether to descend: half of the rounds with many rows, some with few.
-
-    Descents know no guide and use all features.
-    """
-    if instance.is_guided or instance.most_features is not None or not instance.n_labeled:
+    """Whether to descend: in most rounds, but with few rows not in the first ones, which take less time."""
+    if not _can_descend(instance):
         return False
-    return number % 4 in (1, 2) if instance.n_rows >= MANY_ROWS else number % 8 == 6
+    return number % 4 in (1, 2) or number % 8 == 4 if instance.n_rows >= MANY_ROWS else number > 4 and number % 4 != 0
+
+
+def _can_descend(instance: Instance) -> bool:
+    """Descents know no guide and use all features. Labels have to say where to go."""
+    return not instance.is_guided and instance.most_features is None and instance.n_labeled > 0
 
 
 def _by_alternation(instance: Instance, number: int) -> bool:
