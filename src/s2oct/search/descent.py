@@ -14,8 +14,8 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.assignment import leaf_errors
-from s2oct.search.descent_kernels import Aims, Fall, Motion, Rows, descend_stretch
-from s2oct.search.evaluation import tree_cost, values_at_nodes
+from s2oct.search.descent_kernels import Aims, Fall, Motion, WorkingSet, descend_stretch
+from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.starts import to_grid
 from s2oct.stopping import Deadline
@@ -52,8 +52,14 @@ VIOLATION_PRICE = 4.0
 """Price of a unit of margin violation when falls are compared."""
 
 
-FALL_WORK = 1.5e9
-"""Steps times rows, features and nodes of a fall, at most: about a second."""
+LEAST_VARIANCE = 1e-5
+"""Variance along a principal axis, at least, where that of a feature is 1: no step is longer than 300 usual ones."""
+
+MOST_FEATURES_OF_AXES = 200
+"""Most features for which steps are taken along principal axes: finding these takes the third power of their number."""
+
+FALL_WORK = 1e9
+"""Steps times rows, features and nodes of a fall, at most: somewhat less than a second."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +76,16 @@ class Descent:
         The first length of a step in every coefficient, in widths.
     on_grid : bool
         Use gridded features only, and leave margins to rounding.
+    along_axes : bool
+        Take steps along the principal axes of the rows, all equally long in deviations of the rows along them. Where
+        features are nearly collinear, steps in single features hardly turn a hyperplane.
     """
 
     n_steps: int
     width: float = 0.1
     step: float = 0.1
     on_grid: bool = False
+    along_axes: bool = False
 
     def fall(self, number: int, length: float) -> Fall:
         """Widths, pulls and steps of a fall, given how far rows are spread along a normal."""
@@ -133,6 +143,7 @@ class _Moving:
     scale: FloatArray
     Z: FloatArray
     box: FloatArray
+    axes: FloatArray
     motion: Motion
     strength: FloatArray
     on_grid: bool
@@ -151,12 +162,14 @@ class _Moving:
         largest = np.tile(np.where(usable, instance.s * scale, 0.0), (len(gamma), 1))
         normals, offsets = np.clip(omega * scale, -largest, largest), gamma - omega @ center
         memory = np.zeros((len(gamma), len(scale) + 1))
+        Z = (instance.XT - center[:, None]) / scale[:, None]
         return cls(
             instance,
             center,
             scale,
-            (instance.XT - center[:, None]) / scale[:, None],
+            Z,
             np.array([-largest, largest]),
+            _axes(Z) if descent.along_axes else np.empty((0, 0)),
             Motion(normals, offsets, memory, memory.copy(), np.zeros(instance.targets.n_cells)),
             np.ones(instance.n_rows),
             descent.on_grid,
@@ -194,9 +207,7 @@ class _Moving:
 
     def cost(self, H: FloatArray) -> float:
         """The cost of the tree and of its margins."""
-        return tree_cost(self.instance, H) + VIOLATION_PRICE * float(
-            np.maximum(1 - np.abs(H[:, self.instance.n_labeled :]), 0).sum()
-        )
+        return tree_cost(self.instance, H) + VIOLATION_PRICE * margin_violation(self.instance, H)
 
     def strengthen(self, H: FloatArray) -> None:
         """Let rows that pay, or are too near, pull more strongly, and the others again as they did."""
@@ -214,10 +225,17 @@ class _Moving:
                 return
             rows, outside = self.working_set(fall, begin)
             targets, topology = self.instance.targets, self.instance.topology
-            aims = Aims(topology.leaf_classes, topology.depth, np.array([targets.low, targets.high]), outside, self.box)
+            aims = Aims(
+                topology.leaf_classes,
+                topology.depth,
+                np.array([targets.low, targets.high]),
+                outside,
+                self.box,
+                self.axes,
+            )
             descend_stretch(rows, aims, self.motion, fall, begin, min(begin + STRETCH, fall.n_steps))
 
-    def working_set(self, fall: Fall, begin: int) -> tuple[Rows, FloatArray]:
+    def working_set(self, fall: Fall, begin: int) -> tuple[WorkingSet, FloatArray]:
         """The rows that may be within the margins before the next choice, and how many others each cell has."""
         instance, n = self.instance, self.instance.n_labeled
         H = self.values()[:, n:]
@@ -232,7 +250,7 @@ class _Moving:
         outside = np.bincount(cells.ravel(), counted, instance.targets.n_cells).astype(float)
         chosen = np.concatenate([np.arange(n), n + near])
         Z = np.ascontiguousarray(self.Z[:, chosen])
-        return Rows(
+        return WorkingSet(
             Z, np.ascontiguousarray(Z.T), instance.labels, instance.sizes[chosen],
             self.pull(chosen), np.ascontiguousarray(first[:, near]), weight,
         ), outside  # fmt: skip
@@ -254,3 +272,9 @@ class _Moving:
         for _ in range(topology.depth):
             node = 2 * node + (H[node - 1, row] > 0)
         return np.asarray(topology.leaf_classes[node - topology.n_leaves])
+
+
+def _axes(Z: FloatArray) -> FloatArray:
+    """Principal axes of standardised rows by columns, each of length 1 / deviation along it."""
+    variances, directions = np.linalg.eigh(Z @ Z.T / Z.shape[1])
+    return np.ascontiguousarray(directions / np.sqrt(np.maximum(variances, LEAST_VARIANCE)))

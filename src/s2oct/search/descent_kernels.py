@@ -28,7 +28,7 @@ PRICE_MEMORY, PRICE_ROWS = 0.98, 0.01
 the first step. In the last step it is largest if one row is off."""
 
 
-class Rows(NamedTuple):
+class WorkingSet(NamedTuple):
     """A working set of rows: n labeled ones, then k unlabeled ones."""
 
     Z: Any  # (p, n + k) standardised features by rows
@@ -48,6 +48,7 @@ class Aims(NamedTuple):
     bounds: Any  # (2, n_cells) least and most rows of each cell
     outside: Any  # (n_cells,) rows of each cell that are not in the working set
     box: Any  # (2, n_branches, p) least and largest standardised coefficients
+    axes: Any  # (p, p) or (0, 0): directions in which steps are taken, by columns, of length 1 / deviation along them
 
 
 class Motion(NamedTuple):
@@ -174,6 +175,8 @@ def descend_stretch(rows, aims, motion, fall, step_from, step_to):
         counts = pull_unlabeled(H, rows, aims, width, between(fall.margin, progress), prices, pulls)
         change_prices(prices, counts, aims.bounds, progress)
         slopes = np.dot(pulls, rows.ZT)
+        if aims.axes.size:
+            slopes = np.dot(slopes, aims.axes)
         new, seen = 1.0 - INERTIA ** (t + 1), 1.0 - MEMORY ** (t + 1)
         for b in range(n_branches):
             for j in range(p + 1):
@@ -182,6 +185,11 @@ def descend_stretch(rows, aims, motion, fall, step_from, step_to):
                 square[b, j] = MEMORY * square[b, j] + (1.0 - MEMORY) * slope * slope
                 change = length * mean[b, j] / new / (np.sqrt(square[b, j] / seen) + 1e-12)
                 if j < p:
-                    normals[b, j] = min(max(normals[b, j] - change, aims.box[0, b, j]), aims.box[1, b, j])
+                    slopes[b, j] = change
                 else:
                     offsets[b] -= change
+        if aims.axes.size:
+            slopes = np.dot(slopes, aims.axes.T)
+        for b in range(n_branches):
+            for j in range(p):
+                normals[b, j] = min(max(normals[b, j] - slopes[b, j], aims.box[0, b, j]), aims.box[1, b, j])

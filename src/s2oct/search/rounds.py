@@ -11,8 +11,8 @@ from s2oct.arrays import FloatArray
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
-from s2oct.search.descent import Descent, descend, steps_within
-from s2oct.search.evaluation import tree_cost, values_at_nodes
+from s2oct.search.descent import MOST_FEATURES_OF_AXES, Descent, descend, steps_within
+from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
 from s2oct.search.leaf_classes import drawn_leaf_classes
@@ -40,6 +40,9 @@ MANY_ROWS = 1000
 
 DESCENT_STEPS, FITTED_STARTS = 1500, 0.7
 """Steps of every fall in the first descent; and how many descents begin at node fits, the others at random splits."""
+
+NEARLY_CLEAR = 0.005
+"""Violation of margins for each row up to which annealing after a descent begins where it ended."""
 
 _CLOSE = 1e-9
 
@@ -168,14 +171,21 @@ class _Round:
             width=float(self.rng.choice([0.1, 0.3])),
             step=float(self.rng.choice([0.1, 0.3])),
             on_grid=self.rng.random() < float((self.instance.quanta > 0).mean() ** 2),
+            along_axes=self.rng.random() < 0.5 and self.instance.n_features <= MOST_FEATURES_OF_AXES,
         )
         omega, gamma = descend(self.instance, start, descent, self.rng, self.deadline)
-        if descent.on_grid:
-            self.on_grid(State.at(omega, gamma), Schedule(n_visits, hot=0.2, on_grid=True))
-            return
         state = State.at(omega, gamma)
-        if not self.anneal(state, replace(self.true_cost(2 * n_visits), hot=0.1, margin_prices=(1.0, 4.0))):
-            self.settle(state, n_visits)
+        if descent.on_grid:
+            self.on_grid(state, Schedule(n_visits, hot=0.2, on_grid=True))
+            return
+        violation = margin_violation(self.instance, values_at_nodes(self.instance, omega, gamma))
+        if violation <= NEARLY_CLEAR * self.instance.n_rows:
+            cool = replace(self.true_cost(2 * n_visits), hot=0.1, margin_prices=(1.0, 4.0))
+            if not self.anneal(state, cool):
+                self.settle(state, n_visits)
+            return
+        clear_offsets(self.instance, state, self.seed(), self.deadline)
+        self.anneal(state, replace(self.true_cost(n_visits), hot=0.1))
 
     def random_start(self) -> tuple[FloatArray, FloatArray]:
         """Random splits of single features, as long as they may be."""
@@ -265,10 +275,13 @@ def _on_grid(instance: Instance, number: int) -> bool:
 
 
 def _by_descent(instance: Instance, number: int) -> bool:
-    """Whether to descend: in most rounds, but with few rows not in the first ones, which take less time."""
+    """Whether to descend: half of the rounds, fewer if all features are on a grid, and with few rows not the first."""
     if not _can_descend(instance):
         return False
-    return number % 4 in (1, 2) or number % 8 == 4 if instance.n_rows >= MANY_ROWS else number > 4 and number % 4 != 0
+    on_grid = bool((instance.quanta > 0).all())
+    if instance.n_rows >= MANY_ROWS:
+        return number % 8 in ((2, 5) if on_grid else (2, 4, 5, 6))
+    return number > 4 and number % 8 in ((6,) if on_grid else (1, 2, 5, 6))
 
 
 def _can_descend(instance: Instance) -> bool:
