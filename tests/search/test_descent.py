@@ -11,7 +11,8 @@ from s2oct.model.problem import Problem
 from s2oct.search import Instance
 from s2oct.search.alternating import alternating_start
 from s2oct.search.descent import Descent, descend, steps_within
-from s2oct.search.evaluation import tree_cost, values_at_nodes
+from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
+from s2oct.search.repair import repaired
 from s2oct.stopping import NO_DEADLINE, Deadline
 from tests.preparing import prepared_as_is
 
@@ -80,3 +81,16 @@ def test_more_features_and_rows_get_fewer_steps():
     wide = replace(small, XT=np.tile(small.XT, (2000, 1)), quanta=np.tile(small.quanta, 2000))
     assert steps_within(small, 1000) == 1000
     assert steps_within(wide, 1000) < 100
+
+
+def test_a_repair_clears_margins_and_leaves_other_rows_on_their_sides():
+    """Node fits leave some rows too near; a program moves the hyperplanes, and no row that kept its distance."""
+    instance = crowd(6)
+    planes = alternating_start(instance, np.random.default_rng(0), NO_DEADLINE)
+    before, after = (values_at_nodes(instance, *p) for p in (planes, repaired(instance, *planes, NO_DEADLINE)))
+    n = instance.n_labeled
+    assert margin_violation(instance, before) > 0
+    assert margin_violation(instance, after) < 0.9 * margin_violation(instance, before)
+    clear = np.abs(before[:, n:]) >= 1
+    assert ((before[:, n:] > 0) == (after[:, n:] > 0))[clear].all()
+    assert (np.abs(after[:, n:])[clear] >= 1 - 1e-9).all()

@@ -17,6 +17,7 @@ from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
 from s2oct.search.leaf_classes import drawn_leaf_classes
 from s2oct.search.offsets import combine_offsets
+from s2oct.search.repair import repaired
 from s2oct.search.starts import axis_start, constant_start, separating_start, to_grid
 from s2oct.stopping import Deadline
 
@@ -180,6 +181,7 @@ class _Round:
             return
         violation = margin_violation(self.instance, values_at_nodes(self.instance, omega, gamma))
         if violation <= NEARLY_CLEAR * self.instance.n_rows:
+            state = State.at(*repaired(self.instance, omega, gamma, self.deadline))
             cool = replace(self.true_cost(2 * n_visits), hot=0.1, margin_prices=(1.0, 4.0))
             if not self.anneal(state, cool):
                 self.settle(state, n_visits)
