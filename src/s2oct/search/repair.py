@@ -60,7 +60,7 @@ def _fit_node(
     signed = sign[:, None] * np.column_stack([instance.XT[:, rows].T, -np.ones(n)])
     program.add_rows(np.hstack([signed, np.eye(n), np.zeros((n, k))]), np.ones(n))
     missing = np.argsort(np.abs(h), kind="stable")[: _NEW_ROWS + k]
-    while len(missing):
+    while True:
         slack = np.zeros((len(missing), k))
         at = np.flatnonzero(too_near[missing])
         slack[at, column[missing[at]]] = 1.0
@@ -72,4 +72,5 @@ def _fit_node(
         reached = side * (X @ solution[:p] - solution[p])
         missing = np.flatnonzero((reached < 1 - 1e-9) & ~too_near)
         missing = missing[np.argsort(reached[missing], kind="stable")[:_NEW_ROWS]]
-    return solution[: p + 1]
+        if not len(missing):
+            return solution[: p + 1]
