@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from s2oct.milp.p2 import build_p2
+from s2oct.model.assignment import Assignment
+from s2oct.model.feasibility import feasible_cost
 from s2oct.model.near_rows import near_pairs, near_row_bound
 from s2oct.model.problem import Problem
 from s2oct.solvers import load_solver
+from tests.cells import trees_of_cells
 from tests.preparing import prepared_as_is, score_of
 from tests.solvers.watchers import solve
 from tests.strategies import feasible_trees
@@ -26,10 +29,20 @@ def huddled(draw) -> Problem:
 
 
 @given(feasible_trees())
+@settings(max_examples=50)
 def test_no_feasible_tree_costs_less_than_the_bound_of_near_rows(drawn):
     prepared, tree = drawn
     problem, C = prepared.problem, prepared.spec.C
     assert score_of(problem, tree, C).objective >= near_row_bound(problem, C, prepared.bounds.s) - 1e-9
+
+
+@given(trees_of_cells())
+@settings(max_examples=50)
+def test_no_tree_costs_less_with_several_classes_domains_and_weights(drawn):
+    prepared, tree = drawn
+    cost = feasible_cost(prepared, Assignment.of(prepared.problem, tree))
+    assert cost is not None
+    assert cost >= near_row_bound(prepared.problem, prepared.spec.C, prepared.bounds.s) - 1e-9
 
 
 @given(huddled(), st.sampled_from([0.3, 1.0, 5.0]), st.integers(1, 2), st.sampled_from([1.0, 4.0, 10.0]))

@@ -41,7 +41,7 @@ def descended(instance: Instance, descent: Descent, deadline: Deadline = NO_DEAD
 
 def test_a_descent_leaves_little_of_what_node_fits_cost():
     """Node fits know no margins; a descent clears them and keeps the labels."""
-    for seed in range(3):
+    for seed in range(2):
         instance = crowd(seed)
         start = alternating_start(instance, np.random.default_rng(0), NO_DEADLINE)
         found = descended(instance, Descent(600, width=0.3, step=0.3))
