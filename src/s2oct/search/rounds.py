@@ -167,12 +167,14 @@ class _Round:
 
     def descent_from(self, start: tuple[FloatArray, FloatArray], n_visits: int, number: int) -> None:
         """Descent from given hyperplanes; then cool annealing for what is left."""
+        share = float((self.instance.quanta > 0).mean())
+        on_grid = self.rng.random() < (0.8 if share == 1.0 else 0.5 * share)
         descent = Descent(
             steps_within(self.instance, DESCENT_STEPS * 2 ** min(number / 16, 3)),
             width=float(self.rng.choice([0.1, 0.3])),
             step=float(self.rng.choice([0.1, 0.3])),
-            on_grid=self.rng.random() < float((self.instance.quanta > 0).mean() ** 2),
-            along_axes=self.rng.random() < 0.5 and self.instance.n_features <= MOST_FEATURES_OF_AXES,
+            on_grid=on_grid,
+            along_axes=not on_grid and self.rng.random() < 0.7 and self.instance.n_features <= MOST_FEATURES_OF_AXES,
         )
         omega, gamma = descend(self.instance, start, descent, self.rng, self.deadline)
         state = State.at(omega, gamma)
