@@ -161,9 +161,12 @@ class _Round:
 
     def by_descent(self, n_visits: int, number: int) -> None:
         """Descent of all hyperplanes from node fits, or from random splits."""
-        is_fitted = self.rng.random() < FITTED_STARTS
-        start = alternating_start(self.instance, self.rng, self.deadline) if is_fitted else self.random_start()
-        self.descent_from(start, n_visits, number)
+        if self.rng.random() < FITTED_STARTS:
+            start = State.at(*alternating_start(self.instance, self.rng, self.deadline))
+        else:
+            start = State.at(*axis_start(self.instance, self.rng))
+            start.lengthen(self.instance.s)
+        self.descent_from((start.omega, start.gamma), n_visits, number)
 
     def descent_from(self, start: tuple[FloatArray, FloatArray], n_visits: int, number: int) -> None:
         """Descent from given hyperplanes; then cool annealing for what is left."""
@@ -190,12 +193,6 @@ class _Round:
             return
         clear_offsets(self.instance, state, self.seed(), self.deadline)
         self.anneal(state, replace(self.true_cost(n_visits), hot=0.1))
-
-    def random_start(self) -> tuple[FloatArray, FloatArray]:
-        """Random splits of single features, as long as they may be."""
-        state = State.at(*axis_start(self.instance, self.rng))
-        state.lengthen(self.instance.s)
-        return state.omega, state.gamma
 
     def settle(self, state: State, n_visits: int) -> None:
         """Anneal by the true cost; then move the offsets clear of all rows and anneal again from there."""
@@ -284,7 +281,7 @@ def _by_descent(instance: Instance, number: int) -> bool:
         return False
     on_grid = bool((instance.quanta > 0).all())
     if instance.n_rows >= MANY_ROWS:
-        return number % 8 in ((2, 5) if on_grid else (2, 4, 5, 6))
+        return number % 8 in ((2, 5) if on_grid else (1, 4, 5, 6))
     return number > 4 and number % 8 in ((6,) if on_grid else (1, 2, 5, 6))
 
 
@@ -297,4 +294,5 @@ def _by_alternation(instance: Instance, number: int) -> bool:
     """Whether to fit nodes by alternation: often with a guide, and early where rounds are few and not on the grid."""
     if instance.is_guided and number % 2 == 0:
         return True
-    return number % 8 == (1 if instance.n_rows >= MANY_ROWS and not _on_grid(instance, 1) else 5)
+    early = 2 if _can_descend(instance) else 1
+    return number % 8 == (early if instance.n_rows >= MANY_ROWS and not _on_grid(instance, 1) else 5)
