@@ -55,8 +55,8 @@ VIOLATION_PRICE = 4.0
 LEAST_VARIANCE = 1e-5
 """Variance along a principal axis, at least, where that of a feature is 1: no step is longer than 300 usual ones."""
 
-MOST_FEATURES_OF_AXES = 200
-"""Most features for which steps are taken along principal axes: finding these takes the third power of their number."""
+MOST_FEATURES = 200
+"""Most features of a descent: principal axes take the third power of their number."""
 
 FALL_WORK = 1e9
 """Steps times rows, features and nodes of a fall, at most: somewhat less than a second."""

@@ -11,7 +11,7 @@ from s2oct.arrays import FloatArray
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
-from s2oct.search.descent import MOST_FEATURES_OF_AXES, Descent, descend, steps_within
+from s2oct.search.descent import MOST_FEATURES, Descent, descend, steps_within
 from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
@@ -65,14 +65,17 @@ def run_round(
         known = None if best is None else best.leaf_classes
         instance = instance.with_leaf_classes(drawn_leaf_classes(instance, known, rng, keep=is_from_best))
     run = _Round(instance, rng, deadline, [])
-    if is_from_best and best is not None and number % 8 == 7 and _can_descend(instance):
-        run.descent_from((best.omega, best.gamma), n_visits, number)
-    elif is_from_best and best is not None:
+    if _descends_before(instance, number):
+        # With random numbers of its own, so that the round is the same with and without a descent.
+        run = replace(run, rng=np.random.default_rng([seed, number, 1]))
+        run.by_descent(n_visits, number, best if number % 8 == 7 else None)
+        if run.reached:
+            return run.found
+        run = replace(run, rng=rng)
+    if is_from_best and best is not None:
         state = State.at(best.omega, best.gamma)
         run.anneal(state, Schedule(n_visits, hot=0.5))
         run.settle(state, n_visits)
-    elif _by_descent(instance, number):
-        run.by_descent(n_visits, number)
     elif _by_alternation(instance, number):
         run.by_alternation(n_visits)
     elif _on_grid(instance, number):
@@ -96,6 +99,7 @@ class _Round:
     rng: np.random.Generator
     deadline: Deadline
     found: list[ObliqueTree]
+    reached: bool = False
 
     def from_grid(self, n_visits: int, *, separate: bool) -> None:
         """Grid steps only, which keep margins by construction: the labeled rows first, then all rows.
@@ -159,17 +163,15 @@ class _Round:
         if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, row_off=0.2, margin_prices=(0.1, 4.0))):
             self.settle(state, n_visits)
 
-    def by_descent(self, n_visits: int, number: int) -> None:
-        """Descent of all hyperplanes from node fits, or from random splits."""
-        if self.rng.random() < FITTED_STARTS:
+    def by_descent(self, n_visits: int, number: int, best: ObliqueTree | None) -> None:
+        """Descent of all hyperplanes from a tree, from node fits or from random splits; then cool annealing."""
+        if best is not None:
+            start = State.at(best.omega, best.gamma)
+        elif self.rng.random() < FITTED_STARTS:
             start = State.at(*alternating_start(self.instance, self.rng, self.deadline))
         else:
             start = State.at(*axis_start(self.instance, self.rng))
             start.lengthen(self.instance.s)
-        self.descent_from((start.omega, start.gamma), n_visits, number)
-
-    def descent_from(self, start: tuple[FloatArray, FloatArray], n_visits: int, number: int) -> None:
-        """Descent from given hyperplanes; then cool annealing for what is left."""
         share = float((self.instance.quanta > 0).mean())
         on_grid = self.rng.random() < (0.8 if share == 1.0 else 0.5 * share)
         descent = Descent(
@@ -177,9 +179,9 @@ class _Round:
             width=float(self.rng.choice([0.1, 0.3])),
             step=float(self.rng.choice([0.1, 0.3])),
             on_grid=on_grid,
-            along_axes=not on_grid and self.rng.random() < 0.7 and self.instance.n_features <= MOST_FEATURES_OF_AXES,
+            along_axes=not on_grid and self.rng.random() < 0.7,
         )
-        omega, gamma = descend(self.instance, start, descent, self.rng, self.deadline)
+        omega, gamma = descend(self.instance, (start.omega, start.gamma), descent, self.rng, self.deadline)
         state = State.at(omega, gamma)
         if descent.on_grid:
             self.on_grid(state, Schedule(n_visits, hot=0.2, on_grid=True))
@@ -235,7 +237,10 @@ class _Round:
         if state.best_cost > self.instance.floor + _CLOSE:
             omega, gamma = combine_offsets(self.instance, omega, gamma, self.deadline)
         self.found.append(ObliqueTree.of(self.instance.topology, omega, gamma))
-        return tree_cost(self.instance, values_at_nodes(self.instance, omega, gamma)) <= self.instance.floor + _CLOSE
+        self.reached = (
+            tree_cost(self.instance, values_at_nodes(self.instance, omega, gamma)) <= self.instance.floor + _CLOSE
+        )
+        return self.reached
 
     def hot(self) -> float:
         """A first temperature: a hot one forgets the start, a warm one keeps what is good about it."""
@@ -275,24 +280,19 @@ def _on_grid(instance: Instance, number: int) -> bool:
     return number % 3 != 1 if share >= 0.5 else share > 0.0 and number % 4 == 2
 
 
-def _by_descent(instance: Instance, number: int) -> bool:
-    """Whether to descend: half of the rounds, fewer if all features are on a grid, and with few rows not the first."""
-    if not _can_descend(instance):
+def _descends_before(instance: Instance, number: int) -> bool:
+    """Whether a descent comes before a round: half of the time, less if all features are on a grid, late with few rows.
+
+    Descents know no guide and use all features, which must not be too many. Labels have to say where to go.
+    """
+    can = not instance.is_guided and instance.most_features is None and instance.n_labeled > 0
+    if not can or instance.n_features > MOST_FEATURES or (instance.n_rows < MANY_ROWS and number < 5):
         return False
-    on_grid = bool((instance.quanta > 0).all())
-    if instance.n_rows >= MANY_ROWS:
-        return number % 8 in ((2, 5) if on_grid else (1, 4, 5, 6))
-    return number > 4 and number % 8 in ((6,) if on_grid else (1, 2, 5, 6))
-
-
-def _can_descend(instance: Instance) -> bool:
-    """Descents know no guide and use all features. Labels have to say where to go."""
-    return not instance.is_guided and instance.most_features is None and instance.n_labeled > 0
+    return number % 4 == 1 if (instance.quanta > 0).all() else number % 2 == 1
 
 
 def _by_alternation(instance: Instance, number: int) -> bool:
     """Whether to fit nodes by alternation: often with a guide, and early where rounds are few and not on the grid."""
     if instance.is_guided and number % 2 == 0:
         return True
-    early = 2 if _can_descend(instance) else 1
-    return number % 8 == (early if instance.n_rows >= MANY_ROWS and not _on_grid(instance, 1) else 5)
+    return number % 8 == (1 if instance.n_rows >= MANY_ROWS and not _on_grid(instance, 1) else 5)
