@@ -23,6 +23,7 @@ from s2oct.milp.size import p2_size
 from s2oct.model.evidence import Evidence, EvidenceCost
 from s2oct.model.feasibility import feasible_cost, feasible_score, lengthened, mended
 from s2oct.model.lower_bound import lower_bound
+from s2oct.model.near_rows import bound_without_solver
 from s2oct.model.prepared import Prepared
 from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound
 from s2oct.model.tree import ObliqueTree
@@ -185,7 +186,8 @@ def _weigh(evidence: Evidence, term_price: float, tree: ObliqueTree) -> tuple[Ob
 
 def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
     """An incumbent with the bound that needs no solver and the two constant trees, which need no search."""
-    opening = Bound(lower_bound(prepared.problem, prepared.spec.C), "a bound that needs no solver")
+    least = bound_without_solver(prepared.problem, prepared.spec.C, prepared.bounds.s)
+    opening = Bound(least, "a bound that needs no solver")
     incumbent = Incumbent(context.clock, partial(assess, prepared), opening, context.listener)
     offer_constant_trees(prepared, incumbent)
     return incumbent

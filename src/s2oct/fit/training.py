@@ -30,7 +30,7 @@ from s2oct.fit.strategies import (
 )
 from s2oct.milp.p2 import build_p2
 from s2oct.model.columns import narrowed_tree, uses_others, widened_scaling, widened_tree
-from s2oct.model.lower_bound import lower_bound
+from s2oct.model.near_rows import bound_without_solver
 from s2oct.model.prepared import LARGEST_M, prepare
 from s2oct.model.problem import Problem
 from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, EVIDENCE, INTERRUPTED, PROVED, Bound, FitRecord
@@ -278,7 +278,7 @@ def recertify(
     found = certify(prepared, narrowed_tree(tree, claimed.features), record, rules)
     if uses_others(tree, claimed.features):
         found = replace(found, feasible=False)
-    return found, unit * lower_bound(prepared.problem, spec.C)
+    return found, unit * bound_without_solver(prepared.problem, spec.C, prepared.bounds.s)
 
 
 def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:

@@ -32,13 +32,13 @@ def lower_bound(problem: Problem, C: float) -> float:
     # The least that the labeled rows of a place pay if its unlabeled rows end in A, and in B.
     as_a, as_b = 2 * counts[1::2], 2 * counts[::2]
     size = np.bincount(place[n:], problem.unlabeled_multiplicity, n_places).astype(int)
-    moved = _least_moves(as_a - as_b, size, int(problem.totals[0]), C)
+    moved = least_moves(as_a - as_b, size, int(problem.totals[0]), C)
     if moved is None:
         return contradiction_bound(problem) + C * total_bound(problem)
     return float(np.minimum(as_a, as_b).sum()) + moved
 
 
-def _least_moves(extra: FloatArray, size: IntArray, wanted: int, C: float) -> float | None:
+def least_moves(extra: FloatArray, size: IntArray, wanted: int, C: float) -> float | None:
     """The least sum of what places pay for their other class and C times the miss of the total; None if it takes long.
 
     A place of ``size`` unlabeled rows pays ``extra`` more in A than in B. Where that is 0, it may go into either class.

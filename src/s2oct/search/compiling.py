@@ -17,6 +17,7 @@ from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import kernels
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
+from s2oct.search.descent import Descent, descend
 from s2oct.search.evidence import EvidenceSearch
 from s2oct.search.instance import Instance
 from s2oct.search.octh import OcthSearch
@@ -69,6 +70,7 @@ def _run_kernels_once() -> None:
     state = State.at(np.zeros((1, 1)), np.ones(1))
     anneal(tiny, state, Schedule(1), 0, NO_DEADLINE)
     clear_offsets(tiny, state, 0, NO_DEADLINE)
+    descend(tiny, (state.omega, state.gamma), Descent(1), np.random.default_rng(0), NO_DEADLINE)
     # Rows lie in memory by rows or by columns.
     for X in (rows.T, np.ascontiguousarray(np.vstack([rows, rows]))):
         wide = ObliqueTree.constant(Topology(1), X.shape[1], right=True)

@@ -1,4 +1,4 @@
-"""What a tree costs in the search, from the values of all rows at its nodes; without margins."""
+"""What a tree costs in the search, from the values of all rows at its nodes; margins apart."""
 
 from __future__ import annotations
 
@@ -30,3 +30,8 @@ def tree_cost(instance: Instance, H: FloatArray) -> float:
     sizes = instance.sizes[n:]
     rows_off = instance.targets.rows_off(classes, sizes)
     return labeled + instance.row_off * rows_off + float(sizes @ instance.charges[row, classes])
+
+
+def margin_violation(instance: Instance, H: FloatArray) -> float:
+    """By how much unlabeled rows are too near hyperplanes, added up over rows and nodes."""
+    return float(np.maximum(1 - np.abs(H[:, instance.n_labeled :]), 0).sum())

@@ -11,11 +11,13 @@ from s2oct.arrays import FloatArray
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
-from s2oct.search.evaluation import tree_cost, values_at_nodes
+from s2oct.search.descent import MOST_FEATURES, Descent, descend, steps_within
+from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
 from s2oct.search.leaf_classes import drawn_leaf_classes
 from s2oct.search.offsets import combine_offsets
+from s2oct.search.repair import repaired
 from s2oct.search.starts import axis_start, constant_start, separating_start, to_grid
 from s2oct.stopping import Deadline
 
@@ -37,6 +39,12 @@ WORK = 2e7
 MANY_ROWS = 1000
 """From this number on rounds are few, so node fits come early. With fewer rows random starts take less time."""
 
+DESCENT_STEPS, FITTED_STARTS = 1500, 0.7
+"""Steps of every fall in the first descent; and how many descents begin at node fits, the others at random splits."""
+
+NEARLY_CLEAR = 0.005
+"""Violation of margins for each row up to which annealing after a descent begins where it ended."""
+
 _CLOSE = 1e-9
 
 
@@ -57,6 +65,13 @@ def run_round(
         known = None if best is None else best.leaf_classes
         instance = instance.with_leaf_classes(drawn_leaf_classes(instance, known, rng, keep=is_from_best))
     run = _Round(instance, rng, deadline, [])
+    if _descends_before(instance, number):
+        # With random numbers of its own, so that the round is the same with and without a descent.
+        run = replace(run, rng=np.random.default_rng([seed, number, 1]))
+        run.by_descent(n_visits, number, best if number % 8 == 7 else None)
+        if run.reached:
+            return run.found
+        run = replace(run, rng=rng)
     if is_from_best and best is not None:
         state = State.at(best.omega, best.gamma)
         run.anneal(state, Schedule(n_visits, hot=0.5))
@@ -84,6 +99,7 @@ class _Round:
     rng: np.random.Generator
     deadline: Deadline
     found: list[ObliqueTree]
+    reached: bool = False
 
     def from_grid(self, n_visits: int, *, separate: bool) -> None:
         """Grid steps only, which keep margins by construction: the labeled rows first, then all rows.
@@ -147,6 +163,39 @@ class _Round:
         if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, row_off=0.2, margin_prices=(0.1, 4.0))):
             self.settle(state, n_visits)
 
+    def by_descent(self, n_visits: int, number: int, best: ObliqueTree | None) -> None:
+        """Descent of all hyperplanes from a tree, from node fits or from random splits; then cool annealing."""
+        if best is not None:
+            start = State.at(best.omega, best.gamma)
+        elif self.rng.random() < FITTED_STARTS:
+            start = State.at(*alternating_start(self.instance, self.rng, self.deadline))
+        else:
+            start = State.at(*axis_start(self.instance, self.rng))
+            start.lengthen(self.instance.s)
+        share = float((self.instance.quanta > 0).mean())
+        on_grid = self.rng.random() < (0.8 if share == 1.0 else 0.5 * share)
+        descent = Descent(
+            steps_within(self.instance, DESCENT_STEPS * 2 ** min(number / 16, 3)),
+            width=float(self.rng.choice([0.1, 0.3])),
+            step=float(self.rng.choice([0.1, 0.3])),
+            on_grid=on_grid,
+            along_axes=not on_grid and self.rng.random() < 0.7,
+        )
+        omega, gamma = descend(self.instance, (start.omega, start.gamma), descent, self.rng, self.deadline)
+        state = State.at(omega, gamma)
+        if descent.on_grid:
+            self.on_grid(state, Schedule(n_visits, hot=0.2, on_grid=True))
+            return
+        violation = margin_violation(self.instance, values_at_nodes(self.instance, omega, gamma))
+        if violation <= NEARLY_CLEAR * self.instance.n_rows:
+            state = State.at(*repaired(self.instance, omega, gamma, self.deadline))
+            cool = replace(self.true_cost(2 * n_visits), hot=0.1, margin_prices=(1.0, 4.0))
+            if not self.anneal(state, cool):
+                self.settle(state, n_visits)
+            return
+        clear_offsets(self.instance, state, self.seed(), self.deadline)
+        self.anneal(state, replace(self.true_cost(n_visits), hot=0.1))
+
     def settle(self, state: State, n_visits: int) -> None:
         """Anneal by the true cost; then move the offsets clear of all rows and anneal again from there."""
         if not self.anneal(state, self.true_cost(n_visits)):
@@ -188,7 +237,10 @@ class _Round:
         if state.best_cost > self.instance.floor + _CLOSE:
             omega, gamma = combine_offsets(self.instance, omega, gamma, self.deadline)
         self.found.append(ObliqueTree.of(self.instance.topology, omega, gamma))
-        return tree_cost(self.instance, values_at_nodes(self.instance, omega, gamma)) <= self.instance.floor + _CLOSE
+        self.reached = (
+            tree_cost(self.instance, values_at_nodes(self.instance, omega, gamma)) <= self.instance.floor + _CLOSE
+        )
+        return self.reached
 
     def hot(self) -> float:
         """A first temperature: a hot one forgets the start, a warm one keeps what is good about it."""
@@ -226,6 +278,17 @@ def _on_grid(instance: Instance, number: int) -> bool:
     if share == 1.0:
         return True
     return number % 3 != 1 if share >= 0.5 else share > 0.0 and number % 4 == 2
+
+
+def _descends_before(instance: Instance, number: int) -> bool:
+    """Whether a descent comes before a round: half of the time, less if all features are on a grid, late with few rows.
+
+    Descents know no guide and use all features, which must not be too many. Labels have to say where to go.
+    """
+    can = not instance.is_guided and instance.most_features is None and instance.n_labeled > 0
+    if not can or instance.n_features > MOST_FEATURES or (instance.n_rows < MANY_ROWS and number < 5):
+        return False
+    return number % 4 == 1 if (instance.quanta > 0).all() else number % 2 == 1
 
 
 def _by_alternation(instance: Instance, number: int) -> bool:

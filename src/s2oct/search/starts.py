@@ -78,13 +78,13 @@ def _least_hinge_errors(instance: Instance, rng: np.random.Generator, deadline: 
     return None if solution is None else np.append(solution[:p] - solution[p : 2 * p], solution[2 * p])
 
 
-def to_grid(instance: Instance, omega: FloatArray, gamma: float) -> tuple[FloatArray, float]:
+def to_grid(instance: Instance, omega: FloatArray, gamma: float, *, lengthen: bool = True) -> tuple[FloatArray, float]:
     """The nearest hyperplane with every row at an odd distance, lengthened first so that rounding changes little."""
     quanta = instance.quanta
     largest = float(np.abs(omega).max())
     if largest == 0.0:
         return omega, 1.0 if gamma >= 0 else -1.0
-    length = instance.s / largest
+    length = instance.s / largest if lengthen else 1.0
     on_grid = quanta > 0
     steps = np.zeros_like(omega)
     steps[on_grid] = np.round(np.abs(omega[on_grid]) * length / quanta[on_grid])
