@@ -281,14 +281,16 @@ def _on_grid(instance: Instance, number: int) -> bool:
 
 
 def _descends_before(instance: Instance, number: int) -> bool:
-    """Whether a descent comes before a round: half of the time, less if all features are on a grid, late with few rows.
+    """Whether a descent comes before a round: mostly, less if all features are on a grid, and late with few rows.
 
     Descents know no guide and use all features, which must not be too many. Labels have to say where to go.
     """
     can = not instance.is_guided and instance.most_features is None and instance.n_labeled > 0
     if not can or instance.n_features > MOST_FEATURES or (instance.n_rows < MANY_ROWS and number < 5):
         return False
-    return number % 4 == 1 if (instance.quanta > 0).all() else number % 2 == 1
+    if (instance.quanta > 0).all():
+        return number % 4 == 1
+    return instance.n_rows < MANY_ROWS or number % 2 == 1 or number in (2, 4)
 
 
 def _by_alternation(instance: Instance, number: int) -> bool:
