@@ -37,6 +37,8 @@ def refitted(problem: Problem, spec: OcthSpec, tree: ObliqueTree, deadline: Dead
     for _ in range(SWEEPS):
         before = fewest
         for node in reversed(tree.topology.branches):
+            if deadline.passed:
+                return tree
             for omega, gamma in _candidates(problem, spec, tree, node, deadline):
                 if deadline.passed or fewest == 0:
                     return tree
