@@ -60,6 +60,13 @@ def test_a_large_array_is_a_register_and_is_not_copied_to_double_precision() -> 
     assert clf.certificate_.xi == 0
     assert (clf.transduction_ == truth).mean() > 0.97
     assert np.isfinite(clf.stability_).sum() in (0, 50_000)
-    with pytest.warns(S2OCTWarning, match="misses the total"):
-        clf.fit(np.round(X), y, totals={"A": 12_345})
-    assert clf.certificate_.xi > 0
+
+
+def test_a_total_that_rows_of_equal_value_cannot_meet_is_missed_with_a_warning() -> None:
+    small = table(900, whole_numbers=True)
+    clf = S2OCTClassifier(depth=1, features=[0], random_state=0)
+    with pytest.warns(S2OCTWarning, match=r"misses the total by .* rows of equal value stay together"):
+        clf.fit_register(small.register(most=300))
+    unlabeled = np.array([label is None for label in small.y])
+    off = abs(int((clf.predict(small.X[unlabeled]) == "A").sum()) - small.totals["A"])
+    assert clf.certificate_.xi == off > 0

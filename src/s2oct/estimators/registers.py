@@ -17,7 +17,7 @@ from s2oct.fit.context import Budget
 from s2oct.fit.listening import Listener
 from s2oct.fit.training import Trained, train
 from s2oct.inputs import Answers
-from s2oct.model.batches import BATCH_ROWS
+from s2oct.model.batches import rows_of_batch
 from s2oct.model.labels import Labels
 from s2oct.model.spec import ModelSpec
 from s2oct.register.register import Register
@@ -119,8 +119,9 @@ class RegisterFits(ToldFits, Estimating):
         """Classes of all rows of a table in memory, a batch at a time."""
         is_unlabeled = ~labels.is_labeled
         codes = np.empty(len(rows), dtype=np.int64)
-        for first in range(0, len(rows), BATCH_ROWS):
-            part = slice(first, first + BATCH_ROWS)
+        step = rows_of_batch(rows.shape[1])
+        for first in range(0, len(rows), step):
+            part = slice(first, first + step)
             codes[part] = self.tree_.predict(np.asarray(rows[part], dtype=float))
         self.transduction_ = labels.completed(codes[is_unlabeled])
         stability = np.full(len(rows), np.nan)

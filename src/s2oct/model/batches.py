@@ -13,8 +13,9 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.targets import Targets
 from s2oct.stopping import Deadline
 
-BATCH_ROWS = 2**17
-"""Rows that are looked at together: some megabytes, and enough to make the work for each batch small."""
+BATCH_ROWS, BATCH_CELLS = 2**17, 2**22
+"""Rows, and rows times features, that are looked at together at most: some megabytes, and enough to make the work for
+each batch small."""
 
 
 class Batch(NamedTuple):
@@ -33,6 +34,11 @@ class Batch(NamedTuple):
     X: FloatArray
     sizes: FloatArray
     domains: IntArray
+
+
+def rows_of_batch(n_features: int) -> int:
+    """How many rows of so many features are looked at together."""
+    return min(BATCH_ROWS, max(BATCH_CELLS // max(n_features, 1), 1))
 
 
 class Sum(Protocol):
@@ -80,21 +86,22 @@ class ArrayBatches:
         Has the domains of the unlabeled rows.
     sizes : ndarray of shape (n_rows,) or None
         What each row counts; 1 each if None.
-    batch_rows : int
-        Rows of a batch, labeled ones included.
+    batch_rows : int, optional
+        Rows of a batch, labeled ones included; `rows_of_batch` if None.
     """
 
     rows: FloatArray
     is_labeled: BoolArray
     targets: Targets
     sizes: FloatArray | None = None
-    batch_rows: int = BATCH_ROWS
+    batch_rows: int | None = None
 
     def __iter__(self) -> Iterator[Batch]:
         done = 0
         begins = first_domains(self.targets)
-        for first in range(0, len(self.rows), self.batch_rows):
-            part = slice(first, first + self.batch_rows)
+        step = self.batch_rows or rows_of_batch(self.rows.shape[1])
+        for first in range(0, len(self.rows), step):
+            part = slice(first, first + step)
             is_unlabeled = ~self.is_labeled[part]
             X = np.ascontiguousarray(self.rows[part][is_unlabeled], dtype=float)
             codes = [margin.codes[done : done + len(X)] for margin in self.targets.margins]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from s2oct.arrays import BoolArray
-from s2oct.model.batches import Batch, T, added_up
+from s2oct.model.batches import Batch, T, added_up, rows_of_batch
 from s2oct.stopping import Deadline
 from s2oct.tabular.cells import as_values, encode_rows, is_text, without_gaps
 from s2oct.tabular.dialect import Dialect
@@ -58,6 +58,11 @@ class EncodeBatch:
         others = [name for margin in self.margins for name in margin] + ([] if self.weight is None else [self.weight])
         return tuple(dict.fromkeys([self.label, *others, *self.encoding.names]))
 
+    @property
+    def batch_rows(self) -> int:
+        """How many rows are read together."""
+        return rows_of_batch(len(self.encoding.features))
+
     def __call__(self, cells: Any, first_row: int) -> Batch:
         """Encode some rows; ``first_row`` is the number of the first one in errors."""
         unlabeled = gaps_of(cells[self.label], self.dialect)
@@ -89,7 +94,7 @@ class FileBatches:
 
     def __iter__(self) -> Iterator[Batch]:
         first_row = 1
-        for cells in read_ahead(self.source.batches(self.encode.columns)):
+        for cells in read_ahead(self.source.batches(self.encode.columns, self.encode.batch_rows)):
             yield self.encode(cells, first_row)
             first_row += cells.num_rows
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from s2oct.arrays import BoolArray, IntArray
-from s2oct.model.batches import row_keys
+from s2oct.model.batches import row_keys, rows_of_batch
 from s2oct.tabular.cells import is_text, read_numbers, read_texts
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.domain_cells import distinct_domains
@@ -118,6 +118,11 @@ class LookAtRows:
     most: int
     margins: tuple[tuple[str, ...], ...] = ()
     weight: str | None = None
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows are looked at together."""
+        return rows_of_batch(len(self.columns))
 
     def __call__(self, cells: Any, first: int) -> Learning:
         """Look at some rows, the first of which has this position in the table."""

@@ -41,7 +41,7 @@ class ReadHere:
         """Look at all rows."""
         found: Learning | None = None
         first = 0
-        for cells in read_ahead(source.batches(source.columns)):
+        for cells in read_ahead(source.batches(source.columns, look.batch_rows)):
             part = look(cells, first)
             found = part if found is None else found + part
             first += cells.num_rows
