@@ -104,7 +104,7 @@ class _LookAtGroup:
 
     def __call__(self, group: int, first: int) -> Learning:
         found: Learning | None = None
-        for cells in self.source.batches(self.source.columns, self.look.batch_rows, group):
+        for cells in self.source.batches(self.source.columns, self.look.batch_rows, group=group):
             part = self.look(cells, first)
             found = part if found is None else found + part
             first += cells.num_rows
@@ -124,6 +124,6 @@ class _TotalOfGroup:
         return added_up(self._batches(group, first), self.part, NO_DEADLINE)
 
     def _batches(self, group: int, first: int) -> Iterator[Batch]:
-        for cells in self.source.batches(self.encode.columns, self.encode.batch_rows, group):
+        for cells in self.source.batches(self.encode.columns, self.encode.batch_rows, group=group):
             yield self.encode(cells, first + 1)
             first += cells.num_rows

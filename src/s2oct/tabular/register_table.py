@@ -70,7 +70,7 @@ def encode_register(request: FitRequest, reader: Reader, most: int | None = None
 def _encoded(request: FitRequest, reader: Reader, most: int | None) -> EncodedTable:
     source, roles = request.source, request.roles
     columns = roles.feature_columns(source)
-    most = sample_size(len(columns)) if most is None else most
+    most = sample_size(len(columns), is_weighted=roles.weight is not None) if most is None else most
     seed = int(request.parameters.get("random_state") or 0)
     look = LookAtRows(roles.label, columns, source.dialect, seed, most, roles.margins, roles.weight)
     found = reader.look(source, look)

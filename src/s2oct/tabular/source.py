@@ -11,14 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from s2oct.errors import InvalidProblem
+from s2oct.model.batches import BATCH_ROWS
 from s2oct.tabular.cells import without_gaps
 from s2oct.tabular.csv_file import CsvFile
 from s2oct.tabular.detection import detect_charset, detect_decimal, detect_delimiter
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.parquet_file import PARQUET_SUFFIXES, ParquetFile
-
-BATCH_ROWS = 2**17
-"""Rows that are in memory at a time: some megabytes, and enough to make the work per batch small."""
 
 _SAMPLED_ROWS = 2**14
 """Rows in which the decimal sign is looked for."""
@@ -82,7 +80,7 @@ class Source:
             raise InvalidProblem(f"Expected rows in {self._name}, got column names only.")
         return pa.concat_tables(batches)
 
-    def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS, group: int | None = None) -> Iterator[Any]:
+    def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS, *, group: int | None = None) -> Iterator[Any]:
         """Yield some columns of the table, at most so many rows at a time; cells of CSV files are text.
 
         A Parquet file has row groups, and can be read by them.
