@@ -96,8 +96,8 @@ def estimate(
 
 def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTable:
     """Read the table with the columns, totals and parameters of the model's fit, unless options give other totals."""
-    from s2oct.cli.models import encoding_of
     from s2oct.estimators import S2OCTClassifier
+    from s2oct.persistence.table_models import encoding_of
     from s2oct.tabular.remembered_totals import RememberedTotals
     from s2oct.tabular.totals_kind import TotalsKind
 

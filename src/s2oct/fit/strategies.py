@@ -144,7 +144,7 @@ class WeighEvidence:
         least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "equal rows end in one class")
         incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, context.listener)
         search = EvidenceSearch(evidence, self.guidance.sparsity, context.budget.seed, context.clock.deadline())
-        best, *others = search.run()
+        best, *others = search.run(incumbent.offer)
         incumbent.offer(best)
         if context.clock.is_over:
             # A search that was cut short may have nothing that is better than one class for all rows.

@@ -11,6 +11,8 @@ All of this is counted work: the clock is only looked at as a limit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from s2oct.model.tree import ObliqueTree
@@ -37,10 +39,16 @@ FINALISTS, MORE_FINALISTS, AIMS, TRIES, REPAIRS, REPAIR_TRIES = 3, 6, 10, 6, 40,
 class EvidenceSearch(EvidenceStarts):
     """A search in progress; its parameters are those of `EvidenceStarts`."""
 
-    def run(self) -> list[ObliqueTree]:
-        """The best tree found, followed by others that alternation found on the way, the best ones first."""
+    _report: Callable[[ObliqueTree], object] | None = None
+
+    def run(self, report: Callable[[ObliqueTree], object] | None = None) -> list[ObliqueTree]:
+        """The best tree found, followed by others that alternation found on the way, the best ones first.
+
+        ``report`` is called with trees on the way that may be the best so far.
+        """
         sample = self._sample()
         starts = self.starts(sample)
+        self._report = report
         others = [self.tree(self._onto_all(splits)) for splits in starts if not self._ends.now]
         return [self.tree(self._further(self._best_finished(sample, starts))), *others]
 
@@ -72,6 +80,8 @@ class EvidenceSearch(EvidenceStarts):
             ):
                 break
             finished.append(self.finished(self._onto_all(self.settled(sample, splits))))
+            if self._report is not None:
+                self._report(self.tree(finished[-1]))
         return min(finished, key=self.full_cost)
 
     def settled(self, table: Table, splits: Splits) -> Splits:

@@ -84,7 +84,11 @@ class EncodedTable:
 
 def encode_table(request: FitRequest) -> EncodedTable:
     """Read the table of a request and encode it; refuse columns, labels and totals that no fit can use."""
-    table = read_partly_labeled(request.source, request.roles)
+    return encode_cells(request, read_partly_labeled(request.source, request.roles))
+
+
+def encode_cells(request: FitRequest, table: PartlyLabeledTable) -> EncodedTable:
+    """Encode the table of a request, which is read already; refuse what `encode_table` refuses."""
     table.refuse_added_columns()
     table.refuse_unnamed_weights(request.treatment)
     learned = table.learn(request.treatment)
