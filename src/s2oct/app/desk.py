@@ -11,9 +11,10 @@ from typing import Any
 from s2oct.app.choices import read_choices
 from s2oct.app.command import TYPED_TOTALS
 from s2oct.app.complaints import Complaints
+from s2oct.app.events import END
 from s2oct.app.jobs import Job, Workforce
 from s2oct.app.journey import ReadTable, look, read_table, totals_file
-from s2oct.app.row_views import leaf_rows, row_path
+from s2oct.app.row_views import get_ready_for_rows, leaf_rows, row_path
 from s2oct.app.store import SessionStore, StoredSession
 from s2oct.errors import InvalidProblem
 
@@ -73,12 +74,15 @@ class Desk:
 
     def job_state(self, job: Job) -> dict[str, Any]:
         """What a job was asked for, how it ended, and which downloads it has."""
-        order, ending = job.order, job.log.ending
+        order, events = job.order, job.log.all
+        ending = next((event for event in events if event["kind"] == END), None)
+        trees = [event["rules"] for event in events if event["kind"] == "tree"]
         return {
             "job": order["job"],
             "of": order.get("of"),
             "by": order.get("by"),
             "ending": ending,
+            "best": trees[-1] if trees else None,
             "has_result": (job.folder / "result.json").exists(),
             "has_trees": (job.folder / "trees.json").exists(),
             "files": [name for name, file in FILES.items() if (job.folder / file).exists()],
@@ -127,6 +131,8 @@ class Desk:
 
     def result(self, job: Job) -> dict[str, Any]:
         """The result of a job, with the simpler trees if they are there."""
+        self.workforce.prepare()
+        get_ready_for_rows()
         found = json.loads((job.folder / "result.json").read_text(encoding="utf-8"))
         trees = job.folder / "trees.json"
         return dict(found) | {"trees": json.loads(trees.read_text(encoding="utf-8")) if trees.exists() else []}

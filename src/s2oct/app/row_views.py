@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,11 @@ from s2oct.tabular.table_row import TableRow
 
 SHOWN_ROWS = 25
 """Rows of a leaf that are shown at a time."""
+
+
+def get_ready_for_rows() -> None:
+    """Import in the background what reading a model needs, so that the first row does not wait for it."""
+    threading.Thread(target=import_module, args=("s2oct.persistence.file",), daemon=True).start()
 
 
 def leaf_rows(read: ReadTable, job: Path, tree: int, leaves: Sequence[int], first: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import webbrowser
@@ -39,4 +40,5 @@ def app(
         if not no_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    serve(folder or usual_folder(), table, port, announce)
+    with contextlib.suppress(KeyboardInterrupt):  # the way to end a server
+        serve(folder or usual_folder(), table, port, announce)

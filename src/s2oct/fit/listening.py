@@ -63,6 +63,11 @@ class SeveralListeners:
         for listener in self._listeners:
             listener.progress(moment)
 
+    @property
+    def wants_trees(self) -> bool:
+        """Whether any of them does."""
+        return any(map(wants_trees, self._listeners))
+
     def found(self, tree: ObliqueTree) -> None:
         """Pass on to those who want to see trees."""
         for listener in self._listeners:
@@ -92,7 +97,17 @@ class UserUnits:
         """Pass on."""
         self._listener.progress(moment)
 
+    @property
+    def wants_trees(self) -> bool:
+        """Whether the listener does."""
+        return wants_trees(self._listener)
+
     def found(self, tree: ObliqueTree) -> None:
-        """Convert and pass on, if anybody wants to see trees."""
+        """Convert and pass on."""
         if isinstance(self._listener, TreeListener):
             self._listener.found(self._convert(tree))
+
+
+def wants_trees(listener: Listener) -> bool:
+    """Whether a listener, or one that it passes things on to, wants to see trees."""
+    return isinstance(listener, TreeListener) and bool(getattr(listener, "wants_trees", True))
