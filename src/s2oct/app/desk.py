@@ -82,6 +82,7 @@ class Desk:
             "of": order.get("of"),
             "by": order.get("by"),
             "ending": ending,
+            "pid": None if ending or job.process is None else job.process.pid,
             "best": trees[-1] if trees else None,
             "has_result": (job.folder / "result.json").exists(),
             "has_trees": (job.folder / "trees.json").exists(),

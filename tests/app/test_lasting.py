@@ -1,0 +1,94 @@
+"""Stops and deaths: of the fit, of its process, of the server, of the connection. Nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from tests.app.running import Hands, opened, serving
+from tests.conftest import require_package
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory):
+    """Labels without any pattern: a fit without a guide goes on to its time limit."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(1200, 10)).round(3), rng.choice(["A", "B"], 1200)
+    lines = [f"{','.join(map(str, row))},{label if i < 150 else ''}" for i, (row, label) in enumerate(zip(X, y, strict=True))]
+    file = tmp_path_factory.mktemp("tables") / "noise.csv"
+    file.write_text("\n".join([",".join([*(f"x{j}" for j in range(10)), "label"]), *lines]) + "\n")
+    return file
+
+
+CHOICES = {
+    "label": "label",
+    "totals": {"form": "classes", "amounts": {"A": "400"}},
+    "options": {"guide": "none", "solver": "none", "time_limit": "120"},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, noise):
+    require_package("starlette")
+    with serving(tmp_path_factory.mktemp("sessions"), str(noise)) as running:
+        running.ask(f"api/sessions/{running.session}/look", CHOICES)
+        yield running
+
+
+def start(hands):
+    """Start the long fit, and wait for its first tree that splits something."""
+    hands.settle()
+    hands.page.click("#start-fit")
+    hands.wait("document.querySelector('#progress .rules')?.textContent.includes('if ')")
+
+
+def test_stop_shows_the_best_tree_within_a_second_and_another_page_is_not_disturbed(server, browser):
+    with opened(browser, server.address) as hands:
+        start(hands)
+        assert "Rows off the totals" in hands.text("#progress")
+        assert "Cost" in hands.text("#progress")
+        began = time.monotonic()
+        hands.page.click("#stop")
+        hands.see("#verdict")
+        seconds = time.monotonic() - began
+        assert "The search was stopped" in hands.text("#verdict")
+        assert "if " in hands.text("#rules")
+        hands.wait("!document.querySelector('#stop')")
+        other = server.ask(f"api/sessions/{server.session}")
+        assert [job["ending"]["how"] for job in other["jobs"]] == ["stopped"]
+    assert seconds < 1.0 or os.getloadavg()[0] > 2, seconds
+
+
+def test_a_killed_process_is_noticed_and_its_best_tree_shown(server, browser):
+    with opened(browser, server.address) as hands:
+        start(hands)
+        number = str(hands.page.evaluate("document.querySelector('#progress').dataset.job"))
+        pid = server.ask(f"api/sessions/{server.session}/jobs/{number}")["pid"]
+        os.kill(pid, signal.SIGKILL)
+        hands.see("#fit-ending")
+        assert "ended unexpectedly" in hands.text("#fit-ending")
+        assert "if " in hands.text("#fit pre.rules")
+
+
+def test_a_killed_server_loses_nothing_and_the_fit_goes_on(tmp_path, noise, browser):
+    quick = CHOICES | {"options": CHOICES["options"] | {"time_limit": "6"}}
+    with serving(tmp_path, str(noise)) as first:
+        session = first.session
+        first.ask(f"api/sessions/{session}/look", quick)
+        with browser.page(first.address) as page:
+            hands = Hands(page)
+            hands.wait("document.documentElement.dataset.ready")
+            start(hands)
+            first.process.kill()
+            first.process.wait()
+            hands.wait("document.querySelector('#progress .complaint')")
+            assert "connection" in hands.text("#progress .complaint")
+    with serving(tmp_path) as second, opened(browser, f"{second.base}#{session}") as hands:
+        hands.see("#verdict")
+        assert "The time limit ended the search" in hands.text("#verdict")
+        assert hands.text("#table-heading").endswith("noise.csv")
+        assert hands.page.evaluate("document.querySelector('#total-0').value") == "400"
