@@ -67,10 +67,11 @@ class Hands:
         """Drop a file onto the page."""
         self.see("#drop")
         script = f"""(() => {{
-            const bytes = Uint8Array.from(atob({json.dumps(base64.b64encode(content).decode())}), (c) => c.charCodeAt(0));
+            const bytes = Uint8Array.from(atob("{base64.b64encode(content).decode()}"), (c) => c.charCodeAt(0));
             const data = new DataTransfer();
             data.items.add(new File([bytes], {json.dumps(name)}));
-            document.querySelector("#drop").dispatchEvent(new DragEvent("drop", {{ dataTransfer: data, bubbles: true }}));
+            const event = new DragEvent("drop", {{ dataTransfer: data, bubbles: true }});
+            document.querySelector("#drop").dispatchEvent(event);
         }})()"""
         self.page.evaluate(script)
         self.see("#table-heading")
@@ -86,9 +87,8 @@ class Hands:
     def write(self, selector: str, text: str) -> None:
         """Replace what stands in a field."""
         self.see(selector)
-        self.page.evaluate(
-            f"(() => {{ const field = document.querySelector({json.dumps(selector)}); field.focus(); field.select(); }})()"
-        )
+        self.page.evaluate(f"document.querySelector({json.dumps(selector)}).focus()")
+        self.page.evaluate(f"document.querySelector({json.dumps(selector)}).select()")
         self.page.insert(text)
 
     def table(self, selector: str) -> list[list[str]]:

@@ -7,6 +7,7 @@ import signal
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.app.running import Hands, opened, serving
@@ -17,10 +18,10 @@ from tests.conftest import require_package
 def noise(tmp_path_factory):
     """Labels without any pattern: a fit without a guide goes on to its time limit."""
     rng = np.random.default_rng(2)
-    X, y = rng.normal(size=(1200, 10)).round(3), rng.choice(["A", "B"], 1200)
-    lines = [f"{','.join(map(str, row))},{label if i < 150 else ''}" for i, (row, label) in enumerate(zip(X, y, strict=True))]
+    frame = pd.DataFrame(rng.normal(size=(1200, 10)).round(3), columns=[f"x{j}" for j in range(10)])
+    frame["label"] = [*rng.choice(["A", "B"], 150), *[""] * 1050]
     file = tmp_path_factory.mktemp("tables") / "noise.csv"
-    file.write_text("\n".join([",".join([*(f"x{j}" for j in range(10)), "label"]), *lines]) + "\n")
+    frame.to_csv(file, index=False)
     return file
 
 

@@ -48,7 +48,10 @@ def test_every_route_is_attacked(asked):
         for method in route.methods - {"HEAD"}
     }
     there = {
-        (method, path.replace("{name}", {"static": "page.js", "texts": "en.json"}.get(path.split("/")[0], "model.json")))
+        (
+            method,
+            path.replace("{name}", {"static": "page.js", "texts": "en.json"}.get(path.split("/")[0], "model.json")),
+        )
         for method, path in there
     }
     assert there == known

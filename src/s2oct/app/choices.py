@@ -84,7 +84,7 @@ class TotalChoices:
 
 
 @dataclass(frozen=True)
-class Choices:
+class PageChoices:
     """Everything that a user chose on the page."""
 
     dialect: Dialect = field(default_factory=Dialect)
@@ -163,7 +163,7 @@ def write_grid(totals: TotalChoices, file: Path) -> None:
     write_whole(file, text.getvalue())
 
 
-def read_choices(given: object) -> Choices:
+def read_choices(given: object) -> PageChoices:
     """Read choices from JSON, and refuse what the page would not send."""
     entries = _mapping(given, "choices")
     roles = _texts(entries.get("roles"), "roles")
@@ -171,7 +171,7 @@ def read_choices(given: object) -> Choices:
         if role not in (FEATURE, ID, LEFT_OUT, WEIGHT, DOMAIN, LABEL):
             raise InvalidProblem(f"Expected the role of a column, got {brief(role)}.")
     label = entries.get("label")
-    return Choices(
+    return PageChoices(
         dialect=_dialect(entries.get("dialect")),
         label=None if label is None else _text(label, "label"),
         roles=roles,

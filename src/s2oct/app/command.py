@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from s2oct.app.choices import BY_CLASS, DEFAULTS, GRID, UPLOADED, Choices
+from s2oct.app.choices import BY_CLASS, DEFAULTS, GRID, UPLOADED, PageChoices
 from s2oct.app.store import StoredSession
 from s2oct.tabular.column_use import ID, LEFT_OUT, WEIGHT
 
@@ -28,13 +28,13 @@ OPTIONS = {
 """The option of each parameter."""
 
 
-def command_line(session: StoredSession, choices: Choices, order: Mapping[str, Any]) -> str:
+def command_line(session: StoredSession, choices: PageChoices, order: Mapping[str, Any]) -> str:
     """Write the command that gives the same model; files have the names that their user knows."""
     totals = order.get("totals_name") or TYPED_TOTALS
     return shlex.join(["s2oct", "fit", session.name, *fit_arguments(choices, totals), "--out", "model.json"])
 
 
-def fit_arguments(choices: Choices, totals_name: str) -> list[str]:
+def fit_arguments(choices: PageChoices, totals_name: str) -> list[str]:
     """The options of `s2oct fit` for these choices."""
     return [
         *("--label", choices.label or ""),
@@ -45,7 +45,7 @@ def fit_arguments(choices: Choices, totals_name: str) -> list[str]:
     ]
 
 
-def _columns(choices: Choices) -> Iterator[str]:
+def _columns(choices: PageChoices) -> Iterator[str]:
     for role, option in ((ID, "--id"), (LEFT_OUT, "--exclude"), (WEIGHT, "--weight")):
         for name in choices.with_role(role):
             yield from (option, name)
@@ -61,7 +61,7 @@ def _columns(choices: Choices) -> Iterator[str]:
         yield from ("--rule-features", name)
 
 
-def _totals(choices: Choices, totals_name: str) -> Iterator[str]:
+def _totals(choices: PageChoices, totals_name: str) -> Iterator[str]:
     totals = choices.totals
     if totals.form == BY_CLASS:
         for name, text in totals.amounts.items():
@@ -78,7 +78,7 @@ def _totals(choices: Choices, totals_name: str) -> Iterator[str]:
         yield "--shares"
 
 
-def _dialect(choices: Choices) -> Iterator[str]:
+def _dialect(choices: PageChoices) -> Iterator[str]:
     dialect = choices.dialect
     named = (("--delimiter", dialect.delimiter), ("--encoding", dialect.charset), ("--decimal", dialect.decimal))
     for option, value in named:

@@ -12,9 +12,9 @@ from s2oct.app.choices import read_choices
 from s2oct.app.command import TYPED_TOTALS
 from s2oct.app.complaints import Complaints
 from s2oct.app.events import END
-from s2oct.app.jobs import Job, Workforce
+from s2oct.app.jobs import StoredJob, Workforce
 from s2oct.app.journey import ReadTable, look, read_table, totals_file
-from s2oct.app.row_views import get_ready_for_rows, leaf_rows, row_path
+from s2oct.app.row_views import get_ready_for_rows, row_path, rows_of_leaf
 from s2oct.app.store import SessionStore, StoredSession
 from s2oct.errors import InvalidProblem
 
@@ -53,10 +53,10 @@ class Desk:
             "name": state["name"],
             "created": state["created"],
             "n_jobs": len(session.jobs),
-            "is_running": any(self.is_running(Job(folder)) for folder in session.jobs),
+            "is_running": any(self.is_running(StoredJob(folder)) for folder in session.jobs),
         }
 
-    def is_running(self, job: Job) -> bool:
+    def is_running(self, job: StoredJob) -> bool:
         """Whether a job still works."""
         return job.log.ending is None and self.workforce.is_alive(job)
 
@@ -65,14 +65,14 @@ class Desk:
         state = session.state
         jobs = []
         for folder in session.jobs:
-            job = Job(folder)
+            job = StoredJob(folder)
             self.workforce.notice_death(job)
             jobs.append({"number": folder.name, **self.job_state(job)})
         return {"id": session.id, "name": state["name"], "choices": state["choices"], "jobs": jobs} | {
             "totals_name": (state.get("totals") or {}).get("name")
         }
 
-    def job_state(self, job: Job) -> dict[str, Any]:
+    def job_state(self, job: StoredJob) -> dict[str, Any]:
         """What a job was asked for, how it ended, and which downloads it has."""
         order, events = job.order, job.log.all
         ending = next((event for event in events if event["kind"] == END), None)
@@ -108,7 +108,7 @@ class Desk:
 
     def start_more(self, session: StoredSession, fit: str, asked: dict[str, Any]) -> dict[str, Any]:
         """Start estimates or a comparison for an earlier fit."""
-        of = Job(session.job(fit))
+        of = StoredJob(session.job(fit))
         kind, by = asked.get("job"), asked.get("by") or []
         if kind not in ("estimates", "rivals"):
             raise InvalidProblem(f"Expected estimates or rivals, got {kind!r}.")
@@ -123,14 +123,14 @@ class Desk:
     def _start(self, session: StoredSession, order: dict[str, Any], totals: Path | None = None) -> dict[str, Any]:
         choices = read_choices(order["choices"])
         named = (session.state.get("totals") or {}).get("name") if choices.totals.form == "file" else None
-        job = Job(session.new_job({"totals_name": named or TYPED_TOTALS} | order))
+        job = StoredJob(session.new_job({"totals_name": named or TYPED_TOTALS} | order))
         file = totals_file(session, choices, job.folder) if totals is None else next(totals.glob("totals.*"), None)
         if file is not None:
             shutil.copyfile(file, job.folder / f"totals{''.join(file.suffixes)}")
         self.workforce.start(job)
         return {"number": job.folder.name, **self.job_state(job)}
 
-    def result(self, job: Job) -> dict[str, Any]:
+    def result(self, job: StoredJob) -> dict[str, Any]:
         """The result of a job, with the simpler trees if they are there."""
         self.workforce.prepare()
         get_ready_for_rows()
@@ -138,15 +138,15 @@ class Desk:
         trees = job.folder / "trees.json"
         return dict(found) | {"trees": json.loads(trees.read_text(encoding="utf-8")) if trees.exists() else []}
 
-    def leaf_rows(self, session: StoredSession, job: Job, asked: dict[str, Any]) -> dict[str, Any]:
+    def leaf_rows(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
         """Rows of a leaf."""
         numbers = [asked.get("tree", 0), asked.get("first", 0), *(asked.get("leaves") or [])]
         if any(isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in numbers):
             raise InvalidProblem("Expected numbers of a tree, of leaves and of a first row.")
         tree, first, *leaves = numbers
-        return leaf_rows(self._table(session, job), job.folder, tree, leaves, first)
+        return rows_of_leaf(self._table(session, job), job.folder, tree, leaves, first)
 
-    def row_path(self, session: StoredSession, job: Job, asked: dict[str, Any]) -> dict[str, Any]:
+    def row_path(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
         """The way of a row, or what is wrong with the question."""
         try:
             tree = asked.get("tree", 0)
@@ -159,12 +159,12 @@ class Desk:
     def delete(self, session: StoredSession) -> None:
         """End all jobs of a session and delete it."""
         for folder in session.jobs:
-            job = Job(folder)
+            job = StoredJob(folder)
             if self.is_running(job):
                 self.workforce.kill(job)
         self.store.delete(session.id)
 
-    def _table(self, session: StoredSession, job: Job) -> ReadTable:
+    def _table(self, session: StoredSession, job: StoredJob) -> ReadTable:
         return read_table(session.table, read_choices(job.order["choices"]).dialect)
 
 

@@ -17,7 +17,7 @@ from s2oct.app.complaints import Complaints
 from s2oct.app.estimate_job import run_estimates
 from s2oct.app.events import DONE, END, FAILED, STOPPED
 from s2oct.app.fit_job import run_fit
-from s2oct.app.jobs import Job
+from s2oct.app.jobs import StoredJob
 from s2oct.app.ordered import Ordered
 from s2oct.app.rivals_job import run_rivals
 from s2oct.app.store import StoredSession
@@ -35,10 +35,10 @@ def main() -> None:
     compile_kernels()
     folder = sys.stdin.readline().strip()
     if folder:
-        do_job(Job(Path(folder)))
+        do_job(StoredJob(Path(folder)))
 
 
-def do_job(job: Job) -> None:
+def do_job(job: StoredJob) -> None:
     """Do a job, and let its log end with how it went."""
     job.say_who()
     warnings.simplefilter("ignore")  # notes of a fit are part of its result

@@ -25,7 +25,7 @@ _BORN_WITHIN = 60.0
 
 
 @dataclass(frozen=True)
-class Job:
+class StoredJob:
     """A job by its folder."""
 
     folder: Path
@@ -82,7 +82,7 @@ class Workforce:
             if not is_busy and (self._spare is None or self._spare.poll() is not None):
                 self._spare = _new_process()
 
-    def start(self, job: Job) -> None:
+    def start(self, job: StoredJob) -> None:
         """Hand a job to the process that waits, or to a new one."""
         with self._lock:
             spare, self._spare = self._spare, None
@@ -95,13 +95,13 @@ class Workforce:
                 _hand_over(process, job)
             self._started[job.folder] = process
 
-    def notice_death(self, job: Job) -> None:
+    def notice_death(self, job: StoredJob) -> None:
         """End the log of a job whose process is gone without a last word."""
         if self.is_alive(job) or job.log.ending is not None:
             return
         job.log.append(END, how=STOPPED if job.stop_file.exists() else LOST)
 
-    def is_alive(self, job: Job) -> bool:
+    def is_alive(self, job: StoredJob) -> bool:
         """Whether the process of a job runs, whichever server started it."""
         started = self._started.get(job.folder)
         if started is not None:
@@ -110,7 +110,7 @@ class Workforce:
             return job.process is not None
         return time.time() - job.folder.stat().st_mtime < _BORN_WITHIN and job.log.ending is None
 
-    def stop(self, job: Job) -> None:
+    def stop(self, job: StoredJob) -> None:
         """Ask a job to stop and keep its best tree; a job that cannot, or has shown its result, is ended."""
         job.stop_file.touch()
         is_only_preparing = job.has_result
@@ -120,7 +120,7 @@ class Workforce:
         if is_only_preparing or not (job.has_result or _has_tree(job)):
             self.kill(job)
 
-    def kill(self, job: Job) -> None:
+    def kill(self, job: StoredJob) -> None:
         """End the process of a job at once, and say so in its log."""
         process = self._started.get(job.folder)
         if process is not None:
@@ -137,13 +137,13 @@ class Workforce:
         with self._lock:
             for folder, process in self._started.items():
                 if process.poll() is None and folder.is_dir():
-                    Job(folder).stop_file.touch()
+                    StoredJob(folder).stop_file.touch()
             if self._spare is not None:
                 self._spare.kill()
                 self._spare.wait()
 
 
-def _has_tree(job: Job) -> bool:
+def _has_tree(job: StoredJob) -> bool:
     return any(event["kind"] == "tree" for event in job.log.all)
 
 
@@ -158,7 +158,7 @@ def _new_process() -> subprocess.Popen[bytes]:
     )
 
 
-def _hand_over(process: subprocess.Popen[bytes], job: Job) -> None:
+def _hand_over(process: subprocess.Popen[bytes], job: StoredJob) -> None:
     assert process.stdin is not None
     process.stdin.write(str(job.folder.resolve()).encode() + b"\n")
     process.stdin.close()

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from s2oct.app.choices import DEFAULTS, GRID, UPLOADED, Choices, write_grid
+from s2oct.app.choices import DEFAULTS, GRID, UPLOADED, PageChoices, write_grid
 from s2oct.app.complaints import Complaints
 from s2oct.app.store import StoredSession
 from s2oct.tabular.cells import read_label_cells, read_texts
@@ -41,7 +41,7 @@ def read_table(path: Path, dialect: Dialect) -> ReadTable:
     return ReadTable(source, source.whole())
 
 
-def look(session: StoredSession, choices: Choices) -> dict[str, Any]:
+def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
     """Look at a table in the light of the choices.
 
     Returns
@@ -71,7 +71,7 @@ def look(session: StoredSession, choices: Choices) -> dict[str, Any]:
     return view
 
 
-def totals_file(session: StoredSession, choices: Choices, folder: Path) -> Path | None:
+def totals_file(session: StoredSession, choices: PageChoices, folder: Path) -> Path | None:
     """The file of totals by domain, as uploaded, or as typed and written to a folder."""
     if choices.totals.form == UPLOADED:
         return session.totals
@@ -95,7 +95,7 @@ def _dialect_view(source: Source) -> dict[str, Any]:
     }
 
 
-def _partly_labeled(read: ReadTable, choices: Choices, complaints: Complaints) -> PartlyLabeledTable | None:
+def _partly_labeled(read: ReadTable, choices: PageChoices, complaints: Complaints) -> PartlyLabeledTable | None:
     """The table with the roles of its columns; without a label all rows count as unlabeled."""
     with complaints.at("label"):
         read.source.require([] if choices.label is None else [choices.label], "label")
@@ -112,7 +112,7 @@ def _partly_labeled(read: ReadTable, choices: Choices, complaints: Complaints) -
     return None
 
 
-def _columns(table: PartlyLabeledTable, choices: Choices, complaints: Complaints) -> list[dict[str, Any]]:
+def _columns(table: PartlyLabeledTable, choices: PageChoices, complaints: Complaints) -> list[dict[str, Any]]:
     """Every column with its role and treatment, some of its cells, and what is wrong with it."""
     known = {name: kind for name, kind in choices.treatment.kinds.items() if name in table.feature_columns}
     orders = {name: order for name, order in choices.treatment.orders.items() if name in table.feature_columns}
@@ -178,7 +178,7 @@ def _label_view(table: PartlyLabeledTable) -> dict[str, Any]:
     }
 
 
-def _domains(table: PartlyLabeledTable, choices: Choices, complaints: Complaints) -> list[dict[str, Any]]:
+def _domains(table: PartlyLabeledTable, choices: PageChoices, complaints: Complaints) -> list[dict[str, Any]]:
     """The domains of the chosen columns, with their rows or weights, all and unlabeled."""
     by = choices.totals.by
     if not by or any(name not in table.cells.column_names for name in by):
@@ -197,7 +197,7 @@ def _domains(table: PartlyLabeledTable, choices: Choices, complaints: Complaints
     return [{"domain": list(domain), "all": sums[0], "unlabeled": sums[1]} for domain, sums in listed]
 
 
-def _try_all(session: StoredSession, choices: Choices, table: PartlyLabeledTable, complaints: Complaints) -> None:
+def _try_all(session: StoredSession, choices: PageChoices, table: PartlyLabeledTable, complaints: Complaints) -> None:
     """Refuse what a fit would refuse, and what the columns have not said already."""
     with complaints.at("label"):
         table.refuse_too_many_classes()

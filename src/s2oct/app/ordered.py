@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from s2oct.app.choices import GRID, UPLOADED, Choices
-from s2oct.app.jobs import Job
+from s2oct.app.choices import GRID, UPLOADED, PageChoices
+from s2oct.app.jobs import StoredJob
 from s2oct.app.store import StoredSession
 from s2oct.tabular.encoded_table import EncodedTable, encode_table
 
@@ -19,9 +19,9 @@ class Ordered:
     """A job with its session, its order, the choices that it is about, and the request to stop."""
 
     session: StoredSession
-    job: Job
+    job: StoredJob
     order: Mapping[str, Any]
-    choices: Choices
+    choices: PageChoices
     stop: threading.Event
 
     @property

@@ -28,7 +28,7 @@ def get_ready_for_rows() -> None:
     threading.Thread(target=import_module, args=("s2oct.persistence.file",), daemon=True).start()
 
 
-def leaf_rows(read: ReadTable, job: Path, tree: int, leaves: Sequence[int], first: int) -> dict[str, Any]:
+def rows_of_leaf(read: ReadTable, job: Path, tree: int, leaves: Sequence[int], first: int) -> dict[str, Any]:
     """Some of the rows that end in a leaf, as they stand in the table."""
     ends = _kept(job, tree)["leaf"]
     numbers = np.flatnonzero(np.isin(ends, np.asarray(leaves, dtype=np.int64)))

@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from s2oct.app.desk import FILES, Desk
-from s2oct.app.jobs import Job
+from s2oct.app.jobs import StoredJob
 from s2oct.app.store import StoredSession
 from s2oct.app.uploads import TooLarge, receive_table, receive_totals
 from s2oct.errors import S2OCTError
@@ -171,8 +171,8 @@ class Reception:
     def _session(self, request: Request) -> StoredSession:
         return self._desk.store.get(request.path_params["session"])
 
-    def _job(self, request: Request) -> Job:
-        return Job(self._session(request).job(request.path_params["job"]))
+    def _job(self, request: Request) -> StoredJob:
+        return StoredJob(self._session(request).job(request.path_params["job"]))
 
 
 def _own_file(folder: str, name: str, room: str = "s2oct.app") -> Response:
