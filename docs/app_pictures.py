@@ -38,7 +38,7 @@ def draw(browser: Browser, folder: Path) -> None:
             keep(hands, "start", "#start")
         with opened(browser, server.address, **SIZE) as hands:
             hands.choose("#role-0", "id")
-            hands.see("#columns")
+            hands.wait("!document.querySelector('#kind-0')")
             keep(hands, "columns", "#columns")
             hands.page.click("#totals-form-grid")
             hands.choose("#by", "region")

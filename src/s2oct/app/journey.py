@@ -53,8 +53,9 @@ def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
     view: dict[str, Any] = {"complaints": complaints.found, "defaults": dict(DEFAULTS), "columns": [], "classes": []}
     read = None
     with complaints.at("table"):
+        view |= _dialect_view(Source(session.table, choices.dialect))
         read = read_table(session.table, choices.dialect)
-        view |= _dialect_view(read.source) | {"n_rows": read.cells.num_rows}
+        view["n_rows"] = read.cells.num_rows
     if read is None:
         return view
     if choices.label is None:
