@@ -173,6 +173,7 @@ def stops() -> None:
             folder = Path(name)
             table = table_of(30_000, folder)
             with serving(folder / "sessions", str(table)) as server, opened(browser, server.address) as hands:
+                hands.see("#label-counts")
                 hands.page.click("#totals-form-classes")
                 hands.write("#total-1", "11000")
                 for delay in (0.0, 0.5, 1.5, 3.0, 6.0):

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from tests.browser import Browser, Page
 from tests.processes import started
 
@@ -28,6 +30,8 @@ class Running:
     def __init__(self, process: subprocess.Popen[str], address: str) -> None:
         self.process, self.address = process, address
         self.base, _, self.session = address.partition("#")
+        used = psutil.Process(process.pid).cpu_times()
+        self.seconds_to_start = used.user + used.system
 
     def ask(self, path: str, question: Any = None) -> Any:
         body = None if question is None else json.dumps(question).encode()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import closing
 
 from s2oct.app.ordered import Ordered
 from s2oct.files import write_whole
@@ -12,7 +11,7 @@ from s2oct.report.estimates import CAVEATS
 from s2oct.tabular.domain_cells import domain_of_rows, margin_name
 from s2oct.tabular.estimates_table import estimates_table
 from s2oct.tabular.fitted_table import fit_encoded
-from s2oct.tabular.target import Target
+from s2oct.tabular.target import write_table
 
 
 def run_estimates(ordered: Ordered) -> None:
@@ -32,9 +31,8 @@ def run_estimates(ordered: Ordered) -> None:
     found = fitted.classifier.estimate(
         domains, order["replicates"], order["confidence"], n_jobs=1, folder=folder / "replicates", progress=progress
     )
-    draft = folder / ("estimates.parquet" if table.source.is_parquet else "estimates.csv")
-    with closing(Target(draft, draft, table.source.dialect)) as target:
-        target.write(estimates_table(found))
+    file = folder / ("estimates.parquet" if table.source.is_parquet else "estimates.csv")
+    write_table(file, estimates_table(found), table.source.dialect)
     view = {
         "rows": [{name: _plain(value) for name, value in row.items()} for row in found],
         "confidence": found.confidence,

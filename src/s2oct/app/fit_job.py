@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from s2oct.plots.tree import TreeDisplay
 from s2oct.report.table_report import write_table_report
 from s2oct.tabular.encoded_table import EncodedTable
 from s2oct.tabular.fitted_table import FittedTable, fit_encoded
-from s2oct.tabular.target import Target
+from s2oct.tabular.target import write_table
 from s2oct.writers.r import tree_to_r
 
 _EVENTS_A_SECOND = 4
@@ -49,8 +48,8 @@ class FitReporter:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # Nobody waits for the thread: what it still writes is no better than the result that follows.
         self._over.set()
-        self._thread.join()
 
     def stage(self, name: str) -> None:
         """Note a part of the work."""
@@ -92,10 +91,11 @@ def run_fit(ordered: Ordered) -> None:
         fitted = fit_encoded(encoded, stop=ordered.stop.is_set, listener=reporter)
     views = TreeViews(read_fit(fitted.classifier, fitted.features, fitted.table.labels), folder)
     command = command_line(ordered.session, ordered.choices, ordered.order)
-    write_whole(folder / "model.json", model_to_json(fitted_model(fitted)))
+    model = fitted_model(fitted)
+    write_whole(folder / "model.json", model_to_json(model))
     write_whole(folder / "result.json", json.dumps(result_view(fitted, views, command)))
     log.append("result")
-    write_exports(fitted, fitted_model(fitted), folder, ordered.session.table)
+    write_exports(fitted, model, folder)
     log.append("prepared", what="exports")
     if fitted.classifier.has_simplicity_path and not ordered.stop.is_set():
         log.append("stage", stage="simpler trees")
@@ -106,12 +106,10 @@ def run_fit(ordered: Ordered) -> None:
     log.append("prepared", what="report")
 
 
-def write_exports(fitted: FittedTable, model: Model, folder: Path, table: Path) -> None:
+def write_exports(fitted: FittedTable, model: Model, folder: Path) -> None:
     """Write the files that other programs use: the completed table, SQL, R, and the picture."""
     suffix = ".parquet" if fitted.table.source.is_parquet else ".csv"
-    draft, dialect = folder / f"completed{suffix}", fitted.table.source.dialect
-    with closing(Target(draft, draft, dialect)) as target:
-        target.write(fitted.completed())
+    write_table(folder / f"completed{suffix}", fitted.completed(), fitted.table.source.dialect)
     write_whole(folder / "predict.sql", query_of(model, "data", "sqlite") + "\n")
     tree, names, encoding = model.estimator.tree_, model.feature_names, model.encoding
     write_whole(folder / "predict.R", tree_to_r(tree, names, model.classes, encoding=encoding).rstrip("\n") + "\n")

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from s2oct.app.desk import FILES, Desk
 from s2oct.app.jobs import StoredJob
 from s2oct.app.store import StoredSession
-from s2oct.app.uploads import TooLarge, receive_table, receive_totals
+from s2oct.app.uploads import MOST_BYTES, TooLarge, receive_table, receive_totals
 from s2oct.errors import S2OCTError
 
 MOST_JSON = 2**22
@@ -186,8 +186,6 @@ def _own_file(folder: str, name: str, room: str = "s2oct.app") -> Response:
 
 def _refuse_length(request: Request) -> None:
     """Refuse an upload that says itself that it is too large, before it is sent."""
-    from s2oct.app.uploads import MOST_BYTES
-
     said = request.headers.get("content-length", "")
     if said.isascii() and said.isdigit() and int(said) > MOST_BYTES:
         raise TooLarge(f"Expected a file of at most {MOST_BYTES:,} bytes, got {int(said):,}.")
