@@ -176,7 +176,8 @@ def stops() -> None:
                 hands.see("#label-counts")
                 hands.page.click("#totals-form-classes")
                 hands.write("#total-1", "11000")
-                for delay in (0.0, 0.5, 1.5, 3.0, 6.0):
+                for delay in (0.0, 1.0, 2.0, 4.0, 6.0, 8.0):
+                    time.sleep(8)  # the next process gets ready
                     hands.settle()
                     hands.page.click("#start-fit")
                     hands.see("#stop")
@@ -185,7 +186,10 @@ def stops() -> None:
                     began = time.perf_counter()
                     hands.page.click("#stop")
                     hands.wait("!document.querySelector('#stop')?.textContent.includes('best tree')")
-                    print(f"stopped while {stage[:40]}: {time.perf_counter() - began:.2f} s")
+                    seconds = time.perf_counter() - began
+                    last = server.ask(f"api/sessions/{server.session}")["jobs"][-1]
+                    shown = "its tree is shown" if last["has_result"] else "there was no tree yet"
+                    print(f"stopped while {stage[:20]}: {seconds:.2f} s, {shown}")
                     if hands.page.evaluate("!!document.querySelector('#stop')"):
                         hands.page.click("#stop")
                         hands.wait("!document.querySelector('#stop')")

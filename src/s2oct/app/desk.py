@@ -76,6 +76,8 @@ class Desk:
         """What a job was asked for, how it ended, and which downloads it has."""
         order, events = job.order, job.log.all
         ending = next((event for event in events if event["kind"] == END), None)
+        if ending is not None:
+            self.workforce.prepare()  # for the next one
         trees = [event["rules"] for event in events if event["kind"] == "tree"]
         return {
             "job": order["job"],

@@ -17,8 +17,11 @@ import psutil
 from s2oct.app.events import END, LOST, STOPPED, EventLog
 from s2oct.files import write_whole
 
-STOP_WITHIN = 0.8
+STOP_WITHIN = 0.7
 """Seconds in which a job that was asked to stop should have shown its tree; one without any tree is ended then."""
+
+STARTING, READING = "starting", "reading"
+"""The stages of a job before it works on anything."""
 
 _BORN_WITHIN = 60.0
 """Seconds in which a process that this server did not start itself must have said who it is."""
@@ -66,6 +69,17 @@ class StoredJob:
         """Whether it has shown a tree, a table or a comparison."""
         return any(event["kind"] == "result" for event in self.log.all)
 
+    @property
+    def has_tree(self) -> bool:
+        """Whether it has found a tree on its way."""
+        return any(event["kind"] == "tree" for event in self.log.all)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has read its table, so that it has something to keep."""
+        stages = [event["stage"] for event in self.log.all if event["kind"] == "stage"]
+        return bool(set(stages) - {STARTING, READING})
+
 
 class Workforce:
     """Starts jobs, one process each. One process waits with everything imported, so that a job starts at once."""
@@ -87,7 +101,7 @@ class Workforce:
         with self._lock:
             spare, self._spare = self._spare, None
             process = spare if spare is not None and spare.poll() is None else _new_process()
-            job.log.append("stage", stage="starting")
+            job.log.append("stage", stage=STARTING)
             try:
                 _hand_over(process, job)
             except OSError:  # it ended just now
@@ -113,11 +127,13 @@ class Workforce:
     def stop(self, job: StoredJob) -> None:
         """Ask a job to stop and keep its best tree; a job that cannot, or has shown its result, is ended."""
         job.stop_file.touch()
-        is_only_preparing = job.has_result
-        deadline = time.monotonic() + (0.0 if is_only_preparing else STOP_WITHIN)
+        if job.has_result or not job.has_begun:
+            self.kill(job)
+            return
+        deadline = time.monotonic() + STOP_WITHIN
         while time.monotonic() < deadline and not job.has_result and job.log.ending is None:
             time.sleep(0.02)
-        if is_only_preparing or not (job.has_result or _has_tree(job)):
+        if not (job.has_result or job.has_tree):
             self.kill(job)
 
     def kill(self, job: StoredJob) -> None:
@@ -141,10 +157,6 @@ class Workforce:
             if self._spare is not None:
                 self._spare.kill()
                 self._spare.wait()
-
-
-def _has_tree(job: StoredJob) -> bool:
-    return any(event["kind"] == "tree" for event in job.log.all)
 
 
 def _new_process() -> subprocess.Popen[bytes]:

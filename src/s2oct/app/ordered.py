@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from s2oct.app.choices import GRID, UPLOADED, PageChoices
-from s2oct.app.jobs import StoredJob
+from s2oct.app.jobs import READING, StoredJob
 from s2oct.app.store import StoredSession
 from s2oct.tabular.encoded_table import EncodedTable, encode_table
 
@@ -33,5 +33,5 @@ class Ordered:
 
     def encoded(self) -> EncodedTable:
         """Read and encode the table of the session."""
-        self.job.log.append("stage", stage="reading")
+        self.job.log.append("stage", stage=READING)
         return encode_table(self.choices.request(self.session.table, self.totals))
