@@ -33,9 +33,14 @@ CHOICES = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory, noise):
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("sessions")
+
+
+@pytest.fixture(scope="module")
+def server(folder, noise):
     require_package("starlette")
-    with serving(tmp_path_factory.mktemp("sessions"), str(noise)) as running:
+    with serving(folder, str(noise)) as running:
         running.ask(f"api/sessions/{running.session}/look", CHOICES)
         yield running
 
@@ -75,21 +80,20 @@ def test_a_killed_process_is_noticed_and_its_best_tree_shown(server, browser):
         assert "if " in hands.text("#fit pre.rules")
 
 
-def test_a_killed_server_loses_nothing_and_the_fit_goes_on(tmp_path, noise, browser):
+def test_a_killed_server_loses_nothing_and_the_fit_goes_on(server, folder, browser):
+    """The last test of this file: it ends the server of the others."""
+    session = server.session
     quick = CHOICES | {"options": CHOICES["options"] | {"time_limit": "6"}}
-    with serving(tmp_path, str(noise)) as first:
-        session = first.session
-        first.ask(f"api/sessions/{session}/look", quick)
-        with browser.page(first.address) as page:
-            hands = Hands(page)
-            hands.wait("document.documentElement.dataset.ready")
-            start(hands)
-            first.process.kill()
-            first.process.wait()
-            hands.wait("document.querySelector('#progress .complaint')")
-            assert "connection" in hands.text("#progress .complaint")
-    with serving(tmp_path) as second, opened(browser, f"{second.base}#{session}") as hands:
-        hands.see("#verdict")
-        assert "The time limit ended the search" in hands.text("#verdict")
+    server.ask(f"api/sessions/{session}/look", quick)
+    with browser.page(server.address) as page:
+        hands = Hands(page)
+        hands.wait("document.documentElement.dataset.ready")
+        start(hands)
+        server.process.kill()
+        server.process.wait()
+        hands.wait("document.querySelector('#progress .complaint')")
+        assert "connection" in hands.text("#progress .complaint")
+    with serving(folder) as second, opened(browser, f"{second.base}#{session}") as hands:
+        hands.wait("document.querySelector('#verdict')?.textContent.includes('The time limit ended the search')")
         assert hands.text("#table-heading").endswith("noise.csv")
         assert hands.page.evaluate("document.querySelector('#total-0').value") == "400"
