@@ -64,6 +64,8 @@ def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
     if table is not None:
         view["columns"] = _columns(table, choices, complaints)
         view |= _label_view(table) | {"domains": _domains(table, choices, complaints)}
+        with complaints.at("column"):
+            view["sizes"] = _sizes(table)
     if choices.label is None:
         complaints.found.append({"field": "label", "message": "", "column": None})
     elif table is not None:
@@ -177,6 +179,13 @@ def _label_view(table: PartlyLabeledTable) -> dict[str, Any]:
         "n_labeled": sum(counts.values()),
         "n_unlabeled": table.n_unlabeled,
     }
+
+
+def _sizes(table: PartlyLabeledTable) -> dict[str, float]:
+    """What totals of the whole table divide: its rows or their weights, all and unlabeled."""
+    weights = [1.0] * table.n_rows if table.weights is None else table.weights.tolist()
+    free = sum(weight for weight, label in zip(weights, table.labels, strict=True) if label is None)
+    return {"all": sum(weights), "unlabeled": free}
 
 
 def _domains(table: PartlyLabeledTable, choices: PageChoices, complaints: Complaints) -> list[dict[str, Any]]:

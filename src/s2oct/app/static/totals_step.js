@@ -1,7 +1,7 @@
 // Totals: none, class by class, typed by domain into a grid, or in a file.
 
 import { ask } from "./api.js";
-import { checkSum } from "./amounts.js";
+import { bounds, checkSum } from "./amounts.js";
 import { announce, field, fill, h, select } from "./elements.js";
 import { number, share, t } from "./texts.js";
 import { choose, complaintsAt, state, trouble } from "./state.js";
@@ -73,25 +73,31 @@ function writeSum(place, check, given, texts) {
   }[check.state]();
 }
 
+const isWrong = (text) => (bounds(text) === undefined ? "true" : null);
+
+// A text that is no total is marked at once.
+function mark(input) {
+  if (isWrong(input.value)) input.setAttribute("aria-invalid", "true");
+  else input.removeAttribute("aria-invalid");
+}
+
 function classNames() {
   const named = state.view.classes.map((one) => one.name);
   const extra = Object.keys(totals().amounts).filter((name) => !named.includes(name));
   return [...named, ...extra];
 }
 
-function sizesOfAll() {
-  return { all: state.view.n_labeled + state.view.n_unlabeled, unlabeled: state.view.n_unlabeled };
-}
-
 function byClass(given) {
   const names = classNames();
-  const isWeighted = Object.values(state.choices.roles ?? {}).includes("weight");
   const line = sumLine("sum-classes");
   const texts = () => names.map((name) => totals().amounts[name] ?? "");
-  const update = () => (isWeighted ? null : writeSum(line, checkSum(texts(), wholeOf(totals(), texts(), sizesOfAll())), totals(), texts()));
+  const sizes = state.view.sizes;
+  const update = () => (sizes ? writeSum(line, checkSum(texts(), wholeOf(totals(), texts(), sizes)), totals(), texts()) : null);
   const inputs = names.map((name, i) => field(t("total_of", { name }), h("input", {
     type: "text", id: `total-${i}`, inputmode: "decimal", value: given.amounts[name] ?? "", "data-class": name,
+    "aria-describedby": "sum-classes", "aria-invalid": isWrong(given.amounts[name] ?? ""),
     oninput: (event) => {
+      mark(event.target);
       change({ amounts: { ...totals().amounts, [name]: event.target.value } }, { soon: true });
       update();
     },
@@ -153,8 +159,9 @@ function gridRow(given, names, domain, i) {
   const update = () => writeSum(line, checkSum(texts(), wholeOf(totals(), texts(), domain)), totals(), texts());
   const cells = names.map((name, k) => h("td", { class: "number" }, h("input", {
     type: "text", id: `cell-${i}-${k}`, inputmode: "decimal", size: 8, value: amountsOf(domain.domain)[name] ?? "",
-    "aria-label": t("grid_cell", { domain: domain.domain.join(", "), name }), "aria-describedby": `sum-${i}`,
+    "aria-label": t("grid_cell", { domain: domain.domain.join(", "), name }), "aria-describedby": `sum-${i}`, "aria-invalid": isWrong(amountsOf(domain.domain)[name] ?? ""),
     oninput: (event) => {
+      mark(event.target);
       const amounts = { ...amountsOf(domain.domain), [name]: event.target.value };
       const rows = [...totals().rows.filter((row) => !same(row.domain, domain.domain)), { domain: domain.domain, amounts }];
       change({ rows }, { soon: true });
