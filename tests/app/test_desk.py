@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -122,3 +123,20 @@ def test_sessions_are_listed_survive_the_server_and_can_be_deleted(asked, sessio
     assert again("DELETE", f"api/sessions/{session}").status == 200
     assert again("GET", f"api/sessions/{session}").status == 404
     assert [path.name for path in (tmp_path / "sessions").iterdir()] == [other]
+
+
+def test_a_damaged_session_hides_no_other_and_old_remains_of_uploads_are_swept(asked, session, tmp_path):
+    other = asked.upload(TABLE, "other.csv").json["id"]
+    store = tmp_path / "sessions"
+    for content in ("", "[]", "{}", '{"name": 1, "created": "x", "table": "t"}'):
+        (store / other / "session.json").write_text(content)
+        assert [line["id"] for line in asked("GET", "api/sessions").json] == [session]
+        assert asked("GET", f"api/sessions/{other}").status == 404
+    remains = [store / ("a" * 24), store / ("b" * 24), store / "of-the-user"]
+    for path in remains:
+        path.mkdir()
+    for path in (remains[0], remains[2]):
+        os.utime(path, (0, 0))
+    asked.desk.store.sweep()
+    assert [path.exists() for path in remains] == [False, True, True]
+    assert (store / session).exists()

@@ -31,6 +31,7 @@ def serve(folder: Path, table: Path | None, port: int, announce: Callable[[str],
         Is called with the address of the page once the server listens.
     """
     desk = Desk(SessionStore(folder))
+    desk.store.sweep()
     first = None if table is None else copy_table(desk.store, table)
     with _listening(port) as listener:
         guard = Guard(make_app(desk), listener.getsockname()[1])

@@ -24,6 +24,7 @@ SUFFIXES = (".csv", ".tsv", ".txt", ".tab", ".parquet", ".pq", ".csv.gz", ".tsv.
 _ID = re.compile(r"[0-9a-f]{24}")
 _JOB = re.compile(r"\d{1,6}")
 _LONGEST_NAME = 120
+_UPLOADED_WITHIN = 24 * 3600.0
 
 
 def usual_folder() -> Path:
@@ -68,7 +69,18 @@ class StoredSession:
             found = json.loads((self.folder / "session.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise KeyError(self.id) from error
-        return dict(found)
+        if not isinstance(found, dict):
+            raise KeyError(self.id)
+        return found
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its state can be read and its table is there."""
+        try:
+            float(self.state["created"])
+            return self.table.is_file()
+        except (KeyError, TypeError, ValueError):
+            return False
 
     def save(self, **changes: Any) -> None:
         """Keep some entries of the state."""
@@ -95,7 +107,8 @@ class StoredSession:
         """Folders of the jobs, in the order in which they were started."""
         folder = self.folder / "jobs"
         found = [path for path in folder.iterdir() if _JOB.fullmatch(path.name)] if folder.is_dir() else []
-        return sorted(found, key=lambda path: int(path.name))
+        ordered = [path for path in found if (path / "order.json").is_file()]
+        return sorted(ordered, key=lambda path: int(path.name))
 
     def job(self, number: str) -> Path:
         """The folder of a job."""
@@ -134,15 +147,22 @@ class SessionStore:
     def all(self) -> list[StoredSession]:
         """Sessions with a table, the newest first."""
         found = [StoredSession(path) for path in self.folder.iterdir() if _ID.fullmatch(path.name)]
-        whole = [session for session in found if (session.folder / "session.json").is_file()]
-        return sorted(whole, key=lambda session: session.state.get("created", 0.0), reverse=True)
+        whole = [session for session in found if session.is_whole]
+        return sorted(whole, key=lambda session: float(session.state["created"]), reverse=True)
 
     def get(self, id: str) -> StoredSession:
         """The session with an id; KeyError if there is none."""
         session = StoredSession(self.folder / id)
-        if not _ID.fullmatch(id) or not (session.folder / "session.json").is_file():
+        if not _ID.fullmatch(id) or not session.is_whole:
             raise KeyError(id)
         return session
+
+    def sweep(self) -> None:
+        """Delete what is left of uploads that never ended; a young one may be under way at another server."""
+        for path in self.folder.iterdir():
+            is_old = time.time() - path.stat().st_mtime > _UPLOADED_WITHIN
+            if _ID.fullmatch(path.name) and is_old and not (path / "session.json").exists():
+                shutil.rmtree(path, ignore_errors=True)
 
     def place(self) -> Path:
         """Make the folder of a new session, which is no session until it is adopted."""
