@@ -16,8 +16,9 @@ export function preferred() {
   return localStorage.getItem("s2oct-language") ?? (navigator.language || "en").slice(0, 2);
 }
 
+// A text with its places filled in; where n is 1 there may be a text of its own.
 export function t(key, values = {}) {
-  const text = texts[key];
+  const text = (String(values.n) === "1" ? texts[`${key}_one`] : undefined) ?? texts[key];
   if (text === undefined) {
     console.error(`no text ${key}`);
     return key;
