@@ -18,8 +18,8 @@ from tests.conftest import require_package
 def noise(tmp_path_factory):
     """Labels without any pattern: a fit without a guide goes on to its time limit."""
     rng = np.random.default_rng(2)
-    frame = pd.DataFrame(rng.normal(size=(1200, 10)).round(3), columns=[f"x{j}" for j in range(10)])
-    frame["label"] = [*rng.choice(["A", "B"], 150), *[""] * 1050]
+    frame = pd.DataFrame(rng.normal(size=(500, 6)).round(3), columns=[f"x{j}" for j in range(6)])
+    frame["label"] = [*rng.choice(["A", "B"], 80), *[""] * 420]
     file = tmp_path_factory.mktemp("tables") / "noise.csv"
     frame.to_csv(file, index=False)
     return file
@@ -27,7 +27,7 @@ def noise(tmp_path_factory):
 
 CHOICES = {
     "label": "label",
-    "totals": {"form": "classes", "amounts": {"A": "400"}},
+    "totals": {"form": "classes", "amounts": {"A": "160"}},
     "options": {"guide": "none", "solver": "none", "time_limit": "120"},
 }
 
@@ -83,7 +83,7 @@ def test_a_killed_process_is_noticed_and_its_best_tree_shown(server, browser):
 def test_a_killed_server_loses_nothing_and_the_fit_goes_on(server, folder, browser):
     """The last test of this file: it ends the server of the others."""
     session = server.session
-    quick = CHOICES | {"options": CHOICES["options"] | {"time_limit": "6"}}
+    quick = CHOICES | {"options": CHOICES["options"] | {"time_limit": "4"}}
     server.ask(f"api/sessions/{session}/look", quick)
     with browser.page(server.address) as page:
         hands = Hands(page)
@@ -96,4 +96,4 @@ def test_a_killed_server_loses_nothing_and_the_fit_goes_on(server, folder, brows
     with serving(folder) as second, opened(browser, f"{second.base}#{session}") as hands:
         hands.wait("document.querySelector('#verdict')?.textContent.includes('The time limit ended the search')")
         assert hands.text("#table-heading").endswith("noise.csv")
-        assert hands.page.evaluate("document.querySelector('#total-0').value") == "400"
+        assert hands.page.evaluate("document.querySelector('#total-0').value") == "160"
