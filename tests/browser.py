@@ -237,6 +237,10 @@ class Page:
             self._command("Input.dispatchKeyEvent", type="keyDown", text=character, key=character)
             self._command("Input.dispatchKeyEvent", type="keyUp", key=character)
 
+    def insert(self, text: str) -> None:
+        """Write a text where the cursor is, in place of what is selected."""
+        self._command("Input.insertText", text=text)
+
     def overflow(self) -> int:
         """Pixels by which the page is wider than its window."""
         widest = "Math.max(document.documentElement.scrollWidth, document.body ? document.body.scrollWidth : 0)"

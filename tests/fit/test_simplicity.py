@@ -129,7 +129,7 @@ def test_it_prints_a_table_and_slices_are_paths(path):
 
 
 def test_it_repeats_itself(fit, path):
-    again = fit.clf.simplicity_path()
+    again = fit.clf._simplification.path(fit.clf._rules_of)
     assert str(again) == str(path)
     assert [step.rules for step in again] == [step.rules for step in path]
 
@@ -196,3 +196,21 @@ def test_fit_without_unlabeled_rows_has_none(survey):
         clf = S2OCTClassifier(depth=1, solver=None, time_limit=2, random_state=0).fit(X[:6], y[:6])
     with pytest.raises(InvalidProblem, match=NO_PATH):
         clf.simplicity_path()
+
+
+def test_a_path_is_fitted_once_and_anew_after_another_fit(survey):
+    X, y, totals = survey
+    clf = S2OCTClassifier(depth=2, random_state=0).fit(X, y, totals=totals)
+    path = clf.simplicity_path()
+    assert clf.simplicity_path() is path
+    assert clf.fit(X, y, totals=totals).simplicity_path() is not path
+
+
+def test_a_step_is_the_tree_of_a_fit_at_its_price(survey):
+    X, y, totals = survey
+    path = S2OCTClassifier(depth=2, random_state=0).fit(X, y, totals=totals).simplicity_path()
+    assert path.fitted.term_price is None
+    for step in path:
+        if step.term_price is not None:
+            again = S2OCTClassifier(depth=2, term_price=step.term_price, random_state=0).fit(X, y, totals=totals)
+            assert again.rules_ == step.rules

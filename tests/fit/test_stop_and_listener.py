@@ -211,3 +211,26 @@ def test_a_limit_that_is_over_before_the_guide_is_asked_leaves_a_tree(noise):
         clf = S2OCTClassifier(solver=None, time_limit=1e-4).fit(X, y, totals=totals)
     assert clf.certificate_.ended == "time limit"
     assert clf.predict(X).shape == (len(X),)
+
+
+class TreeNotebook(Notebook):
+    """Writes down trees, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trees = []
+
+    def found(self, tree):
+        self.trees.append(tree)
+
+
+@pytest.mark.parametrize("guide", ["auto", None])
+def test_a_listener_that_wants_trees_gets_them_in_the_users_units_and_the_fit_stays_the_same(survey, guide):
+    X, y, totals = survey
+    heard = TreeNotebook()
+    watched = S2OCTClassifier(depth=2, guide=guide, solver=None, random_state=0).fit(
+        X, y, totals=totals, listener=heard
+    )
+    alone = S2OCTClassifier(depth=2, guide=guide, solver=None, random_state=0).fit(X, y, totals=totals)
+    assert watched.rules_ == alone.rules_
+    assert (heard.trees[-1].predict(X) == watched.tree_.predict(X)).all()

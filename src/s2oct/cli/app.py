@@ -23,10 +23,17 @@ COMMANDS = {
     "estimate": "Estimate how many rows of each class the domains of a table have, with standard errors and intervals.",
     "show": "Show a model in a form that people or other programs read.",
     "check": "Recompute a model's certificate from the model and the data alone; exit 1 if it does not hold.",
+    "app": "Open a page on this machine: load a table, say what is known, watch the fit, take the results away.",
     "doctor": "Show versions and solvers or, for a table, how large its model is and what to expect of a fit.",
     "study": "Rerun the paper's experiments, on this machine or on a Dask cluster, and report on them.",
 }
 """Each command, in a module of its name, and what it does."""
+
+_MODULES = {"app": "app_command"}
+"""Commands in a module of another name: ``app`` is this one."""
+
+_EXTRAS = {"app": "cli,app"}
+"""Commands that need more than the extra ``cli``."""
 
 
 class _PastTyper(Exception):
@@ -60,12 +67,13 @@ class _OnDemand(TyperGroup):
 def load_command(name: str) -> Any:
     """Import a command with its options."""
     try:
-        command = getattr(import_module(f"s2oct.cli.{name}"), name)
+        command = getattr(import_module(f"s2oct.cli.{_MODULES.get(name, name)}"), name)
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("s2oct"):
             raise
+        extra = _EXTRAS.get(name, "cli")
         raise MissingExtra(
-            f"The command s2oct {name} needs {error.name}: install it with pip install 's2oct[cli]'."
+            f"The command s2oct {name} needs {error.name}: install it with pip install 's2oct[{extra}]'."
         ) from error
     if not isinstance(command, typer.Typer):
         alone = typer.Typer(add_completion=False)

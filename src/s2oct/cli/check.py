@@ -70,7 +70,7 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
 
 def _read_table(model: Model, data: DataOptions, label: str, totals: TotalOptions) -> PartlyLabeledTable:
     """Read a table with domains and weights in the columns of the fit, unless options name others."""
-    from s2oct.cli.models import encoding_of
+    from s2oct.persistence.table_models import encoding_of
     from s2oct.tabular.totals_kind import TotalsKind
 
     source, kind = data.source(model.dialect), model.totals_kind or TotalsKind()
@@ -82,8 +82,8 @@ def _read_table(model: Model, data: DataOptions, label: str, totals: TotalOption
 
 def _read_problem(model: Model, table: PartlyLabeledTable, totals: ClassTotals | TotalFiles) -> Problem:
     """Read the problem that the tree of a model would solve for a table."""
-    from s2oct.cli.models import encoding_of
     from s2oct.model.problem import Problem
+    from s2oct.persistence.table_models import encoding_of
 
     encoding = encoding_of(model)
     rows = encode_rows(table.cells, encoding, table.source.dialect)

@@ -14,13 +14,13 @@ import typer
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.cli.messages import print_warning, say
 from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.option_values import read_positive
 from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model, split_names
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.cli.total_options import GivenTotals
 from s2oct.errors import InvalidProblem
 from s2oct.tabular.domain_cells import domain_of_rows, margin_name
 from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_again
+from s2oct.tabular.parameter_texts import read_positive
 from s2oct.tabular.roles import Roles
 from s2oct.tabular.target import Target, check_table_name
 from s2oct.tabular.weight_cells import replicate_weights_of_rows
@@ -121,8 +121,8 @@ def estimate(
 
 def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTable:
     """Read the table with the columns, totals and parameters of the model's fit, unless options give other totals."""
-    from s2oct.cli.models import encoding_of
     from s2oct.estimators import S2OCTClassifier
+    from s2oct.persistence.table_models import encoding_of
     from s2oct.tabular.remembered_totals import RememberedTotals
     from s2oct.tabular.totals_kind import TotalsKind
 

@@ -29,9 +29,9 @@ def explain(
     check_model(model)
     data.source()
     # Refusals should not wait for the packages that a model needs.
-    from s2oct.cli.models import encoding_of
     from s2oct.export import read_model
     from s2oct.model.explanation import explain_row
+    from s2oct.persistence.table_models import encoding_of
 
     read = read_model(model)
     encoding, source = encoding_of(read), data.source(read.dialect)

@@ -58,7 +58,7 @@ def fit(
     # Refusals should not wait for the packages that a fit needs.
     import numpy as np
 
-    from s2oct.cli.models import fitted_model
+    from s2oct.persistence.table_models import fitted_model
     from s2oct.tabular.added_columns import AddedColumns
 
     model = fitted_model(fitted)
@@ -96,8 +96,8 @@ def _fitted_register(request: FitRequest, time_limit: float, scheduler: str | No
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:
     """Write the requested files: all of them, or none if one fails."""
-    from s2oct.cli.models import query_of
     from s2oct.persistence.file import model_to_json
+    from s2oct.persistence.table_models import query_of
 
     with Outputs() as outputs:
         if options.out is not None:
@@ -111,22 +111,10 @@ def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: s
 
 
 def _write_report(fitted: FittedTable, draft: Path, command: str) -> None:
-    """Write the HTML report; it shows the command that was given, and names rows by their ids."""
-    from s2oct.export import write_report
+    from s2oct.report.table_report import write_table_report
 
-    table = fitted.table
     with printed_warnings():
-        write_report(
-            fitted.classifier,
-            fitted.features,
-            table.labels,
-            draft,
-            label=table.roles.label,
-            data_name=table.source.path.name,
-            command=command,
-            row_ids=table.row_ids,
-            **fitted.encoded.answers.keywords,
-        )
+        write_table_report(fitted, draft, command=command, data_name=fitted.table.source.path.name)
 
 
 def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions) -> None:

@@ -10,12 +10,11 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from s2oct.cli.option_values import read_auto_none_or_whole, read_auto_or_number, read_choice, read_positive
 from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
-from s2oct.model.topology import MAX_DEPTH
 from s2oct.tabular.dialect import Dialect
 from s2oct.tabular.encoding import ONEHOT, ORDINAL
+from s2oct.tabular.parameter_texts import read_parameters
 from s2oct.tabular.roles import Roles
 from s2oct.tabular.source import Source
 from s2oct.tabular.target import check_table_name
@@ -39,8 +38,19 @@ KeepFormulas = Annotated[
         help="Write text that a spreadsheet would execute, such as =A1, as it is; otherwise after an apostrophe.",
     ),
 ]
-SOLVER_NAMES = ("highs", "scip", "gurobi")
-"""The solvers that the package knows; to import them would take as long as to fit."""
+PARAMETER_OPTIONS = {
+    "depth": "--depth",
+    "C": "--C",
+    "guide": "--guide",
+    "guide_weight": "--guide-weight",
+    "max_features_per_split": "--max-features",
+    "term_price": "--term-price",
+    "solver": "--solver",
+    "time_limit": "--time-limit",
+    "n_jobs": "--jobs",
+    "random_state": "--seed",
+}
+"""The option of each parameter."""
 
 SqlTable = Annotated[str, typer.Option("--table", help="Table that the SQL query reads.")]
 SqlDialectName = Annotated[
@@ -198,20 +208,19 @@ class EstimatorOptions:
 
     def parameters(self) -> dict[str, Any]:
         """Read the parameters under the classifier's own names; refuse what it would refuse, in terms of options."""
-        if self.jobs == 0:
-            raise InvalidProblem("Expected --jobs to be a number of threads, or -1 for all cores, got 0.")
-        return {
-            "depth": read_auto_or_number("--depth", self.depth, int, 1, MAX_DEPTH),
-            "C": read_positive("--C", self.c),
-            "guide": read_choice("--guide", self.guide, ("auto",)),
-            "guide_weight": read_auto_or_number("--guide-weight", self.guide_weight, float, 0),
-            "max_features_per_split": read_auto_none_or_whole("--max-features", self.max_features),
-            "term_price": read_auto_or_number("--term-price", self.term_price, float, 0),
-            "solver": read_choice("--solver", self.solver, SOLVER_NAMES),
-            "time_limit": read_positive("--time-limit", self.time_limit, infinite=True),
+        given = {
+            "depth": self.depth,
+            "C": self.c,
+            "guide": self.guide,
+            "guide_weight": self.guide_weight,
+            "max_features_per_split": self.max_features,
+            "term_price": self.term_price,
+            "solver": self.solver,
+            "time_limit": self.time_limit,
             "n_jobs": self.jobs,
             "random_state": self.seed,
         }
+        return read_parameters(given, PARAMETER_OPTIONS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,8 +35,8 @@ def predict(
     check_model(model)
     data.source()
     # Refusals should not wait for the packages that a model needs.
-    from s2oct.cli.models import predictor_of
     from s2oct.export import read_model
+    from s2oct.persistence.table_models import predictor_of
 
     read = read_model(model)
     predictor, source = predictor_of(read), data.source(read.dialect)

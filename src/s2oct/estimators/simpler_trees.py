@@ -17,6 +17,7 @@ class SimplerTrees(TreeClassifier):
 
     time_limit: float
     _simplification: Simplification | None
+    _path: tuple[Simplification, SimplicityPath]
 
     def simplicity_path(self) -> SimplicityPath:
         """Fit trees from the simplest to the richest, and say what each loses.
@@ -49,7 +50,12 @@ class SimplerTrees(TreeClassifier):
                 "fit or without a guide."
             )
         assert self._simplification is not None
-        return self._simplification.path(self._rules_of, Deadline.after(self.time_limit))
+        # A page and a report ask for the same path, which takes longer than the fit.
+        kept = getattr(self, "_path", None)
+        if kept is None or kept[0] is not self._simplification:
+            path = self._simplification.path(self._rules_of, Deadline.after(self.time_limit))
+            self._path = kept = (self._simplification, path)
+        return kept[1]
 
     @property
     def has_simplicity_path(self) -> bool:
@@ -60,4 +66,4 @@ class SimplerTrees(TreeClassifier):
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the rows of the fit."""
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_simplification"}
+        return {name: value for name, value in state.items() if name not in ("_simplification", "_path")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from s2oct.fit.listening import Listener, NoListener
+from s2oct.fit.listening import Listener, NoListener, TreeListener, wants_trees
 from s2oct.model.proof import (
     CONVERGED,
     DECIDED_TOLERANCE,
@@ -71,6 +71,8 @@ class Incumbent:
                 self.bound = self._opening
             self.best, self.best_cost = kept, cost
             self._note()
+            if isinstance(self._listener, TreeListener) and wants_trees(self._listener):
+                self._listener.found(kept)
             return True
 
     def raise_bound(self, value: float, source: str) -> None:

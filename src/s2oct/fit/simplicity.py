@@ -43,6 +43,8 @@ class SimplicityStep:
         Rows by which it misses the totals.
     rules : str
         The tree as text.
+    term_price : float, optional
+        Rows that a feature had to save when this tree was fitted; None for the tree of the fit itself.
     """
 
     tree: ObliqueTree
@@ -51,6 +53,7 @@ class SimplicityStep:
     rows_lost: float
     rows_off: float
     rules: str
+    term_price: float | None = None
 
 
 class SimplicityPath(Sequence[SimplicityStep]):
@@ -168,7 +171,7 @@ class Simplification:
             tree = search.run()
             # The rules keep every row in its leaf, so that the cost stays.
             rules = as_rules(self.scaling.to_user(tree), self.rows)
-            yield self._step(rules, self.evidence.cost_of(tree), write_rules)
+            yield replace(self._step(rules, self.evidence.cost_of(tree), write_rules), term_price=price)
 
     def _step(self, tree: ObliqueTree, cost: EvidenceCost, write_rules: Callable[[ObliqueTree], str]) -> SimplicityStep:
         """A tree over the columns that it may use as a step; what it costs stands for what it loses."""

@@ -13,7 +13,7 @@ from s2oct.fit.advice import Guidance, advised
 from s2oct.fit.context import FitContext
 from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.listening import BREAKING_TIES, SEARCHING
+from s2oct.fit.listening import BREAKING_TIES, SEARCHING, wants_trees
 from s2oct.fit.pool import LEAST_POOL
 from s2oct.fit.portfolio import Formulation, Portfolio, solve_small
 from s2oct.linear.model import Milp
@@ -159,7 +159,7 @@ class WeighEvidence:
         least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "equal rows end in one class")
         incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, context.listener)
         search = EvidenceSearch(evidence, self.guidance.sparsity, context.budget.seed, context.clock.deadline())
-        best = search.run()
+        best = search.run(incumbent.offer if wants_trees(context.listener) else None)
         incumbent.offer(best)
         if context.clock.is_over:
             # A search that was cut short may have nothing that is better than one class for all rows.

@@ -14,7 +14,7 @@ from s2oct.certificate import Certificate, certify
 from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget, FitContext
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.listening import PREPARING, Listener, NoListener
+from s2oct.fit.listening import PREPARING, Listener, NoListener, UserUnits
 from s2oct.fit.pool import agreement, all_starts_agree, distinct, equally_good, too_few_others
 from s2oct.fit.portfolio import Portfolio
 from s2oct.fit.simplicity import Simplification
@@ -140,6 +140,11 @@ def train(
     context = open_context(budget, stop, listener, spent)
     prepared = prepare(problem, spec, deadline=context.clock.deadline(PREPARATION_SHARE * budget.time_limit))
     context = with_reserve(context)
+
+    def for_user(tree: ObliqueTree) -> ObliqueTree:
+        return widened_tree(prepared.scaling.to_user(tree), spec.features, problem.n_features)
+
+    context = replace(context, listener=UserUnits(context.listener, for_user))
     if not prepared.bounds.is_exact and not context.clock.stopped():
         context.notices.append(NOT_EXACT)
     outcome = _strategy(problem, guidance).run(prepared, context)

@@ -11,7 +11,7 @@ All of this is counted work: the clock is only looked at as a limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -43,11 +43,16 @@ OTHERS = 12
 class EvidenceSearch(EvidenceStarts):
     """A search in progress; its parameters are those of `EvidenceStarts`."""
 
-    def run(self) -> ObliqueTree:
-        """The best tree found."""
+    _report: Callable[[ObliqueTree], object] | None = None
+
+    def run(self, report: Callable[[ObliqueTree], object] | None = None) -> ObliqueTree:
+        """The best tree found; ``report`` is called with trees on the way that may be the best so far."""
         sample = self._sample()
         self._begun = sample, self.starts(sample)
-        return self.tree(self._further(self._best_finished(*self._begun)))
+        self._report = report
+        best = self.tree(self._further(self._best_finished(*self._begun)))
+        self._report = None
+        return best
 
     def others(self) -> Iterator[ObliqueTree]:
         """Trees from the starts of `run`, each made to meet the totals, the best starts first.
@@ -89,6 +94,8 @@ class EvidenceSearch(EvidenceStarts):
             ):
                 break
             finished.append(self.finished(self._onto_all(self.settled(sample, splits))))
+            if self._report is not None:
+                self._report(self.tree(finished[-1]))
         return min(finished, key=self.full_cost)
 
     def settled(self, table: Table, splits: Splits) -> Splits:

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from s2oct.errors import InvalidProblem
+from s2oct.files import Draft
 from s2oct.tabular.cells import as_values, is_text, without_gaps
 from s2oct.tabular.dialect import UTF8, Dialect
 from s2oct.tabular.parquet_file import PARQUET_SUFFIXES
@@ -65,6 +67,17 @@ class Target:
             return pq.ParquetWriter(self._draft, schema)
         delimiter = "\t" if self._suffix in _TAB_SUFFIXES else self._dialect.delimiter or ","
         return _CsvWriter(self._draft, schema.names, delimiter, self._dialect, self._keep_formulas)
+
+
+def write_table(file: Path, table: Any, dialect: Dialect) -> None:
+    """Write a table whose cells are at hand: the file is complete, or not written at all."""
+    draft = Draft.beside(file)
+    try:
+        with closing(Target(draft.path, file, dialect)) as target:
+            target.write(table)
+        draft.publish()
+    finally:
+        draft.discard()
 
 
 def check_table_name(name: Path) -> None:

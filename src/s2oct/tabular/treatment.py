@@ -94,6 +94,19 @@ class Treatment:
             strange = [name for name in given if name not in names]
             if strange:
                 raise InvalidProblem(f"Expected {what} columns among the features {list(names)}, got {strange[0]!r}.")
+        learned, problems = self.try_each(table, names, dialect, named=named)
+        refuse_all(problems)
+        if not learned.encoding.columns:
+            raise InvalidProblem("Expected a column of numbers or categories among the features, got ids only.")
+        return learned
+
+    def try_each(
+        self, table: Any, names: Sequence[str], dialect: Dialect, *, named: bool = False
+    ) -> tuple[Learned, list[InvalidTable]]:
+        """Learn from those columns that can become features, and say what is wrong with the others.
+
+        The arguments are those of `learn`.
+        """
         columns: list[Column] = []
         uses: list[ColumnUse] = []
         problems: list[InvalidTable] = []
@@ -105,10 +118,7 @@ class Treatment:
                 continue
             uses.append(use)
             columns += [] if column is None else [column]
-        refuse_all(problems)
-        if not columns:
-            raise InvalidProblem("Expected a column of numbers or categories among the features, got ids only.")
-        return Learned(Encoding(tuple(columns)), tuple(uses))
+        return Learned(Encoding(tuple(columns)), tuple(uses)), problems
 
     def _column(self, cells: Any, name: str, dialect: Dialect, named: bool) -> tuple[Column | None, ColumnUse]:
         kind = self.kinds.get(name) or (ORDINAL if name in self.orders else self._kind(cells, name, dialect, named))

@@ -1,4 +1,4 @@
-"""Models made from fitted tables, and what commands make of models."""
+"""Models made from fitted tables, and what front ends make of models."""
 
 from __future__ import annotations
 

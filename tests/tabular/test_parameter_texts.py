@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from s2oct.cli.option_values import read_auto_none_or_whole, read_auto_or_number, read_choice, read_positive
 from s2oct.errors import InvalidProblem
+from s2oct.tabular.parameter_texts import read_auto_none_or_whole, read_auto_or_number, read_choice, read_positive
 
 
 @pytest.mark.parametrize(("text", "expected"), [("auto", "auto"), ("None", None), ("3", 3), ("none", None)], ids=str)

@@ -1,0 +1,266 @@
+"""What a user of the page chose, read from JSON and checked, and the request for a fit that it makes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from s2oct.errors import InvalidProblem
+from s2oct.files import write_whole
+from s2oct.tabular.class_totals import ClassTotal, ClassTotals
+from s2oct.tabular.column_use import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
+from s2oct.tabular.dialect import UTF8, Dialect
+from s2oct.tabular.encoded_table import FitRequest
+from s2oct.tabular.parameter_texts import read_parameters
+from s2oct.tabular.roles import Roles
+from s2oct.tabular.source import Source
+from s2oct.tabular.total_files import TotalFiles
+from s2oct.tabular.treatment import Treatment
+from s2oct.wording import brief
+
+NO_TOTALS, BY_CLASS, GRID, UPLOADED = FORMS = ("none", "classes", "grid", "file")
+"""Ways to give totals: not at all, class by class, typed by domain, or in a file."""
+
+DEFAULTS: Mapping[str, str] = {
+    "depth": "auto",
+    "C": "1",
+    "guide": "auto",
+    "guide_weight": "auto",
+    "max_features_per_split": "auto",
+    "term_price": "auto",
+    "solver": "highs",
+    "time_limit": "60",
+    "n_jobs": "1",
+    "random_state": "0",
+}
+"""The parameters of a fit as the page shows them; they are those of the command line."""
+
+CALLED = {
+    "depth": "the depth",
+    "C": "the price of a row off the total",
+    "guide": "the guide",
+    "guide_weight": "the weight of the guide",
+    "max_features_per_split": "the features in a rule",
+    "term_price": "the rows that a feature must save",
+    "solver": "the solver",
+    "time_limit": "the time limit",
+    "n_jobs": "the number of threads",
+    "random_state": "the seed",
+}
+"""What messages call the parameters."""
+
+_LARGEST_SEED = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """Totals of one domain as typed: its cells in the columns of the domains, and a text for each class."""
+
+    domain: tuple[str, ...]
+    amounts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class TotalChoices:
+    """What is known about totals, as typed."""
+
+    form: str = NO_TOTALS
+    of_all: bool = False
+    as_shares: bool = False
+    amounts: Mapping[str, str] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
+    keeps_domains: bool = False
+    rows: tuple[GridRow, ...] = ()
+
+    @property
+    def margins(self) -> tuple[tuple[str, ...], ...]:
+        """The columns that divide the rows, if totals are by domain."""
+        return (self.by,) if self.form in (GRID, UPLOADED) and self.by else ()
+
+
+@dataclass(frozen=True)
+class PageChoices:
+    """Everything that a user chose on the page."""
+
+    dialect: Dialect = field(default_factory=Dialect)
+    label: str | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    unweighted: bool = False
+    treatment: Treatment = field(default_factory=Treatment)
+    totals: TotalChoices = field(default_factory=TotalChoices)
+    options: Mapping[str, str] = field(default_factory=lambda: dict(DEFAULTS))
+    rule_columns: tuple[str, ...] = ()
+
+    def with_role(self, role: str) -> tuple[str, ...]:
+        """The columns that have got a role."""
+        return tuple(name for name, given in self.roles.items() if given == role and name != self.label)
+
+    def table_roles(self) -> Roles:
+        """The roles of the columns; without a label, one that no column has."""
+        weights = self.with_role(WEIGHT)
+        if len(weights) > 1:
+            raise InvalidProblem(f"Expected one column of survey weights, got {list(weights)}.")
+        return Roles(
+            self.label or "",
+            self.with_role(ID),
+            (),
+            self.with_role(LEFT_OUT),
+            margins=self.totals.margins,
+            keeps_domains=self.totals.keeps_domains,
+            weight=weights[0] if weights else None,
+            unweighted=self.unweighted and not weights,
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the fit."""
+        given: dict[str, Any] = {**DEFAULTS, **self.options}
+        given["C"] = _number(CALLED["C"], given["C"])
+        given["time_limit"] = _number(CALLED["time_limit"], given["time_limit"])
+        given["n_jobs"] = _whole(CALLED["n_jobs"], given["n_jobs"], -1, 256)
+        given["random_state"] = _whole(CALLED["random_state"], given["random_state"], 0, _LARGEST_SEED)
+        return read_parameters(given, CALLED)
+
+    def known_totals(self, file: Path | None) -> ClassTotals | TotalFiles:
+        """The totals; ``file`` is where those by domain are."""
+        totals = self.totals
+        if totals.form in (GRID, UPLOADED):
+            if file is None:
+                raise InvalidProblem("Expected a file with totals, got none.")
+            wanted = Dialect(",", UTF8, ".") if totals.form == GRID else Dialect()
+            return TotalFiles((Source(file, wanted),), of_all=totals.of_all, as_shares=totals.as_shares)
+        if totals.form == NO_TOTALS:
+            return ClassTotals()
+        given = tuple(ClassTotal(name, text.strip()) for name, text in totals.amounts.items() if text.strip())
+        return ClassTotals(() if totals.of_all else given, given if totals.of_all else (), totals.as_shares)
+
+    def request(self, table: Path, totals: Path | None) -> FitRequest:
+        """What a fit to a table is asked for."""
+        return FitRequest(
+            Source(table, self.dialect),
+            self.table_roles(),
+            self.treatment,
+            self.known_totals(totals),
+            self.parameters(),
+            self.rule_columns,
+        )
+
+
+def write_grid(totals: TotalChoices, file: Path) -> None:
+    """Write totals that were typed by domain as a table: a row for each domain, a column for each class."""
+    classes = list(dict.fromkeys(name for row in totals.rows for name in row.amounts))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*totals.by, *classes])
+    for row in totals.rows:
+        amounts = [row.amounts.get(name, "").strip() for name in classes]
+        if any(amounts):
+            writer.writerow([*row.domain, *amounts])
+    write_whole(file, text.getvalue())
+
+
+def read_choices(given: object) -> PageChoices:
+    """Read choices from JSON, and refuse what the page would not send."""
+    entries = _mapping(given, "choices")
+    roles = _texts(entries.get("roles"), "roles")
+    for role in roles.values():
+        if role not in (FEATURE, ID, LEFT_OUT, WEIGHT, DOMAIN, LABEL):
+            raise InvalidProblem(f"Expected the role of a column, got {brief(role)}.")
+    label = entries.get("label")
+    return PageChoices(
+        dialect=_dialect(entries.get("dialect")),
+        label=None if label is None else _text(label, "label"),
+        roles=roles,
+        unweighted=_flag(entries, "unweighted"),
+        treatment=_treatment(entries),
+        totals=_totals(entries.get("totals")),
+        options={name: text for name, text in _texts(entries.get("options"), "options").items() if name in DEFAULTS},
+        rule_columns=_list(entries.get("rule_columns"), "rule columns"),
+    )
+
+
+def _dialect(given: object) -> Dialect:
+    entries = _mapping(given, "dialect")
+    delimiter, charset, decimal = (_text(entries.get(name) or "", name) for name in ("delimiter", "charset", "decimal"))
+    return Dialect(delimiter or None, charset or None, decimal or None, _list(entries.get("missing"), "marks of gaps"))
+
+
+def _treatment(entries: Mapping[str, Any]) -> Treatment:
+    orders = {name: _list(values, "an order") for name, values in _mapping(entries.get("orders"), "orders").items()}
+    impute = entries.get("impute")
+    return Treatment(
+        kinds=_texts(entries.get("kinds"), "kinds"),
+        orders={name: values for name, values in orders.items() if values},
+        impute=None if impute is None else _text(impute, "impute"),
+    )
+
+
+def _totals(given: object) -> TotalChoices:
+    entries = _mapping(given, "totals")
+    form = _text(entries.get("form", NO_TOTALS), "form")
+    if form not in FORMS:
+        raise InvalidProblem(f"Expected totals as one of {', '.join(FORMS)}, got {brief(form)}.")
+    rows = entries.get("rows") or []
+    if not isinstance(rows, list):
+        raise InvalidProblem(f"Expected a list of domains with totals, got {brief(rows)}.")
+    read = [_mapping(row, "row of totals") for row in rows]
+    return TotalChoices(
+        form,
+        _flag(entries, "of_all"),
+        _flag(entries, "as_shares"),
+        _texts(entries.get("amounts"), "amounts"),
+        _list(entries.get("by"), "columns of domains"),
+        _flag(entries, "keeps_domains"),
+        tuple(GridRow(_list(row.get("domain"), "a domain"), _texts(row.get("amounts"), "amounts")) for row in read),
+    )
+
+
+def _mapping(given: object, what: str) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise InvalidProblem(f"Expected {what} as names and values, got {brief(given)}.")
+    return given
+
+
+def _texts(given: object, what: str) -> dict[str, str]:
+    return {_text(name, what): _text(text, what) for name, text in _mapping(given, what).items()}
+
+
+def _text(given: object, what: str) -> str:
+    if not isinstance(given, str):
+        raise InvalidProblem(f"Expected text for {what}, got {brief(given)}.")
+    return given
+
+
+def _list(given: object, what: str) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise InvalidProblem(f"Expected a list of {what}, got {brief(given)}.")
+    return tuple(_text(entry, what) for entry in given)
+
+
+def _flag(entries: Mapping[str, Any], name: str) -> bool:
+    given = entries.get(name, False)
+    if not isinstance(given, bool):
+        raise InvalidProblem(f"Expected yes or no for {name}, got {brief(given)}.")
+    return given
+
+
+def _number(called: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InvalidProblem(f"Expected {called} to be a positive number, got {brief(text)}.") from error
+
+
+def _whole(called: str, text: str, least: int, most: int) -> int:
+    number = _number(called, text) if text.strip() else math.nan
+    if not (number.is_integer() and least <= number <= most):
+        raise InvalidProblem(f"Expected {called} to be a whole number from {least} to {most}, got {brief(text)}.")
+    return int(number)

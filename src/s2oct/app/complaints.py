@@ -1,0 +1,80 @@
+"""What is wrong with the choices of a user, each at the field that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Remedy, S2OCTError
+
+PHRASES = {remedy: remedy.value for remedy in Remedy} | {
+    Remedy.ENCODE_CATEGORIES: "choose categories or levels in order as its treatment",
+    Remedy.FILL_GAPS: "fill gaps with the median or the most frequent value",
+    Remedy.LEAVE_OUT: "choose the role “left out”",
+    Remedy.KEEP_AS_ID: "choose the role “id”",
+    Remedy.MAKE_NUMBER: "use a number instead, for instance a year or an age, and choose the role “left out”",
+    Remedy.MARK_GAPS: "add {value} to the marks of gaps",
+    Remedy.OTHER_DECIMAL: "choose the right decimal sign",
+    Remedy.OTHER_CHARSET: "choose the right encoding, for instance latin-1",
+    Remedy.NAME_WEIGHT: "choose the role “weight”",
+    Remedy.NO_WEIGHTS: "say that no column is a weight if it is a feature, as a body weight is",
+    Remedy.GIVE_TOTALS: "give totals",
+    Remedy.SAY_SHARES: "say that the totals are shares",
+    Remedy.PASS_DOMAINS: "Choose the column of the domains",
+    Remedy.NAME_BOTH_CLASSES: "one class is enough if a total says how many of the other rows are of another class",
+}
+"""Each remedy in terms of the page."""
+
+
+@dataclass
+class Complaints:
+    """Collects what is wrong, each with its field.
+
+    Attributes
+    ----------
+    replaced : mapping of str to str
+        Names of files that the user does not know, with those that he does.
+    found : list of dict
+        The complaints: field, message and, where there is one, the column.
+    """
+
+    replaced: dict[str, str] = field(default_factory=dict)
+    found: list[dict[str, Any]] = field(default_factory=list)
+
+    @contextmanager
+    def at(self, name: str) -> Iterator[None]:
+        """Keep what the block refuses as a complaint at a field, or at the columns that it is about."""
+        try:
+            yield
+        except (S2OCTError, OSError, MemoryError, RecursionError) as error:
+            self.add(name, error)
+
+    def add(self, name: str, error: BaseException) -> None:
+        """Keep an error as complaints."""
+        if isinstance(error, InvalidColumns):
+            for problem in error.problems:
+                self.add(name, problem)
+            return
+        column = error.column if isinstance(error, InvalidTable) else None
+        place = "column" if column is not None else name
+        entry = {"field": place, "message": self.worded(error), "column": column}
+        if entry not in self.found:
+            self.found.append(entry)
+
+    def worded(self, error: BaseException) -> str:
+        """What an error says, in terms of the page and of the user's files."""
+        if isinstance(error, InvalidTable):
+            message = error.worded(PHRASES)
+        elif isinstance(error, OSError) and not isinstance(error, InvalidProblem):
+            message = f"{error.strerror or 'The file cannot be read'}."
+        elif isinstance(error, MemoryError):
+            message = str(error) or "There is not enough memory."
+        else:
+            message = str(error)
+        for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS):
+            message = message.replace(remedy.value, PHRASES[remedy])
+        for name, known in self.replaced.items():
+            message = message.replace(name, known)
+        return message

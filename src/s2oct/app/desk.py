@@ -1,0 +1,176 @@
+"""What the page can ask for about sessions and jobs; the routes hand on to it, and nothing here knows HTTP."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from s2oct.app.choices import read_choices
+from s2oct.app.command import TYPED_TOTALS
+from s2oct.app.complaints import Complaints
+from s2oct.app.events import END
+from s2oct.app.jobs import StoredJob, Workforce
+from s2oct.app.journey import ReadTable, look, read_table, totals_file
+from s2oct.app.row_views import get_ready_for_rows, row_path, rows_of_leaf
+from s2oct.app.store import SessionStore, StoredSession
+from s2oct.errors import InvalidProblem
+
+FILES = {
+    "model.json": "model.json",
+    "report.html": "report.html",
+    "completed.csv": "completed.csv",
+    "completed.parquet": "completed.parquet",
+    "predict.sql": "predict.sql",
+    "predict.R": "predict.R",
+    "tree.svg": "tree.svg",
+    "estimates.csv": "estimates.csv",
+    "estimates.parquet": "estimates.parquet",
+    "typed-totals.csv": "totals.csv",
+}
+"""Downloads of a job by name, and the file of each; nothing else leaves the folder of a job."""
+
+MOST_REPLICATES = 5000
+
+
+@dataclass
+class Desk:
+    """Sessions, and the processes that work for them."""
+
+    store: SessionStore
+    workforce: Workforce = field(default_factory=Workforce)
+
+    def list(self) -> list[dict[str, Any]]:
+        """All sessions, the newest first."""
+        return [self._line(session) for session in self.store.all()]
+
+    def _line(self, session: StoredSession) -> dict[str, Any]:
+        state = session.state
+        return {
+            "id": session.id,
+            "name": state["name"],
+            "created": state["created"],
+            "n_jobs": len(session.jobs),
+            "is_running": any(self.is_running(StoredJob(folder)) for folder in session.jobs),
+        }
+
+    def is_running(self, job: StoredJob) -> bool:
+        """Whether a job still works."""
+        return job.log.ending is None and self.workforce.is_alive(job)
+
+    def open(self, session: StoredSession) -> dict[str, Any]:
+        """Everything that the page needs to show a session."""
+        state = session.state
+        jobs = []
+        for folder in session.jobs:
+            job = StoredJob(folder)
+            self.workforce.notice_death(job)
+            jobs.append({"number": folder.name, **self.job_state(job)})
+        return {"id": session.id, "name": state["name"], "choices": state["choices"], "jobs": jobs} | {
+            "totals_name": (state.get("totals") or {}).get("name")
+        }
+
+    def job_state(self, job: StoredJob) -> dict[str, Any]:
+        """What a job was asked for, how it ended, and which downloads it has."""
+        order, events = job.order, job.log.all
+        ending = next((event for event in events if event["kind"] == END), None)
+        if ending is not None:
+            self.workforce.prepare()  # for the next one
+        trees = [event["rules"] for event in events if event["kind"] == "tree"]
+        return {
+            "job": order["job"],
+            "of": order.get("of"),
+            "by": order.get("by"),
+            "ending": ending,
+            "pid": None if ending or job.process is None else job.process.pid,
+            "best": trees[-1] if trees else None,
+            "has_result": (job.folder / "result.json").exists(),
+            "has_trees": (job.folder / "trees.json").exists(),
+            "files": [name for name, file in FILES.items() if (job.folder / file).exists()],
+        }
+
+    def look(self, session: StoredSession, given: object) -> dict[str, Any]:
+        """Keep the choices of a user, and look at the table in their light."""
+        try:
+            choices = read_choices(given)
+        except InvalidProblem as error:
+            return _only_complaint("table", error)
+        session.save(choices=given)
+        self.workforce.prepare()
+        return look(session, choices)
+
+    def start_fit(self, session: StoredSession, given: object) -> dict[str, Any]:
+        """Start a fit, unless there are complaints."""
+        view = self.look(session, given)
+        if view["complaints"]:
+            return {"complaints": view["complaints"]}
+        return self._start(session, {"job": "fit", "choices": given})
+
+    def start_more(self, session: StoredSession, fit: str, asked: dict[str, Any]) -> dict[str, Any]:
+        """Start estimates or a comparison for an earlier fit."""
+        of = StoredJob(session.job(fit))
+        kind, by = asked.get("job"), asked.get("by") or []
+        if kind not in ("estimates", "rivals"):
+            raise InvalidProblem(f"Expected estimates or rivals, got {kind!r}.")
+        replicates = asked.get("replicates", 200)
+        if isinstance(replicates, bool) or not isinstance(replicates, int) or not 2 <= replicates <= MOST_REPLICATES:
+            raise InvalidProblem(f"Expected a number of replicates from 2 to {MOST_REPLICATES}, got {replicates!r}.")
+        if not isinstance(by, list) or not all(isinstance(name, str) for name in by):
+            raise InvalidProblem(f"Expected columns of domains, got {by!r}.")
+        order = {"job": kind, "of": fit, "by": by, "replicates": replicates, "confidence": 0.95}
+        return self._start(session, of.order | order, totals=of.folder)
+
+    def _start(self, session: StoredSession, order: dict[str, Any], totals: Path | None = None) -> dict[str, Any]:
+        choices = read_choices(order["choices"])
+        named = (session.state.get("totals") or {}).get("name") if choices.totals.form == "file" else None
+        job = StoredJob(session.new_job({"totals_name": named or TYPED_TOTALS} | order))
+        file = totals_file(session, choices, job.folder) if totals is None else next(totals.glob("totals.*"), None)
+        if file is not None:
+            shutil.copyfile(file, job.folder / f"totals{''.join(file.suffixes)}")
+        self.workforce.start(job)
+        return {"number": job.folder.name, **self.job_state(job)}
+
+    def result(self, job: StoredJob) -> dict[str, Any]:
+        """The result of a job, with the simpler trees if they are there."""
+        self.workforce.prepare()
+        get_ready_for_rows()
+        found = json.loads((job.folder / "result.json").read_text(encoding="utf-8"))
+        trees = job.folder / "trees.json"
+        return dict(found) | {"trees": json.loads(trees.read_text(encoding="utf-8")) if trees.exists() else []}
+
+    def leaf_rows(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
+        """Rows of a leaf."""
+        numbers = [asked.get("tree", 0), asked.get("first", 0), *(asked.get("leaves") or [])]
+        if any(isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in numbers):
+            raise InvalidProblem("Expected numbers of a tree, of leaves and of a first row.")
+        tree, first, *leaves = numbers
+        return rows_of_leaf(self._table(session, job), job.folder, tree, leaves, first)
+
+    def row_path(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
+        """The way of a row, or what is wrong with the question."""
+        try:
+            tree = asked.get("tree", 0)
+            if isinstance(tree, bool) or not isinstance(tree, int) or not isinstance(asked.get("cells") or {}, dict):
+                raise InvalidProblem("Expected the number of a tree, and cells by column.")
+            return row_path(self._table(session, job), job.folder, tree, asked)
+        except InvalidProblem as error:
+            return _only_complaint("row", error)
+
+    def delete(self, session: StoredSession) -> None:
+        """End all jobs of a session and delete it."""
+        for folder in session.jobs:
+            job = StoredJob(folder)
+            if self.is_running(job):
+                self.workforce.kill(job)
+        self.store.delete(session.id)
+
+    def _table(self, session: StoredSession, job: StoredJob) -> ReadTable:
+        return read_table(session.table, read_choices(job.order["choices"]).dialect)
+
+
+def _only_complaint(field: str, error: InvalidProblem) -> dict[str, Any]:
+    complaints = Complaints()
+    complaints.add(field, error)
+    return {"complaints": complaints.found}

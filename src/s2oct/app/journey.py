@@ -1,0 +1,223 @@
+"""What the page shows before a fit: the dialect, the columns, the label with its classes, domains, and complaints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from s2oct.app.choices import DEFAULTS, GRID, UPLOADED, PageChoices, write_grid
+from s2oct.app.complaints import Complaints
+from s2oct.app.store import StoredSession
+from s2oct.tabular.cells import read_label_cells, read_texts
+from s2oct.tabular.column_use import DOMAIN, FEATURE, ColumnUse
+from s2oct.tabular.dialect import Dialect
+from s2oct.tabular.domain_cells import domain_of_rows
+from s2oct.tabular.encoded_table import encode_read
+from s2oct.tabular.partly_labeled import PartlyLabeledTable
+from s2oct.tabular.source import Source
+
+SHOWN_CELLS, MOST_DOMAINS, MOST_CLASSES, SHOWN_COLUMNS = 3, 500, 50, 2000
+"""How many different cells of a column, domains, classes and columns the page gets."""
+
+_SAMPLE = 1000
+"""Rows in which a column of labels is looked for, and from which cells are shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTable:
+    """A table in memory: where it comes from and all its cells."""
+
+    source: Source
+    cells: Any
+
+
+@lru_cache(maxsize=3)
+def read_table(path: Path, dialect: Dialect) -> ReadTable:
+    """Read a table once for as long as its user works on it; tables of sessions do not change."""
+    source = Source(path, dialect)
+    return ReadTable(source, source.whole())
+
+
+def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
+    """Look at a table in the light of the choices.
+
+    Returns
+    -------
+    dict
+        What the page shows, with ``complaints``; a fit can start if there are none.
+    """
+    complaints = Complaints({str(session.table): session.name})
+    view: dict[str, Any] = {"complaints": complaints.found, "defaults": dict(DEFAULTS), "columns": [], "classes": []}
+    read = None
+    with complaints.at("table"):
+        view |= _dialect_view(Source(session.table, choices.dialect))
+        read = read_table(session.table, choices.dialect)
+        view["n_rows"] = read.cells.num_rows
+    if read is None:
+        return view
+    if choices.label is None:
+        view["suggested_label"] = _likely_label(read)
+    table = _partly_labeled(read, choices, complaints)
+    if table is not None:
+        view["columns"] = _columns(table, choices, complaints)
+        view |= _label_view(table) | {"domains": _domains(table, choices, complaints)}
+        with complaints.at("column"):
+            view["sizes"] = _sizes(table)
+    if choices.label is None:
+        complaints.found.append({"field": "label", "message": "", "column": None})
+    elif table is not None:
+        _try_all(session, choices, table, complaints)
+    view["ready"] = not complaints.found
+    return view
+
+
+def totals_file(session: StoredSession, choices: PageChoices, folder: Path) -> Path | None:
+    """The file of totals by domain, as uploaded, or as typed and written to a folder."""
+    if choices.totals.form == UPLOADED:
+        return session.totals
+    if choices.totals.form != GRID:
+        return None
+    file = folder / "typed-totals.csv"
+    write_grid(choices.totals, file)
+    return file
+
+
+def _dialect_view(source: Source) -> dict[str, Any]:
+    dialect = source.dialect
+    return {
+        "dialect": {
+            "delimiter": dialect.delimiter,
+            "charset": None if source.is_parquet else dialect.charset_name,
+            "decimal": dialect.decimal,
+            "missing": list(dialect.missing),
+            "is_parquet": source.is_parquet,
+        }
+    }
+
+
+def _partly_labeled(read: ReadTable, choices: PageChoices, complaints: Complaints) -> PartlyLabeledTable | None:
+    """The table with the roles of its columns; without a label all rows count as unlabeled."""
+    with complaints.at("label"):
+        read.source.require([] if choices.label is None else [choices.label], "label")
+        labels: list[Any] = [None] * read.cells.num_rows
+        if choices.label is not None:
+            labels = read_label_cells(read.cells[choices.label], read.source.dialect)
+        roles = choices.table_roles()
+        if choices.label is not None:
+            features = roles.feature_columns(read.source)
+        else:
+            others = {*roles.ids, *roles.excluded, roles.weight}
+            features = tuple(name for name in read.source.columns if name not in others)
+        return PartlyLabeledTable(read.source, roles, read.cells, labels, features)
+    return None
+
+
+def _columns(table: PartlyLabeledTable, choices: PageChoices, complaints: Complaints) -> list[dict[str, Any]]:
+    """Every column with its role and treatment, some of its cells, and what is wrong with it."""
+    known = {name: kind for name, kind in choices.treatment.kinds.items() if name in table.feature_columns}
+    orders = {name: order for name, order in choices.treatment.orders.items() if name in table.feature_columns}
+    treatment = replace(choices.treatment, kinds=known, orders=orders)
+    learned, problems = treatment.try_each(table.cells, table.feature_columns, table.source.dialect)
+    for problem in problems:
+        complaints.add("column", problem)
+    with complaints.at("column"):
+        table.refuse_added_columns()
+    with complaints.at("column"):
+        table.refuse_unnamed_weights(treatment)
+    uses: tuple[ColumnUse, ...] = ()
+    with complaints.at("column"):
+        uses = table.uses(learned)
+    kinds = {column.name: column.kind for column in learned.encoding.columns}
+    refused = {problem.column for problem in problems}
+    sample = table.cells.slice(0, _SAMPLE)
+    return [
+        {
+            "name": use.name,
+            "role": FEATURE if use.name in refused else DOMAIN if DOMAIN in use.role else use.role,
+            "treatment": "" if use.name in refused else use.treatment,
+            "kind": kinds.get(use.name),
+            "n_imputed": use.n_imputed,
+            "doubt": use.doubt,
+            "cells": _some_cells(sample[use.name], table.source.dialect),
+        }
+        for use in uses[:SHOWN_COLUMNS]
+    ]
+
+
+def _some_cells(cells: Any, dialect: Dialect) -> list[str]:
+    texts = read_texts(cells, dialect)
+    values = cells.to_pylist()[:20] if texts is None else texts
+    found = dict.fromkeys(str(value) for value in values if value is not None)
+    return [text[:40] for text in list(found)[:SHOWN_CELLS]]
+
+
+def _likely_label(read: ReadTable) -> str | None:
+    """The column that looks most like labels: with gaps, and words or numbers that come again."""
+    best, most = None, 0.0
+    sample = read.cells
+    for name in read.source.columns:
+        texts = read_texts(sample[name], read.source.dialect)
+        if texts is None:
+            continue
+        known = [text for text in texts if text is not None]
+        n_distinct = len(set(known))
+        gaps = 1 - len(known) / max(len(texts), 1)
+        if 1 <= n_distinct <= 20 and 2 * n_distinct <= len(known) and gaps > most:
+            best, most = name, gaps
+    return best
+
+
+def _label_view(table: PartlyLabeledTable) -> dict[str, Any]:
+    counts = Counter(label for label in table.labels if label is not None)
+    shown = sorted(counts.items(), key=lambda pair: str(pair[0]))[:MOST_CLASSES]
+    return {
+        "classes": [{"name": str(label), "labeled": number} for label, number in shown],
+        "n_classes": len(counts),
+        "n_labeled": sum(counts.values()),
+        "n_unlabeled": table.n_unlabeled,
+    }
+
+
+def _sizes(table: PartlyLabeledTable) -> dict[str, float]:
+    """What totals of the whole table divide: its rows or their weights, all and unlabeled."""
+    weights = [1.0] * table.n_rows if table.weights is None else table.weights.tolist()
+    free = sum(weight for weight, label in zip(weights, table.labels, strict=True) if label is None)
+    return {"all": sum(weights), "unlabeled": free}
+
+
+def _domains(table: PartlyLabeledTable, choices: PageChoices, complaints: Complaints) -> list[dict[str, Any]]:
+    """The domains of the chosen columns, with their rows or weights, all and unlabeled."""
+    by = choices.totals.by
+    if not by or any(name not in table.cells.column_names for name in by):
+        return []
+    found: dict[tuple[str, ...], list[float]] = {}
+    with complaints.at("totals"):
+        columns = [domain_of_rows(table.cells, [name], table.source.dialect).tolist() for name in by]
+        weights = [1.0] * table.n_rows if table.weights is None else table.weights.tolist()
+        for label, weight, *parts in zip(table.labels, weights, *columns, strict=True):
+            if any(part is None for part in parts):
+                continue
+            sums = found.setdefault(tuple(map(str, parts)), [0.0, 0.0])
+            sums[0] += weight
+            sums[1] += weight if label is None else 0.0
+    listed = sorted(found.items())[: MOST_DOMAINS + 1]
+    return [{"domain": list(domain), "all": sums[0], "unlabeled": sums[1]} for domain, sums in listed]
+
+
+def _try_all(session: StoredSession, choices: PageChoices, table: PartlyLabeledTable, complaints: Complaints) -> None:
+    """Refuse what a fit would refuse, and what the columns have not said already."""
+    with complaints.at("label"):
+        table.refuse_too_many_classes()
+    for name in choices.options:
+        with complaints.at(f"option:{name}"):
+            replace(choices, options={name: choices.options[name]}).parameters()
+    if any(complaint["field"] != "table" for complaint in complaints.found):
+        return
+    with complaints.at("totals"):
+        file = totals_file(session, choices, session.folder)
+        if file is not None:
+            complaints.replaced[str(file)] = str(session.state.get("totals", {}).get("name", "typed totals"))
+        encode_read(choices.request(session.table, file), table)

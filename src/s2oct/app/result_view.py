@@ -1,0 +1,123 @@
+"""What the page shows of a fit: the tree, totals, bias before and after, the certificate, simpler trees."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from s2oct.app.complaints import PHRASES
+from s2oct.estimators.fitted import FittedRows
+from s2oct.estimators.seen_totals import Known, see_totals
+from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
+from s2oct.model.rules import Leaf, Split, pruned, rule_lines, rule_text
+from s2oct.report.certificate import describe_certificate, give_verdict
+from s2oct.report.data import Sample, describe_sample
+from s2oct.report.leaves import describe_leaves
+from s2oct.tabular.fitted_table import FittedTable
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TreeViews:
+    """Trees over the rows of one fit, as the page draws them; what single rows need of them is kept in a folder."""
+
+    rows: FittedRows
+    folder: Path
+
+    def fitted(self) -> dict[str, Any]:
+        """The fitted tree, which is number 0."""
+        return self._view(self.rows, 0)
+
+    def path(self, path: SimplicityPath) -> list[dict[str, Any]]:
+        """The trees from the simplest to the richest, the fitted one where it belongs."""
+        steps: list[SimplicityStep] = [*path]
+        if path.fitted not in steps:
+            steps = sorted([*steps, path.fitted], key=lambda step: step.n_terms)
+        return [self._step(step, number, is_fitted=step is path.fitted) for number, step in enumerate(steps, 1)]
+
+    def _step(self, step: SimplicityStep, number: int, *, is_fitted: bool) -> dict[str, Any]:
+        rows = replace(self.rows, tree=step.tree)
+        return self._view(rows, 0 if is_fitted else number) | {
+            "n_terms": step.n_terms,
+            "n_splits": step.n_splits,
+            "rows_lost": max(step.rows_lost, 0.0),
+            "rows_off": step.rows_off,
+            "term_price": step.term_price,
+            "is_fitted": is_fitted,
+        }
+
+    def _view(self, rows: FittedRows, number: int) -> dict[str, Any]:
+        tree, root = rows.tree, pruned(rows.tree)
+        cards = {leaf.node: card for leaf, card in zip(root.leaves, describe_leaves(rows), strict=True)}
+        np.savez(
+            self.folder / f"tree-{number}.npz",
+            omega=tree.omega,
+            gamma=tree.gamma,
+            leaf_classes=tree.leaf_classes,
+            depth=tree.topology.depth,
+            leaf=rows.leaf,
+        )
+
+        def part(here: Leaf | Split) -> dict[str, Any]:
+            if isinstance(here, Split):
+                rule = rule_text(tree, here.node, rows.feature_names)
+                return {"node": here.node, "rule": rule, "holds": part(here.left), "fails": part(here.right)}
+            return {"leaves": list(here.ids), **dataclasses.asdict(cards[here.node])}
+
+        return {
+            "number": number,
+            "rules": "\n".join(rule_lines(tree, rows.feature_names, rows.class_names)),
+            "root": part(root),
+        }
+
+
+def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str, Any]:
+    """What the page shows of a fit once it has ended."""
+    clf, rows = fitted.classifier, views.rows
+    certificate, names = clf.certificate_, rows.class_names
+    answers = fitted.encoded.answers
+    known = Known(answers.totals, answers.population_totals, dict(answers.domains) or None, answers.as_shares)
+    seen = see_totals(clf, rows, fitted.features, fitted.table.labels, replace(known, sample_weight=answers.weights))
+    sample = describe_sample(rows, seen)
+    depth = rows.tree.topology.depth
+    shortcomings = {str(short): short.worded(PHRASES) for short in certificate.shortcomings(clf.classes_.tolist())}
+    return {
+        "classes": list(names),
+        "tree": views.fitted(),
+        "sample": _sample_view(sample),
+        "certificate": {
+            "ended": certificate.ended,
+            "seconds": certificate.seconds,
+            "verdict": dataclasses.asdict(give_verdict(certificate, depth, names)),
+            "sentences": list(certificate.sentences(clf.classes_.tolist())),
+            **dataclasses.asdict(describe_certificate(certificate, depth, clf.C, names)),
+            "n_contradicted": certificate.n_contradicted,
+            "n_against_guide": certificate.n_against_guide,
+            "depth": depth,
+        },
+        "notes": [shortcomings.get(note, note) for note in fitted.notes],
+        "columns": [dataclasses.asdict(use) | {"remedies": []} for use in fitted.encoded.uses],
+        "stability_note": clf.stability_note_,
+        "command": command,
+        "ids": list(fitted.table.roles.ids),
+        "rule_columns": _columns_in_rules(fitted),
+        "domain_columns": [name for name in fitted.table.cells.column_names if name != fitted.table.roles.label],
+    }
+
+
+def _sample_view(sample: Sample) -> dict[str, Any]:
+    found = dataclasses.asdict(sample)
+    for line, shown in zip(sample.classes, found["classes"], strict=True):
+        shown["missed"] = line.missed
+    n_met, n_totals = sample.n_met
+    return found | {"n_met": n_met, "n_totals": n_totals, "has_total": sample.has_total}
+
+
+def _columns_in_rules(fitted: FittedTable) -> list[str]:
+    """The columns that some rule uses, in the order of the table."""
+    used = np.flatnonzero(fitted.classifier.tree_.omega.any(axis=0)).tolist()
+    names = [fitted.encoding.features[j] for j in used]
+    return [column.name for column in fitted.encoding.columns if any(feature in names for feature in column.features)]

@@ -1,0 +1,181 @@
+"""Sessions in a folder of their own: each has a table, what its user chose, and the jobs that were started."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from s2oct.errors import InvalidProblem
+from s2oct.files import write_whole
+from s2oct.wording import printable
+
+SUFFIXES = (".csv", ".tsv", ".txt", ".tab", ".parquet", ".pq", ".csv.gz", ".tsv.gz", ".txt.gz")
+"""Endings that say how a table is written; everything else is read as CSV."""
+
+_ID = re.compile(r"[0-9a-f]{24}")
+_JOB = re.compile(r"\d{1,6}")
+_LONGEST_NAME = 120
+_UPLOADED_WITHIN = 24 * 3600.0
+
+
+def usual_folder() -> Path:
+    """Where sessions are kept if nobody says otherwise."""
+    home = Path.home()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME", home / ".local" / "share"))
+    return base / "s2oct" / "app"
+
+
+def shown_name(name: str) -> str:
+    """The last part of the name that a file had; it is shown, and never becomes a path."""
+    last = PureWindowsPath(PurePosixPath(name).name).name
+    return printable(" ".join(last.split()))[:_LONGEST_NAME] or "table.csv"
+
+
+def suffix_of(name: str) -> str:
+    """The ending under which a file with this name is kept."""
+    lower = name.lower()
+    return next((suffix for suffix in sorted(SUFFIXES, key=len, reverse=True) if lower.endswith(suffix)), ".csv")
+
+
+@dataclass(frozen=True)
+class StoredSession:
+    """One session; its folder is named by a random id."""
+
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        """The random id."""
+        return self.folder.name
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What is kept of the session beside its files."""
+        try:
+            found = json.loads((self.folder / "session.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise KeyError(self.id) from error
+        if not isinstance(found, dict):
+            raise KeyError(self.id)
+        return found
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its state can be read and its table is there."""
+        try:
+            float(self.state["created"])
+            return self.table.is_file()
+        except (KeyError, TypeError, ValueError):
+            return False
+
+    def save(self, **changes: Any) -> None:
+        """Keep some entries of the state."""
+        write_whole(self.folder / "session.json", json.dumps(self.state | changes))
+
+    @property
+    def name(self) -> str:
+        """What the user's file was called."""
+        return str(self.state["name"])
+
+    @property
+    def table(self) -> Path:
+        """The table."""
+        return self.folder / str(self.state["table"])
+
+    @property
+    def totals(self) -> Path | None:
+        """The uploaded file of totals, if there is one."""
+        kept = self.state.get("totals")
+        return None if kept is None else self.folder / str(kept["file"])
+
+    @property
+    def jobs(self) -> list[Path]:
+        """Folders of the jobs, in the order in which they were started."""
+        folder = self.folder / "jobs"
+        found = [path for path in folder.iterdir() if _JOB.fullmatch(path.name)] if folder.is_dir() else []
+        ordered = [path for path in found if (path / "order.json").is_file()]
+        return sorted(ordered, key=lambda path: int(path.name))
+
+    def job(self, number: str) -> Path:
+        """The folder of a job."""
+        found = {path.name: path for path in self.jobs}
+        return found[number]
+
+    def new_job(self, order: Mapping[str, Any]) -> Path:
+        """Make the folder of another job; two pages may do so at once."""
+        number = int(self.jobs[-1].name) + 1 if self.jobs else 1
+        (self.folder / "jobs").mkdir(exist_ok=True)
+        while True:
+            folder = self.folder / "jobs" / str(number)
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                number += 1
+                continue
+            write_whole(folder / "order.json", json.dumps(order))
+            return folder
+
+
+@dataclass(frozen=True)
+class SessionStore:
+    """All sessions, in one folder that only its user can read."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise InvalidProblem(
+                f"Expected a folder for sessions, got {str(self.folder)!r}: {error.strerror}."
+            ) from error
+
+    def all(self) -> list[StoredSession]:
+        """Sessions with a table, the newest first."""
+        found = [StoredSession(path) for path in self.folder.iterdir() if _ID.fullmatch(path.name)]
+        whole = [session for session in found if session.is_whole]
+        return sorted(whole, key=lambda session: float(session.state["created"]), reverse=True)
+
+    def get(self, id: str) -> StoredSession:
+        """The session with an id; KeyError if there is none."""
+        session = StoredSession(self.folder / id)
+        if not _ID.fullmatch(id) or not session.is_whole:
+            raise KeyError(id)
+        return session
+
+    def sweep(self) -> None:
+        """Delete what is left of uploads that never ended; a young one may be under way at another server."""
+        for path in self.folder.iterdir():
+            is_old = time.time() - path.stat().st_mtime > _UPLOADED_WITHIN
+            if _ID.fullmatch(path.name) and is_old and not (path / "session.json").exists():
+                shutil.rmtree(path, ignore_errors=True)
+
+    def place(self) -> Path:
+        """Make the folder of a new session, which is no session until it is adopted."""
+        folder = self.folder / secrets.token_hex(12)
+        folder.mkdir(mode=0o700)
+        return folder
+
+    def adopt(self, folder: Path, name: str) -> StoredSession:
+        """Make a folder with a table a session; ``name`` is what the user's file was called."""
+        state = {"name": shown_name(name), "created": time.time(), "table": f"table{suffix_of(name)}", "choices": {}}
+        write_whole(folder / "session.json", json.dumps(state))
+        return StoredSession(folder)
+
+    def delete(self, id: str) -> None:
+        """Delete a session and everything in it."""
+        shutil.rmtree(self.get(id).folder)

@@ -1,0 +1,99 @@
+"""Stops and deaths: of the fit, of its process, of the server, of the connection. Nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.app.running import Hands, opened, serving
+from tests.conftest import require_package
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory):
+    """Labels without any pattern: a fit without a guide goes on to its time limit."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(500, 6)).round(3), columns=[f"x{j}" for j in range(6)])
+    frame["label"] = [*rng.choice(["A", "B"], 80), *[""] * 420]
+    file = tmp_path_factory.mktemp("tables") / "noise.csv"
+    frame.to_csv(file, index=False)
+    return file
+
+
+CHOICES = {
+    "label": "label",
+    "totals": {"form": "classes", "amounts": {"A": "160"}},
+    "options": {"guide": "none", "solver": "none", "time_limit": "120"},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("sessions")
+
+
+@pytest.fixture(scope="module")
+def server(folder, noise):
+    require_package("starlette")
+    with serving(folder, str(noise)) as running:
+        running.ask(f"api/sessions/{running.session}/look", CHOICES)
+        yield running
+
+
+def start(hands):
+    """Start the long fit, and wait for its first tree that splits something."""
+    hands.settle()
+    hands.page.click("#start-fit")
+    hands.wait("document.querySelector('#progress .rules')?.textContent.includes('if ')")
+
+
+def test_stop_shows_the_best_tree_within_a_second_and_another_page_is_not_disturbed(server, browser):
+    with opened(browser, server.address) as hands:
+        start(hands)
+        assert "Rows off the totals" in hands.text("#progress")
+        assert "Cost" in hands.text("#progress")
+        began = time.monotonic()
+        hands.page.click("#stop")
+        hands.see("#verdict")
+        seconds = time.monotonic() - began
+        assert "The search was stopped" in hands.text("#verdict")
+        assert "if " in hands.text("#rules")
+        hands.wait("!document.querySelector('#stop')")
+        other = server.ask(f"api/sessions/{server.session}")
+        assert [job["ending"]["how"] for job in other["jobs"]] == ["stopped"]
+    assert seconds < 1.0 or os.getloadavg()[0] > 2, seconds
+
+
+def test_a_killed_process_is_noticed_and_its_best_tree_shown(server, browser):
+    with opened(browser, server.address) as hands:
+        start(hands)
+        number = str(hands.page.evaluate("document.querySelector('#progress').dataset.job"))
+        pid = server.ask(f"api/sessions/{server.session}/jobs/{number}")["pid"]
+        os.kill(pid, signal.SIGKILL)
+        hands.see("#fit-ending")
+        assert "ended unexpectedly" in hands.text("#fit-ending")
+        assert "if " in hands.text("#fit pre.rules")
+
+
+def test_a_killed_server_loses_nothing_and_the_fit_goes_on(server, folder, browser):
+    """The last test of this file: it ends the server of the others."""
+    session = server.session
+    quick = CHOICES | {"options": CHOICES["options"] | {"time_limit": "4"}}
+    server.ask(f"api/sessions/{session}/look", quick)
+    with browser.page(server.address) as page:
+        hands = Hands(page)
+        hands.wait("document.documentElement.dataset.ready")
+        start(hands)
+        server.process.kill()
+        server.process.wait()
+        hands.wait("document.querySelector('#progress .complaint')")
+        assert "connection" in hands.text("#progress .complaint")
+    with serving(folder) as second, opened(browser, f"{second.base}#{session}") as hands:
+        hands.wait("document.querySelector('#verdict')?.textContent.includes('The time limit ended the search')")
+        assert hands.text("#table-heading").endswith("noise.csv")
+        assert hands.page.evaluate("document.querySelector('#total-0').value") == "160"

@@ -1,0 +1,31 @@
+"""All languages say the same things."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+
+import pytest
+
+TEXTS = {
+    entry.name.removesuffix(".json"): json.loads(entry.read_text(encoding="utf-8"))
+    for entry in files("s2oct.app").joinpath("texts").iterdir()
+}
+SCRIPTS = "".join(entry.read_text(encoding="utf-8") for entry in files("s2oct.app").joinpath("static").iterdir())
+
+
+@pytest.mark.parametrize("language", sorted(set(TEXTS) - {"en"}))
+def test_a_translation_has_every_text_with_its_places(language):
+    own = {key: text for key, text in TEXTS[language].items() if not key.startswith("said: ")}
+    assert set(own) == set(TEXTS["en"])
+    for key, text in own.items():
+        assert sorted(re.findall(r"\{\w+\}", text)) == sorted(re.findall(r"\{\w+\}", TEXTS["en"][key])), key
+
+
+def test_the_page_uses_no_text_that_is_not_there_and_none_is_left_over():
+    called = set(re.findall(r'\bt\(\s*"(\w+)"[,)]', SCRIPTS)) | set(re.findall(r'data-text="(\w+)"', SCRIPTS))
+    assert called <= set(TEXTS["en"])
+    beginnings = (*re.findall(r"`(\w+_)\$\{", SCRIPTS), "guide_", "solver_")
+    plain = {key.removesuffix("_one") if key.removesuffix("_one") in TEXTS["en"] else key for key in TEXTS["en"]}
+    assert {key for key in plain if f'"{key}"' not in SCRIPTS and not key.startswith(beginnings)} == set()
