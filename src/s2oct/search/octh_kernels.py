@@ -126,7 +126,7 @@ def measure_rows(data, planes, b):
 
 
 @kept()
-def look(data, H, b, view, best):
+def look_at_rows(data, H, b, view, best):
     """Tabulate what each side of node b means, into ``view``; returns for how many rows it means anything, and what the
     others pay. ``best`` has room for all nodes and leaves.
     """
@@ -235,7 +235,7 @@ def anneal_octh(data, planes, best_planes, best_cost, random_state, course):
         heat = course.hot * (course.cold / course.hot) ** (visit / max(course.n_visits - 1, 1))
         b = octh_below(random_state, n_branches)
         measure_rows(data, planes, b)
-        n_seen, unseen = look(data, planes.H, b, view, room)
+        n_seen, unseen = look_at_rows(data, planes.H, b, view, room)
         if n_seen == 0:
             continue
         unseen += unseen_cost(data, planes.H, b, prices)
