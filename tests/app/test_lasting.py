@@ -66,7 +66,8 @@ def test_stop_shows_the_best_tree_within_a_second_and_another_page_is_not_distur
         hands.wait("!document.querySelector('#stop')")
         other = server.ask(f"api/sessions/{server.session}")
         assert [job["ending"]["how"] for job in other["jobs"]] == ["stopped"]
-    assert seconds < 1.0 or os.getloadavg()[0] > 2, seconds
+    # On a machine that also does other work the clock says little; bench/app.py measures alone.
+    assert seconds < (1.0 if os.getloadavg()[0] < 2 else 7.0)
 
 
 def test_a_killed_process_is_noticed_and_its_best_tree_shown(server, browser):

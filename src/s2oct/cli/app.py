@@ -23,7 +23,7 @@ COMMANDS = {
     "estimate": "Estimate how many rows of each class the domains of a table have, with standard errors and intervals.",
     "show": "Show a model in a form that people or other programs read.",
     "check": "Recompute a model's certificate from the model and the data alone; exit 1 if it does not hold.",
-    "app": "Open a page on this machine: load a table, say what is known, watch the fit, take the results away.",
+    "app": "Open a page in the browser: load a table, say what is known, watch the fit, take the results away.",
     "doctor": "Show versions and solvers or, for a table, how large its model is and what to expect of a fit.",
     "study": "Rerun the paper's experiments, on this machine or on a Dask cluster, and report on them.",
 }
