@@ -127,8 +127,7 @@ def test_every_link_and_anchor_within_the_pages_resolves(site):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)], ids=["narrow and dark", "wide and light"])
 def test_every_page_fits_its_window_asks_no_network_and_complains_of_nothing(site, browser, width, dark):
     faults = []
     with browser.page(site / "index.html", width=width, dark=dark) as window:
