@@ -32,6 +32,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--hide-scrollbars",
+    # The network is blocked: no name but this machine's own is known.
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--remote-debugging-pipe",
 )
 SECONDS = 30.0

@@ -72,6 +72,8 @@ def test_two_classes_with_estimates_and_single_rows(server, browser, tmp_path, m
         hands.page.click("#totals-form-classes")
         hands.write("#total-1", str(totals["yes"]))
         hands.wait("document.querySelector('#sum-classes').textContent.includes('left for the other class')")
+        hands.page.evaluate("document.querySelector('#options').open = true")
+        hands.write("#option-depth", "1")
         number = hands.fit()
         model = hands.download("model.json")
         # Single rows: those of a leaf, the way of one of them, and the same with another cell.

@@ -70,6 +70,22 @@ def test_stop_shows_the_best_tree_within_a_second_and_another_page_is_not_distur
     assert seconds < (1.0 if os.getloadavg()[0] < 2 else 7.0)
 
 
+def test_a_fit_in_one_session_does_not_disturb_one_in_another(server, browser):
+    """Two pages at once: while the long fit runs, another table is sent, fitted and read."""
+    rows = "\n".join(f"{i},{'AB'[i > 20] if i % 4 == 0 else ''}" for i in range(40))
+    with opened(browser, server.address) as hands, opened(browser, server.base) as other:
+        start(hands)
+        other.drop("small.csv", f"x,label\n{rows}\n".encode())
+        other.page.click("#totals-form-classes")
+        other.write("#total-0", "15")
+        other.fit()
+        assert "x <= " in other.text("#rules")
+        assert hands.page.evaluate("!!document.querySelector('#stop')")
+        hands.page.click("#stop")
+        hands.see("#verdict")
+        assert "x <= " not in hands.text("#rules")
+
+
 def test_a_killed_process_is_noticed_and_its_best_tree_shown(server, browser):
     with opened(browser, server.address) as hands:
         start(hands)

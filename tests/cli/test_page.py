@@ -61,7 +61,8 @@ def test_options_that_the_page_names_exist(capsys, monkeypatch):
     for command in ("fit", "compare", "predict", "explain", "estimate", "show", "check", "doctor"):
         run([command, "--help"])
     known = set(re.findall(r"--[A-Za-z][\w-]*", capsys.readouterr().out))
-    assert set(re.findall(r"(?<!\w)--[A-Za-z][\w-]*", PAGE.read_text())) <= known
+    ours = "\n".join(line for line in PAGE.read_text().splitlines() if "dask worker" not in line)
+    assert set(re.findall(r"(?<!\w)--[A-Za-z][\w-]*", ours)) <= known
 
 
 def test_page_has_every_column_of_the_estimates_with_what_it_means():

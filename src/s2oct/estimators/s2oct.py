@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
 from s2oct.certificate import Certificate
 from s2oct.estimators.edge import edge_of, warn_of, with_callbacks
@@ -21,7 +20,7 @@ from s2oct.inputs import read_answers, read_features, text_columns
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.problem import Problem
 from s2oct.model.totals import Totals
-from s2oct.register.register import MOST_WHOLE, Register
+from s2oct.register.register import Register, is_large
 from s2oct.stopping import Stop
 
 
@@ -210,7 +209,7 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         began = time.monotonic()
         self._check_parameters()
         self._left_out = text_columns(X, domains)
-        is_register = _num_samples(X) > MOST_WHOLE
+        is_register = is_large(X)
         rows = read_features(self, X, reset=True, keep_single=is_register)
         budget, spec = self._budget(), self._spec(rows.shape[1])
         answers = read_answers(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -119,6 +121,14 @@ class Register:
 def sample_size(n_features: int, *, is_weighted: bool = False) -> int:
     """How many unlabeled rows a sample has, if there are so many."""
     return min(SAMPLE_WEIGHTED if is_weighted else SAMPLE, SAMPLE_CELLS // n_features)
+
+
+def is_large(X: Any) -> bool:
+    """Whether what a user passes has more rows than a fit looks at together; what is no table has none."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return bool(shape[0] > MOST_WHOLE)
+    return isinstance(X, Sized) and len(X) > MOST_WHOLE
 
 
 def sampled_rows(is_labeled: BoolArray, seed: int, most: int) -> IntArray:
