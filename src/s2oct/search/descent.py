@@ -58,6 +58,10 @@ LEAST_VARIANCE = 1e-5
 MOST_FEATURES = 200
 """Most features of a descent: principal axes take the third power of their number."""
 
+MOST_LABELS = 10
+"""Labeled rows for each coefficient of a tree, at most: with more of them hardly any tree has cost 0, and rounds, which
+count rows off and labels missed one by one, need the time."""
+
 FALL_WORK = 1e9
 """Steps times rows, features and nodes of a fall, at most: somewhat less than a second."""
 
@@ -104,6 +108,17 @@ def steps_within(instance: Instance, n_steps: float) -> int:
     n_near = min(instance.n_rows, instance.n_labeled + MOST_NEAR)
     work = n_near * instance.n_features * instance.topology.n_branches
     return max(1, int(min(n_steps, FALL_WORK / work)))
+
+
+def may_descend(instance: Instance) -> bool:
+    """Whether descents may help: without a guide, with all features, and with labels that say where to go."""
+    n_coefficients = instance.topology.n_branches * (instance.n_features + 1)
+    return (
+        not instance.is_guided
+        and instance.most_features is None
+        and instance.n_features <= MOST_FEATURES
+        and 0 < instance.n_labeled <= MOST_LABELS * n_coefficients
+    )
 
 
 def descend(

@@ -11,7 +11,7 @@ from s2oct.arrays import FloatArray
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
-from s2oct.search.descent import MOST_FEATURES, Descent, descend, steps_within
+from s2oct.search.descent import Descent, descend, may_descend, steps_within
 from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
@@ -281,12 +281,8 @@ def _on_grid(instance: Instance, number: int) -> bool:
 
 
 def _descends_before(instance: Instance, number: int) -> bool:
-    """Whether a descent comes before a round: mostly, less if all features are on a grid, and late with few rows.
-
-    Descents know no guide and use all features, which must not be too many. Labels have to say where to go.
-    """
-    can = not instance.is_guided and instance.most_features is None and instance.n_labeled > 0
-    if not can or instance.n_features > MOST_FEATURES or (instance.n_rows < MANY_ROWS and number < 5):
+    """Whether a descent comes before a round: mostly, less if all features are on a grid, and late with few rows."""
+    if not may_descend(instance) or (instance.n_rows < MANY_ROWS and number < 5):
         return False
     if (instance.quanta > 0).all():
         return number % 4 == 1
