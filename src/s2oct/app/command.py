@@ -7,25 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from s2oct.app.choices import BY_CLASS, DEFAULTS, GRID, UPLOADED, PageChoices
+from s2oct.app.fit_options import OPTIONS
 from s2oct.app.store import StoredSession
 from s2oct.tabular.column_use import ID, LEFT_OUT, WEIGHT
 
 TYPED_TOTALS = "typed-totals.csv"
 """What the table of totals that were typed is called."""
-
-OPTIONS = {
-    "depth": "--depth",
-    "C": "--C",
-    "guide": "--guide",
-    "guide_weight": "--guide-weight",
-    "max_features_per_split": "--max-features",
-    "term_price": "--term-price",
-    "solver": "--solver",
-    "time_limit": "--time-limit",
-    "n_jobs": "--jobs",
-    "random_state": "--seed",
-}
-"""The option of each parameter."""
 
 
 def command_line(session: StoredSession, choices: PageChoices, order: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from s2oct.app.fit_options import OPTIONS
 from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
 from s2oct.tabular.dialect import Dialect
@@ -38,20 +39,6 @@ KeepFormulas = Annotated[
         help="Write text that a spreadsheet would execute, such as =A1, as it is; otherwise after an apostrophe.",
     ),
 ]
-PARAMETER_OPTIONS = {
-    "depth": "--depth",
-    "C": "--C",
-    "guide": "--guide",
-    "guide_weight": "--guide-weight",
-    "max_features_per_split": "--max-features",
-    "term_price": "--term-price",
-    "solver": "--solver",
-    "time_limit": "--time-limit",
-    "n_jobs": "--jobs",
-    "random_state": "--seed",
-}
-"""The option of each parameter."""
-
 SqlTable = Annotated[str, typer.Option("--table", help="Table that the SQL query reads.")]
 SqlDialectName = Annotated[
     str, typer.Option("--dialect", help=f"Database that runs the SQL query: {', '.join(DIALECTS)}.")
@@ -220,7 +207,7 @@ class EstimatorOptions:
             "n_jobs": self.jobs,
             "random_state": self.seed,
         }
-        return read_parameters(given, PARAMETER_OPTIONS)
+        return read_parameters(given, OPTIONS)
 
 
 @dataclass(frozen=True, kw_only=True)
