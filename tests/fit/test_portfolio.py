@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,6 +53,23 @@ def test_rounds_are_not_run_twice_when_the_solver_fails(medium):
     incumbent = open_incumbent(medium.prepared, context)
     Portfolio(context, incumbent, explore, p2_formulation(medium.prepared)).run()
     assert numbers == [0, 10, 20]
+
+
+def test_without_a_model_for_the_solver_no_round_is_cut_short(medium):
+    """The search alone has a share of the time only where a solver has the rest."""
+    given: list[float] = []
+
+    def explore(number: int, seconds: float) -> int:
+        given.append(seconds)
+        return number + 1
+
+    context = FitContext(Budget(solver="dying", time_limit=5.0), Dying(), Clock(5.0), NoListener())
+    incumbent = open_incumbent(medium.prepared, context)
+    formulation = p2_formulation(medium.prepared)
+    too_large = replace(formulation, size=replace(formulation.size, n_entries=10**9))
+    Portfolio(context, incumbent, explore, too_large).run()
+    assert len(given) == 1
+    assert given[0] > 4.5
 
 
 @pytest.mark.filterwarnings("ignore::s2oct.S2OCTWarning")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from joblib import Parallel, delayed
 
 from s2oct.fit.incumbent import Incumbent
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import Instance, Neighbourhoods, run_round
+from s2oct.search import Instance, Neighbourhoods, descends, run_round
 from s2oct.stopping import Deadline
 
 IMPROVEMENT_SHARE = 0.05
@@ -25,7 +25,7 @@ WORTH_SHARE = 0.01
 """A search that ends by itself goes on only if a tree is cheaper by at least this share."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Exploration:
     """A search for trees that beat the incumbent.
 
@@ -57,6 +57,8 @@ class Exploration:
     neighbourhoods: Neighbourhoods | None = None
     patience: int | None = None
     worth: float = 0.0
+    descents_lead: bool = field(default=False, init=False)
+    """Whether the best tree so far comes from descents: then most turns are theirs."""
 
     def run(self, first_round: int = 0, seconds: float = float("inf"), max_rounds: int | None = None) -> int:
         """Run rounds until nothing is left to do, the seconds are spent or enough rounds are run.
@@ -76,23 +78,27 @@ class Exploration:
                 break
             if self.patience is not None and number - led >= self.patience:
                 break
-            batches = self._rounds(number, until)
-            for trees in batches:
+            numbers = range(number, number + self.n_jobs)
+            turns = [descends(self.instance, k, descents_lead=self.descents_lead) for k in numbers]
+            for by_descents, trees in zip(turns, self._rounds(number, turns, until), strict=True):
                 for tree in trees:
-                    self._enter(tree, until)
-            number += len(batches)
+                    if self._enter(tree, until):
+                        self.descents_lead = by_descents
+            number += len(turns)
             self._search_neighbourhoods(until)
             if incumbent.best_cost < to_beat - max(self.worth, WORTH_SHARE * incumbent.best_cost):
                 led, to_beat = number, incumbent.best_cost
         return number
 
-    def _rounds(self, number: int, until: Deadline) -> list[list[ObliqueTree]]:
+    def _rounds(self, number: int, turns: list[bool], until: Deadline) -> list[list[ObliqueTree]]:
+        """The trees of one round for each turn."""
         deadline, best = self._deadline(until), self.incumbent.best
         if self.n_jobs == 1:
-            return [run_round(self.instance, self.seed, number, deadline, best)]
+            return [run_round(self.instance, self.seed, number, deadline, best, by_descents=turns[0])]
         run_all = Parallel(n_jobs=self.n_jobs, prefer="threads")
         found: list[list[ObliqueTree]] = run_all(
-            delayed(run_round)(self.instance, self.seed, number + k, deadline, best) for k in range(self.n_jobs)
+            delayed(run_round)(self.instance, self.seed, number + k, deadline, best, by_descents=by_descents)
+            for k, by_descents in enumerate(turns)
         )
         return found
 
@@ -108,12 +114,17 @@ class Exploration:
     def _is_late(self) -> bool:
         return self.incumbent.clock.seconds_left <= LATE_SHARE * self.incumbent.clock.limit
 
-    def _enter(self, tree: ObliqueTree, until: Deadline) -> None:
-        """Offer a tree, and refit it while that makes a better one."""
-        while self.incumbent.offer(tree) and not self.incumbent.is_over:
+    def _enter(self, tree: ObliqueTree, until: Deadline) -> bool:
+        """Offer a tree, and refit it while that makes a better one. Returns whether it was the best."""
+        leads = False
+        while self.incumbent.offer(tree):
+            leads = True
+            if self.incumbent.is_over:
+                break
             # A linear program with many features can take longer than all rounds together.
             allowed = max(1.0, IMPROVEMENT_SHARE * self.incumbent.clock.limit)
             tree = self.improve(tree, until.within(allowed))
+        return leads
 
     def _search_neighbourhoods(self, until: Deadline) -> None:
         """Search around the best tree, late in the fit, until nothing around it is left."""

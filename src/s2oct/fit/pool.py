@@ -16,7 +16,7 @@ from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, TIME_LIMIT
 from s2oct.model.rounding import as_rules
 from s2oct.model.score import score
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import Instance, run_round
+from s2oct.search import Instance, descends, run_round
 from s2oct.wording import plural
 
 POOL, POOL_ROUNDS, LEAST_POOL = 20, 100, 5
@@ -43,7 +43,8 @@ def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> 
     for number in range(POOL_ROUNDS):
         if until.passed or len(found) >= POOL or number - last > FRUITLESS_ROUNDS:
             break
-        for candidate in reversed(run_round(instance, seed, number, until)):
+        by_descents = descends(instance, number, descents_lead=False)
+        for candidate in reversed(run_round(instance, seed, number, until, by_descents=by_descents)):
             assignment = mended(prepared, candidate)
             worth = feasible_score(prepared, assignment)
             if worth is not None and worth.objective <= cost:

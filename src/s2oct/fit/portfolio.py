@@ -53,10 +53,12 @@ class Portfolio:
         """Run until there is nothing more to do. The best tree stays in the incumbent."""
         incumbent, clock = self.incumbent, self.context.clock
         self.context.listener.stage(SEARCHING)
-        if self.context.solver is None:
+        alone = min(self.head_start * clock.limit, LONGEST_HEAD_START)
+        # A round that the end of the head start cuts short is lost, so it ends for a solver only.
+        if self.context.solver is None or not self._is_worth_solving(clock.seconds_left - alone):
             self.explore(0, clock.seconds_left)
             return
-        number = self.explore(0, min(self.head_start * clock.limit, LONGEST_HEAD_START))
+        number = self.explore(0, alone)
         if incumbent.is_over:
             return
 
@@ -64,15 +66,16 @@ class Portfolio:
             nonlocal number
             number = self.explore(number, clock.seconds_left)
 
-        if self.formulation.size.n_entries > ENTRIES_PER_SECOND * clock.seconds_left:
-            go_on()
-            return
         try:
             self.solve(incumbent.best, go_on)
         except (SolverLicenceError, SolverFailed, MemoryError) as error:
             reason = str(error) or "There is no memory for the model."
             self.context.notices.append(f"{reason} The fit went on without it.")
             go_on()
+
+    def _is_worth_solving(self, seconds: float) -> bool:
+        """Whether a solver does more with its model in that time than read it."""
+        return self.formulation.size.n_entries <= ENTRIES_PER_SECOND * seconds
 
     def solve(self, start: ObliqueTree | None, meanwhile: Callable[[], object] = lambda: None) -> None:
         """Let the solver work until the time is over, while ``meanwhile`` runs in this thread."""

@@ -9,6 +9,7 @@ from s2oct.search.neighbourhood import Neighbourhoods
 from s2oct.search.octh import OcthSearch
 from s2oct.search.polish import polish
 from s2oct.search.rounds import round_work, run_round
+from s2oct.search.turns import descends
 
 __all__ = [
     "EvidenceSearch",
@@ -17,6 +18,7 @@ __all__ = [
     "OcthSearch",
     "alternating_start",
     "compile_kernels",
+    "descends",
     "fewer_features",
     "kernels_are_kept",
     "polish",

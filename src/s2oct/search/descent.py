@@ -3,7 +3,8 @@
 Single moves are exact, but slow where hyperplanes have many coefficients and thousands of rows are near. A gradient
 sees all rows at once. A descent has several falls. Rows that still pay after a fall, or are too near a hyperplane, pull
 more strongly in the next one. Where features are on a grid, coefficients are rounded from fall to fall, coarse ones
-first, so that the others can make up for it. The annealing that follows takes care of the last rows and of the totals.
+first, so that the others can make up for it. The best tree so far is mended after its fall: linear programs move
+rows out of the margins, and the last offsets are combined so that the totals are met.
 """
 
 from __future__ import annotations
@@ -12,28 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from s2oct.arrays import FloatArray, IntArray
-from s2oct.model.assignment import leaf_errors
-from s2oct.search.descent_kernels import Aims, Fall, Motion, WorkingSet, descend_stretch
+from s2oct.arrays import FloatArray
+from s2oct.search.descent_kernels import Fall
 from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
-from s2oct.search.starts import to_grid
+from s2oct.search.moving import MOST_NEAR, Moving
+from s2oct.search.offsets import combine_offsets
+from s2oct.search.repair import repaired
 from s2oct.stopping import Deadline
 
-FALLS, NARROWER = 6, 0.8
-"""Falls of a descent, and how much narrower each begins than the one before."""
-
-BOOST, FADING = 2.0, 0.9
-"""By how much the strength of a row grows if it still pays; and what is left of earlier growth if it does not."""
-
-STRETCH = 25
-"""Steps between two choices of the rows that are near."""
-
-MOST_NEAR = 1000
-"""Most unlabeled rows in a step. If more are near, a random sample stands for them."""
-
-STEPS_AHEAD = 5.0
-"""Steps in all coefficients, in one direction, that a row is expected to come nearer at most in a stretch."""
+FALLS, FALLS_ON_GRID, NARROWER = 12, 6, 0.8
+"""Falls of a descent, without and with rounding; and how much narrower each begins than the one before."""
 
 LAST_WIDTH, LAST_STEP = 1.05, 0.02
 """Width and step at the end: a little more than the margins of P2, and little beside them."""
@@ -48,15 +38,8 @@ by rounding."""
 FREE_FALLS = 2
 """Falls before the first coefficients are rounded."""
 
-VIOLATION_PRICE = 4.0
-"""Price of a unit of margin violation when falls are compared."""
-
-
-LEAST_VARIANCE = 1e-5
-"""Variance along a principal axis, at least, where that of a feature is 1: no step is longer than 300 usual ones."""
-
 MOST_FEATURES = 200
-"""Most features of a descent: principal axes take the third power of their number."""
+"""Most features of a descent: with more of them, falls are too short or too slow."""
 
 MOST_LABELS = 10
 """Labeled rows for each coefficient of a tree, at most: with more of them hardly any tree has cost 0, and rounds, which
@@ -64,6 +47,10 @@ count rows off and labels missed one by one, need the time."""
 
 FALL_WORK = 1e9
 """Steps times rows, features and nodes of a fall, at most: somewhat less than a second."""
+
+VIOLATION_PRICE, NEARLY_CLEAR = 4.0, 0.005
+"""Price of a unit of margin violation when falls are compared; and the violation for each row up to which linear
+programs may mend it."""
 
 
 @dataclass(frozen=True)
@@ -80,16 +67,17 @@ class Descent:
         The first length of a step in every coefficient, in widths.
     on_grid : bool
         Use gridded features only, and leave margins to rounding.
-    along_axes : bool
-        Take steps along the principal axes of the rows, all equally long in deviations of the rows along them. Where
-        features are nearly collinear, steps in single features hardly turn a hyperplane.
     """
 
     n_steps: int
     width: float = 0.1
     step: float = 0.1
     on_grid: bool = False
-    along_axes: bool = False
+
+    @property
+    def n_falls(self) -> int:
+        """How many falls a descent has, at most."""
+        return FALLS_ON_GRID if self.on_grid else FALLS
 
     def fall(self, number: int, length: float) -> Fall:
         """Widths, pulls and steps of a fall, given how far rows are spread along a normal."""
@@ -129,15 +117,22 @@ def descend(
     deadline: Deadline,
 ) -> tuple[FloatArray, FloatArray]:
     """The best hyperplanes after one of several falls from ``start``, or of those falls that ended in time."""
-    moving = _Moving.at(instance, start, descent, rng)
-    found = []
-    for number in range(FALLS):
+    moving = Moving.at(instance, start, rng, on_grid=descent.on_grid)
+    found: list[tuple[float, FloatArray, FloatArray]] = []
+    lowest = np.inf
+    for number in range(descent.n_falls):
         if descent.on_grid and number >= FREE_FALLS:
-            moving.round((number - FREE_FALLS + 1) / (FALLS - FREE_FALLS + 1))
+            moving.round((number - FREE_FALLS + 1) / (descent.n_falls - FREE_FALLS + 1))
         moving.fall(descent.fall(number, moving.spread), deadline)
         omega, gamma = moving.planes()
         H = values_at_nodes(instance, omega, gamma)
-        found.append((moving.cost(H), omega, gamma))
+        cost = _cost(instance, H)
+        if cost < lowest and not descent.on_grid and not deadline.passed:
+            omega, gamma = _mended(instance, omega, gamma, deadline)
+            found.append((_cost(instance, values_at_nodes(instance, omega, gamma)), omega, gamma))
+        else:
+            found.append((cost, omega, gamma))
+        lowest = min(lowest, cost)
         if found[-1][0] <= instance.floor + 1e-9 or deadline.passed:
             break
         moving.strengthen(H)
@@ -145,151 +140,19 @@ def descend(
     return omega, gamma
 
 
-@dataclass(eq=False)
-class _Moving:
-    """Hyperplanes over standardised features, and how strongly each row pulls at them.
+def _cost(instance: Instance, H: FloatArray) -> float:
+    """The cost of a tree and of its margins."""
+    return tree_cost(instance, H) + VIOLATION_PRICE * margin_violation(instance, H)
 
-    ``center`` and ``scale`` are those of the features. ``Z`` (p, n + m) are the standardised rows. ``box``
-    (2, n_branches, p) bounds the coefficients.
-    """
 
-    instance: Instance
-    center: FloatArray
-    scale: FloatArray
-    Z: FloatArray
-    box: FloatArray
-    axes: FloatArray
-    motion: Motion
-    strength: FloatArray
-    on_grid: bool
-    rng: np.random.Generator
-
-    @classmethod
-    def at(
-        cls, instance: Instance, start: tuple[FloatArray, FloatArray], descent: Descent, rng: np.random.Generator
-    ) -> _Moving:
-        """Begin at given hyperplanes."""
-        center, scale = instance.XT.mean(axis=1), instance.XT.std(axis=1)
-        # A constant feature does not distinguish rows.
-        scale[scale == 0] = 1.0
-        usable = (instance.quanta > 0) if descent.on_grid else np.ones(len(scale), dtype=bool)
-        omega, gamma = start
-        largest = np.tile(np.where(usable, instance.s * scale, 0.0), (len(gamma), 1))
-        normals, offsets = np.clip(omega * scale, -largest, largest), gamma - omega @ center
-        memory = np.zeros((len(gamma), len(scale) + 1))
-        Z = (instance.XT - center[:, None]) / scale[:, None]
-        return cls(
-            instance,
-            center,
-            scale,
-            Z,
-            np.array([-largest, largest]),
-            _axes(Z) if descent.along_axes else np.empty((0, 0)),
-            Motion(normals, offsets, memory, memory.copy(), np.zeros(instance.targets.n_cells)),
-            np.ones(instance.n_rows),
-            descent.on_grid,
-            rng,
-        )
-
-    @property
-    def spread(self) -> float:
-        """The standard deviation of rows along a normal, if features were independent; in the middle of the nodes."""
-        return float(np.median(np.linalg.norm(self.motion.normals, axis=1)))
-
-    def planes(self) -> tuple[FloatArray, FloatArray]:
-        """The hyperplanes in model units, rounded if they are to be on the grid."""
-        omega = self.motion.normals / self.scale
-        gamma = self.motion.offsets + omega @ self.center
-        if self.on_grid:
-            for b in range(len(gamma)):
-                omega[b], gamma[b] = to_grid(self.instance, omega[b], gamma[b], lengthen=False)
+def _mended(
+    instance: Instance, omega: FloatArray, gamma: FloatArray, deadline: Deadline
+) -> tuple[FloatArray, FloatArray]:
+    """The hyperplanes with their last margins kept and their last offsets combined, if that costs less."""
+    H = values_at_nodes(instance, omega, gamma)
+    if margin_violation(instance, H) > NEARLY_CLEAR * instance.n_rows:
         return omega, gamma
-
-    def round(self, share: float) -> None:
-        """Round the coefficients of a share of the features for good: those with the longest steps."""
-        step = self.instance.quanta * self.scale
-        coarse = np.argsort(-step, kind="stable")[: int(share * np.count_nonzero(step))]
-        most = np.floor(self.instance.s * (1 + 1e-9) / self.instance.quanta[coarse])
-        times = np.clip(np.round(self.motion.normals[:, coarse] / step[coarse]), -most, most)
-        self.motion.normals[:, coarse] = times * step[coarse]
-        self.box[:, :, coarse] = self.motion.normals[:, coarse]
-
-    def values(self) -> FloatArray:
-        """Values of all rows at all nodes."""
-        H = self.motion.normals @ self.Z
-        H -= self.motion.offsets[:, None]
-        return np.asarray(H)
-
-    def cost(self, H: FloatArray) -> float:
-        """The cost of the tree and of its margins."""
-        return tree_cost(self.instance, H) + VIOLATION_PRICE * margin_violation(self.instance, H)
-
-    def strengthen(self, H: FloatArray) -> None:
-        """Let rows that pay, or are too near, pull more strongly, and the others again as they did."""
-        n, topology = self.instance.n_labeled, self.instance.topology
-        own_class = topology.leaf_classes[None, :] == self.instance.labels[:, None]
-        pays = np.where(own_class, leaf_errors(topology, H[:, :n].T), np.inf).min(axis=1) > 0
-        is_wrong = np.concatenate([pays, (np.abs(H[:, n:]) < 1).any(axis=0)])
-        self.strength = np.where(is_wrong, BOOST * self.strength, 1 + FADING * (self.strength - 1))
-
-    def fall(self, fall: Fall, deadline: Deadline) -> None:
-        """Take the steps of a fall, in stretches."""
-        self.motion.mean[:], self.motion.square[:] = 0.0, 0.0
-        for begin in range(0, fall.n_steps, STRETCH):
-            if deadline.passed:
-                return
-            rows, outside = self.working_set(fall, begin)
-            targets, topology = self.instance.targets, self.instance.topology
-            aims = Aims(
-                topology.leaf_classes,
-                topology.depth,
-                np.array([targets.low, targets.high]),
-                outside,
-                self.box,
-                self.axes,
-            )
-            descend_stretch(rows, aims, self.motion, fall, begin, min(begin + STRETCH, fall.n_steps))
-
-    def working_set(self, fall: Fall, begin: int) -> tuple[WorkingSet, FloatArray]:
-        """The rows that may be within the margins before the next choice, and how many others each cell has."""
-        instance, n = self.instance, self.instance.n_labeled
-        H = self.values()[:, n:]
-        is_near = (np.abs(H) < self.reach(fall, begin)).any(axis=0)
-        near, far = np.flatnonzero(is_near), np.flatnonzero(~is_near)
-        weight = max(len(near) / MOST_NEAR, 1.0)
-        if weight > 1:
-            near = np.sort(self.rng.choice(near, MOST_NEAR, replace=False))
-        first = instance.targets.first_cells
-        cells = first[:, far] + self.classes(H[:, far])
-        counted = np.tile(instance.sizes[n + far], len(cells))
-        outside = np.bincount(cells.ravel(), counted, instance.targets.n_cells).astype(float)
-        chosen = np.concatenate([np.arange(n), n + near])
-        Z = np.ascontiguousarray(self.Z[:, chosen])
-        return WorkingSet(
-            Z, np.ascontiguousarray(Z.T), instance.labels, instance.sizes[chosen],
-            self.pull(chosen), np.ascontiguousarray(first[:, near]), weight,
-        ), outside  # fmt: skip
-
-    def reach(self, fall: Fall, begin: int) -> float:
-        """How near a row must be to matter in the next stretch."""
-        progress = begin / max(fall.n_steps - 1, 1)
-        width, step = (float(ends[0] * (ends[1] / ends[0]) ** progress) for ends in (fall.width, fall.step))
-        return width + STEPS_AHEAD * step * float(np.sqrt(len(self.Z)))
-
-    def pull(self, chosen: IntArray) -> FloatArray:
-        """How strongly rows pull: a labeled one as often as it counts."""
-        return self.strength[chosen] * np.where(chosen < self.instance.n_labeled, self.instance.sizes[chosen], 1.0)
-
-    def classes(self, H: FloatArray) -> IntArray:
-        """The class in which each row ends."""
-        topology = self.instance.topology
-        node, row = np.ones(H.shape[1], dtype=np.int64), np.arange(H.shape[1])
-        for _ in range(topology.depth):
-            node = 2 * node + (H[node - 1, row] > 0)
-        return np.asarray(topology.leaf_classes[node - topology.n_leaves])
-
-
-def _axes(Z: FloatArray) -> FloatArray:
-    """Principal axes of standardised rows by columns, each of length 1 / deviation along it."""
-    variances, directions = np.linalg.eigh(Z @ Z.T / Z.shape[1])
-    return np.ascontiguousarray(directions / np.sqrt(np.maximum(variances, LEAST_VARIANCE)))
+    kept = repaired(instance, omega, gamma, deadline)
+    combined = combine_offsets(instance, *kept, deadline)
+    ways = ((omega, gamma), kept, combined)
+    return min(ways, key=lambda planes: _cost(instance, values_at_nodes(instance, *planes)))

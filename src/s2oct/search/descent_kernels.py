@@ -48,7 +48,6 @@ class Aims(NamedTuple):
     bounds: Any  # (2, n_cells) least and most rows of each cell
     outside: Any  # (n_cells,) rows of each cell that are not in the working set
     box: Any  # (2, n_branches, p) least and largest standardised coefficients
-    axes: Any  # (p, p) or (0, 0): directions in which steps are taken, by columns, of length 1 / deviation along them
 
 
 class Motion(NamedTuple):
@@ -175,8 +174,6 @@ def descend_stretch(rows, aims, motion, fall, step_from, step_to):
         counts = pull_unlabeled(H, rows, aims, width, between(fall.margin, progress), prices, pulls)
         change_prices(prices, counts, aims.bounds, progress)
         slopes = np.dot(pulls, rows.ZT)
-        if aims.axes.size:
-            slopes = np.dot(slopes, aims.axes)
         new, seen = 1.0 - INERTIA ** (t + 1), 1.0 - MEMORY ** (t + 1)
         for b in range(n_branches):
             for j in range(p + 1):
@@ -185,11 +182,6 @@ def descend_stretch(rows, aims, motion, fall, step_from, step_to):
                 square[b, j] = MEMORY * square[b, j] + (1.0 - MEMORY) * slope * slope
                 change = length * mean[b, j] / new / (np.sqrt(square[b, j] / seen) + 1e-12)
                 if j < p:
-                    slopes[b, j] = change
+                    normals[b, j] = min(max(normals[b, j] - change, aims.box[0, b, j]), aims.box[1, b, j])
                 else:
                     offsets[b] -= change
-        if aims.axes.size:
-            slopes = np.dot(slopes, aims.axes.T)
-        for b in range(n_branches):
-            for j in range(p):
-                normals[b, j] = min(max(normals[b, j] - slopes[b, j], aims.box[0, b, j]), aims.box[1, b, j])

@@ -11,14 +11,14 @@ from s2oct.arrays import FloatArray
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
-from s2oct.search.descent import Descent, descend, may_descend, steps_within
+from s2oct.search.descent import NEARLY_CLEAR, descend
 from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
 from s2oct.search.leaf_classes import drawn_leaf_classes
 from s2oct.search.offsets import combine_offsets
-from s2oct.search.repair import repaired
 from s2oct.search.starts import axis_start, constant_start, separating_start, to_grid
+from s2oct.search.turns import MANY_ROWS, drawn_descent, drawn_start, n_descents
 from s2oct.stopping import Deadline
 
 Start = Callable[[Instance, np.random.Generator], tuple[FloatArray, FloatArray]]
@@ -36,24 +36,22 @@ SHORTEST, LONGEST = 150, 20_000
 WORK = 2e7
 """Most visits times rows of a first round: seconds, not minutes, for a million rows."""
 
-MANY_ROWS = 1000
-"""From this number on rounds are few, so node fits come early. With fewer rows random starts take less time."""
-
-DESCENT_STEPS, FITTED_STARTS = 1500, 0.7
-"""Steps of every fall in the first descent; and how many descents begin at node fits, the others at random splits."""
-
-NEARLY_CLEAR = 0.005
-"""Violation of margins for each row up to which annealing after a descent begins where it ended."""
-
 _CLOSE = 1e-9
 
 
 def run_round(
-    instance: Instance, seed: int, number: int, deadline: Deadline, best: ObliqueTree | None = None
+    instance: Instance,
+    seed: int,
+    number: int,
+    deadline: Deadline,
+    best: ObliqueTree | None = None,
+    *,
+    by_descents: bool = False,
 ) -> list[ObliqueTree]:
     """One round from a new start, or every fourth time from the best tree so far; returns the trees it found.
 
-    Steps of which one takes longer than the time that is left are not begun.
+    With ``by_descents`` some descents take its place, every eighth of them from the best tree. Steps of which one takes
+    longer than the time that is left are not begun.
     """
     deadline = deadline.sooner(instance.step_seconds)
     if deadline.passed:
@@ -65,14 +63,9 @@ def run_round(
         known = None if best is None else best.leaf_classes
         instance = instance.with_leaf_classes(drawn_leaf_classes(instance, known, rng, keep=is_from_best))
     run = _Round(instance, rng, deadline, [])
-    if _descends_before(instance, number):
-        # With random numbers of its own, so that the round is the same with and without a descent.
-        run = replace(run, rng=np.random.default_rng([seed, number, 1]))
-        run.by_descent(n_visits, number, best if number % 8 == 7 else None)
-        if run.reached:
-            return run.found
-        run = replace(run, rng=rng)
-    if is_from_best and best is not None:
+    if by_descents:
+        run.by_descents(n_visits, number, best)
+    elif is_from_best and best is not None:
         state = State.at(best.omega, best.gamma)
         run.anneal(state, Schedule(n_visits, hot=0.5))
         run.settle(state, n_visits)
@@ -163,38 +156,34 @@ class _Round:
         if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, row_off=0.2, margin_prices=(0.1, 4.0))):
             self.settle(state, n_visits)
 
-    def by_descent(self, n_visits: int, number: int, best: ObliqueTree | None) -> None:
-        """Descent of all hyperplanes from a tree, from node fits or from random splits; then cool annealing."""
-        if best is not None:
-            start = State.at(best.omega, best.gamma)
-        elif self.rng.random() < FITTED_STARTS:
-            start = State.at(*alternating_start(self.instance, self.rng, self.deadline))
-        else:
-            start = State.at(*axis_start(self.instance, self.rng))
-            start.lengthen(self.instance.s)
-        share = float((self.instance.quanta > 0).mean())
-        on_grid = self.rng.random() < (0.8 if share == 1.0 else 0.5 * share)
-        descent = Descent(
-            steps_within(self.instance, DESCENT_STEPS * 2 ** min(number / 16, 3)),
-            width=float(self.rng.choice([0.1, 0.3])),
-            step=float(self.rng.choice([0.1, 0.3])),
-            on_grid=on_grid,
-            along_axes=not on_grid and self.rng.random() < 0.7,
-        )
-        omega, gamma = descend(self.instance, (start.omega, start.gamma), descent, self.rng, self.deadline)
-        state = State.at(omega, gamma)
-        if descent.on_grid:
+    def by_descents(self, n_visits: int, number: int, best: ObliqueTree | None) -> None:
+        """Descents of all hyperplanes at once, each with cool annealing if it ends near the best tree so far."""
+        most = np.inf if best is None else self.cost(best.omega, best.gamma)
+        for k in range(n_descents(self.instance, number, round_work(self.instance, number))):
+            start = drawn_start(self.instance, best if (number + k) % 8 == 7 else None, self.rng, self.deadline)
+            descent = drawn_descent(self.instance, number, self.rng)
+            state = State.at(*descend(self.instance, start, descent, self.rng, self.deadline))
+            self.finish(state, n_visits, most, on_grid=descent.on_grid)
+            if self.reached or self.deadline.passed:
+                return
+
+    def finish(self, state: State, n_visits: int, most: float, *, on_grid: bool) -> None:
+        """Anneal what a descent found: on the grid; coolly, if it is clear of rows; or else clear its offsets first."""
+        if on_grid:
             self.on_grid(state, Schedule(n_visits, hot=0.2, on_grid=True))
             return
-        violation = margin_violation(self.instance, values_at_nodes(self.instance, omega, gamma))
-        if violation <= NEARLY_CLEAR * self.instance.n_rows:
-            state = State.at(*repaired(self.instance, omega, gamma, self.deadline))
+        H = values_at_nodes(self.instance, state.omega, state.gamma)
+        violation = margin_violation(self.instance, H)
+        if violation > NEARLY_CLEAR * self.instance.n_rows:
+            clear_offsets(self.instance, state, self.seed(), self.deadline)
+            self.anneal(state, replace(self.true_cost(n_visits), hot=0.1))
+            return
+        if violation < _CLOSE:
+            self.keep(state.omega, state.gamma)
+        if not self.reached and tree_cost(self.instance, H) <= most:
             cool = replace(self.true_cost(2 * n_visits), hot=0.1, margin_prices=(1.0, 4.0))
             if not self.anneal(state, cool):
                 self.settle(state, n_visits)
-            return
-        clear_offsets(self.instance, state, self.seed(), self.deadline)
-        self.anneal(state, replace(self.true_cost(n_visits), hot=0.1))
 
     def settle(self, state: State, n_visits: int) -> None:
         """Anneal by the true cost; then move the offsets clear of all rows and anneal again from there."""
@@ -236,11 +225,17 @@ class _Round:
         omega, gamma = state.best_omega.copy(), state.best_gamma.copy()
         if state.best_cost > self.instance.floor + _CLOSE:
             omega, gamma = combine_offsets(self.instance, omega, gamma, self.deadline)
-        self.found.append(ObliqueTree.of(self.instance.topology, omega, gamma))
-        self.reached = (
-            tree_cost(self.instance, values_at_nodes(self.instance, omega, gamma)) <= self.instance.floor + _CLOSE
-        )
+        self.keep(omega, gamma)
         return self.reached
+
+    def keep(self, omega: FloatArray, gamma: FloatArray) -> None:
+        """Keep a tree that has its margins, and note whether it reached the floor."""
+        self.found.append(ObliqueTree.of(self.instance.topology, omega, gamma))
+        self.reached = self.cost(omega, gamma) <= self.instance.floor + _CLOSE
+
+    def cost(self, omega: FloatArray, gamma: FloatArray) -> float:
+        """What hyperplanes cost, margins apart."""
+        return tree_cost(self.instance, values_at_nodes(self.instance, omega, gamma))
 
     def hot(self) -> float:
         """A first temperature: a hot one forgets the start, a warm one keeps what is good about it."""
@@ -278,15 +273,6 @@ def _on_grid(instance: Instance, number: int) -> bool:
     if share == 1.0:
         return True
     return number % 3 != 1 if share >= 0.5 else share > 0.0 and number % 4 == 2
-
-
-def _descends_before(instance: Instance, number: int) -> bool:
-    """Whether a descent comes before a round: mostly, less if all features are on a grid, and late with few rows."""
-    if not may_descend(instance) or (instance.n_rows < MANY_ROWS and number < 5):
-        return False
-    if (instance.quanta > 0).all():
-        return number % 4 == 1
-    return instance.n_rows < MANY_ROWS or number % 2 == 1 or number in (2, 4)
 
 
 def _by_alternation(instance: Instance, number: int) -> bool:

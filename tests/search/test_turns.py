@@ -1,0 +1,86 @@
+"""Turns of rounds and descents: who has how many, and that the search follows who leads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from s2oct.fit.exploration import Exploration
+from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.strategies import assess
+from s2oct.model.problem import Problem
+from s2oct.model.proof import Bound
+from s2oct.search import Instance, descends, polish
+from s2oct.search.rounds import round_work
+from s2oct.search.turns import drawn_descent, n_descents
+from s2oct.stopping import Clock
+from tests.preparing import prepared_as_is
+
+
+def clouds(n_rows: int = 300, p: int = 5, apart: float = 0.9) -> Problem:
+    """Two overlapping clouds, a tenth of the rows labeled."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(2, size=n_rows)
+    y = np.array(["A", "B"], dtype=object)[truth]
+    y[n_rows // 10 :] = None
+    X = rng.normal(size=(n_rows, p)) + apart * truth[:, None]
+    return Problem.from_arrays(X, y, totals={"A": int((truth[n_rows // 10 :] == 0).sum())})
+
+
+def instance_of(problem: Problem, most_features: int | None = None) -> Instance:
+    return Instance.of(prepared_as_is(problem, 2, 40.0, most_features=most_features), 0.0)
+
+
+@pytest.mark.parametrize(("descents_lead", "share"), [(True, 0.75), (False, 0.25)])
+def test_who_leads_has_three_quarters_of_the_turns(descents_lead, share):
+    instance = instance_of(clouds())
+    turns = [descends(instance, number, descents_lead=descents_lead) for number in range(8, 72)]
+    assert np.mean(turns) == share
+
+
+@pytest.mark.parametrize(("n_rows", "first"), [(300, 5), (1200, 1)])
+def test_descents_begin_later_where_the_first_rounds_are_quick(n_rows, first):
+    instance = instance_of(clouds(n_rows))
+    turns = [descends(instance, number, descents_lead=False) for number in range(first + 2)]
+    assert turns == [False] * first + [True, True]
+
+
+def test_with_few_features_a_split_or_a_guide_there_are_no_descents():
+    few = instance_of(clouds(), most_features=2)
+    guided = instance_of(clouds())
+    guided = guided.charged(np.ones_like(guided.charges))
+    for instance in (few, guided):
+        assert not any(descends(instance, number, descents_lead=True) for number in range(40))
+
+
+def test_longer_rounds_give_time_to_more_descents():
+    instance = instance_of(clouds())
+    counts = [n_descents(instance, number, round_work(instance, number)) for number in (5, 62)]
+    assert counts[0] == 1
+    assert counts[1] > counts[0]
+
+
+def test_descents_are_rounded_only_where_features_are_on_a_grid():
+    instance = instance_of(clouds())
+    on_grid = replace(instance, quanta=np.ones(instance.n_features))
+    for case, rounded in ((instance, {False}), (on_grid, {False, True})):
+        drawn = {drawn_descent(case, 5, np.random.default_rng(seed)).on_grid for seed in range(40)}
+        assert drawn == rounded
+
+
+def test_the_search_knows_who_found_its_best_tree():
+    """Turn by turn: who lowers the cost leads from then on."""
+    prepared = prepared_as_is(clouds(1200, p=12, apart=0.4), 2, 40.0)
+    incumbent = Incumbent(Clock(60.0), partial(assess, prepared), Bound(0.0, "test"))
+    exploration = Exploration(Instance.of(prepared, 0.0), incumbent, partial(polish, prepared), seed=0)
+    leaders = [exploration.descents_lead]
+    for number in range(3):
+        is_descent = descends(exploration.instance, number, descents_lead=leaders[-1])
+        before = incumbent.best_cost
+        exploration.run(number, max_rounds=1)
+        assert exploration.descents_lead == (is_descent if incumbent.best_cost < before else leaders[-1])
+        leaders.append(exploration.descents_lead)
+    assert leaders[-1]
