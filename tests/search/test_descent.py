@@ -36,7 +36,7 @@ def cost_with_margins(instance: Instance, planes: tuple[np.ndarray, np.ndarray])
 
 def descended(instance: Instance, descent: Descent, deadline: Deadline = NO_DEADLINE) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    return descend(instance, alternating_start(instance, rng, NO_DEADLINE), descent, rng, deadline)
+    return descend(instance, alternating_start(instance, rng, NO_DEADLINE), descent, rng, deadline)[1]
 
 
 def test_a_descent_leaves_little_of_what_node_fits_cost():
@@ -68,10 +68,21 @@ def test_the_same_seed_gives_the_same_hyperplanes():
     assert np.array_equal(once[1], again[1])
 
 
+def test_shaken_descents_from_one_start_differ_and_the_cost_is_that_of_the_hyperplanes():
+    instance = crowd(7, n_rows=400)
+    start = alternating_start(instance, np.random.default_rng(0), NO_DEADLINE)
+    descent = Descent(50, width=0.02, is_shaken=True)
+    found = [descend(instance, start, descent, np.random.default_rng(seed), NO_DEADLINE) for seed in (0, 1)]
+    assert not np.allclose(found[0][1][0], found[1][1][0])
+    for cost, planes in found:
+        H = values_at_nodes(instance, *planes)
+        assert cost == pytest.approx(tree_cost(instance, H) + 4 * margin_violation(instance, H))
+
+
 def test_a_passed_deadline_leaves_the_start_as_it_is():
     instance = crowd(4)
     start = alternating_start(instance, np.random.default_rng(0), NO_DEADLINE)
-    found = descend(instance, start, Descent(1000), np.random.default_rng(0), Deadline.after(0.0))
+    _, found = descend(instance, start, Descent(1000), np.random.default_rng(0), Deadline.after(0.0))
     assert np.allclose(found[0], start[0])
     assert np.allclose(found[1], start[1])
 

@@ -14,7 +14,7 @@ from s2oct.fit.strategies import assess
 from s2oct.model.problem import Problem
 from s2oct.model.proof import Bound
 from s2oct.search import Instance, descends, polish
-from s2oct.search.rounds import round_work
+from s2oct.search.rounds import round_length
 from s2oct.search.turns import drawn_descent, n_descents
 from s2oct.stopping import Clock
 from tests.preparing import prepared_as_is
@@ -58,7 +58,7 @@ def test_with_few_features_a_split_or_a_guide_there_are_no_descents():
 
 def test_longer_rounds_give_time_to_more_descents():
     instance = instance_of(clouds())
-    counts = [n_descents(instance, number, round_work(instance, number)) for number in (5, 62)]
+    counts = [n_descents(instance, number, round_length(instance, number)) for number in (5, 62)]
     assert counts[0] == 1
     assert counts[1] > counts[0]
 

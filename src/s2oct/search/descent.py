@@ -22,6 +22,9 @@ from s2oct.search.offsets import combine_offsets
 from s2oct.search.repair import repaired
 from s2oct.stopping import Deadline
 
+Planes = tuple[FloatArray, FloatArray]
+"""Normals and offsets of the hyperplanes of a tree."""
+
 FALLS, FALLS_ON_GRID, NARROWER = 12, 6, 0.8
 """Falls of a descent, without and with rounding; and how much narrower each begins than the one before."""
 
@@ -67,12 +70,15 @@ class Descent:
         The first length of a step in every coefficient, in widths.
     on_grid : bool
         Use gridded features only, and leave margins to rounding.
+    is_shaken : bool
+        Let rows pull with random strengths in the first fall, so that descents from one start differ.
     """
 
     n_steps: int
     width: float = 0.1
     step: float = 0.1
     on_grid: bool = False
+    is_shaken: bool = False
 
     @property
     def n_falls(self) -> int:
@@ -111,15 +117,20 @@ def may_descend(instance: Instance) -> bool:
 
 def descend(
     instance: Instance,
-    start: tuple[FloatArray, FloatArray],
+    start: Planes,
     descent: Descent,
     rng: np.random.Generator,
     deadline: Deadline,
-) -> tuple[FloatArray, FloatArray]:
-    """The best hyperplanes after one of several falls from ``start``, or of those falls that ended in time."""
+) -> tuple[float, Planes]:
+    """The best hyperplanes after one of several falls from ``start``, or of those falls that ended in time.
+
+    Their cost, which comes first, includes a price for margins that they do not keep.
+    """
     moving = Moving.at(instance, start, rng, on_grid=descent.on_grid)
+    if descent.is_shaken:
+        moving.shake()
     found: list[tuple[float, FloatArray, FloatArray]] = []
-    lowest = np.inf
+    least = np.inf
     for number in range(descent.n_falls):
         if descent.on_grid and number >= FREE_FALLS:
             moving.round((number - FREE_FALLS + 1) / (descent.n_falls - FREE_FALLS + 1))
@@ -127,17 +138,17 @@ def descend(
         omega, gamma = moving.planes()
         H = values_at_nodes(instance, omega, gamma)
         cost = _cost(instance, H)
-        if cost < lowest and not descent.on_grid and not deadline.passed:
+        if cost < least and not descent.on_grid and not deadline.passed:
             omega, gamma = _mended(instance, omega, gamma, deadline)
             found.append((_cost(instance, values_at_nodes(instance, omega, gamma)), omega, gamma))
         else:
             found.append((cost, omega, gamma))
-        lowest = min(lowest, cost)
+        least = min(least, cost)
         if found[-1][0] <= instance.floor + 1e-9 or deadline.passed:
             break
         moving.strengthen(H)
-    _, omega, gamma = min(found, key=lambda planes: planes[0])
-    return omega, gamma
+    lowest, omega, gamma = min(found, key=lambda planes: planes[0])
+    return lowest, (omega, gamma)
 
 
 def _cost(instance: Instance, H: FloatArray) -> float:
@@ -145,9 +156,7 @@ def _cost(instance: Instance, H: FloatArray) -> float:
     return tree_cost(instance, H) + VIOLATION_PRICE * margin_violation(instance, H)
 
 
-def _mended(
-    instance: Instance, omega: FloatArray, gamma: FloatArray, deadline: Deadline
-) -> tuple[FloatArray, FloatArray]:
+def _mended(instance: Instance, omega: FloatArray, gamma: FloatArray, deadline: Deadline) -> Planes:
     """The hyperplanes with their last margins kept and their last offsets combined, if that costs less."""
     H = values_at_nodes(instance, omega, gamma)
     if margin_violation(instance, H) > NEARLY_CLEAR * instance.n_rows:

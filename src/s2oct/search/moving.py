@@ -104,6 +104,10 @@ class Moving:
         H -= self.motion.offsets[:, None]
         return np.asarray(H)
 
+    def shake(self) -> None:
+        """Let rows pull with random strengths, 1 in the mean."""
+        self.strength = self.rng.exponential(size=len(self.strength))
+
     def strengthen(self, H: FloatArray) -> None:
         """Let rows that pay, or are too near, pull more strongly, and the others again as they did."""
         n, topology = self.instance.n_labeled, self.instance.topology

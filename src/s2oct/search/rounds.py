@@ -11,14 +11,14 @@ from s2oct.arrays import FloatArray
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
-from s2oct.search.descent import NEARLY_CLEAR, descend
+from s2oct.search.descent import Descent, Planes, descend
 from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.kernels import FAR
 from s2oct.search.leaf_classes import drawn_leaf_classes
 from s2oct.search.offsets import combine_offsets
 from s2oct.search.starts import axis_start, constant_start, separating_start, to_grid
-from s2oct.search.turns import MANY_ROWS, drawn_descent, drawn_start, n_descents
+from s2oct.search.turns import FROM_BEST, MANY_ROWS, TURNS, drawn_continuation, drawn_descent, drawn_start, n_descents
 from s2oct.stopping import Deadline
 
 Start = Callable[[Instance, np.random.Generator], tuple[FloatArray, FloatArray]]
@@ -36,6 +36,9 @@ SHORTEST, LONGEST = 150, 20_000
 WORK = 2e7
 """Most visits times rows of a first round: seconds, not minutes, for a million rows."""
 
+CONTINUATIONS = 3
+"""How many narrow descents in a row may find nothing better."""
+
 _CLOSE = 1e-9
 
 
@@ -50,8 +53,8 @@ def run_round(
 ) -> list[ObliqueTree]:
     """One round from a new start, or every fourth time from the best tree so far; returns the trees it found.
 
-    With ``by_descents`` some descents take its place, every eighth of them from the best tree. Steps of which one takes
-    longer than the time that is left are not begun.
+    With ``by_descents`` some descents take its place, all from new starts or all from the best tree. Steps of which
+    one takes longer than the time that is left are not begun.
     """
     deadline = deadline.sooner(instance.step_seconds)
     if deadline.passed:
@@ -157,33 +160,46 @@ class _Round:
             self.settle(state, n_visits)
 
     def by_descents(self, n_visits: int, number: int, best: ObliqueTree | None) -> None:
-        """Descents of all hyperplanes at once, each with cool annealing if it ends near the best tree so far."""
-        most = np.inf if best is None else self.cost(best.omega, best.gamma)
-        for k in range(n_descents(self.instance, number, round_work(self.instance, number))):
-            start = drawn_start(self.instance, best if (number + k) % 8 == 7 else None, self.rng, self.deadline)
-            descent = drawn_descent(self.instance, number, self.rng)
-            state = State.at(*descend(self.instance, start, descent, self.rng, self.deadline))
-            self.finish(state, n_visits, most, on_grid=descent.on_grid)
-            if self.reached or self.deadline.passed:
-                return
+        """Descents of all hyperplanes at once, from new starts or from the best tree; then cool annealing.
 
-    def finish(self, state: State, n_visits: int, most: float, *, on_grid: bool) -> None:
-        """Anneal what a descent found: on the grid; coolly, if it is clear of rows; or else clear its offsets first."""
-        if on_grid:
-            self.on_grid(state, Schedule(n_visits, hot=0.2, on_grid=True))
-            return
-        H = values_at_nodes(self.instance, state.omega, state.gamma)
-        violation = margin_violation(self.instance, H)
-        if violation > NEARLY_CLEAR * self.instance.n_rows:
-            clear_offsets(self.instance, state, self.seed(), self.deadline)
-            self.anneal(state, replace(self.true_cost(n_visits), hot=0.1))
-            return
-        if violation < _CLOSE:
-            self.keep(state.omega, state.gamma)
-        if not self.reached and tree_cost(self.instance, H) <= most:
-            cool = replace(self.true_cost(2 * n_visits), hot=0.1, margin_prices=(1.0, 4.0))
-            if not self.anneal(state, cool):
-                self.settle(state, n_visits)
+        A descent from a new start that ends near the best tree is continued, even if some rows are still too near.
+        """
+        most = np.inf if best is None else self.cost(best.omega, best.gamma)
+        if best is not None and number % TURNS in FROM_BEST:
+            cost, planes = most, (best.omega, best.gamma)
+        else:
+            descent = drawn_descent(self.instance, number, self.rng)
+            cost, planes = self.descend_anew(descent, n_descents(self.instance, number, n_visits))
+            if descent.on_grid:
+                self.on_grid(State.at(*planes), Schedule(n_visits, hot=0.2, on_grid=True))
+                return
+        if cost <= most:
+            cost, planes = self.continue_from(cost, planes, number)
+        if margin_violation(self.instance, values_at_nodes(self.instance, *planes)) < _CLOSE:
+            self.keep(*planes)
+        if cost <= most and not self.reached:
+            self.anneal(State.at(*planes), replace(self.true_cost(2 * n_visits), hot=0.1, margin_prices=(1.0, 4.0)))
+
+    def descend_anew(self, descent: Descent, times: int) -> tuple[float, Planes]:
+        """The cost and the hyperplanes of the best of some descents from new starts."""
+        found = []
+        for _ in range(times):
+            start = drawn_start(self.instance, self.rng, self.deadline)
+            found.append(descend(self.instance, start, descent, self.rng, self.deadline))
+            if found[-1][0] <= self.instance.floor + _CLOSE or self.deadline.passed:
+                break
+        return min(found, key=lambda result: result[0])
+
+    def continue_from(self, cost: float, planes: Planes, number: int) -> tuple[float, Planes]:
+        """Narrow descents from hyperplanes, and from whatever is better, until some in a row are not."""
+        fruitless = 0
+        while fruitless < CONTINUATIONS and cost > self.instance.floor + _CLOSE and not self.deadline.passed:
+            descent = drawn_continuation(self.instance, number, self.rng)
+            reached, found = descend(self.instance, planes, descent, self.rng, self.deadline)
+            fruitless += 1
+            if reached < cost - _CLOSE:
+                cost, planes, fruitless = reached, found, 0
+        return cost, planes
 
     def settle(self, state: State, n_visits: int) -> None:
         """Anneal by the true cost; then move the offsets clear of all rows and anneal again from there."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from s2oct.arrays import FloatArray
-from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import State
-from s2oct.search.descent import FALLS, Descent, may_descend, steps_within
+from s2oct.search.descent import FALLS, Descent, Planes, may_descend, steps_within
 from s2oct.search.instance import Instance
 from s2oct.search.moving import MOST_NEAR
 from s2oct.search.starts import axis_start
@@ -26,8 +24,14 @@ ROUNDS_BEHIND = (0, 3)
 DESCENTS_BEHIND = (1, 5)
 """Turns of descents while a round leads."""
 
+FROM_BEST = (2, 4, 6)
+"""Turns of descents from the best tree; while a round leads, they are none of the descents' turns."""
+
 DESCENT_STEPS, FITTED_STARTS = 1500, 0.7
 """Steps of every fall in the first descent; and how many descents begin at node fits, the others at random splits."""
+
+NARROW, SHORT = (0.005, 0.02, 0.06), (0.3, 1.0)
+"""First widths and steps of a descent from the best tree, which is to keep most of it."""
 
 WIDTHS, STEPS, ROUNDED = (0.1, 0.3, 0.3), (0.3, 1.0, 1.0, 3.0), 0.5
 """First widths and steps of a descent, see `Descent`; and the share of rounded ones if all features are on a grid."""
@@ -35,8 +39,8 @@ WIDTHS, STEPS, ROUNDED = (0.1, 0.3, 0.3), (0.3, 1.0, 1.0, 3.0), 0.5
 STEP_WORK = 15
 """What a row at a node takes in a step of a descent besides its features, in features."""
 
-FALL_SPEED, ROUND_SPEED = 3.5e9, 5.5e8
-"""Work of a fall, and of a round, that a core does in a second: only their ratio matters."""
+VISIT_WORK = 1150
+"""What all annealings of a round take for a visit and a row, in features of a row at a node of a descent."""
 
 MOST_DESCENTS = 10
 """Most descents in one turn."""
@@ -57,16 +61,16 @@ def descends(instance: Instance, number: int, *, descents_lead: bool) -> bool:
     return number % TURNS not in ROUNDS_BEHIND if descents_lead else number % TURNS in DESCENTS_BEHIND
 
 
-def n_descents(instance: Instance, number: int, work: float) -> int:
-    """How many descents take as long as a round of given work; at least one."""
+def n_descents(instance: Instance, number: int, n_visits: int) -> int:
+    """How many descents take as long as a round of so many visits; at least one."""
     n_near = min(instance.n_rows, instance.n_labeled + MOST_NEAR)
     cells = n_near * instance.topology.n_branches * (instance.n_features + STEP_WORK)
-    seconds = FALLS * _n_steps(instance, number) * cells / FALL_SPEED
-    return int(np.clip(work / ROUND_SPEED / seconds, 1, MOST_DESCENTS))
+    work = FALLS * _n_steps(instance, number) * cells
+    return int(np.clip(VISIT_WORK * n_visits * instance.n_rows / work, 1, MOST_DESCENTS))
 
 
 def drawn_descent(instance: Instance, number: int, rng: np.random.Generator) -> Descent:
-    """How to descend: on the grid more often the more features are on one."""
+    """How to descend from a new start: on the grid more often the more features are on one."""
     share = float((instance.quanta > 0).mean())
     return Descent(
         _n_steps(instance, number),
@@ -76,12 +80,18 @@ def drawn_descent(instance: Instance, number: int, rng: np.random.Generator) -> 
     )
 
 
-def drawn_start(
-    instance: Instance, best: ObliqueTree | None, rng: np.random.Generator, deadline: Deadline
-) -> tuple[FloatArray, FloatArray]:
-    """Where to descend from: a given tree, node fits or random splits."""
-    if best is not None:
-        return best.omega, best.gamma
+def drawn_continuation(instance: Instance, number: int, rng: np.random.Generator) -> Descent:
+    """How to descend from the best tree: with narrow margins, and with other strengths of the rows every time."""
+    return Descent(
+        _n_steps(instance, number),
+        width=float(rng.choice(NARROW)),
+        step=float(rng.choice(SHORT)),
+        is_shaken=True,
+    )
+
+
+def drawn_start(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> Planes:
+    """A new start of a descent: node fits or random splits."""
     if rng.random() < FITTED_STARTS:
         return alternating_start(instance, rng, deadline)
     start = State.at(*axis_start(instance, rng))
