@@ -34,18 +34,27 @@ def instance_of(problem: Problem, most_features: int | None = None) -> Instance:
     return Instance.of(prepared_as_is(problem, 2, 40.0, most_features=most_features), 0.0)
 
 
-@pytest.mark.parametrize(("descents_lead", "share"), [(True, 0.75), (False, 0.25)])
-def test_who_leads_has_three_quarters_of_the_turns(descents_lead, share):
+@pytest.mark.parametrize(("descents_lead", "share"), [(True, 0.8), (False, 0.2)])
+def test_who_leads_has_four_turns_of_five(descents_lead, share):
     instance = instance_of(clouds())
-    turns = [descends(instance, number, descents_lead=descents_lead) for number in range(8, 72)]
+    turns = [descends(instance, number, descents_lead=descents_lead) for number in range(10, 60)]
     assert np.mean(turns) == share
 
 
-@pytest.mark.parametrize(("n_rows", "first"), [(300, 5), (1200, 1)])
+@pytest.mark.parametrize("descents_lead", [True, False])
+def test_no_kind_of_round_loses_all_its_turns_to_descents(descents_lead):
+    """Kinds of rounds repeat after two, three, four or eight numbers."""
+    instance = instance_of(clouds(1200))
+    numbers = [n for n in range(120) if not descends(instance, n, descents_lead=descents_lead)]
+    for period in (2, 3, 4, 8):
+        assert {n % period for n in numbers} == set(range(period))
+
+
+@pytest.mark.parametrize(("n_rows", "first"), [(300, 6), (1200, 1)])
 def test_descents_begin_later_where_the_first_rounds_are_quick(n_rows, first):
     instance = instance_of(clouds(n_rows))
-    turns = [descends(instance, number, descents_lead=False) for number in range(first + 2)]
-    assert turns == [False] * first + [True, True]
+    turns = [descends(instance, number, descents_lead=False) for number in range(first + 1)]
+    assert turns == [False] * first + [True]
 
 
 def test_with_few_features_a_split_or_a_guide_there_are_no_descents():
@@ -58,7 +67,7 @@ def test_with_few_features_a_split_or_a_guide_there_are_no_descents():
 
 def test_longer_rounds_give_time_to_more_descents():
     instance = instance_of(clouds())
-    counts = [n_descents(instance, number, round_length(instance, number)) for number in (5, 62)]
+    counts = [n_descents(instance, number, round_length(instance, number)) for number in (6, 61)]
     assert counts[0] == 1
     assert counts[1] > counts[0]
 

@@ -42,11 +42,7 @@ FREE_FALLS = 2
 """Falls before the first coefficients are rounded."""
 
 MOST_FEATURES = 200
-"""Most features of a descent: with more of them, falls are too short or too slow."""
-
-MOST_LABELS = 10
-"""Labeled rows for each coefficient of a tree, at most: with more of them hardly any tree has cost 0, and rounds, which
-count rows off and labels missed one by one, need the time."""
+"""Most features of a descent: with more of them `FALL_WORK` leaves too few steps."""
 
 FALL_WORK = 1e9
 """Steps times rows, features and nodes of a fall, at most: somewhat less than a second."""
@@ -106,12 +102,11 @@ def steps_within(instance: Instance, n_steps: float) -> int:
 
 def may_descend(instance: Instance) -> bool:
     """Whether descents may help: without a guide, with all features, and with labels that say where to go."""
-    n_coefficients = instance.topology.n_branches * (instance.n_features + 1)
     return (
         not instance.is_guided
         and instance.most_features is None
         and instance.n_features <= MOST_FEATURES
-        and 0 < instance.n_labeled <= MOST_LABELS * n_coefficients
+        and instance.n_labeled > 0
     )
 
 

@@ -12,20 +12,13 @@ from s2oct.search.moving import MOST_NEAR
 from s2oct.search.starts import axis_start
 from s2oct.stopping import Deadline
 
-MANY_ROWS, EARLY_ROUNDS = 1000, 5
+MANY_ROWS, EARLY_ROUNDS = 1000, 6
 """Below this number of rows the first rounds are quick and often enough, so descents wait for them."""
 
-TURNS = 8
-"""Turns after which the pattern of rounds and descents repeats."""
-
-ROUNDS_BEHIND = (0, 3)
-"""Turns of rounds while a descent leads: one from a new start and one from the best tree."""
-
-DESCENTS_BEHIND = (1, 5)
-"""Turns of descents while a round leads."""
-
-FROM_BEST = (2, 4, 6)
-"""Turns of descents from the best tree; while a round leads, they are none of the descents' turns."""
+TURNS, DESCENT_TURN, ROUND_TURN, FROM_BEST = 5, 1, 3, (0, 2)
+"""Of so many turns, one is always for descents and one for a round; the others are for who leads. And the turns in
+which descents begin at the best tree. The number has no common divisor with those after which kinds of rounds repeat:
+every kind has its turn."""
 
 DESCENT_STEPS, FITTED_STARTS = 1500, 0.7
 """Steps of every fall in the first descent; and how many descents begin at node fits, the others at random splits."""
@@ -47,18 +40,12 @@ MOST_DESCENTS = 10
 
 
 def descends(instance: Instance, number: int, *, descents_lead: bool) -> bool:
-    """Whether a turn is one of descents. Who found the best tree so far has most turns, the other one a quarter.
-
-    The second turn of many rows and the sixth of few is the first one of descents; the next belongs to them as well.
-    """
-    if not may_descend(instance):
+    """Whether a turn is one of descents: who found the best tree so far has four turns of five."""
+    if not may_descend(instance) or (instance.n_rows < MANY_ROWS and number < EARLY_ROUNDS):
         return False
-    first = 1 if instance.n_rows >= MANY_ROWS else EARLY_ROUNDS
-    if number < first:
-        return False
-    if number <= first + 1:
-        return True
-    return number % TURNS not in ROUNDS_BEHIND if descents_lead else number % TURNS in DESCENTS_BEHIND
+    if number % TURNS in (DESCENT_TURN, ROUND_TURN):
+        return number % TURNS == DESCENT_TURN
+    return descents_lead
 
 
 def n_descents(instance: Instance, number: int, n_visits: int) -> int:
