@@ -17,7 +17,8 @@ from s2oct.linear.program import LinearProgram
 from s2oct.model.assignment import Assignment
 from s2oct.model.prepared import Prepared
 from s2oct.model.tree import ObliqueTree
-from s2oct.search.polish import ENTRIES_PER_SECOND, SAFE, path_rows
+from s2oct.search.node_program import ENTRIES_PER_SECOND, SAFE
+from s2oct.search.polish import path_rows
 from s2oct.stopping import Deadline
 
 REWEIGHTINGS = 4

@@ -7,7 +7,7 @@ import numpy as np
 from s2oct.arrays import FloatArray
 from s2oct.linear.program import LinearProgram
 from s2oct.search.instance import Instance
-from s2oct.search.polish import ENTRIES_PER_SECOND
+from s2oct.search.node_program import ENTRIES_PER_SECOND
 from s2oct.stopping import Deadline
 
 _NORM_PRICE = 1e-3
