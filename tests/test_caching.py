@@ -137,3 +137,38 @@ def test_options_of_the_decorator_reach_the_compiler():
         return a / b
 
     assert ratio(1.0, 0.0) == float("inf")
+
+
+HELPER = """
+from s2oct.caching import kept
+STEP = 1
+@kept()
+def helper(x):
+    return x + STEP
+"""
+
+CALLER = """
+from s2oct.caching import kept
+from tiny.helper import helper
+@kept()
+def caller(x):
+    return helper(x)
+"""
+
+RUN = "from tiny.caller import caller; print(caller(1), caller.stats.cache_hits.total())"
+
+
+def test_a_change_in_a_module_that_it_imports_makes_a_function_be_compiled_anew(tmp_path):
+    """numba itself looks at the file of the function only, and the next process would use what it compiled before."""
+    package = tmp_path / "tiny"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "caller.py").write_text(CALLER)
+    environment = without_places_to_cache() | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    found = []
+    for helper in (HELPER, HELPER, HELPER.replace("STEP = 1", "STEP = 20")):
+        (package / "helper.py").write_text(helper)
+        done = python(RUN, environment)
+        assert done.stderr == ""
+        found.append(done.stdout)
+    assert found == ["2 0\n", "2 1\n", "21 0\n"]
