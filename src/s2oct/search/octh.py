@@ -16,9 +16,10 @@ from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
+from s2oct.search.compiled.octh_moves import RESTS, OcthCourse, OcthData, OcthPlanes, anneal_octh, measure_rows
+from s2oct.search.compiled.walks import FAR
 from s2oct.search.instance import Instance
 from s2oct.search.octh_form import standard_form
-from s2oct.search.octh_kernels import FAR, RESTS, OcthCourse, OcthData, OcthPlanes, anneal_octh, measure_rows
 from s2oct.search.octh_nodes import errors_of, refitted
 from s2oct.search.octh_starts import cart_start, random_start
 from s2oct.stopping import Deadline

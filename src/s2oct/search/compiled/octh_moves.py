@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.caching import kept
-
-FAR = 1e30
-"""Means "no such leaf", without infinities."""
+from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.random_numbers import random_below, random_unit
+from s2oct.search.compiled.vectors import copy
+from s2oct.search.compiled.walks import FAR, end_below
 
 MOST = 2.0
 """What a row in a leaf of another class pays: a gap is two half gaps wide."""
@@ -80,24 +80,7 @@ class OcthCourse(NamedTuple):
     too_few: float  # price of a row that a leaf has too few
 
 
-@kept()
-def octh_random(state):
-    """A number in [0, 1) from a xorshift state of one 64-bit word."""
-    x = state[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    state[0] = x
-    return np.float64((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
-
-
-@kept()
-def octh_below(state, n):
-    """A whole number below n."""
-    return min(int(octh_random(state) * n), n - 1)
-
-
-@kept()
+@plain
 def half_width(data, omega_b):
     """Half the width of the gap in the units of a . x: mu / 2 |a|_1."""
     norm = 0.0
@@ -106,7 +89,7 @@ def half_width(data, omega_b):
     return data.half_gap * norm
 
 
-@kept()
+@plain
 def measure_rows(data, planes, b):
     """Recompute h of every row at node b, so that rounding errors do not add up. Without a normal all go right."""
     h, n = planes.H[b], data.XT.shape[1]
@@ -125,7 +108,7 @@ def measure_rows(data, planes, b):
                 h[i] += coefficient * x[i]
 
 
-@kept()
+@plain
 def look_at_rows(data, H, b, view, best):
     """Tabulate what each side of node b means, into ``view``; returns for how many rows it means anything, and what the
     others pay. ``best`` has room for all nodes and leaves.
@@ -153,21 +136,13 @@ def look_at_rows(data, H, b, view, best):
             paid += data.sizes[i] * other
             continue
         view.row[n_seen], view.left[n_seen], view.right[n_seen], view.other[n_seen] = i, left, right, other
-        view.leaf_left[n_seen] = ends(H, 2 * node, i, n_leaves) if reaches else -1
-        view.leaf_right[n_seen] = ends(H, 2 * node + 1, i, n_leaves) if reaches else -1
+        view.leaf_left[n_seen] = end_below(H, i, 2 * node, n_leaves) if reaches else -1
+        view.leaf_right[n_seen] = end_below(H, i, 2 * node + 1, n_leaves) if reaches else -1
         n_seen += 1
     return n_seen, paid
 
 
-@kept()
-def ends(H, at, i, n_leaves):
-    """The leaf in which row i ends below a node, from the left."""
-    while at < n_leaves:
-        at = 2 * at + (1 if H[at - 1, i] > 0.0 else 0)
-    return at - n_leaves
-
-
-@kept()
+@allocating
 def unseen_cost(data, H, b, prices):
     """What rows in gaps and small leaves cost apart from node b."""
     n_leaves = data.leaf_classes.size
@@ -188,7 +163,7 @@ def unseen_cost(data, H, b, prices):
     return cost + small_leaves(counts, data.min_leaf, too_few)
 
 
-@kept()
+@plain
 def small_leaves(counts, min_leaf, price):
     """What leaves with too few rows cost: they can be filled or emptied."""
     cost = 0.0
@@ -198,7 +173,7 @@ def small_leaves(counts, min_leaf, price):
     return cost
 
 
-@kept()
+@plain
 def seen_cost(data, view, n_seen, h, x, change, prices, enough):
     """What the rows in view pay with h replaced by scale h + step x - shift; or more than ``enough``, if they do."""
     scale, step, shift = change
@@ -221,7 +196,7 @@ def seen_cost(data, view, n_seen, h, x, change, prices, enough):
     return cost + small_leaves(counts, data.min_leaf, too_few)
 
 
-@kept()
+@allocating
 def anneal_octh(data, planes, best_planes, best_cost, random_state, course):
     """Anneal for some visits, each of some moves at one node; returns the least cost so far, whose planes are kept."""
     n_branches, n = planes.H.shape
@@ -233,7 +208,7 @@ def anneal_octh(data, planes, best_planes, best_cost, random_state, course):
     prices = (course.in_gap, course.too_few)
     for visit in range(course.visit_from, course.visit_to):
         heat = course.hot * (course.cold / course.hot) ** (visit / max(course.n_visits - 1, 1))
-        b = octh_below(random_state, n_branches)
+        b = random_below(random_state, n_branches)
         measure_rows(data, planes, b)
         n_seen, unseen = look_at_rows(data, planes.H, b, view, room)
         if n_seen == 0:
@@ -244,14 +219,15 @@ def anneal_octh(data, planes, best_planes, best_cost, random_state, course):
             cost = try_move(data, planes, b, view, n_seen, cost, (prices, heat), random_state)
             if cost + unseen < best_cost - RESTS:
                 best_cost = cost + unseen
-                best_planes.omega[:] = planes.omega
-                best_planes.gamma[:] = planes.gamma
+                copy(planes.gamma, best_planes.gamma)
+                for k in range(n_branches):
+                    copy(planes.omega[k], best_planes.omega[k])
                 if best_cost <= RESTS:
                     return best_cost
     return best_cost
 
 
-@kept()
+@plain
 def try_move(data, planes, b, view, n_seen, cost, terms, random_state):
     """Draw a move of node b and accept it or not; returns what the rows in view pay after it."""
     prices, heat = terms
@@ -263,7 +239,7 @@ def try_move(data, planes, b, view, n_seen, cost, terms, random_state):
     if new_tau <= 0.01 * tau:
         return cost
     change = (tau / new_tau, step / new_tau, shift / new_tau)
-    enough = cost - heat * math.log(max(octh_random(random_state), 1e-300))
+    enough = cost - heat * math.log(max(random_unit(random_state), 1e-300))
     x = data.XT[j]
     after = seen_cost(data, view, n_seen, h, x, change, prices, enough)
     if after > enough:
@@ -275,18 +251,18 @@ def try_move(data, planes, b, view, n_seen, cost, terms, random_state):
     return after
 
 
-@kept()
+@plain
 def draw_move(data, omega, h, tau, view, n_seen, random_state):
     """A feature, by how much its coefficient changes, and by how much the offset does.
 
     Most moves bring one row, preferably one that pays, just out of the gap on some side: by the offset, or by a
     coefficient that turns the hyperplane about another row.
     """
-    j = octh_below(random_state, data.XT.shape[0])
+    j = random_below(random_state, data.XT.shape[0])
     x = data.XT[j]
-    i, k = paying_row(view, n_seen, h, random_state), view.row[octh_below(random_state, n_seen)]
-    kind, sign = octh_random(random_state), 1.0 if octh_random(random_state) < 0.5 else -1.0
-    goal = sign * CLEAR * (1.0 + 3.0 * octh_random(random_state) ** 4)
+    i, k = paying_row(view, n_seen, h, random_state), view.row[random_below(random_state, n_seen)]
+    kind, sign = random_unit(random_state), 1.0 if random_unit(random_state) < 0.5 else -1.0
+    goal = sign * CLEAR * (1.0 + 3.0 * random_unit(random_state) ** 4)
     if tau == 0.0:
         return j, sign if x[i] != x[k] else 0.0, sign * 0.5 * (x[i] + x[k])
     if kind < 0.25:
@@ -294,18 +270,18 @@ def draw_move(data, omega, h, tau, view, n_seen, random_state):
     if kind < 0.6:
         step = (goal - h[i]) * tau / (x[i] - x[k]) if x[i] != x[k] else 0.0
     elif kind < 0.95:
-        step = sign * tau / data.half_gap * 10.0 ** (-3.0 * octh_random(random_state))
+        step = sign * tau / data.half_gap * 10.0 ** (-3.0 * random_unit(random_state))
     else:
         step = -omega[j]
     return j, step, step * x[k]
 
 
-@kept()
+@plain
 def paying_row(view, n_seen, h, random_state):
     """A random row in view; one that pays, if some draws find one."""
     i = 0
     for _ in range(TRIES):
-        r = octh_below(random_state, n_seen)
+        r = random_below(random_state, n_seen)
         i = view.row[r]
         if min(view.left[r] + max(1.0 + h[i], 0.0), view.right[r] + max(1.0 - h[i], 0.0), view.other[r]) > 0.0:
             break

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from s2oct.search.octh_kernels import FAR, MOST, OcthCourse, OcthData, OcthPlanes, anneal_octh, measure_rows
+from s2oct.search.compiled.octh_moves import MOST, OcthCourse, OcthData, OcthPlanes, anneal_octh, measure_rows
+from s2oct.search.compiled.walks import FAR
 
 IN_GAP, TOO_FEW = 1.5, 0.7
 

@@ -1,0 +1,113 @@
+"""Gaps between the unlabeled rows: the best offset of a node that is clear of all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from s2oct.caching import kept
+from s2oct.search.compiled.cells import cells_of
+from s2oct.search.compiled.move_costs import cross, labeled_cost, new_tally, off_after
+from s2oct.search.compiled.node_views import Planes, new_view, node_values, node_view
+from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.random_numbers import random_below, random_unit
+from s2oct.search.compiled.vectors import copy, total
+from s2oct.search.compiled.walks import FAR
+
+
+@kept(nogil=True, error_model="numpy")
+def clear_node(data, planes, b, n_directions, state):
+    """Give node b its best offset clear of all unlabeled rows, in place.
+
+    The node may also take the best of ``n_directions`` random directions.
+    """
+    p, n_rows = data.space.XT.shape
+    H = np.empty((planes.gamma.size, n_rows))
+    for k in range(planes.gamma.size):
+        node_values(data.space.XT, planes, k, H)
+    view, tally = new_view(data), new_tally(cells_of(data.counts))
+    node_view(data, H, b, view)
+    best, shift = best_gap(H[b], data, view, FAR, tally)
+    planes.gamma[b] += shift
+    trial, values = Planes(np.zeros((1, p)), np.zeros(1)), np.zeros((1, n_rows))
+    for _ in range(n_directions):
+        random_direction(state, data.space, trial.omega[0])
+        node_values(data.space.XT, trial, 0, values)
+        cost, shift = best_gap(values[0], data, view, best, tally)
+        if cost < best:
+            best = cost
+            copy(trial.omega[0], planes.omega[b])
+            planes.gamma[b] = shift
+
+
+@allocating
+def best_gap(h, data, view, below, tally):
+    """Cost of the best gap between the unlabeled rows, if less than ``below``, and the shift of the offset there.
+
+    A gap is at least 2 wide, so that its rows keep distance 1. There is always one beyond the outermost rows. Going
+    through the rows in order, one row at a time changes sides. The labeled rows are only evaluated while the cost is
+    below the best.
+    """
+    counts = data.counts
+    ways, gain, ends, charge, base = view
+    sizes, n, n_classes = counts.sizes, ways.left.size, counts.n_classes
+    moved = tally.moved
+    one_domain = moved.size == n_classes
+    order = np.argsort(h[n:])
+    guide = base[moved.size]
+    for k in range(moved.size):
+        moved[k] = 0.0
+    if one_domain:
+        for k in range(n_classes - 1):
+            moved[k] = total(gain[k])
+    for u in range(order.size):
+        guide += charge[u]
+        if not one_domain:
+            cross(counts, ends, n + u, 1.0, moved)
+    best, best_shift = below, 0.0
+    low = -FAR
+    for rank in range(order.size + 1):
+        high = h[n + order[rank]] - 1.0 if rank < order.size else FAR
+        if high >= low:
+            # The point of the gap nearest to the present offset, 0.
+            shift = min(max(0.0, low), high)
+            cost = guide + data.row_off * off_after(counts, base, tally)
+            i = 0
+            while i < n and cost < best:
+                cost += sizes[i] * labeled_cost(h[i] - shift, ways, i, FAR)
+                i += 1
+            if cost < best:
+                best, best_shift = cost, shift
+        if rank < order.size:
+            u = order[rank]
+            low = h[n + u] + 1.0
+            guide -= charge[u]
+            if one_domain:
+                for k in range(n_classes - 1):
+                    moved[k] -= gain[k, u]
+            else:
+                cross(counts, ends, n + u, -1.0, moved)
+    return best, best_shift
+
+
+@plain
+def random_direction(state, space, omega):
+    """Coefficients of random signs and sizes, some of them 0 and the largest s; no more than a hyperplane may use."""
+    s = space.s
+    largest = 0.0
+    if space.most < omega.size:
+        for j in range(omega.size):
+            omega[j] = 0.0
+        for _ in range(1 + random_below(state, space.most)):
+            omega[random_below(state, omega.size)] = 2.0 * random_unit(state) - 1.0
+        for j in range(omega.size):
+            largest = max(largest, abs(omega[j]))
+    else:
+        dense = random_unit(state)
+        for j in range(omega.size):
+            omega[j] = 2.0 * random_unit(state) - 1.0 if random_unit(state) < dense else 0.0
+            largest = max(largest, abs(omega[j]))
+    if largest == 0.0:
+        omega[random_below(state, omega.size)] = s
+        return
+    for j in range(omega.size):
+        omega[j] *= s / largest

@@ -1,0 +1,12 @@
+"""How the functions of the search are compiled."""
+
+from __future__ import annotations
+
+from s2oct.caching import kept
+
+plain = kept(_nrt=False, error_model="numpy")
+"""Compiles a function that allocates nothing, so that numba need not count references to arrays. That slows searches on
+few rows, and compiling. No division is by 0, so none need be checked."""
+
+allocating = kept(error_model="numpy")
+"""Compiles a function that makes arrays, or calls one that does."""

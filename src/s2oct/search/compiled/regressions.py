@@ -1,0 +1,187 @@
+"""Directions on few features: a weighted logistic regression, its features selected forward by the score test."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.vectors import in_order
+
+SCREENED = 48
+"""Features that a node fit looks at more closely: those with the largest score statistics."""
+
+NEWTON_STEPS = 3
+RIDGE = 1e-3
+LOGISTIC_ROWS = 2000
+"""Most rows, about, of a logistic regression; of more rows every second, third, ... is taken."""
+
+
+class Fit(NamedTuple):
+    """A direction on few features, as a logistic regression fits it."""
+
+    size: Any  # (2,) number of features; a feature that must not be added, or -1
+    support: Any  # (most + 1,) features
+    beta: Any  # (most + 2,) coefficients, then the intercept
+    slopes: Any  # (2, n) first and second derivatives of the loss at every row that was looked at
+    stride: Any  # (1,) every so many rows are looked at
+
+
+@allocating
+def new_fit(choice, most):
+    """A direction on no features."""
+    n = len(choice.rows)
+    return Fit(
+        np.array([0, -1]),
+        np.zeros(most + 1, dtype=np.int64),
+        np.zeros(most + 2),
+        np.empty((2, n)),
+        np.array([max(n // LOGISTIC_ROWS, 1)]),
+    )
+
+
+@plain
+def forget(fit):
+    """Set all coefficients to 0."""
+    for a in range(len(fit.beta)):
+        fit.beta[a] = 0.0
+
+
+@allocating
+def projected(XT, choice, fit):
+    """Values of the chosen rows along a direction."""
+    n = len(choice.rows)
+    values = np.zeros(n)
+    for a in range(fit.size[0]):
+        j = fit.support[a]
+        slope = fit.beta[a]
+        for t in range(n):
+            values[t] += slope * XT[j, choice.rows[t]]
+    return values
+
+
+@allocating
+def newton(XT, choice, fit):
+    """Newton steps of a weighted logistic regression on the support of a fit.
+
+    A row that should go right is a 1, and counts as much as the other side would cost it.
+    """
+    n, size, stride = len(choice.rows), fit.size[0], fit.stride[0]
+    beta, slopes = fit.beta, fit.slopes
+    H = np.empty((size + 1, size + 1))
+    g = np.empty(size + 1)
+    x = np.ones(size + 1)
+    total = 0.0
+    for t in range(0, n, stride):
+        total += abs(choice.extra[t])
+    for step in range(NEWTON_STEPS + 1):
+        for a in range(size):
+            for b in range(size + 1):
+                H[a, b] = 0.0
+                H[b, a] = 0.0
+            H[a, a] = RIDGE * total
+            g[a] = RIDGE * total * beta[a]
+        g[size] = 0.0
+        H[size, size] = 1e-9 * total + 1e-300
+        for u, t in enumerate(range(0, n, stride)):
+            i = choice.rows[t]
+            value = beta[size]
+            for a in range(size):
+                x[a] = XT[fit.support[a], i]
+                value += beta[a] * x[a]
+            probability = 1.0 / (1.0 + math.exp(-value)) if value > -30 else 0.0
+            importance = abs(choice.extra[t])
+            slope = importance * (probability - (1.0 if choice.extra[t] > 0 else 0.0))
+            bend = importance * max(probability * (1.0 - probability), 1e-3)
+            slopes[0, u] = slope
+            slopes[1, u] = bend
+            for a in range(size + 1):
+                g[a] += slope * x[a]
+                for b in range(a + 1):
+                    H[a, b] += bend * x[a] * x[b]
+        if step == NEWTON_STEPS:
+            return
+        for a in range(size + 1):
+            for b in range(a):
+                H[b, a] = H[a, b]
+        solve_positive(H, g)
+        for a in range(size + 1):
+            beta[a] -= g[a]
+
+
+@plain
+def solve_positive(H, g):
+    """Solve H x = g by elimination, in place; H is positive definite."""
+    size = len(g)
+    for a in range(size):
+        pivot = H[a, a]
+        for b in range(a + 1, size):
+            factor = H[b, a] / pivot
+            if factor != 0.0:
+                for c in range(a, size):
+                    H[b, c] -= factor * H[a, c]
+                g[b] -= factor * g[a]
+    for a in range(size - 1, -1, -1):
+        for c in range(a + 1, size):
+            g[a] -= H[a, c] * g[c]
+        g[a] /= H[a, a]
+
+
+@allocating
+def score_statistics(XT, choice, features, fit):
+    """How much each feature would lower the loss of a logistic regression, to second order."""
+    n, stride, slopes = len(choice.rows), fit.stride[0], fit.slopes
+    found = np.zeros(len(features))
+    for f in range(len(features)):
+        j = features[f]
+        slope = 0.0
+        first = 0.0
+        second = 0.0
+        weight = 0.0
+        for u, t in enumerate(range(0, n, stride)):
+            x = XT[j, choice.rows[t]]
+            slope += slopes[0, u] * x
+            first += slopes[1, u] * x
+            second += slopes[1, u] * x * x
+            weight += slopes[1, u]
+        spread = second - first * first / max(weight, 1e-300)
+        if spread > 1e-9 * max(weight, 1e-300):
+            found[f] = slope * slope / spread
+    return found
+
+
+@allocating
+def extended(XT, choice, features, fit):
+    """Add the feature with the largest score statistic to a fit and refit; returns whether there was one."""
+    size = fit.size[0]
+    statistics = score_statistics(XT, choice, features, fit)
+    best = -1
+    for f in range(len(features)):
+        used = features[f] == fit.size[1]
+        for a in range(size):
+            used = used or fit.support[a] == features[f]
+        if not used and statistics[f] > 0 and (best < 0 or statistics[f] > statistics[best]):
+            best = f
+    if best < 0:
+        return False
+    fit.support[size] = features[best]
+    fit.beta[size + 1] = fit.beta[size]
+    fit.beta[size] = 0.0
+    fit.size[0] = size + 1
+    newton(XT, choice, fit)
+    return True
+
+
+@allocating
+def screened(XT, choice, allowed):
+    """The features with the largest score statistics, best first."""
+    # A literal 1 would be a type of its own, for which numba compiles once more.
+    fit = new_fit(choice, np.int64(1))
+    newton(XT, choice, fit)
+    order = in_order(-score_statistics(XT, choice, allowed, fit))
+    best = np.empty(min(SCREENED, len(allowed)), dtype=np.int64)
+    for f in range(len(best)):
+        best[f] = allowed[order[f]]
+    return best
