@@ -27,7 +27,8 @@ def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def decorate(function: Callable[..., Any]) -> Any:
         try:
-            compiled = nb.njit(cache=True, **options)(function)
+            # No function is handed on as a pointer of C.
+            compiled = nb.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
         except RuntimeError:
             return nb.njit(**options)(function)
         stored = compiled._cache._cache_file

@@ -22,7 +22,7 @@ from s2oct.search.compiled.regressions import (
     forget,
     new_fit,
     newton,
-    score_statistics,
+    score_statistic,
     screened,
     solve_positive,
 )
@@ -58,7 +58,7 @@ def choices(draw):
         np.zeros((2 * n, 2)),
         Counts(sizes, np.zeros((1, 2 * n), dtype=np.int64), np.array([totals, totals]), 2),
     )
-    choice = Choice(np.arange(0, 2 * n, 2), numbers(quarters), left, 1 - left, counts)
+    choice = Choice(np.arange(0, 2 * n, 2), numbers(quarters), left, 1 - left, counts, np.empty((2, 2)))
     return table, choice, numbers(st.integers(-3, 3).map(lambda k: k / 2))
 
 
@@ -153,7 +153,8 @@ def test_a_node_decides_about_the_rows_whose_class_its_sides_change(seed, kind, 
     assert choice.right.tolist() == right[expected].tolist()
     counts = case.table.counts
     np.testing.assert_allclose(choice.cells, np.bincount(right, counts.sizes, minlength=2))
-    np.testing.assert_allclose(all_left(counts, choice), np.bincount(left, counts.sizes, minlength=2))
+    all_left(counts, choice, choice.room[0])
+    np.testing.assert_allclose(choice.room[0], np.bincount(left, counts.sizes, minlength=2))
     for t, i in enumerate(expected):
         pays = [case.table.cost[i, k[i]] + case.table.counts.sizes[i] * worth.cell_prices[k[i]] for k in (left, right)]
         assert choice.extra[t] == pytest.approx(pays[0] - pays[1])
@@ -242,11 +243,11 @@ def test_score_statistics_point_to_the_feature_that_decides(seed):
     forget(fit)
     newton(case.table.XT, choice, fit)
     features = np.arange(5)
-    assert np.argmax(score_statistics(case.table.XT, choice, features, fit)) == 3
-    assert screened(case.table.XT, choice, features)[0] == 3
+    assert np.argmax([score_statistic(case.table.XT, choice, j, fit) for j in features]) == 3
     assert extended(case.table.XT, choice, features, fit)
     assert fit.support[0] == 3
     assert fit.beta[0] > 0
+    assert screened(case.table.XT, choice, features, fit)[0] == 3
 
 
 @given(size=st.integers(1, 6), seed=seeds)
@@ -255,5 +256,5 @@ def test_small_systems_are_solved_as_numpy_solves_them(size, seed):
     A = rng.normal(size=(size, size))
     H, g = A @ A.T + np.eye(size), rng.normal(size=size)
     expected = np.linalg.solve(H, g)
-    solve_positive(H, g)
+    solve_positive(H, g, size)
     np.testing.assert_allclose(g, expected, atol=1e-9)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from s2oct.search.compiled.options import plain
+from s2oct.search.compiled.options import inlined, plain
 
 
 class Counts(NamedTuple):
@@ -19,13 +19,13 @@ class Counts(NamedTuple):
     n_classes: int
 
 
-@plain
+@inlined
 def cells_of(counts):
     """Number of cells."""
     return counts.bounds.shape[1]
 
 
-@plain
+@inlined
 def count_row(counts, rows, i, k):
     """Count row i in class k, in all its domains."""
     for g in range(counts.first.shape[0]):

@@ -14,8 +14,8 @@ import numpy as np
 
 from s2oct.search.compiled.cells import cells_of, count_row, off_totals, shift_off, shift_row
 from s2oct.search.compiled.evidence_trees import added_price, end_class
-from s2oct.search.compiled.options import allocating
-from s2oct.search.compiled.vectors import total
+from s2oct.search.compiled.options import inlined, plain
+from s2oct.search.compiled.vectors import copy, total
 from s2oct.search.compiled.walks import walk_to
 
 GAP = 1e-9
@@ -36,9 +36,10 @@ class Choice(NamedTuple):
     left: Any  # (n,) class on the left
     right: Any  # (n,) class on the right
     cells: Any  # (n_cells,) rows of each cell if all these rows go right
+    room: Any  # (2, n_cells) room for rows of each cell with other sides
 
 
-@allocating
+@inlined
 def decided(table, splits, worth, node):
     """The rows whose class depends on their side at a node."""
     counts, n, n_leaves = table.counts, table.XT.shape[1], len(splits.leaf_classes)
@@ -62,22 +63,23 @@ def decided(table, splits, worth, node):
             added = added_price(counts, worth, i, k_left) - added_price(counts, worth, i, k_right)
             extra[found] = table.cost[i, k_left] - table.cost[i, k_right] + counts.sizes[i] * added
             found += 1
-    return Choice(rows[:found].copy(), extra[:found].copy(), left[:found].copy(), right[:found].copy(), cells)
+    room = np.empty((2, len(cells)))
+    return Choice(rows[:found], extra[:found], left[:found], right[:found], cells, room)
 
 
-@allocating
-def all_left(counts, choice):
-    """Rows of each cell if all rows of a choice go left."""
-    cells = choice.cells.copy()
+@plain
+def all_left(counts, choice, cells):
+    """Fill in the rows of each cell if all rows of a choice go left."""
+    copy(choice.cells, cells)
     for t in range(len(choice.rows)):
         shift_row(counts, cells, choice.rows[t], choice.right[t], choice.left[t], 1.0)
-    return cells
 
 
-@allocating
+@inlined
 def present_split(table, splits, worth, choice, node):
     """What a node costs as it is, and how many features it has."""
-    cells = choice.cells.copy()
+    cells = choice.room[0]
+    copy(choice.cells, cells)
     cost = 0.0
     for t in range(len(choice.rows)):
         i = choice.rows[t]
@@ -90,7 +92,7 @@ def present_split(table, splits, worth, choice, node):
     return cost + worth.row_off * off_totals(table.counts, cells) + worth.term * size, size
 
 
-@allocating
+@plain
 def best_cut(counts, choice, values, order, row_off):
     """The best offset along a direction or its reverse, by one pass over the sorted values.
 
@@ -98,8 +100,9 @@ def best_cut(counts, choice, values, order, row_off):
     offset along it. Of equally good offsets, the one in the widest gap.
     """
     n = len(order)
-    forward = choice.cells.copy()
-    backward = all_left(counts, choice)
+    forward, backward = choice.room[0], choice.room[1]
+    copy(choice.cells, forward)
+    all_left(counts, choice, backward)
     several = len(forward) > counts.n_classes
     off_forward, off_backward = off_totals(counts, forward), off_totals(counts, backward)
     everything = total(choice.extra)

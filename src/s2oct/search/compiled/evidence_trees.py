@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from s2oct.search.compiled.cells import Counts, cells_of, count_row, off_totals
-from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.options import allocating, inlined
 from s2oct.search.compiled.walks import end_below
 
 ROOT = np.int64(1)
@@ -44,7 +44,7 @@ class Worth(NamedTuple):
     cell_prices: Any  # (n_cells,) added to what the class of a cell costs an unlabeled row of its domain
 
 
-@plain
+@inlined
 def end_class(splits, i, start):
     """Class in which row i ends that starts at a node."""
     return splits.leaf_classes[end_below(splits.right, i, start, len(splits.leaf_classes))]
@@ -72,7 +72,7 @@ def evidence_of(table, splits):
     return paid, off_totals(table.counts, rows)
 
 
-@plain
+@inlined
 def added_price(counts, worth, i, k):
     """What the prices of the cells add to what class k costs row i."""
     price = 0.0
@@ -81,7 +81,7 @@ def added_price(counts, worth, i, k):
     return price
 
 
-@plain
+@inlined
 def price_of(table, worth, i, k):
     """What class k costs row i, with the prices of its cells."""
     return table.cost[i, k] + table.counts.sizes[i] * added_price(table.counts, worth, i, k)

@@ -8,9 +8,9 @@ from s2oct.caching import kept
 from s2oct.search.compiled.cells import cells_of
 from s2oct.search.compiled.move_costs import cross, labeled_cost, new_tally, off_after
 from s2oct.search.compiled.node_views import Planes, new_view, node_values, node_view
-from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.options import allocating, inlined
 from s2oct.search.compiled.random_numbers import random_below, random_unit
-from s2oct.search.compiled.vectors import copy, total
+from s2oct.search.compiled.vectors import copy, in_order, total
 from s2oct.search.compiled.walks import FAR
 
 
@@ -31,7 +31,7 @@ def clear_node(data, planes, b, n_directions, state):
     trial, values = Planes(np.zeros((1, p)), np.zeros(1)), np.zeros((1, n_rows))
     for _ in range(n_directions):
         random_direction(state, data.space, trial.omega[0])
-        node_values(data.space.XT, trial, 0, values)
+        node_values(data.space.XT, trial, np.int64(0), values)
         cost, shift = best_gap(values[0], data, view, best, tally)
         if cost < best:
             best = cost
@@ -52,7 +52,7 @@ def best_gap(h, data, view, below, tally):
     sizes, n, n_classes = counts.sizes, ways.left.size, counts.n_classes
     moved = tally.moved
     one_domain = moved.size == n_classes
-    order = np.argsort(h[n:])
+    order = in_order(h[n:])
     guide = base[moved.size]
     for k in range(moved.size):
         moved[k] = 0.0
@@ -71,10 +71,10 @@ def best_gap(h, data, view, below, tally):
             # The point of the gap nearest to the present offset, 0.
             shift = min(max(0.0, low), high)
             cost = guide + data.row_off * off_after(counts, base, tally)
-            i = 0
-            while i < n and cost < best:
+            for i in range(n):
+                if cost >= best:
+                    break
                 cost += sizes[i] * labeled_cost(h[i] - shift, ways, i, FAR)
-                i += 1
             if cost < best:
                 best, best_shift = cost, shift
         if rank < order.size:
@@ -89,7 +89,7 @@ def best_gap(h, data, view, below, tally):
     return best, best_shift
 
 
-@plain
+@inlined
 def random_direction(state, space, omega):
     """Coefficients of random signs and sizes, some of them 0 and the largest s; no more than a hyperplane may use."""
     s = space.s

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.options import inlined, plain
 
 N_BUCKETS = 10
 
@@ -20,7 +20,7 @@ class Nearest(NamedTuple):
     unlabeled_ends: Any  # (N_BUCKETS,)
 
 
-@allocating
+@inlined
 def new_order(n, m):
     """Room for the rows in the order of their distance."""
     return Nearest(

@@ -9,7 +9,7 @@ import numpy as np
 from s2oct.search.compiled.cells import off_totals
 from s2oct.search.compiled.choices import HUGE, WORTHWHILE, all_left, best_cut, decided, present_split
 from s2oct.search.compiled.evidence_trees import set_hyperplane
-from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.options import allocating, inlined
 from s2oct.search.compiled.random_numbers import next_below, next_unit
 from s2oct.search.compiled.regressions import extended, forget, new_fit, newton, projected, screened
 from s2oct.search.compiled.vectors import in_order
@@ -37,7 +37,7 @@ def refit_split(table, splits, worth, node, allowed, effort, state):
     choice = decided(table, splits, worth, node)
     cost, size = present_split(table, splits, worth, choice, node)
     fit = new_fit(choice, worth.most)
-    found = Found(np.array([HUGE, 1.0, 1.0]), np.zeros(1, dtype=np.int64), fit.support.copy(), fit.beta.copy())
+    found = new_found(worth.most)
     consider_no_split(table, choice, worth, fit, found)
     if len(choice.rows) > 1:
         if 0 < size <= worth.most:
@@ -49,7 +49,7 @@ def refit_split(table, splits, worth, node, allowed, effort, state):
                     fit.size[0] += 1
             consider(table, choice, worth, fit, found)
         if effort.fresh:
-            features = screened(table.XT, choice, allowed)
+            features = screened(table.XT, choice, allowed, fit)
             single = -1
             if table.order.shape[1] > 0:
                 single = consider_singles(table, choice, worth, features, fit, found)
@@ -66,19 +66,28 @@ def refit_split(table, splits, worth, node, allowed, effort, state):
     return cost - found.numbers[0]
 
 
-@allocating
+@inlined
+def new_found(most):
+    """No split so far."""
+    numbers = np.ones(3)
+    numbers[0] = HUGE
+    return Found(numbers, np.zeros(1, dtype=np.int64), np.zeros(most + 1, dtype=np.int64), np.zeros(most + 2))
+
+
+@inlined
 def consider_no_split(table, choice, worth, fit, found):
     """All rows go right, or all go left."""
     fit.size[0] = 0
     to_right = worth.row_off * off_totals(table.counts, choice.cells)
-    to_left = worth.row_off * off_totals(table.counts, all_left(table.counts, choice))
+    all_left(table.counts, choice, choice.room[0])
+    to_left = worth.row_off * off_totals(table.counts, choice.room[0])
     for t in range(len(choice.rows)):
         to_left += choice.extra[t]
     keep(found, to_right, 1.0, -1.0, fit)
     keep(found, to_left, 1.0, 1.0, fit)
 
 
-@allocating
+@inlined
 def consider_singles(table, choice, worth, features, fit, found):
     """Single features at their exact best offsets; returns the best one, or -1."""
     n = len(choice.rows)
@@ -107,7 +116,7 @@ def consider_singles(table, choice, worth, features, fit, found):
     return best
 
 
-@allocating
+@inlined
 def consider_selections(table, choice, worth, features, single, fit, found):
     """Forward selections from nothing, and from the best single feature."""
     for start in range(2):
@@ -124,7 +133,7 @@ def consider_selections(table, choice, worth, features, single, fit, found):
                 consider(table, choice, worth, fit, found)
 
 
-@allocating
+@inlined
 def consider_exchanges(table, choice, worth, features, fit, found):
     """The best split without one of its features, and with another one instead."""
     present, n_present = found.support.copy(), found.size[0]
@@ -145,7 +154,7 @@ def consider_exchanges(table, choice, worth, features, fit, found):
             consider(table, choice, worth, fit, found)
 
 
-@allocating
+@inlined
 def consider_changes(table, choice, worth, allowed, tries, fit, found, state):
     """Random changes of one coefficient of the best split, large and small; where there is room, of another feature."""
     for _ in range(tries):
@@ -178,7 +187,7 @@ def consider(table, choice, worth, fit, found):
     keep(found, cost + worth.term * fit.size[0], sign, offset, fit)
 
 
-@plain
+@inlined
 def keep(found, cost, sign, offset, fit):
     """Keep a split if it is the best so far."""
     if cost < found.numbers[0] - WORTHWHILE:
@@ -190,7 +199,7 @@ def keep(found, cost, sign, offset, fit):
             found.beta[a] = fit.beta[a]
 
 
-@plain
+@inlined
 def restart(fit, found):
     """Let a fit continue from the best split so far."""
     fit.size[0] = found.size[0]

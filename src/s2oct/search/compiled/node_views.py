@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from s2oct.search.compiled.cells import Counts, cells_of, count_row
-from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.options import allocating, inlined, plain
 from s2oct.search.compiled.walks import FAR, end_below, walk_to
 
 
@@ -113,7 +113,7 @@ def node_view(data, H, b, view):
     view_unlabeled(data, H, b + 1, view)
 
 
-@plain
+@inlined
 def view_labeled(data, H, node, ways):
     """Tabulate the best errors of the labeled rows on both sides of a node and where they avoid it."""
     labels, leaf_classes, depth = data.labels, data.leaf_classes, data.depth
@@ -145,7 +145,7 @@ def view_labeled(data, H, node, ways):
                 other[i] = min(other[i], error)
 
 
-@plain
+@inlined
 def view_unlabeled(data, H, node, view):
     """Tabulate the classes of the unlabeled rows on both sides of a node, and what differs between them."""
     leaf_classes, charges, counts = data.leaf_classes, data.charges, data.counts

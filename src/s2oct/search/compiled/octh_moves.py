@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.options import allocating, inlined, plain
 from s2oct.search.compiled.random_numbers import random_below, random_unit
 from s2oct.search.compiled.vectors import copy
 from s2oct.search.compiled.walks import FAR, end_below
@@ -80,7 +80,7 @@ class OcthCourse(NamedTuple):
     too_few: float  # price of a row that a leaf has too few
 
 
-@plain
+@inlined
 def half_width(data, omega_b):
     """Half the width of the gap in the units of a . x: mu / 2 |a|_1."""
     norm = 0.0
@@ -142,13 +142,14 @@ def look_at_rows(data, H, b, view, best):
     return n_seen, paid
 
 
-@allocating
-def unseen_cost(data, H, b, prices):
-    """What rows in gaps and small leaves cost apart from node b."""
+@plain
+def unseen_cost(data, H, b, prices, counts):
+    """What rows in gaps and small leaves cost apart from node b; ``counts`` has room for the rows of each leaf."""
     n_leaves = data.leaf_classes.size
     in_gap, too_few = prices
     cost = 0.0
-    counts = np.zeros(n_leaves)
+    for t in range(n_leaves):
+        counts[t] = 0.0
     for i in range(data.labels.size):
         at, passed = 1, False
         while at < n_leaves:
@@ -163,7 +164,7 @@ def unseen_cost(data, H, b, prices):
     return cost + small_leaves(counts, data.min_leaf, too_few)
 
 
-@plain
+@inlined
 def small_leaves(counts, min_leaf, price):
     """What leaves with too few rows cost: they can be filled or emptied."""
     cost = 0.0
@@ -213,7 +214,7 @@ def anneal_octh(data, planes, best_planes, best_cost, random_state, course):
         n_seen, unseen = look_at_rows(data, planes.H, b, view, room)
         if n_seen == 0:
             continue
-        unseen += unseen_cost(data, planes.H, b, prices)
+        unseen += unseen_cost(data, planes.H, b, prices, view.counts)
         cost = seen_cost(data, view, n_seen, planes.H[b], data.XT[0], (1.0, 0.0, 0.0), prices, FAR)
         for _ in range(course.moves_per_visit):
             cost = try_move(data, planes, b, view, n_seen, cost, (prices, heat), random_state)
@@ -251,7 +252,7 @@ def try_move(data, planes, b, view, n_seen, cost, terms, random_state):
     return after
 
 
-@plain
+@inlined
 def draw_move(data, omega, h, tau, view, n_seen, random_state):
     """A feature, by how much its coefficient changes, and by how much the offset does.
 
@@ -276,7 +277,7 @@ def draw_move(data, omega, h, tau, view, n_seen, random_state):
     return j, step, step * x[k]
 
 
-@plain
+@inlined
 def paying_row(view, n_seen, h, random_state):
     """A random row in view; one that pays, if some draws find one."""
     i = 0

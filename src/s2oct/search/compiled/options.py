@@ -10,3 +10,7 @@ few rows, and compiling. No division is by 0, so none need be checked."""
 
 allocating = kept(error_model="numpy")
 """Compiles a function that makes arrays, or calls one that does."""
+
+inlined = kept(error_model="numpy", inline="always")
+"""Compiles a function as part of those that call it. A function is otherwise compiled by itself and again with each of
+its callers, which takes longer where these are few."""

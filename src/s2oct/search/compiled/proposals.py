@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from s2oct.search.compiled.move_costs import labeled_cost
-from s2oct.search.compiled.options import plain
+from s2oct.search.compiled.options import inlined, plain
 from s2oct.search.compiled.random_numbers import random_below, random_unit
 from s2oct.search.compiled.walks import FAR
 
@@ -161,7 +161,7 @@ def pick_row(state, h, ways, nearest):
     return order_u[int(order_u.size * u * u * u)]
 
 
-@plain
+@inlined
 def pick_feature(state, space, omega, b):
     """A feature for a move at node b: any feature, or one that the node uses if it may not use another."""
     p = space.XT.shape[0]
@@ -172,7 +172,7 @@ def pick_feature(state, space, omega, b):
     return random_below(state, p)
 
 
-@plain
+@inlined
 def pick_used(state, omega, b, n_used):
     """One of the features that node b uses."""
     rank = random_below(state, n_used)
@@ -184,7 +184,7 @@ def pick_used(state, omega, b, n_used):
     return 0
 
 
-@plain
+@inlined
 def count_used(omega, b):
     """How many features node b uses."""
     n = 0

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.options import allocating, inlined, plain
 from s2oct.search.compiled.vectors import in_order
 
 SCREENED = 48
@@ -26,30 +26,39 @@ class Fit(NamedTuple):
     support: Any  # (most + 1,) features
     beta: Any  # (most + 2,) coefficients, then the intercept
     slopes: Any  # (2, n) first and second derivatives of the loss at every row that was looked at
-    stride: Any  # (1,) every so many rows are looked at
+    stride: int  # every so many rows are looked at
+    looked: int  # how many these are
+    system: Any  # (most + 2, most + 2) room for a Newton step: the second derivatives
+    step: Any  # (2, most + 2) room for a Newton step: the first derivatives, and the features of a row
 
 
 @allocating
 def new_fit(choice, most):
     """A direction on no features."""
     n = len(choice.rows)
+    stride = max(n // LOGISTIC_ROWS, 1)
+    size = np.zeros(2, dtype=np.int64)
+    size[1] = -1
     return Fit(
-        np.array([0, -1]),
+        size,
         np.zeros(most + 1, dtype=np.int64),
         np.zeros(most + 2),
         np.empty((2, n)),
-        np.array([max(n // LOGISTIC_ROWS, 1)]),
+        stride,
+        (n + stride - 1) // stride,
+        np.empty((most + 2, most + 2)),
+        np.empty((2, most + 2)),
     )
 
 
-@plain
+@inlined
 def forget(fit):
     """Set all coefficients to 0."""
     for a in range(len(fit.beta)):
         fit.beta[a] = 0.0
 
 
-@allocating
+@inlined
 def projected(XT, choice, fit):
     """Values of the chosen rows along a direction."""
     n = len(choice.rows)
@@ -62,20 +71,19 @@ def projected(XT, choice, fit):
     return values
 
 
-@allocating
+@plain
 def newton(XT, choice, fit):
     """Newton steps of a weighted logistic regression on the support of a fit.
 
     A row that should go right is a 1, and counts as much as the other side would cost it.
     """
-    n, size, stride = len(choice.rows), fit.size[0], fit.stride[0]
+    size, stride = fit.size[0], fit.stride
     beta, slopes = fit.beta, fit.slopes
-    H = np.empty((size + 1, size + 1))
-    g = np.empty(size + 1)
-    x = np.ones(size + 1)
+    H, g, x = fit.system, fit.step[0], fit.step[1]
+    x[size] = 1.0
     total = 0.0
-    for t in range(0, n, stride):
-        total += abs(choice.extra[t])
+    for u in range(fit.looked):
+        total += abs(choice.extra[u * stride])
     for step in range(NEWTON_STEPS + 1):
         for a in range(size):
             for b in range(size + 1):
@@ -85,7 +93,8 @@ def newton(XT, choice, fit):
             g[a] = RIDGE * total * beta[a]
         g[size] = 0.0
         H[size, size] = 1e-9 * total + 1e-300
-        for u, t in enumerate(range(0, n, stride)):
+        for u in range(fit.looked):
+            t = u * stride
             i = choice.rows[t]
             value = beta[size]
             for a in range(size):
@@ -106,15 +115,14 @@ def newton(XT, choice, fit):
         for a in range(size + 1):
             for b in range(a):
                 H[b, a] = H[a, b]
-        solve_positive(H, g)
+        solve_positive(H, g, size + 1)
         for a in range(size + 1):
             beta[a] -= g[a]
 
 
-@plain
-def solve_positive(H, g):
-    """Solve H x = g by elimination, in place; H is positive definite."""
-    size = len(g)
+@inlined
+def solve_positive(H, g, size):
+    """Solve H x = g by elimination, in place, for so many unknowns; H is positive definite."""
     for a in range(size):
         pivot = H[a, a]
         for b in range(a + 1, size):
@@ -129,44 +137,40 @@ def solve_positive(H, g):
         g[a] /= H[a, a]
 
 
-@allocating
-def score_statistics(XT, choice, features, fit):
-    """How much each feature would lower the loss of a logistic regression, to second order."""
-    n, stride, slopes = len(choice.rows), fit.stride[0], fit.slopes
-    found = np.zeros(len(features))
-    for f in range(len(features)):
-        j = features[f]
-        slope = 0.0
-        first = 0.0
-        second = 0.0
-        weight = 0.0
-        for u, t in enumerate(range(0, n, stride)):
-            x = XT[j, choice.rows[t]]
-            slope += slopes[0, u] * x
-            first += slopes[1, u] * x
-            second += slopes[1, u] * x * x
-            weight += slopes[1, u]
-        spread = second - first * first / max(weight, 1e-300)
-        if spread > 1e-9 * max(weight, 1e-300):
-            found[f] = slope * slope / spread
-    return found
+@plain
+def score_statistic(XT, choice, j, fit):
+    """How much feature j would lower the loss of a logistic regression, to second order."""
+    slopes = fit.slopes
+    slope = 0.0
+    first = 0.0
+    second = 0.0
+    weight = 0.0
+    for u in range(fit.looked):
+        x = XT[j, choice.rows[u * fit.stride]]
+        slope += slopes[0, u] * x
+        first += slopes[1, u] * x
+        second += slopes[1, u] * x * x
+        weight += slopes[1, u]
+    spread = second - first * first / max(weight, 1e-300)
+    return slope * slope / spread if spread > 1e-9 * max(weight, 1e-300) else 0.0
 
 
-@allocating
+@plain
 def extended(XT, choice, features, fit):
     """Add the feature with the largest score statistic to a fit and refit; returns whether there was one."""
     size = fit.size[0]
-    statistics = score_statistics(XT, choice, features, fit)
-    best = -1
-    for f in range(len(features)):
-        used = features[f] == fit.size[1]
+    best, largest = -1, 0.0
+    for j in features:
+        used = j == fit.size[1]
         for a in range(size):
-            used = used or fit.support[a] == features[f]
-        if not used and statistics[f] > 0 and (best < 0 or statistics[f] > statistics[best]):
-            best = f
+            used = used or fit.support[a] == j
+        if not used:
+            statistic = score_statistic(XT, choice, j, fit)
+            if statistic > largest:
+                best, largest = j, statistic
     if best < 0:
         return False
-    fit.support[size] = features[best]
+    fit.support[size] = best
     fit.beta[size + 1] = fit.beta[size]
     fit.beta[size] = 0.0
     fit.size[0] = size + 1
@@ -174,13 +178,16 @@ def extended(XT, choice, features, fit):
     return True
 
 
-@allocating
-def screened(XT, choice, allowed):
-    """The features with the largest score statistics, best first."""
-    # A literal 1 would be a type of its own, for which numba compiles once more.
-    fit = new_fit(choice, np.int64(1))
+@inlined
+def screened(XT, choice, allowed, fit):
+    """The features with the largest score statistics, best first; the fit is lost."""
+    fit.size[0] = 0
+    forget(fit)
     newton(XT, choice, fit)
-    order = in_order(-score_statistics(XT, choice, allowed, fit))
+    loss = np.empty(len(allowed))
+    for f in range(len(allowed)):
+        loss[f] = -score_statistic(XT, choice, allowed[f], fit)
+    order = in_order(loss)
     best = np.empty(min(SCREENED, len(allowed)), dtype=np.int64)
     for f in range(len(best)):
         best[f] = allowed[order[f]]

@@ -12,7 +12,7 @@ from s2oct.search.compiled.cells import cells_of
 from s2oct.search.compiled.move_costs import Move, Near, Prices, evaluate, evaluate_near, new_tally
 from s2oct.search.compiled.nearness import bucket_of, new_order, sort_by_distance
 from s2oct.search.compiled.node_views import new_view, node_values, node_view
-from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.options import inlined
 from s2oct.search.compiled.proposals import pick_row, propose, propose_joint, propose_swap
 from s2oct.search.compiled.random_numbers import random_below, random_unit
 from s2oct.search.compiled.vectors import copy, total
@@ -89,7 +89,7 @@ def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
             if attempt > 0:
                 # Sorting takes as long as several evaluations; it is worth that only where few rows are near.
                 if drift == FAR or (drift > 8.0 and NEAR_SHARE * ends_unlabeled[1] < n_rows - n):
-                    sort_by_distance(h, 0, n, nearest.labeled, ends_labeled)
+                    sort_by_distance(h, np.int64(0), n, nearest.labeled, ends_labeled)
                     sort_by_distance(h, n, n_rows, nearest.unlabeled, ends_unlabeled)
                     drift = 0.0
                 row = pick_row(state, h, ways, nearest)
@@ -149,7 +149,7 @@ def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
     return best
 
 
-@plain
+@inlined
 def pick_node(state, violations, rho):
     """A node to visit. If margins have a price, half of the draws are in proportion to violations; else any node."""
     everywhere = total(violations)
@@ -162,7 +162,7 @@ def pick_node(state, violations, rho):
     return random_below(state, violations.size)
 
 
-@allocating
+@inlined
 def total_violation(H, n):
     """Sum of margin violations of the unlabeled rows at each node."""
     violations = np.zeros(H.shape[0])
