@@ -7,7 +7,7 @@ import numpy as np
 from s2oct.search.compiled.choices import HUGE
 from s2oct.search.compiled.evidence_trees import price_of
 from s2oct.search.compiled.options import allocating
-from s2oct.search.compiled.vectors import in_order
+from s2oct.search.compiled.orders import in_order
 from s2oct.search.compiled.walks import walk_to
 
 PAIRED = 4

@@ -9,8 +9,9 @@ from s2oct.search.compiled.cells import cells_of
 from s2oct.search.compiled.move_costs import cross, labeled_cost, new_tally, off_after
 from s2oct.search.compiled.node_views import Planes, new_view, node_values, node_view
 from s2oct.search.compiled.options import allocating, inlined
+from s2oct.search.compiled.orders import in_order
 from s2oct.search.compiled.random_numbers import random_below, random_unit
-from s2oct.search.compiled.vectors import copy, in_order, total
+from s2oct.search.compiled.vectors import copy, total
 from s2oct.search.compiled.walks import FAR
 
 

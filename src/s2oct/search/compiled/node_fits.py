@@ -9,10 +9,10 @@ import numpy as np
 from s2oct.search.compiled.cells import off_totals
 from s2oct.search.compiled.choices import HUGE, WORTHWHILE, all_left, best_cut, decided, present_split
 from s2oct.search.compiled.evidence_trees import set_hyperplane
-from s2oct.search.compiled.options import allocating, inlined
+from s2oct.search.compiled.options import allocating, inlined, plain
+from s2oct.search.compiled.orders import put_in_order
 from s2oct.search.compiled.random_numbers import next_below, next_unit
-from s2oct.search.compiled.regressions import extended, forget, new_fit, newton, projected, screened
-from s2oct.search.compiled.vectors import in_order
+from s2oct.search.compiled.regressions import extended, forget, new_fit, newton, project, screened
 
 
 class Effort(NamedTuple):
@@ -94,8 +94,7 @@ def consider_singles(table, choice, worth, features, fit, found):
     position = np.full(table.XT.shape[1], -1, dtype=np.int64)
     for t in range(n):
         position[choice.rows[t]] = t
-    order = np.empty(n, dtype=np.int64)
-    values = np.empty(n)
+    values, order = fit.room.values, fit.room.order
     best, least = -1, HUGE
     fit.size[0] = 1
     fit.beta[0] = 1.0
@@ -179,11 +178,13 @@ def consider_changes(table, choice, worth, allowed, tries, fit, found, state):
         consider(table, choice, worth, fit, found)
 
 
-@allocating
+@plain
 def consider(table, choice, worth, fit, found):
     """Compare a direction at its best offset with the best split so far."""
-    values = projected(table.XT, choice, fit)
-    cost, sign, offset = best_cut(table.counts, choice, values, in_order(values), worth.row_off)
+    values, order = fit.room.values, fit.room.order
+    project(table.XT, choice, fit, values)
+    put_in_order(values, order, fit.room.waiting)
+    cost, sign, offset = best_cut(table.counts, choice, values, order, worth.row_off)
     keep(found, cost + worth.term * fit.size[0], sign, offset, fit)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from s2oct.search.compiled.options import allocating, inlined, plain
-from s2oct.search.compiled.vectors import in_order
+from s2oct.search.compiled.orders import WAITING, in_order
 
 SCREENED = 48
 """Features that a node fit looks at more closely: those with the largest score statistics."""
@@ -17,6 +17,17 @@ NEWTON_STEPS = 3
 RIDGE = 1e-3
 LOGISTIC_ROWS = 2000
 """Most rows, about, of a logistic regression; of more rows every second, third, ... is taken."""
+
+
+class FitRoom(NamedTuple):
+    """Arrays to work in."""
+
+    hessian: Any  # (most + 2, most + 2) second derivatives
+    gradient: Any  # (most + 2,) first derivatives, then a step
+    x: Any  # (most + 2,) features of a row
+    values: Any  # (n,) rows along a direction
+    order: Any  # (n,) the rows in the order of these values
+    waiting: Any  # (2, WAITING) for sorting
 
 
 class Fit(NamedTuple):
@@ -28,8 +39,7 @@ class Fit(NamedTuple):
     slopes: Any  # (2, n) first and second derivatives of the loss at every row that was looked at
     stride: int  # every so many rows are looked at
     looked: int  # how many these are
-    system: Any  # (most + 2, most + 2) room for a Newton step: the second derivatives
-    step: Any  # (2, most + 2) room for a Newton step: the first derivatives, and the features of a row
+    room: FitRoom
 
 
 @allocating
@@ -46,8 +56,14 @@ def new_fit(choice, most):
         np.empty((2, n)),
         stride,
         (n + stride - 1) // stride,
-        np.empty((most + 2, most + 2)),
-        np.empty((2, most + 2)),
+        FitRoom(
+            np.empty((most + 2, most + 2)),
+            np.empty(most + 2),
+            np.empty(most + 2),
+            np.empty(n),
+            np.empty(n, dtype=np.int64),
+            np.empty((2, WAITING), dtype=np.int64),
+        ),
     )
 
 
@@ -59,16 +75,16 @@ def forget(fit):
 
 
 @inlined
-def projected(XT, choice, fit):
-    """Values of the chosen rows along a direction."""
+def project(XT, choice, fit, values):
+    """Fill in the values of the chosen rows along a direction."""
     n = len(choice.rows)
-    values = np.zeros(n)
+    for t in range(n):
+        values[t] = 0.0
     for a in range(fit.size[0]):
         j = fit.support[a]
         slope = fit.beta[a]
         for t in range(n):
             values[t] += slope * XT[j, choice.rows[t]]
-    return values
 
 
 @plain
@@ -79,7 +95,7 @@ def newton(XT, choice, fit):
     """
     size, stride = fit.size[0], fit.stride
     beta, slopes = fit.beta, fit.slopes
-    H, g, x = fit.system, fit.step[0], fit.step[1]
+    H, g, x = fit.room.hessian, fit.room.gradient, fit.room.x
     x[size] = 1.0
     total = 0.0
     for u in range(fit.looked):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.options import plain
 
 
 @plain
@@ -21,9 +19,3 @@ def total(values):
     for value in values:
         result += value
     return result
-
-
-@allocating
-def in_order(values):
-    """Positions of the values, the least first."""
-    return np.argsort(values)
