@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s2oct.arrays import FloatArray
+from s2oct.search.compiled.annealing_room import new_room
 from s2oct.search.compiled.gaps import clear_node
 from s2oct.search.compiled.node_views import Planes
 from s2oct.search.compiled.stretches import Course, anneal_stretch
@@ -82,17 +83,19 @@ class State:
 def clear_offsets(instance: Instance, state: State, seed: int, deadline: Deadline) -> None:
     """Give every node of ``state`` in turn its best offset clear of all unlabeled rows; try random directions."""
     random_state = _random_state(seed)
+    room = new_room(instance.data)
     n_directions = min(DIRECTIONS, int(DIRECTION_WORK / instance.n_rows))
     planes = Planes(state.omega, state.gamma)
     for b in range(instance.topology.n_branches):
         if deadline.passed:
             return
-        clear_node(instance.data, planes, b, n_directions, random_state)
+        clear_node(instance.data, planes, b, n_directions, random_state, room)
 
 
 def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, deadline: Deadline) -> None:
     """Anneal ``state`` in place until the schedule, the deadline or the floor is reached."""
     random_state = _random_state(seed)
+    room = new_room(instance.data)
     stretch = instance.stretch(schedule.moves_per_visit)
     state.best_cost = FAR
     planes = Planes(state.omega, state.gamma)
@@ -102,7 +105,7 @@ def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, dead
             return
         course = schedule.course(begin, min(begin + stretch, schedule.n_visits))
         state.best_cost = anneal_stretch(
-            instance.data, planes, best_planes, state.best_cost, instance.floor, random_state, course
+            instance.data, planes, best_planes, state.best_cost, instance.floor, random_state, course, room
         )
         if state.best_cost <= instance.floor + 1e-9:
             return

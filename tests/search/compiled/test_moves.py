@@ -13,7 +13,7 @@ from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
 from s2oct.search.compiled.move_costs import Move, Near, Prices, evaluate, evaluate_near, new_tally
-from s2oct.search.compiled.nearness import bucket_of, new_order, sort_by_distance
+from s2oct.search.compiled.nearness import bucket_of, new_nearest, sort_by_distance
 from s2oct.search.compiled.node_views import new_view, node_view
 from s2oct.search.compiled.walks import FAR
 from s2oct.search.instance import Instance
@@ -82,7 +82,7 @@ def test_the_rows_near_the_hyperplane_suffice_for_a_small_move(seed, depth):
     view = NodeInView(prepared, tree, b)
     view.evaluate(view.instance.XT[j], cap=cap)
     n, m = prepared.problem.n_labeled, prepared.problem.n_unlabeled
-    order = new_order(n, m)
+    order = new_nearest(n, m)
     sort_by_distance(view.h, 0, n, order.labeled, order.labeled_ends)
     sort_by_distance(view.h, n, n + m, order.unlabeled, order.unlabeled_ends)
     spans = view.data.spans

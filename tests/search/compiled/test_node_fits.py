@@ -223,14 +223,14 @@ def regression(seed: int, size: int):
 def test_newton_steps_lead_to_the_logistic_regression_of_scikit_learn(seed, size):
     case, choice, fit, expected = regression(seed, size)
     assert len(choice.rows) == case.table.XT.shape[1]
-    newton(case.table.XT, choice, fit)
+    newton(case.table.XT, choice, fit, np.empty((size + 2, size + 2)))
     after_one = fit.beta[: size + 1].copy()
     large = np.abs(expected[:size]) > 0.2 * np.abs(expected[:size]).max()
     assert np.array_equal(np.sign(after_one[:size][large]), np.sign(expected[:size][large]))
     cosine = after_one[:size] @ expected[:size] / np.linalg.norm(after_one[:size]) / np.linalg.norm(expected[:size])
     assert cosine > 0.98
     for _ in range(30):
-        newton(case.table.XT, choice, fit)
+        newton(case.table.XT, choice, fit, np.empty((size + 2, size + 2)))
     np.testing.assert_allclose(fit.beta[: size + 1], expected, rtol=1e-3, atol=1e-3)
 
 
@@ -241,10 +241,10 @@ def test_score_statistics_point_to_the_feature_that_decides(seed):
     fit.size[0] = 0
     choice = choice._replace(extra=case.table.XT[3, choice.rows] + 0.1 * case.rng.normal(size=len(choice.rows)))
     forget(fit)
-    newton(case.table.XT, choice, fit)
+    newton(case.table.XT, choice, fit, np.empty((2, 2)))
     features = np.arange(5)
     assert np.argmax([score_statistic(case.table.XT, choice, j, fit) for j in features]) == 3
-    assert extended(case.table.XT, choice, features, fit)
+    assert extended(case.table.XT, choice, features, fit, np.empty((2, 2)))
     assert fit.support[0] == 3
     assert fit.beta[0] > 0
     assert screened(case.table.XT, choice, features, fit)[0] == 3

@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from s2oct.caching import kept
-from s2oct.search.compiled.cells import cells_of
-from s2oct.search.compiled.move_costs import cross, labeled_cost, new_tally, off_after
-from s2oct.search.compiled.node_views import Planes, new_view, node_values, node_view
-from s2oct.search.compiled.options import allocating, inlined
-from s2oct.search.compiled.orders import in_order
+from s2oct.search.compiled.move_costs import cross, labeled_cost, off_after
+from s2oct.search.compiled.node_views import compute_values, node_view
+from s2oct.search.compiled.options import entered, inlined, plain
+from s2oct.search.compiled.orders import put_in_order
 from s2oct.search.compiled.random_numbers import random_below, random_unit
 from s2oct.search.compiled.vectors import copy, total
 from s2oct.search.compiled.walks import FAR
 
 
-@kept(nogil=True, error_model="numpy")
-def clear_node(data, planes, b, n_directions, state):
+@entered
+def clear_node(data, planes, b, n_directions, state, room):
     """Give node b its best offset clear of all unlabeled rows, in place.
 
     The node may also take the best of ``n_directions`` random directions.
     """
-    p, n_rows = data.space.XT.shape
-    H = np.empty((planes.gamma.size, n_rows))
-    for k in range(planes.gamma.size):
-        node_values(data.space.XT, planes, k, H)
-    view, tally = new_view(data), new_tally(cells_of(data.counts))
-    node_view(data, H, b, view)
-    best, shift = best_gap(H[b], data, view, FAR, tally)
-    planes.gamma[b] += shift
-    trial, values = Planes(np.zeros((1, p)), np.zeros(1)), np.zeros((1, n_rows))
+    XT, omega, gamma, direction, values = data.space.XT, planes.omega, planes.gamma, room.direction, room.slope
+    for k in range(gamma.size):
+        compute_values(XT, omega[k], gamma[k], room.H[k])
+    node_view(data, room.H, b, room.sides)
+    best, shift = best_gap(room.H[b], data, FAR, room)
+    gamma[b] += shift
     for _ in range(n_directions):
-        random_direction(state, data.space, trial.omega[0])
-        node_values(data.space.XT, trial, np.int64(0), values)
-        cost, shift = best_gap(values[0], data, view, best, tally)
+        random_direction(state, data.space, direction)
+        compute_values(XT, direction, 0.0, values)
+        cost, shift = best_gap(values, data, best, room)
         if cost < best:
             best = cost
-            copy(trial.omega[0], planes.omega[b])
-            planes.gamma[b] = shift
+            copy(direction, omega[b])
+            gamma[b] = shift
 
 
-@allocating
-def best_gap(h, data, view, below, tally):
+@plain
+def best_gap(h, data, below, room):
     """Cost of the best gap between the unlabeled rows, if less than ``below``, and the shift of the offset there.
 
     A gap is at least 2 wide, so that its rows keep distance 1. There is always one beyond the outermost rows. Going
@@ -49,11 +42,11 @@ def best_gap(h, data, view, below, tally):
     below the best.
     """
     counts = data.counts
-    ways, gain, ends, charge, base = view
+    ways, gain, ends, charge, base = room.sides
     sizes, n, n_classes = counts.sizes, ways.left.size, counts.n_classes
-    moved = tally.moved
+    tally, moved, order = room.tally, room.tally.moved, room.order
     one_domain = moved.size == n_classes
-    order = in_order(h[n:])
+    put_in_order(h[n:], order, room.waiting)
     guide = base[moved.size]
     for k in range(moved.size):
         moved[k] = 0.0

@@ -11,7 +11,7 @@ import numpy as np
 
 from s2oct.caching import kept
 from s2oct.search.compiled.cells import off_totals, shift_row
-from s2oct.search.compiled.options import allocating, plain
+from s2oct.search.compiled.options import plain
 
 _BLOCK = 256
 
@@ -50,8 +50,7 @@ class Near(NamedTuple):
     n_unlabeled: int
 
 
-@allocating
-def new_tally(n_cells):
+def new_tally(n_cells: int) -> Tally:
     """An empty tally."""
     return Tally(np.zeros(4), np.zeros(n_cells), np.zeros(n_cells))
 

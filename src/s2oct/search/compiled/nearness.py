@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.search.compiled.options import inlined, plain
+from s2oct.search.compiled.options import plain
 
 N_BUCKETS = 10
 
@@ -20,8 +20,7 @@ class Nearest(NamedTuple):
     unlabeled_ends: Any  # (N_BUCKETS,)
 
 
-@inlined
-def new_order(n, m):
+def new_nearest(n: int, m: int) -> Nearest:
     """Room for the rows in the order of their distance."""
     return Nearest(
         np.empty(n, dtype=np.int64),

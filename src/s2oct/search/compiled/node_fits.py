@@ -12,7 +12,7 @@ from s2oct.search.compiled.evidence_trees import set_hyperplane
 from s2oct.search.compiled.options import allocating, inlined, plain
 from s2oct.search.compiled.orders import put_in_order
 from s2oct.search.compiled.random_numbers import next_below, next_unit
-from s2oct.search.compiled.regressions import extended, forget, new_fit, newton, project, screened
+from s2oct.search.compiled.regressions import extended, forget, new_fit, new_system, newton, project, screened
 
 
 class Effort(NamedTuple):
@@ -126,8 +126,8 @@ def consider_selections(table, choice, worth, features, single, fit, found):
         forget(fit)
         if start == 1:
             fit.support[0] = single
-        newton(table.XT, choice, fit)
-        while fit.size[0] < worth.most and extended(table.XT, choice, features, fit):
+        newton(table.XT, choice, fit, new_system(fit))
+        while fit.size[0] < worth.most and extended(table.XT, choice, features, fit, new_system(fit)):
             if fit.size[0] > 1 or single < 0:
                 consider(table, choice, worth, fit, found)
 
@@ -147,9 +147,9 @@ def consider_exchanges(table, choice, worth, features, fit, found):
         fit.size[0] = size
         fit.size[1] = present[a]
         forget(fit)
-        newton(table.XT, choice, fit)
+        newton(table.XT, choice, fit, new_system(fit))
         consider(table, choice, worth, fit, found)
-        if extended(table.XT, choice, features, fit):
+        if extended(table.XT, choice, features, fit, new_system(fit)):
             consider(table, choice, worth, fit, found)
 
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.search.compiled.cells import Counts, cells_of, count_row
-from s2oct.search.compiled.options import allocating, inlined, plain
+from s2oct.search.compiled.cells import Counts, count_row
+from s2oct.search.compiled.options import inlined, plain
 from s2oct.search.compiled.walks import FAR, end_below, walk_to
 
 
@@ -74,28 +74,26 @@ class NodeView(NamedTuple):
 
 
 @plain
-def node_values(XT, planes, b, H):
-    """Recompute h of every row at node b from its hyperplane, so that rounding errors do not add up."""
+def compute_values(XT, omega, gamma, h):
+    """Compute h of every row from a hyperplane. Moves change h by themselves; their rounding errors would add up."""
     p, n_rows = XT.shape
-    h = H[b]
     for i in range(n_rows):
-        h[i] = -planes.gamma[b]
+        h[i] = -gamma
     for j in range(p):
-        coefficient = planes.omega[b, j]
+        coefficient = omega[j]
         if coefficient != 0.0:
             x = XT[j]
             for i in range(n_rows):
                 h[i] += coefficient * x[i]
 
 
-@allocating
-def new_view(data):
+def new_view(data: Data) -> NodeView:
     """An empty view."""
     n, n_rows, n_classes, n_cells = (
-        data.labels.size,
+        len(data.labels),
         data.space.XT.shape[1],
         data.counts.n_classes,
-        cells_of(data.counts),
+        data.counts.bounds.shape[1],
     )
     return NodeView(
         Ways(np.empty(n), np.empty(n), np.empty(n)),

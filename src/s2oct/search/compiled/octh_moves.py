@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.search.compiled.options import allocating, inlined, plain
+from s2oct.search.compiled.options import inlined, plain
 from s2oct.search.compiled.random_numbers import random_below, random_unit
 from s2oct.search.compiled.vectors import copy
 from s2oct.search.compiled.walks import FAR, end_below
@@ -65,6 +65,21 @@ class OcthView(NamedTuple):
     leaf_left: Any  # (n,) the leaf in which it ends if it goes left; -1 if it does not reach the node
     leaf_right: Any  # (n,)
     counts: Any  # (n_leaves,) rows of each leaf
+
+
+class OcthRoom(NamedTuple):
+    """Arrays in which the kernels work."""
+
+    seen: OcthView
+    best: Any  # (2 n_leaves,) least violation below each node
+
+
+def new_octh_room(n: int, n_leaves: int) -> OcthRoom:
+    """Room for so many rows and leaves."""
+    row, leaf_left, leaf_right = np.empty((3, n), dtype=np.int64)
+    left, right, other = np.empty((3, n))
+    seen = OcthView(row, left, right, other, leaf_left, leaf_right, np.empty(n_leaves))
+    return OcthRoom(seen, np.empty(2 * n_leaves))
 
 
 class OcthCourse(NamedTuple):
@@ -197,21 +212,16 @@ def seen_cost(data, view, n_seen, h, x, change, prices, enough):
     return cost + small_leaves(counts, data.min_leaf, too_few)
 
 
-@allocating
-def anneal_octh(data, planes, best_planes, best_cost, random_state, course):
+@plain
+def anneal_octh(data, planes, best_planes, best_cost, random_state, course, room):
     """Anneal for some visits, each of some moves at one node; returns the least cost so far, whose planes are kept."""
-    n_branches, n = planes.H.shape
-    view = OcthView(
-        np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64),
-        np.zeros(n_branches + 1),
-    )  # fmt: skip
-    room = np.empty(2 * (n_branches + 1))
+    n_branches, (view, best) = planes.gamma.size, room
     prices = (course.in_gap, course.too_few)
     for visit in range(course.visit_from, course.visit_to):
         heat = course.hot * (course.cold / course.hot) ** (visit / max(course.n_visits - 1, 1))
         b = random_below(random_state, n_branches)
         measure_rows(data, planes, b)
-        n_seen, unseen = look_at_rows(data, planes.H, b, view, room)
+        n_seen, unseen = look_at_rows(data, planes.H, b, view, best)
         if n_seen == 0:
             continue
         unseen += unseen_cost(data, planes.H, b, prices, view.counts)

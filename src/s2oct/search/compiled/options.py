@@ -8,6 +8,9 @@ plain = kept(_nrt=False, error_model="numpy")
 """Compiles a function that allocates nothing, so that numba need not count references to arrays. That slows searches on
 few rows, and compiling. No division is by 0, so none need be checked."""
 
+entered = kept(nogil=True, _nrt=False, error_model="numpy")
+"""The same for a function that Python calls for long: other threads run meanwhile."""
+
 allocating = kept(error_model="numpy")
 """Compiles a function that makes arrays, or calls one that does."""
 

@@ -22,7 +22,6 @@ LOGISTIC_ROWS = 2000
 class FitRoom(NamedTuple):
     """Arrays to work in."""
 
-    hessian: Any  # (most + 2, most + 2) second derivatives
     gradient: Any  # (most + 2,) first derivatives, then a step
     x: Any  # (most + 2,) features of a row
     values: Any  # (n,) rows along a direction
@@ -57,7 +56,6 @@ def new_fit(choice, most):
         stride,
         (n + stride - 1) // stride,
         FitRoom(
-            np.empty((most + 2, most + 2)),
             np.empty(most + 2),
             np.empty(most + 2),
             np.empty(n),
@@ -87,15 +85,21 @@ def project(XT, choice, fit, values):
             values[t] += slope * XT[j, choice.rows[t]]
 
 
+@inlined
+def new_system(fit):
+    """Room for the second derivatives of a fit, also with one feature more; they may be too many to keep room for."""
+    return np.empty((fit.size[0] + 2, fit.size[0] + 2))
+
+
 @plain
-def newton(XT, choice, fit):
+def newton(XT, choice, fit, H):
     """Newton steps of a weighted logistic regression on the support of a fit.
 
-    A row that should go right is a 1, and counts as much as the other side would cost it.
+    A row that should go right is a 1, and counts as much as the other side would cost it. ``H`` is a `new_system`.
     """
     size, stride = fit.size[0], fit.stride
     beta, slopes = fit.beta, fit.slopes
-    H, g, x = fit.room.hessian, fit.room.gradient, fit.room.x
+    g, x = fit.room.gradient, fit.room.x
     x[size] = 1.0
     total = 0.0
     for u in range(fit.looked):
@@ -172,7 +176,7 @@ def score_statistic(XT, choice, j, fit):
 
 
 @plain
-def extended(XT, choice, features, fit):
+def extended(XT, choice, features, fit, H):
     """Add the feature with the largest score statistic to a fit and refit; returns whether there was one."""
     size = fit.size[0]
     best, largest = -1, 0.0
@@ -190,7 +194,7 @@ def extended(XT, choice, features, fit):
     fit.beta[size + 1] = fit.beta[size]
     fit.beta[size] = 0.0
     fit.size[0] = size + 1
-    newton(XT, choice, fit)
+    newton(XT, choice, fit, H)
     return True
 
 
@@ -199,7 +203,7 @@ def screened(XT, choice, allowed, fit):
     """The features with the largest score statistics, best first; the fit is lost."""
     fit.size[0] = 0
     forget(fit)
-    newton(XT, choice, fit)
+    newton(XT, choice, fit, new_system(fit))
     loss = np.empty(len(allowed))
     for f in range(len(allowed)):
         loss[f] = -score_statistic(XT, choice, allowed[f], fit)

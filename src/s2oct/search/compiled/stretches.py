@@ -7,12 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from s2oct.caching import kept
-from s2oct.search.compiled.cells import cells_of
-from s2oct.search.compiled.move_costs import Move, Near, Prices, evaluate, evaluate_near, new_tally
-from s2oct.search.compiled.nearness import bucket_of, new_order, sort_by_distance
-from s2oct.search.compiled.node_views import new_view, node_values, node_view
-from s2oct.search.compiled.options import inlined
+from s2oct.search.compiled.move_costs import Move, Near, Prices, evaluate, evaluate_near
+from s2oct.search.compiled.nearness import bucket_of, sort_by_distance
+from s2oct.search.compiled.node_views import compute_values, node_view
+from s2oct.search.compiled.options import entered, inlined
 from s2oct.search.compiled.proposals import pick_row, propose, propose_joint, propose_swap
 from s2oct.search.compiled.random_numbers import random_below, random_unit
 from s2oct.search.compiled.vectors import copy, total
@@ -41,8 +39,8 @@ class Course(NamedTuple):
     on_grid: bool
 
 
-@kept(nogil=True, error_model="numpy")
-def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
+@entered
+def anneal_stretch(data, planes, best_planes, best, good_enough, state, course, room):
     """Anneal a tree in place over a stretch of a course.
 
     Moves are accepted by the course's prices. The best tree without margin violations, by labeled errors (capped), the
@@ -52,17 +50,14 @@ def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
     XT, omega, gamma = space.XT, planes.omega, planes.gamma
     p, n_rows = XT.shape
     n, n_nodes = data.labels.size, gamma.size
-    H = np.empty((n_nodes, n_rows))
+    H, violations, view, tally, new, nearest = room.H, room.violations, room.sides, room.tally, room.new, room.nearest
     for b in range(n_nodes):
-        node_values(XT, planes, b, H)
-    violations = total_violation(H, n)
-    view = new_view(data)
-    tally, new = new_tally(cells_of(counts)), new_tally(cells_of(counts))
-    nearest = new_order(n, n_rows - n)
+        compute_values(XT, omega[b], gamma[b], H[b])
+        violations[b] = violation_of(H[b], n)
     # Taken out of their tuples once: doing so costs as much as part of a move.
     ways, spans, parts, new_parts = view.ways, data.spans, tally.parts, new.parts
     ends_labeled, ends_unlabeled = nearest.labeled_ends, nearest.unlabeled_ends
-    move, direction, slope = np.zeros(4), np.zeros(p), np.zeros(n_rows)
+    move, direction, slope = room.move, room.direction, room.slope
     # A joint move takes as long as about as many ordinary moves as it changes coefficients.
     width = min(p, space.most)
     joint_share = min(0.1, 0.5 / width) if width > 1 else 0.0
@@ -79,7 +74,7 @@ def anneal_stretch(data, planes, best_planes, best, good_enough, state, course):
         )
         prices = Prices(course.row_off, rho, course.cap)
         b = pick_node(state, violations, rho)
-        node_values(XT, planes, b, H)
+        compute_values(XT, omega[b], gamma[b], H[b])
         node_view(data, H, b, view)
         h = H[b]
         elsewhere = total(violations) - violations[b]
@@ -163,10 +158,9 @@ def pick_node(state, violations, rho):
 
 
 @inlined
-def total_violation(H, n):
-    """Sum of margin violations of the unlabeled rows at each node."""
-    violations = np.zeros(H.shape[0])
-    for b in range(H.shape[0]):
-        for i in range(n, H.shape[1]):
-            violations[b] += max(1.0 - abs(H[b, i]), 0.0)
-    return violations
+def violation_of(h, n):
+    """Sum of the margin violations of the unlabeled rows at a node."""
+    violation = 0.0
+    for i in range(n, h.size):
+        violation += max(1.0 - abs(h[i]), 0.0)
+    return violation
