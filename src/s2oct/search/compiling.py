@@ -30,8 +30,8 @@ from s2oct.stopping import NO_DEADLINE
 def compile_kernels() -> None:
     """Compile the kernels, or load them from the cache on disk, once per process.
 
-    The first fit on a machine takes some seconds for this. The user's time limit does not pay for them: a fit that
-    spent its limit on compiling would return the constant tree.
+    The first fit on a machine takes about half a minute for this. The user's time limit does not pay for it: a fit
+    that spent its limit on compiling would return the constant tree.
     """
     try:
         _run_kernels_once()

@@ -17,7 +17,7 @@ class AnnealingRoom(NamedTuple):
 
     H: Any  # (n_branches, n + m) values of all rows at all nodes
     violations: Any  # (n_branches,) margin violations at each node
-    sides: NodeView  # what they mean; numba refuses the name view
+    sides: NodeView  # what each side of a node means; numba refuses the name view
     tally: Tally  # the present tree
     new: Tally  # the tree after a move
     nearest: Nearest
