@@ -24,13 +24,14 @@ def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     A function is compiled anew when its module has changed or a module of the same package from which it imports,
     directly or not. numba by itself looks at the function's own file only.
     """
+    # No function is handed on as a pointer of C, and code for that takes time to compile.
+    chosen = {"no_cfunc_wrapper": True, **options}
 
     def decorate(function: Callable[..., Any]) -> Any:
         try:
-            # No function is handed on as a pointer of C.
-            compiled = nb.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
+            compiled = nb.njit(cache=True, **chosen)(function)
         except RuntimeError:
-            return nb.njit(**options)(function)
+            return nb.njit(**chosen)(function)
         stored = compiled._cache._cache_file
         stored._source_stamp = stored._source_stamp, _sources_stamp(function.__module__)
         return compiled
