@@ -132,13 +132,13 @@ class Instance:
     @cached_property
     def data(self) -> Data:
         """The same in the form that the kernels take."""
-        spans = np.array([self.XT.min(axis=1), self.XT.max(axis=1)])
+        spans, first = np.array([self.XT.min(axis=1), self.XT.max(axis=1)]), self.targets.first_cells
         return Data(
             Space(self.XT, self.quanta, self.s, self.n_features if self.most_features is None else self.most_features),
             Counts(
                 self.sizes,
                 # No labeled row is counted in a cell.
-                np.pad(self.targets.first_cells, [(0, 0), (self.n_labeled, 0)]),
+                np.hstack([np.zeros((len(first), self.n_labeled), dtype=np.int64), first]),
                 np.array([self.targets.low, self.targets.high]),
                 self.targets.n_classes,
             ),

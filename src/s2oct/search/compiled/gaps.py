@@ -18,15 +18,16 @@ def clear_node(data, planes, b, n_directions, state, room):
     The node may also take the best of ``n_directions`` random directions.
     """
     XT, omega, gamma, direction, values = data.space.XT, planes.omega, planes.gamma, room.direction, room.slope
+    view, tally, sorting = room.sides, room.tally, (room.order, room.waiting)
     for k in range(gamma.size):
         compute_values(XT, omega[k], gamma[k], room.H[k])
-    node_view(data, room.H, b, room.sides)
-    best, shift = best_gap(room.H[b], data, FAR, room)
+    node_view(data, room.H, b, view)
+    best, shift = best_gap(room.H[b], data, view, FAR, tally, sorting)
     gamma[b] += shift
     for _ in range(n_directions):
         random_direction(state, data.space, direction)
         compute_values(XT, direction, 0.0, values)
-        cost, shift = best_gap(values, data, best, room)
+        cost, shift = best_gap(values, data, view, best, tally, sorting)
         if cost < best:
             best = cost
             copy(direction, omega[b])
@@ -34,7 +35,7 @@ def clear_node(data, planes, b, n_directions, state, room):
 
 
 @plain
-def best_gap(h, data, below, room):
+def best_gap(h, data, view, below, tally, sorting):
     """Cost of the best gap between the unlabeled rows, if less than ``below``, and the shift of the offset there.
 
     A gap is at least 2 wide, so that its rows keep distance 1. There is always one beyond the outermost rows. Going
@@ -42,11 +43,11 @@ def best_gap(h, data, below, room):
     below the best.
     """
     counts = data.counts
-    ways, gain, ends, charge, base = room.sides
+    ways, gain, ends, charge, base = view
     sizes, n, n_classes = counts.sizes, ways.left.size, counts.n_classes
-    tally, moved, order = room.tally, room.tally.moved, room.order
+    moved, (order, waiting) = tally.moved, sorting
     one_domain = moved.size == n_classes
-    put_in_order(h[n:], order, room.waiting)
+    put_in_order(h[n:], order, waiting)
     guide = base[moved.size]
     for k in range(moved.size):
         moved[k] = 0.0
