@@ -14,7 +14,7 @@ import pytest
 
 import s2oct
 from s2oct.caching import kept
-from s2oct.search import kernels
+from s2oct.search.compiled.stretches import anneal_stretch
 
 
 @pytest.fixture
@@ -94,9 +94,10 @@ def test_a_folder_for_the_cache_is_used_where_one_is_named(nowhere_to_cache, tmp
 
 
 LOAD = """
-from s2oct.search import compile_kernels, kernels
+from s2oct.search import compile_kernels
+from s2oct.search.compiled.stretches import anneal_stretch
 compile_kernels()
-print(kernels.anneal_stretch.stats.cache_hits.total(), kernels.anneal_stretch.stats.cache_misses.total())
+print(anneal_stretch.stats.cache_hits.total(), anneal_stretch.stats.cache_misses.total())
 """
 
 
@@ -109,12 +110,13 @@ def test_the_next_process_finds_what_is_compiled():
 FORGET = """
 from pathlib import Path
 from s2oct.caching import folder_of
-from s2oct.search import compiling, kernels
-folder, run = Path(folder_of(kernels.anneal_stretch)), compiling._run_kernels_once
+from s2oct.search import compiling
+from s2oct.search.compiled.stretches import anneal_stretch
+folder, run = Path(folder_of(anneal_stretch)), compiling._run_kernels_once
 ways = iter([run, lambda: print("compiled anew")])
 compiling._run_kernels_once = lambda: next(ways)()
 compiling.compile_kernels()
-print(list(folder.glob("*kernels.*.nbi")))
+print(list(folder.glob("*.nbi")))
 """
 
 
@@ -122,11 +124,11 @@ print(list(folder.glob("*kernels.*.nbi")))
 def test_a_cache_of_another_version_is_forgotten_and_compiled_anew(tmp_path):
     """numba unpickles the whole index of a cache before it compares versions; a type that was renamed is not there."""
     shutil.copytree(Path(s2oct.__file__).parent, tmp_path / "s2oct")
-    cache = tmp_path / "s2oct" / "search" / "__pycache__"
+    cache = tmp_path / "s2oct" / "search" / "compiled" / "__pycache__"
     cache.mkdir(exist_ok=True)
-    index = Path(kernels.anneal_stretch._cache._cache_file._index_path).name
+    index = Path(anneal_stretch._cache._cache_file._index_path).name
     version = pickle.dumps(numba.__version__, protocol=2)
-    (cache / index).write_bytes(version + b"cs2oct.search.kernels\nARenamedType\n.")
+    (cache / index).write_bytes(version + b"cs2oct.search.compiled.stretches\nARenamedType\n.")
     done = python(FORGET, without_places_to_cache() | {"PYTHONPATH": str(tmp_path)})
     assert (done.stderr, done.stdout) == ("", "compiled anew\n[]\n")
 
@@ -137,3 +139,38 @@ def test_options_of_the_decorator_reach_the_compiler():
         return a / b
 
     assert ratio(1.0, 0.0) == float("inf")
+
+
+HELPER = """
+from s2oct.caching import kept
+STEP = 1
+@kept()
+def helper(x):
+    return x + STEP
+"""
+
+CALLER = """
+from s2oct.caching import kept
+from tiny.helper import helper
+@kept()
+def caller(x):
+    return helper(x)
+"""
+
+RUN = "from tiny.caller import caller; print(caller(1), caller.stats.cache_hits.total())"
+
+
+def test_a_change_in_a_module_that_it_imports_makes_a_function_be_compiled_anew(tmp_path):
+    """numba itself looks at the file of the function only, and the next process would use what it compiled before."""
+    package = tmp_path / "tiny"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "caller.py").write_text(CALLER)
+    environment = without_places_to_cache() | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    found = []
+    for helper in (HELPER, HELPER, HELPER.replace("STEP = 1", "STEP = 20")):
+        (package / "helper.py").write_text(helper)
+        done = python(RUN, environment)
+        assert done.stderr == ""
+        found.append(done.stdout)
+    assert found == ["2 0\n", "2 1\n", "21 0\n"]

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import re
+import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba as nb
+
+_IMPORTED = re.compile(r"^(?:from|import) ([\w.]+)", re.MULTILINE)
 
 
 def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -13,13 +20,21 @@ def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     numba writes beside the module or into the user's home. In containers there may be neither. Then it refuses to
     decorate the function at all, and the function is compiled in every process.
+
+    A function is compiled anew when its module has changed or a module of the same package from which it imports,
+    directly or not. numba by itself looks at the function's own file only.
     """
+    # No function is handed on as a pointer of C, and code for that takes time to compile.
+    chosen = {"no_cfunc_wrapper": True, **options}
 
     def decorate(function: Callable[..., Any]) -> Any:
         try:
-            return nb.njit(cache=True, **options)(function)
+            compiled = nb.njit(cache=True, **chosen)(function)
         except RuntimeError:
-            return nb.njit(**options)(function)
+            return nb.njit(**chosen)(function)
+        stored = compiled._cache._cache_file
+        stored._source_stamp = stored._source_stamp, _sources_stamp(function.__module__)
+        return compiled
 
     return decorate
 
@@ -28,3 +43,25 @@ def folder_of(function: Any) -> str | None:
     """The folder in which a compiled function is kept; None if it is not kept."""
     found: str | None = function.stats.cache_path
     return found
+
+
+@cache
+def _sources_stamp(module: str) -> str:
+    """A hash of the source of a module, and of all modules of its package that it imports, directly or not."""
+    package = module.partition(".")[0]
+    sources: dict[str, str] = {}
+    unread = [module]
+    while unread:
+        name = unread.pop()
+        if name not in sources and name.partition(".")[0] == package:
+            sources[name] = _source_of(name)
+            unread += _IMPORTED.findall(sources[name])
+    return hashlib.sha256("".join(sources[name] for name in sorted(sources)).encode()).hexdigest()
+
+
+def _source_of(module: str) -> str:
+    try:
+        return inspect.getsource(sys.modules[module])
+    except (OSError, TypeError):
+        # A frozen program has no sources. numba looks at the whole program then.
+        return ""

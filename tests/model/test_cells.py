@@ -20,12 +20,13 @@ from s2oct.model.lower_bound import lower_bound, total_bound
 from s2oct.model.problem import Problem
 from s2oct.model.score import score
 from s2oct.model.targets import Targets
-from s2oct.search import kernels
+from s2oct.search.compiled.evidence_trees import Splits, evidence_of
+from s2oct.search.compiled.move_costs import Move, Near, Prices, evaluate, evaluate_near, new_tally
+from s2oct.search.compiled.node_views import new_view, node_view
+from s2oct.search.compiled.walks import FAR
 from s2oct.search.evaluation import tree_cost, values_at_nodes
 from s2oct.search.evidence import EvidenceSearch
-from s2oct.search.evidence_kernels import Splits, evidence_of
 from s2oct.search.instance import Instance
-from s2oct.search.kernels import FAR, Move, Prices, evaluate, evaluate_near, new_tally, new_view, node_view
 from s2oct.stopping import NO_DEADLINE
 from tests.cells import cost_by_loops, problems_of_cells, trees_of_cells
 from tests.oracles import rows_off_by_loops
@@ -66,7 +67,7 @@ def test_the_search_evaluates_every_move_as_loops_do(drawn, shift):
         free, still = Prices(data.row_off, 0.0, FAR), Move(data.space.XT[0], 1.0, 0.0, 0.0)
         evaluate(H[b], still, data.counts, view, free, FAR, tally)
         back = Move(data.space.XT[0], 1.0, 0.0, shift)
-        near = kernels.Near(
+        near = Near(
             np.arange(data.labels.size),
             data.labels.size,
             data.labels.size + np.arange(H.shape[1] - data.labels.size),

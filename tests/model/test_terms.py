@@ -27,8 +27,10 @@ from s2oct.model.targets import Targets
 from s2oct.model.terms import CostTerm, LabelErrors, TotalMiss
 from s2oct.model.terms.base import P2Variables
 from s2oct.model.tree import ObliqueTree
+from s2oct.search.compiled.move_costs import Move, Prices, evaluate, new_tally
+from s2oct.search.compiled.node_views import new_view, node_view
+from s2oct.search.compiled.walks import FAR
 from s2oct.search.instance import Instance
-from s2oct.search.kernels import FAR, Move, Prices, evaluate, new_tally, new_view, node_view
 from tests.oracles import naive_cost, walk
 from tests.preparing import cost_of, merged, prepared_as_is
 from tests.strategies import feasible_trees, quarters

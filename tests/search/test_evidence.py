@@ -15,7 +15,7 @@ from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch
-from s2oct.search.evidence_kernels import evidence_of
+from s2oct.search.compiled.evidence_trees import evidence_of
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 pytestmark = pytest.mark.usefixtures("compiled")

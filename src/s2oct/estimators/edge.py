@@ -41,8 +41,8 @@ __all__ = ["CallbackSupportMixin", "Edge", "edge_of", "notices_of", "warn_of", "
 
 
 NOT_KEPT = (
-    "The compiled kernels cannot be kept on disk, so every process compiles them before its first fit, for up to a "
-    "minute: set the environment variable NUMBA_CACHE_DIR to a folder that can be written to."
+    "The compiled kernels cannot be kept on disk, so every process compiles them before its first fit, for about "
+    "half a minute: set the environment variable NUMBA_CACHE_DIR to a folder that can be written to."
 )
 """What the first fit of a process says where nothing can be cached, as in many containers."""
 

@@ -4,8 +4,6 @@ The products of omega . x are added in the order of the features. Each product a
 Then gamma is subtracted. BLAS does not promise any order: it adds as suits the machine, and fuses products with sums.
 With BLAS, a row very close to a hyperplane could change sides with the number of rows beside it. In our order plain
 Python, SQL, R and ONNX get the same double as we do.
-
-This is one file on purpose: the cache on disk only notices changes in a function's own file.
 """
 
 from __future__ import annotations

@@ -8,7 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s2oct.arrays import FloatArray
-from s2oct.search import kernels
+from s2oct.search.compiled.annealing_room import new_room
+from s2oct.search.compiled.gaps import clear_node
+from s2oct.search.compiled.node_views import Planes
+from s2oct.search.compiled.stretches import Course, anneal_stretch
+from s2oct.search.compiled.walks import FAR
 from s2oct.search.instance import USUAL_MOVES, Instance
 from s2oct.search.lengths import length_factors
 from s2oct.stopping import Deadline
@@ -46,9 +50,9 @@ class Schedule:
     cap: float = 4.0
     on_grid: bool = False
 
-    def course(self, visit_from: int, visit_to: int) -> kernels.Course:
-        """A stretch of the schedule, for the kernels."""
-        return kernels.Course(
+    def course(self, visit_from: int, visit_to: int) -> Course:
+        """A stretch of the schedule, for the"""
+        return Course(
             visit_from, visit_to, self.n_visits, self.moves_per_visit, self.hot, self.cold, self.row_off,
             *self.margin_prices, self.cap, self.on_grid,
         )  # fmt: skip
@@ -73,33 +77,35 @@ class State:
     @classmethod
     def at(cls, omega: FloatArray, gamma: FloatArray) -> State:
         """Start from given hyperplanes."""
-        return cls(omega.copy(), gamma.copy(), omega.copy(), gamma.copy(), kernels.FAR)
+        return cls(omega.copy(), gamma.copy(), omega.copy(), gamma.copy(), FAR)
 
 
 def clear_offsets(instance: Instance, state: State, seed: int, deadline: Deadline) -> None:
     """Give every node of ``state`` in turn its best offset clear of all unlabeled rows; try random directions."""
     random_state = _random_state(seed)
+    room = new_room(instance.data)
     n_directions = min(DIRECTIONS, int(DIRECTION_WORK / instance.n_rows))
-    planes = kernels.Planes(state.omega, state.gamma)
+    planes = Planes(state.omega, state.gamma)
     for b in range(instance.topology.n_branches):
         if deadline.passed:
             return
-        kernels.clear_node(instance.data, planes, b, n_directions, random_state)
+        clear_node(instance.data, planes, b, n_directions, random_state, room)
 
 
 def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, deadline: Deadline) -> None:
     """Anneal ``state`` in place until the schedule, the deadline or the floor is reached."""
     random_state = _random_state(seed)
+    room = new_room(instance.data)
     stretch = instance.stretch(schedule.moves_per_visit)
-    state.best_cost = kernels.FAR
-    planes = kernels.Planes(state.omega, state.gamma)
-    best_planes = kernels.Planes(state.best_omega, state.best_gamma)
+    state.best_cost = FAR
+    planes = Planes(state.omega, state.gamma)
+    best_planes = Planes(state.best_omega, state.best_gamma)
     for begin in range(0, schedule.n_visits, stretch):
         if deadline.passed:
             return
         course = schedule.course(begin, min(begin + stretch, schedule.n_visits))
-        state.best_cost = kernels.anneal_stretch(
-            instance.data, planes, best_planes, state.best_cost, instance.floor, random_state, course
+        state.best_cost = anneal_stretch(
+            instance.data, planes, best_planes, state.best_cost, instance.floor, random_state, course, room
         )
         if state.best_cost <= instance.floor + 1e-9:
             return

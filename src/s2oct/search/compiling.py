@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from s2oct.arrays import FloatArray
 from s2oct.caching import folder_of
 from s2oct.milp.octh import OcthSpec
 from s2oct.model.evidence import Evidence, Sparsity
@@ -15,9 +16,10 @@ from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import kernels
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
+from s2oct.search.compiled.stretches import anneal_stretch
 from s2oct.search.descent import Descent, descend
+from s2oct.search.descent_kernels import descend_stretch
 from s2oct.search.evidence import EvidenceSearch
 from s2oct.search.instance import Instance
 from s2oct.search.octh import OcthSearch
@@ -28,8 +30,8 @@ from s2oct.stopping import NO_DEADLINE
 def compile_kernels() -> None:
     """Compile the kernels, or load them from the cache on disk, once per process.
 
-    The first fit on a machine takes some seconds for this. The user's time limit does not pay for them: a fit that
-    spent its limit on compiling would return the constant tree.
+    The first fit on a machine takes about half a minute for this. The user's time limit does not pay for it: a fit
+    that spent its limit on compiling would return the constant tree.
     """
     try:
         _run_kernels_once()
@@ -42,15 +44,15 @@ def compile_kernels() -> None:
 
 def kernels_are_kept() -> bool:
     """Whether the next process finds the compiled kernels on disk."""
-    return folder_of(kernels.anneal_stretch) is not None
+    return folder_of(anneal_stretch) is not None
 
 
 def _forget_compiled_kernels() -> None:
     """Delete the indexes of the cache on disk, so that everything is compiled anew."""
-    folder = folder_of(kernels.anneal_stretch)
-    for index in Path(folder).glob("*kernels.*.nbi") if folder is not None else ():
-        with suppress(OSError):
-            index.unlink()
+    for folder in filter(None, (folder_of(anneal_stretch), folder_of(descend_stretch))):
+        for index in Path(folder).glob("*.nbi"):
+            with suppress(OSError):
+                index.unlink()
 
 
 def _run_kernels_once() -> None:
@@ -76,17 +78,23 @@ def _run_kernels_once() -> None:
         wide = ObliqueTree.constant(Topology(1), X.shape[1], right=True)
         wide.path_margin(X), wide.apply(X), wide.distances(X), wide.values(X)
         wide.cheapest_leaves(X, np.zeros(len(X), dtype=np.int64))
+    # Two classes, and three: then the classes below a node are chosen, too.
+    for n_classes in (2, 3):
+        _run_evidence_once(rows, n_classes)
+    _run_octh_once()
+
+
+def _run_evidence_once(rows: FloatArray, n_classes: int) -> None:
     evidence = Evidence(
         X=rows.T,
-        cost=np.array([[0.0, 3.0], [3.0, 0.0], [0.0, 1.0], [1.0, 0.0]]),
+        cost=3.0 * (np.arange(4)[:, None] % n_classes != np.arange(n_classes)),
         size=np.array([0.0, 0.0, 1.0, 1.0]),
-        targets=Targets.exact([1, 1], 2),
-        topology=Topology(1),
+        targets=Targets.exact([1, 1, 0][:n_classes], 2),
+        topology=Topology(n_classes - 1, n_classes),
         least_off=0.0,
         n_given=4.0,
     )
     EvidenceSearch(evidence, Sparsity(), 0, NO_DEADLINE).run()
-    _run_octh_once()
 
 
 def _run_octh_once() -> None:

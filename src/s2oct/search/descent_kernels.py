@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from s2oct.caching import kept
+from s2oct.search.compiled.walks import end_below
 
 SOFTNESS = 30.0
 """A labeled row that pays this many widths pulls half as much as one that pays little."""
@@ -101,14 +102,6 @@ def pull_labeled(H, rows, aims, width, pulls):
                     pulls[b, i] -= strength
             elif H[b, i] > -width:
                 pulls[b, i] += strength
-
-
-@kept()
-def end_below(H, i, at, n_leaves):
-    """The leaf that row i reaches from a node."""
-    while at < n_leaves:
-        at = 2 * at + (1 if H[at - 1, i] > 0.0 else 0)
-    return at - n_leaves
 
 
 @kept()

@@ -17,15 +17,8 @@ import numpy as np
 
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.aiming import aimed_prices
-from s2oct.search.evidence_kernels import (
-    Effort,
-    Splits,
-    Table,
-    Worth,
-    classes_of,
-    evidence_of,
-    set_hyperplane,
-)
+from s2oct.search.compiled.evidence_trees import Splits, Table, Worth, classes_of, evidence_of, set_hyperplane
+from s2oct.search.compiled.node_fits import Effort
 from s2oct.search.evidence_starts import SAMPLE, EvidenceStarts
 
 RISING = (0.5, 1.0, 2.0)

@@ -8,17 +8,10 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.evidence import Evidence, Sparsity
-from s2oct.search.evidence_kernels import (
-    Effort,
-    Splits,
-    Table,
-    Worth,
-    classes_of,
-    evidence_of,
-    refit,
-    refit_classes,
-    set_hyperplane,
-)
+from s2oct.search.compiled.cells import Counts
+from s2oct.search.compiled.evidence_trees import Splits, Table, Worth, classes_of, evidence_of, set_hyperplane
+from s2oct.search.compiled.node_fits import Effort
+from s2oct.search.refits import refit, refit_classes
 from s2oct.search.sampling import sampled
 from s2oct.stopping import Deadline, Foresight
 
@@ -73,9 +66,12 @@ class EvidenceStarts:
             XT,
             order,
             evidence.cost[rows] * weight[:, None],
-            evidence.size[rows] * weight,
-            np.ascontiguousarray(self.first[:, rows]),
-            self.bounds,
+            Counts(
+                evidence.size[rows] * weight,
+                np.ascontiguousarray(self.first[:, rows]),
+                self.bounds,
+                evidence.topology.n_classes,
+            ),
         )
 
     def _sample(self) -> Table:
@@ -136,7 +132,7 @@ class EvidenceStarts:
 
     def _alternate_with_class_prices(self, table: Table, splits: Splits) -> None:
         """Refit the nodes; between sweeps, cells with too many rows become more expensive."""
-        low, high = self.bounds
+        (low, high), first = self.bounds, table.counts.first
         prices = np.zeros(len(low))
         step = 0.5
         n_classes = self.evidence.topology.n_classes
@@ -146,8 +142,8 @@ class EvidenceStarts:
             gained = self._sweep(table, splits, self._worth(0.0, prices), Effort(True, 0))
             if self._ends.now:
                 return
-            cells = (table.first + classes_of(table, splits)).ravel()
-            counts = np.bincount(cells, weights=np.tile(table.size, len(table.first)), minlength=len(low))
+            cells = (first + classes_of(table, splits)).ravel()
+            counts = np.bincount(cells, weights=np.tile(table.counts.sizes, len(first)), minlength=len(low))
             excess = np.maximum(counts - high, 0.0) - np.maximum(low - counts, 0.0)
             if gained <= 0 and (np.abs(excess).max() < 1 or number >= SWEEPS - 2):
                 return
@@ -168,7 +164,7 @@ class EvidenceStarts:
     ) -> float:
         """Refit a node; returns what that saves."""
         with self._ends.step():
-            return float(fit(table, splits, worth, node, self.allowed, effort, self.state))
+            return fit(table, splits, worth, node, self.allowed, effort, self.state)
 
     def _worth(self, row_off: float, cell_prices: FloatArray | None = None, most: int | None = None) -> Worth:
         prices = np.zeros(self.bounds.shape[1]) if cell_prices is None else cell_prices

@@ -11,8 +11,9 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.prepared import Prepared
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
+from s2oct.search.compiled.cells import Counts
+from s2oct.search.compiled.node_views import Data, Space
 from s2oct.search.grid import grid_quanta
-from s2oct.search.kernels import Counts, Data, Space
 
 STRETCH_WORK, USUAL_MOVES = 2e6, 60
 """Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed. And the
@@ -131,12 +132,13 @@ class Instance:
     @cached_property
     def data(self) -> Data:
         """The same in the form that the kernels take."""
-        spans = np.array([self.XT.min(axis=1), self.XT.max(axis=1)])
+        spans, first = np.array([self.XT.min(axis=1), self.XT.max(axis=1)]), self.targets.first_cells
         return Data(
             Space(self.XT, self.quanta, self.s, self.n_features if self.most_features is None else self.most_features),
             Counts(
                 self.sizes,
-                self.targets.first_cells,
+                # No labeled row is counted in a cell.
+                np.hstack([np.zeros((len(first), self.n_labeled), dtype=np.int64), first]),
                 np.array([self.targets.low, self.targets.high]),
                 self.targets.n_classes,
             ),

@@ -1,9 +1,9 @@
 """Sub-MIPs: the best hyperplane of one node, where only the rows near it may change sides.
 
 With the other nodes fixed, a labeled row costs min(left + [1 + h]+, right + [1 - h]+, other) for its value h at the
-node, and an unlabeled row has one class on each side (see `kernels`). The model frees (omega, gamma), the sides of the
-unlabeled rows nearest to the hyperplane and the choice of the labeled rows nearest to it; far rows keep theirs. It
-never underestimates the cost: in the tree, far labeled rows may have a cheaper choice than the one they keep here.
+node, and an unlabeled row has one class on each side (see `node_views`). The model frees (omega, gamma), the sides of
+the unlabeled rows nearest to the hyperplane and the choice of the labeled rows nearest to it; far rows keep theirs.
+It never underestimates the cost: in the tree, far labeled rows may have a cheaper choice than the one they keep here.
 Where hyperplanes may use few features, the node keeps to those that it uses.
 """
 
@@ -19,8 +19,9 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.linear.model import Block, Milp, ModelBuilder, Rows, Terms, linear_rows
 from s2oct.milp.size import ENTRIES_PER_SECOND
 from s2oct.model.tree import ObliqueTree
+from s2oct.search.compiled.node_views import new_view, node_view
+from s2oct.search.compiled.walks import FAR
 from s2oct.search.instance import Instance
-from s2oct.search.kernels import FAR, new_view, node_view
 from s2oct.stopping import Deadline
 
 Minimise = Callable[[Milp, FloatArray, Deadline], FloatArray | None]

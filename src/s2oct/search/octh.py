@@ -16,9 +16,18 @@ from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
+from s2oct.search.compiled.octh_moves import (
+    RESTS,
+    OcthCourse,
+    OcthData,
+    OcthPlanes,
+    anneal_octh,
+    measure_rows,
+    new_octh_room,
+)
+from s2oct.search.compiled.walks import FAR
 from s2oct.search.instance import Instance
 from s2oct.search.octh_form import standard_form
-from s2oct.search.octh_kernels import FAR, RESTS, OcthCourse, OcthData, OcthPlanes, anneal_octh, measure_rows
 from s2oct.search.octh_nodes import errors_of, refitted
 from s2oct.search.octh_starts import cart_start, random_start
 from s2oct.stopping import Deadline
@@ -140,12 +149,13 @@ class OcthSearch:
         for b in range(len(gamma)):
             measure_rows(data, planes, b)
         best, cost = OcthPlanes(omega, gamma, planes.H), FAR
+        room = new_octh_room(self.problem.n_labeled, self.topology.n_leaves)
         stretch = max(int(STRETCH / ((MOVES + self.topology.n_leaves) * self.problem.n_labeled)), 1)
         for begin in range(0, course.n_visits, stretch):
             if deadline.passed or cost <= RESTS:
                 break
             part = course._replace(visit_from=begin, visit_to=min(begin + stretch, course.n_visits))
-            cost = anneal_octh(data, planes, best, cost, random_state, part)
+            cost = anneal_octh(data, planes, best, cost, random_state, part, room)
         return (best.omega, best.gamma), cost
 
     def leaf_classes(self, omega: FloatArray, gamma: FloatArray, rng: np.random.Generator) -> IntArray:

@@ -17,7 +17,7 @@ from s2oct.model.topology import Topology
 
 @dataclass(frozen=True)
 class LabelErrors:
-    """The errors of the labeled rows. In the kernels: `s2oct.search.kernels.labeled_cost`."""
+    """The errors of the labeled rows. In the kernels: `s2oct.search.compiled.move_costs.labeled_cost`."""
 
     def value(self, assignment: Assignment) -> float:
         """The sum over the labeled rows of min over t in T_L^c of LE(x, t)."""

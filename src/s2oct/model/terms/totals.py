@@ -17,7 +17,7 @@ from s2oct.model.topology import Topology
 
 @dataclass(frozen=True)
 class TotalMiss:
-    """The price of missing the totals. In the kernels: `s2oct.search.kernels.off_totals`."""
+    """The price of missing the totals. In the kernels: `s2oct.search.compiled.cells.off_totals`."""
 
     price: float
 

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.caching import kept
-
-FAR = 1e30
-"""Means "no such leaf", without infinities."""
+from s2oct.search.compiled.options import inlined, plain
+from s2oct.search.compiled.random_numbers import random_below, random_unit
+from s2oct.search.compiled.vectors import copy
+from s2oct.search.compiled.walks import FAR, end_below
 
 MOST = 2.0
 """What a row in a leaf of another class pays: a gap is two half gaps wide."""
@@ -67,6 +67,21 @@ class OcthView(NamedTuple):
     counts: Any  # (n_leaves,) rows of each leaf
 
 
+class OcthRoom(NamedTuple):
+    """Arrays in which the kernels work."""
+
+    seen: OcthView
+    best: Any  # (2 n_leaves,) least violation below each node
+
+
+def new_octh_room(n: int, n_leaves: int) -> OcthRoom:
+    """Room for so many rows and leaves."""
+    row, leaf_left, leaf_right = np.empty((3, n), dtype=np.int64)
+    left, right, other = np.empty((3, n))
+    seen = OcthView(row, left, right, other, leaf_left, leaf_right, np.empty(n_leaves))
+    return OcthRoom(seen, np.empty(2 * n_leaves))
+
+
 class OcthCourse(NamedTuple):
     """A stretch of an annealing: which visits of how many, and the prices."""
 
@@ -80,24 +95,7 @@ class OcthCourse(NamedTuple):
     too_few: float  # price of a row that a leaf has too few
 
 
-@kept()
-def octh_random(state):
-    """A number in [0, 1) from a xorshift state of one 64-bit word."""
-    x = state[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    state[0] = x
-    return np.float64((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
-
-
-@kept()
-def octh_below(state, n):
-    """A whole number below n."""
-    return min(int(octh_random(state) * n), n - 1)
-
-
-@kept()
+@inlined
 def half_width(data, omega_b):
     """Half the width of the gap in the units of a . x: mu / 2 |a|_1."""
     norm = 0.0
@@ -106,7 +104,7 @@ def half_width(data, omega_b):
     return data.half_gap * norm
 
 
-@kept()
+@plain
 def measure_rows(data, planes, b):
     """Recompute h of every row at node b, so that rounding errors do not add up. Without a normal all go right."""
     h, n = planes.H[b], data.XT.shape[1]
@@ -125,7 +123,7 @@ def measure_rows(data, planes, b):
                 h[i] += coefficient * x[i]
 
 
-@kept()
+@plain
 def look_at_rows(data, H, b, view, best):
     """Tabulate what each side of node b means, into ``view``; returns for how many rows it means anything, and what the
     others pay. ``best`` has room for all nodes and leaves.
@@ -153,27 +151,20 @@ def look_at_rows(data, H, b, view, best):
             paid += data.sizes[i] * other
             continue
         view.row[n_seen], view.left[n_seen], view.right[n_seen], view.other[n_seen] = i, left, right, other
-        view.leaf_left[n_seen] = ends(H, 2 * node, i, n_leaves) if reaches else -1
-        view.leaf_right[n_seen] = ends(H, 2 * node + 1, i, n_leaves) if reaches else -1
+        view.leaf_left[n_seen] = end_below(H, i, 2 * node, n_leaves) if reaches else -1
+        view.leaf_right[n_seen] = end_below(H, i, 2 * node + 1, n_leaves) if reaches else -1
         n_seen += 1
     return n_seen, paid
 
 
-@kept()
-def ends(H, at, i, n_leaves):
-    """The leaf in which row i ends below a node, from the left."""
-    while at < n_leaves:
-        at = 2 * at + (1 if H[at - 1, i] > 0.0 else 0)
-    return at - n_leaves
-
-
-@kept()
-def unseen_cost(data, H, b, prices):
-    """What rows in gaps and small leaves cost apart from node b."""
+@plain
+def unseen_cost(data, H, b, prices, counts):
+    """What rows in gaps and small leaves cost apart from node b; ``counts`` has room for the rows of each leaf."""
     n_leaves = data.leaf_classes.size
     in_gap, too_few = prices
     cost = 0.0
-    counts = np.zeros(n_leaves)
+    for t in range(n_leaves):
+        counts[t] = 0.0
     for i in range(data.labels.size):
         at, passed = 1, False
         while at < n_leaves:
@@ -188,7 +179,7 @@ def unseen_cost(data, H, b, prices):
     return cost + small_leaves(counts, data.min_leaf, too_few)
 
 
-@kept()
+@inlined
 def small_leaves(counts, min_leaf, price):
     """What leaves with too few rows cost: they can be filled or emptied."""
     cost = 0.0
@@ -198,7 +189,7 @@ def small_leaves(counts, min_leaf, price):
     return cost
 
 
-@kept()
+@plain
 def seen_cost(data, view, n_seen, h, x, change, prices, enough):
     """What the rows in view pay with h replaced by scale h + step x - shift; or more than ``enough``, if they do."""
     scale, step, shift = change
@@ -221,37 +212,33 @@ def seen_cost(data, view, n_seen, h, x, change, prices, enough):
     return cost + small_leaves(counts, data.min_leaf, too_few)
 
 
-@kept()
-def anneal_octh(data, planes, best_planes, best_cost, random_state, course):
+@plain
+def anneal_octh(data, planes, best_planes, best_cost, random_state, course, room):
     """Anneal for some visits, each of some moves at one node; returns the least cost so far, whose planes are kept."""
-    n_branches, n = planes.H.shape
-    view = OcthView(
-        np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64),
-        np.zeros(n_branches + 1),
-    )  # fmt: skip
-    room = np.empty(2 * (n_branches + 1))
+    n_branches, (view, best) = planes.gamma.size, room
     prices = (course.in_gap, course.too_few)
     for visit in range(course.visit_from, course.visit_to):
         heat = course.hot * (course.cold / course.hot) ** (visit / max(course.n_visits - 1, 1))
-        b = octh_below(random_state, n_branches)
+        b = random_below(random_state, n_branches)
         measure_rows(data, planes, b)
-        n_seen, unseen = look_at_rows(data, planes.H, b, view, room)
+        n_seen, unseen = look_at_rows(data, planes.H, b, view, best)
         if n_seen == 0:
             continue
-        unseen += unseen_cost(data, planes.H, b, prices)
+        unseen += unseen_cost(data, planes.H, b, prices, view.counts)
         cost = seen_cost(data, view, n_seen, planes.H[b], data.XT[0], (1.0, 0.0, 0.0), prices, FAR)
         for _ in range(course.moves_per_visit):
             cost = try_move(data, planes, b, view, n_seen, cost, (prices, heat), random_state)
             if cost + unseen < best_cost - RESTS:
                 best_cost = cost + unseen
-                best_planes.omega[:] = planes.omega
-                best_planes.gamma[:] = planes.gamma
+                copy(planes.gamma, best_planes.gamma)
+                for k in range(n_branches):
+                    copy(planes.omega[k], best_planes.omega[k])
                 if best_cost <= RESTS:
                     return best_cost
     return best_cost
 
 
-@kept()
+@plain
 def try_move(data, planes, b, view, n_seen, cost, terms, random_state):
     """Draw a move of node b and accept it or not; returns what the rows in view pay after it."""
     prices, heat = terms
@@ -263,7 +250,7 @@ def try_move(data, planes, b, view, n_seen, cost, terms, random_state):
     if new_tau <= 0.01 * tau:
         return cost
     change = (tau / new_tau, step / new_tau, shift / new_tau)
-    enough = cost - heat * math.log(max(octh_random(random_state), 1e-300))
+    enough = cost - heat * math.log(max(random_unit(random_state), 1e-300))
     x = data.XT[j]
     after = seen_cost(data, view, n_seen, h, x, change, prices, enough)
     if after > enough:
@@ -275,18 +262,18 @@ def try_move(data, planes, b, view, n_seen, cost, terms, random_state):
     return after
 
 
-@kept()
+@inlined
 def draw_move(data, omega, h, tau, view, n_seen, random_state):
     """A feature, by how much its coefficient changes, and by how much the offset does.
 
     Most moves bring one row, preferably one that pays, just out of the gap on some side: by the offset, or by a
     coefficient that turns the hyperplane about another row.
     """
-    j = octh_below(random_state, data.XT.shape[0])
+    j = random_below(random_state, data.XT.shape[0])
     x = data.XT[j]
-    i, k = paying_row(view, n_seen, h, random_state), view.row[octh_below(random_state, n_seen)]
-    kind, sign = octh_random(random_state), 1.0 if octh_random(random_state) < 0.5 else -1.0
-    goal = sign * CLEAR * (1.0 + 3.0 * octh_random(random_state) ** 4)
+    i, k = paying_row(view, n_seen, h, random_state), view.row[random_below(random_state, n_seen)]
+    kind, sign = random_unit(random_state), 1.0 if random_unit(random_state) < 0.5 else -1.0
+    goal = sign * CLEAR * (1.0 + 3.0 * random_unit(random_state) ** 4)
     if tau == 0.0:
         return j, sign if x[i] != x[k] else 0.0, sign * 0.5 * (x[i] + x[k])
     if kind < 0.25:
@@ -294,18 +281,18 @@ def draw_move(data, omega, h, tau, view, n_seen, random_state):
     if kind < 0.6:
         step = (goal - h[i]) * tau / (x[i] - x[k]) if x[i] != x[k] else 0.0
     elif kind < 0.95:
-        step = sign * tau / data.half_gap * 10.0 ** (-3.0 * octh_random(random_state))
+        step = sign * tau / data.half_gap * 10.0 ** (-3.0 * random_unit(random_state))
     else:
         step = -omega[j]
     return j, step, step * x[k]
 
 
-@kept()
+@inlined
 def paying_row(view, n_seen, h, random_state):
     """A random row in view; one that pays, if some draws find one."""
     i = 0
     for _ in range(TRIES):
-        r = octh_below(random_state, n_seen)
+        r = random_below(random_state, n_seen)
         i = view.row[r]
         if min(view.left[r] + max(1.0 + h[i], 0.0), view.right[r] + max(1.0 - h[i], 0.0), view.other[r]) > 0.0:
             break

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from s2oct.search.octh_kernels import FAR, MOST, OcthCourse, OcthData, OcthPlanes, anneal_octh, measure_rows
+from s2oct.search.compiled.octh_moves import (
+    MOST,
+    OcthCourse,
+    OcthData,
+    OcthPlanes,
+    anneal_octh,
+    measure_rows,
+    new_octh_room,
+)
+from s2oct.search.compiled.walks import FAR
 
 IN_GAP, TOO_FEW = 1.5, 0.7
 
@@ -49,6 +58,7 @@ def test_the_cost_of_the_best_hyperplanes_is_the_plain_one(seed):
     before = plain_cost(data, omega, gamma)
     best = OcthPlanes(omega.copy(), gamma.copy(), planes.H)
     course = OcthCourse(0, 60, 60, 20, 0.5, 0.05, IN_GAP, TOO_FEW)
-    cost = anneal_octh(data, planes, best, FAR, np.array([2**40 + 977 * seed], dtype=np.uint64), course)
+    state, room = np.array([2**40 + 977 * seed], dtype=np.uint64), new_octh_room(n, n_leaves)
+    cost = anneal_octh(data, planes, best, FAR, state, course, room)
     assert cost == pytest.approx(plain_cost(data, best.omega, best.gamma), abs=1e-6)
     assert cost < before - 1

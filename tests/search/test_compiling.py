@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from s2oct.search import compile_kernels
-from s2oct.search.octh_kernels import anneal_octh, measure_rows
+from s2oct.search.compiled.octh_moves import anneal_octh, measure_rows
 
 
 def test_every_kernel_of_octh_is_compiled_for_one_kind_of_arrays():

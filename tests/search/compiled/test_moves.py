@@ -1,4 +1,4 @@
-"""The compiled kernels against the plain numpy objective."""
+"""The compiled moves of P2 against the plain numpy objective."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import kernels
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
+from s2oct.search.compiled.move_costs import Move, Near, Prices, evaluate, evaluate_near, new_tally
+from s2oct.search.compiled.nearness import bucket_of, new_nearest, sort_by_distance
+from s2oct.search.compiled.node_views import new_view, node_view
+from s2oct.search.compiled.walks import FAR
 from s2oct.search.instance import Instance
 from s2oct.stopping import NO_DEADLINE
 from tests.preparing import prepared_as_is, score_of
@@ -41,14 +44,14 @@ class NodeInView:
             self.instance = self.instance.charged(charges)
         self.data = self.instance.data
         H = np.ascontiguousarray(tree.values(prepared.problem.X).T)
-        self.view = kernels.new_view(self.data)
-        kernels.node_view(self.data, H, b, self.view)
+        self.view = new_view(self.data)
+        node_view(self.data, H, b, self.view)
         self.h = H[b]
-        self.tally = kernels.new_tally(2)
+        self.tally = new_tally(2)
 
-    def evaluate(self, x, scale=1.0, step=0.0, shift=0.0, cap=1e9, stop=kernels.FAR):
-        move, prices = kernels.Move(x, scale, step, shift), kernels.Prices(C, 2.0, cap)
-        return kernels.evaluate(self.h, move, self.data.counts, self.view, prices, stop, self.tally)
+    def evaluate(self, x, scale=1.0, step=0.0, shift=0.0, cap=1e9, stop=FAR):
+        move, prices = Move(x, scale, step, shift), Prices(C, 2.0, cap)
+        return evaluate(self.h, move, self.data.counts, self.view, prices, stop, self.tally)
 
 
 @given(seed=st.integers(0, 10**6), depth=st.integers(1, 5))
@@ -79,22 +82,22 @@ def test_the_rows_near_the_hyperplane_suffice_for_a_small_move(seed, depth):
     view = NodeInView(prepared, tree, b)
     view.evaluate(view.instance.XT[j], cap=cap)
     n, m = prepared.problem.n_labeled, prepared.problem.n_unlabeled
-    order = kernels.new_order(n, m)
-    kernels.sort_by_distance(view.h, 0, n, order.labeled, order.labeled_ends)
-    kernels.sort_by_distance(view.h, n, n + m, order.unlabeled, order.unlabeled_ends)
+    order = new_nearest(n, m)
+    sort_by_distance(view.h, 0, n, order.labeled, order.labeled_ends)
+    sort_by_distance(view.h, n, n + m, order.unlabeled, order.unlabeled_ends)
     spans = view.data.spans
     reach = max(abs(step * spans[0, j] - shift), abs(step * spans[1, j] - shift))
-    near_labeled = order.labeled_ends[kernels.bucket_of(max(1.0, cap - 1.0) + reach)]
-    near_unlabeled = order.unlabeled_ends[kernels.bucket_of(1.0 + reach)]
-    near = kernels.evaluate_near(
+    near_labeled = order.labeled_ends[bucket_of(max(1.0, cap - 1.0) + reach)]
+    near_unlabeled = order.unlabeled_ends[bucket_of(1.0 + reach)]
+    near = evaluate_near(
         view.h,
-        kernels.Move(view.instance.XT[j], 1.0, step, shift),
+        Move(view.instance.XT[j], 1.0, step, shift),
         view.data.counts,
         view.view,
-        kernels.Prices(C, 2.0, cap),
-        kernels.Near(order.labeled, near_labeled, order.unlabeled, near_unlabeled),
+        Prices(C, 2.0, cap),
+        Near(order.labeled, near_labeled, order.unlabeled, near_unlabeled),
         view.tally,
-        kernels.new_tally(2),
+        new_tally(2),
     )
     assert near == pytest.approx(view.evaluate(view.instance.XT[j], 1.0, step, shift, cap=cap), abs=1e-8)
 
@@ -152,11 +155,3 @@ def test_clearing_offsets_leaves_no_row_too_near_a_hyperplane(seed, depth):
     state = State.at(tree.omega, tree.gamma)
     clear_offsets(instance, state, seed, NO_DEADLINE)
     assert score_of(prepared.problem, ObliqueTree.of(tree.topology, state.omega, state.gamma)).n_margin_violations == 0
-
-
-def test_random_numbers_fill_the_unit_interval():
-    state = np.array([88172645463325252], dtype=np.uint64)
-    drawn = np.array([kernels.random_unit(state) for _ in range(2000)])
-    assert 0 <= drawn.min() < 0.01
-    assert 0.99 < drawn.max() < 1
-    assert abs(drawn.mean() - 0.5) < 0.03

@@ -12,8 +12,22 @@ from sklearn.linear_model import LogisticRegression
 
 from s2oct.model.evidence import Sparsity
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import evidence_kernels as kernels
+from s2oct.search.compiled.cells import Counts
+from s2oct.search.compiled.choices import Choice, all_left, best_cut, decided, present_split
+from s2oct.search.compiled.evidence_trees import Splits, Table, Worth, classes_of, set_hyperplane
+from s2oct.search.compiled.node_fits import Effort
+from s2oct.search.compiled.regressions import (
+    RIDGE,
+    extended,
+    forget,
+    new_fit,
+    newton,
+    score_statistic,
+    screened,
+    solve_positive,
+)
 from s2oct.search.evidence import EvidenceSearch
+from s2oct.search.refits import refit
 from s2oct.stopping import NO_DEADLINE
 from tests.evidence import KINDS, random_evidence
 from tests.strategies import quarters
@@ -38,34 +52,32 @@ def choices(draw):
     # The rows of the choice are every second row of the table: positions and rows must not be mixed up.
     sizes = np.zeros(2 * n)
     sizes[::2] = size
-    table = kernels.Table(
+    table = Table(
         np.zeros((1, 2 * n)),
         np.empty((1, 0), dtype=np.int64),
         np.zeros((2 * n, 2)),
-        sizes,
-        np.zeros((1, 2 * n), dtype=np.int64),
-        np.array([totals, totals]),
+        Counts(sizes, np.zeros((1, 2 * n), dtype=np.int64), np.array([totals, totals]), 2),
     )
-    choice = kernels.Choice(np.arange(0, 2 * n, 2), numbers(quarters), left, 1 - left, counts)
+    choice = Choice(np.arange(0, 2 * n, 2), numbers(quarters), left, 1 - left, counts, np.empty((2, 2)))
     return table, choice, numbers(st.integers(-3, 3).map(lambda k: k / 2))
 
 
 def cost_of_sides(table, choice, goes_left, row_off):
     """What the chosen rows cost on given sides, beyond going right."""
-    counts, cost = choice.counts.copy(), 0.0
+    counts, cost = choice.cells.copy(), 0.0
     for t, here in enumerate(goes_left):
         if here:
             cost += choice.extra[t]
-            counts[choice.left[t]] += table.size[choice.rows[t]]
-            counts[choice.right[t]] -= table.size[choice.rows[t]]
-    return cost + row_off * 0.5 * np.abs(counts - table.bounds[0]).sum()
+            counts[choice.left[t]] += table.counts.sizes[choice.rows[t]]
+            counts[choice.right[t]] -= table.counts.sizes[choice.rows[t]]
+    return cost + row_off * 0.5 * np.abs(counts - table.counts.bounds[0]).sum()
 
 
 @settings(max_examples=200)
 @given(drawn=choices(), row_off=st.sampled_from([0.0, 0.5, 1000.0]))
 def test_best_cut_is_the_best_of_all_cuts_in_both_directions(drawn, row_off):
     table, choice, values = drawn
-    cost, sign, offset = kernels.best_cut(table, choice, values, np.argsort(values), row_off)
+    cost, sign, offset = best_cut(table.counts, choice, values, np.argsort(values), row_off)
     levels = np.unique(values)
     cuts = {}
     for low, high in pairwise(levels):
@@ -92,7 +104,7 @@ class Case:
         self.table, self.rng = self.search.table, np.random.default_rng(seed + 1)
         n_branches = self.evidence.topology.n_branches
         p, n = self.table.XT.shape
-        self.splits = kernels.Splits(
+        self.splits = Splits(
             np.zeros((n_branches, p)),
             np.ones(n_branches),
             np.zeros((n_branches, n), bool),
@@ -102,16 +114,16 @@ class Case:
             self.search._place_at_random(self.table, self.splits, node)
         self.node = int(self.rng.integers(1, n_branches + 1))
 
-    def worth(self, row_off: float, *, term: float = 0.0, most: int = 3) -> kernels.Worth:
-        return kernels.Worth(most, term, row_off, self.rng.integers(-2, 3, 2) / 4)
+    def worth(self, row_off: float, *, term: float = 0.0, most: int = 3) -> Worth:
+        return Worth(most, term, row_off, self.rng.integers(-2, 3, 2) / 4)
 
-    def cost(self, classes: np.ndarray, worth: kernels.Worth) -> tuple[float, float]:
+    def cost(self, classes: np.ndarray, worth: Worth) -> tuple[float, float]:
         """What rows pay for their classes with the class prices, and rows off, by loops."""
         paid, counts = 0.0, np.zeros(2)
         for i, k in enumerate(classes):
-            paid += self.table.cost[i, k] + self.table.size[i] * worth.cell_prices[k]
-            counts[k] += self.table.size[i]
-        return paid, 0.5 * np.abs(counts - self.table.bounds[0]).sum()
+            paid += self.table.cost[i, k] + self.table.counts.sizes[i] * worth.cell_prices[k]
+            counts[k] += self.table.counts.sizes[i]
+        return paid, 0.5 * np.abs(counts - self.table.counts.bounds[0]).sum()
 
     def forced(self, right: bool) -> ObliqueTree:
         """The tree with all rows of the node sent to one side."""
@@ -123,7 +135,7 @@ class Case:
 def off_the_hyperplanes(case: Case) -> None:
     """Move offsets off the rows through which random hyperplanes go: there, sides depend on the order of sums."""
     for b, omega in enumerate(case.splits.omega):
-        kernels.set_hyperplane(case.table, case.splits, b + 1, omega.copy(), float(case.splits.gamma[b]) + 1e-6)
+        set_hyperplane(case.table, case.splits, b + 1, omega.copy(), float(case.splits.gamma[b]) + 1e-6)
 
 
 @given(seed=seeds, kind=kinds, depth=st.integers(1, 3), row_off=st.sampled_from([0.0, 1.0, 1000.0]))
@@ -134,18 +146,20 @@ def test_a_node_decides_about_the_rows_whose_class_its_sides_change(seed, kind, 
     tree = ObliqueTree.of(case.evidence.topology, case.splits.omega, case.splits.gamma)
     rows = np.ascontiguousarray(case.table.XT.T)
     left, right, now = (t.predict(rows) for t in (case.forced(False), case.forced(True), tree))
-    choice = kernels.decided(case.table, case.splits, worth, case.node)
+    choice = decided(case.table, case.splits, worth, case.node)
     expected = np.flatnonzero(left != right)
     assert choice.rows.tolist() == expected.tolist()
     assert choice.left.tolist() == left[expected].tolist()
     assert choice.right.tolist() == right[expected].tolist()
-    np.testing.assert_allclose(choice.counts, np.bincount(right, weights=case.table.size, minlength=2))
-    np.testing.assert_allclose(kernels.all_left(case.table, choice), np.bincount(left, case.table.size, minlength=2))
+    counts = case.table.counts
+    np.testing.assert_allclose(choice.cells, np.bincount(right, counts.sizes, minlength=2))
+    all_left(counts, choice, choice.room[0])
+    np.testing.assert_allclose(choice.room[0], np.bincount(left, counts.sizes, minlength=2))
     for t, i in enumerate(expected):
-        pays = [case.table.cost[i, k[i]] + case.table.size[i] * worth.cell_prices[k[i]] for k in (left, right)]
+        pays = [case.table.cost[i, k[i]] + case.table.counts.sizes[i] * worth.cell_prices[k[i]] for k in (left, right)]
         assert choice.extra[t] == pytest.approx(pays[0] - pays[1])
-    assert kernels.classes_of(case.table, case.splits).tolist() == now.tolist()
-    cost, size = kernels.present_split(case.table, case.splits, worth, choice, case.node)
+    assert classes_of(case.table, case.splits).tolist() == now.tolist()
+    cost, size = present_split(case.table, case.splits, worth, choice, case.node)
     paid, off = case.cost(now, worth)
     assert size == np.count_nonzero(case.splits.omega[case.node - 1])
     assert cost == pytest.approx(paid - case.cost(right, worth)[0] + row_off * off + 0.5 * size)
@@ -165,12 +179,12 @@ def test_a_refit_saves_exactly_what_it_says_and_never_costs(seed, kind, depth, r
     worth = case.worth(row_off, term=term, most=most)
 
     def total():
-        paid, off = case.cost(kernels.classes_of(case.table, case.splits), worth)
+        paid, off = case.cost(classes_of(case.table, case.splits), worth)
         return paid + row_off * off + term * np.count_nonzero(case.splits.omega)
 
     before, old = total(), case.splits.omega[case.node - 1].copy()
-    effort = kernels.Effort(*effort)
-    saved = kernels.refit(case.table, case.splits, worth, case.node, case.search.allowed, effort, case.search.state)
+    effort = Effort(*effort)
+    saved = refit(case.table, case.splits, worth, case.node, case.search.allowed, effort, case.search.state)
     assert saved >= 0
     assert before - total() == pytest.approx(saved, abs=1e-6)
     new = case.splits.omega[case.node - 1]
@@ -191,15 +205,15 @@ def _values(XT, omega):
 def regression(seed: int, size: int):
     """A choice with random weights, and a fit on some features of it."""
     case = Case(seed, "continuous", 1, n_rows=120, p=5)
-    choice = kernels.decided(case.table, case.splits, case.worth(0.0), 1)
+    choice = decided(case.table, case.splits, case.worth(0.0), 1)
     score = case.table.XT[:size].T @ case.rng.normal(size=size) + case.rng.normal(size=len(choice.rows))
     extra = score * case.rng.uniform(0.1, 2.0, len(score))
     choice = choice._replace(extra=extra)
-    fit = kernels.new_fit(choice, size)
+    fit = new_fit(choice, size)
     fit.size[0] = size
     fit.support[:size] = np.arange(size)
     weights = np.abs(extra)
-    model = LogisticRegression(C=1 / (kernels.RIDGE * weights.sum()), tol=1e-10, max_iter=10_000)
+    model = LogisticRegression(C=1 / (RIDGE * weights.sum()), tol=1e-10, max_iter=10_000)
     model.fit(case.table.XT[:size].T, extra > 0, sample_weight=weights)
     return case, choice, fit, np.append(model.coef_[0], model.intercept_)
 
@@ -209,14 +223,14 @@ def regression(seed: int, size: int):
 def test_newton_steps_lead_to_the_logistic_regression_of_scikit_learn(seed, size):
     case, choice, fit, expected = regression(seed, size)
     assert len(choice.rows) == case.table.XT.shape[1]
-    kernels.newton(case.table, choice, fit)
+    newton(case.table.XT, choice, fit, np.empty((size + 2, size + 2)))
     after_one = fit.beta[: size + 1].copy()
     large = np.abs(expected[:size]) > 0.2 * np.abs(expected[:size]).max()
     assert np.array_equal(np.sign(after_one[:size][large]), np.sign(expected[:size][large]))
     cosine = after_one[:size] @ expected[:size] / np.linalg.norm(after_one[:size]) / np.linalg.norm(expected[:size])
     assert cosine > 0.98
     for _ in range(30):
-        kernels.newton(case.table, choice, fit)
+        newton(case.table.XT, choice, fit, np.empty((size + 2, size + 2)))
     np.testing.assert_allclose(fit.beta[: size + 1], expected, rtol=1e-3, atol=1e-3)
 
 
@@ -226,14 +240,14 @@ def test_score_statistics_point_to_the_feature_that_decides(seed):
     case, choice, fit, _ = regression(seed, 1)
     fit.size[0] = 0
     choice = choice._replace(extra=case.table.XT[3, choice.rows] + 0.1 * case.rng.normal(size=len(choice.rows)))
-    kernels.forget(fit)
-    kernels.newton(case.table, choice, fit)
+    forget(fit)
+    newton(case.table.XT, choice, fit, np.empty((2, 2)))
     features = np.arange(5)
-    assert np.argmax(kernels.score_statistics(case.table, choice, features, fit)) == 3
-    assert kernels.screened(case.table, choice, features)[0] == 3
-    assert kernels.extended(case.table, choice, features, fit)
+    assert np.argmax([score_statistic(case.table.XT, choice, j, fit) for j in features]) == 3
+    assert extended(case.table.XT, choice, features, fit, np.empty((2, 2)))
     assert fit.support[0] == 3
     assert fit.beta[0] > 0
+    assert screened(case.table.XT, choice, features, fit)[0] == 3
 
 
 @given(size=st.integers(1, 6), seed=seeds)
@@ -242,12 +256,5 @@ def test_small_systems_are_solved_as_numpy_solves_them(size, seed):
     A = rng.normal(size=(size, size))
     H, g = A @ A.T + np.eye(size), rng.normal(size=size)
     expected = np.linalg.solve(H, g)
-    kernels.solve_positive(H, g)
+    solve_positive(H, g, size)
     np.testing.assert_allclose(g, expected, atol=1e-9)
-
-
-def test_random_numbers_are_spread_over_the_unit_interval():
-    state = np.array([88172645463325252], dtype=np.uint64)
-    drawn = np.array([kernels.next_unit(state) for _ in range(4000)])
-    assert 0 <= drawn.min() < drawn.max() < 1
-    assert np.abs(np.histogram(drawn, 10, (0, 1))[0] - 400).max() < 100
