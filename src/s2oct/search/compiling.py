@@ -17,9 +17,9 @@ from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
+from s2oct.search.compiled.descent_steps import descend_stretch
 from s2oct.search.compiled.stretches import anneal_stretch
 from s2oct.search.descent import Descent, descend
-from s2oct.search.descent_kernels import descend_stretch
 from s2oct.search.evidence import EvidenceSearch
 from s2oct.search.instance import Instance
 from s2oct.search.octh import OcthSearch

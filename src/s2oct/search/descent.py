@@ -1,4 +1,4 @@
-"""Descent of all hyperplanes at once: from a start to a tree that nearly keeps its margins; see `descent_kernels`.
+"""Descent of all hyperplanes at once: from a start to a tree that nearly keeps its margins; see `descent_steps`.
 
 Single moves are exact, but slow where hyperplanes have many coefficients and thousands of rows are near. A gradient
 sees all rows at once. A descent has several falls. Rows that still pay after a fall, or are too near a hyperplane, pull
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.search.descent_kernels import Fall
+from s2oct.search.compiled.descent_steps import Fall
 from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.moving import MOST_NEAR, Moving

@@ -8,7 +8,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.assignment import leaf_errors
-from s2oct.search.descent_kernels import Aims, Fall, Motion, WorkingSet, descend_stretch
+from s2oct.search.compiled.descent_steps import Aims, Fall, Motion, WorkingSet, descend_stretch
 from s2oct.search.instance import Instance
 from s2oct.search.starts import to_grid
 from s2oct.stopping import Deadline
