@@ -15,7 +15,7 @@ from s2oct.model.near_rows import bound_without_solver
 from s2oct.model.prepared import prepare
 from s2oct.model.spec import ModelSpec
 from s2oct.search import Instance, compile_kernels, descends, run_round
-from s2oct.search.evaluation import tree_cost, values_at_nodes
+from s2oct.search.evaluation import cost_of_tree
 from s2oct.stopping import Deadline
 from s2oct.study import biased_draw, load_instance
 
@@ -56,7 +56,7 @@ def least_cost(instance: Instance, seconds: float) -> float:
     while not deadline.passed and cost > 1e-9:
         by_descents = descends(instance, number, descents_lead=descents_lead)
         for tree in run_round(instance, 0, number, deadline, best, by_descents=by_descents):
-            found = tree_cost(instance, values_at_nodes(instance, tree.omega, tree.gamma))
+            found = cost_of_tree(instance, tree)
             if found < cost:
                 best, cost, descents_lead = tree, found, by_descents
         number += 1

@@ -30,10 +30,12 @@ def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def decorate(function: Callable[..., Any]) -> Any:
         try:
             compiled = nb.njit(cache=True, **chosen)(function)
-        except RuntimeError:
+            stored = compiled._cache._cache_file
+            stored._source_stamp = stored._source_stamp, _sources_stamp(function.__module__)
+        except (RuntimeError, AttributeError):
+            # There is no folder; or numba compiles nothing (NUMBA_DISABLE_JIT), or keeps its stamps elsewhere. Then it
+            # would not notice a change in another module, so nothing is kept.
             return nb.njit(**chosen)(function)
-        stored = compiled._cache._cache_file
-        stored._source_stamp = stored._source_stamp, _sources_stamp(function.__module__)
         return compiled
 
     return decorate
@@ -62,6 +64,6 @@ def _sources_stamp(module: str) -> str:
 def _source_of(module: str) -> str:
     try:
         return inspect.getsource(sys.modules[module])
-    except (OSError, TypeError):
-        # A frozen program has no sources. numba looks at the whole program then.
+    except (KeyError, OSError, TypeError):
+        # A module that is not loaded yet uses this one. A frozen program has no sources; numba looks at all of it then.
         return ""

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from s2oct.model.problem import Problem
+from s2oct.model.topology import Topology
 from s2oct.search import Instance
 from s2oct.search.alternating import alternating_start
-from s2oct.search.descent import Descent, descend, steps_within
+from s2oct.search.descent import MISSING_PRICE, Descent, descend, may_descend, steps_within
 from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
 from s2oct.search.repair import repaired
 from s2oct.stopping import NO_DEADLINE, Deadline
@@ -76,7 +77,7 @@ def test_shaken_descents_from_one_start_differ_and_the_cost_is_that_of_the_hyper
     assert not np.allclose(found[0][1][0], found[1][1][0])
     for cost, planes in found:
         H = values_at_nodes(instance, *planes)
-        assert cost == pytest.approx(tree_cost(instance, H) + 4 * margin_violation(instance, H))
+        assert cost == pytest.approx(tree_cost(instance, H) + MISSING_PRICE * margin_violation(instance, H))
 
 
 def test_a_passed_deadline_leaves_the_start_as_it_is():
@@ -92,6 +93,14 @@ def test_more_features_and_rows_get_fewer_steps():
     wide = replace(small, XT=np.tile(small.XT, (2000, 1)), quanta=np.tile(small.quanta, 2000))
     assert steps_within(small, 1000) == 1000
     assert steps_within(wide, 1000) < 100
+
+
+def test_where_a_step_takes_long_there_are_no_descents():
+    """A fall of few steps leads nowhere, and a single step must not outlast a time limit."""
+    small = crowd(5)
+    many = replace(small, XT=np.tile(small.XT, 1000), labels=np.tile(small.labels, 10000))
+    deep = replace(small, topology=Topology(12))
+    assert [may_descend(instance) for instance in (small, many, deep)] == [True, False, False]
 
 
 def test_a_repair_clears_margins_and_leaves_other_rows_on_their_sides():

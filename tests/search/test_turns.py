@@ -14,10 +14,12 @@ from s2oct.fit.strategies import assess
 from s2oct.model.problem import Problem
 from s2oct.model.proof import Bound
 from s2oct.search import Instance, descends, polish
-from s2oct.search.rounds import round_length
+from s2oct.search.rounds import round_length, run_round
 from s2oct.search.turns import drawn_descent, n_descents
-from s2oct.stopping import Clock
-from tests.preparing import prepared_as_is
+from s2oct.stopping import Clock, Deadline
+from tests.preparing import cost_of, prepared_as_is
+
+pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def clouds(n_rows: int = 300, p: int = 5, apart: float = 0.9) -> Problem:
@@ -93,3 +95,26 @@ def test_the_search_knows_who_found_its_best_tree():
         assert exploration.descents_lead == (is_descent if incumbent.best_cost < before else leaders[-1])
         leaders.append(exploration.descents_lead)
     assert leaders[-1]
+
+
+@pytest.mark.parametrize("number", [10, 12])
+def test_descents_with_three_classes_keep_the_leaves_of_the_tree_they_begin_at(number):
+    """These turns of descents begin at the best tree. A round of the same number draws other classes."""
+    rng = np.random.default_rng(2)
+    truth = rng.integers(3, size=300)
+    y = np.array(["A", "B", "C"], dtype=object)[truth]
+    y[40:] = None
+    X = rng.normal(size=(300, 4)) + truth[:, None]
+    totals = dict(zip("ABC", np.bincount(truth[40:], minlength=3).tolist(), strict=True))
+    prepared = prepared_as_is(Problem.from_arrays(X, y, totals=totals), 2, 40.0)
+    instance = Instance.of(prepared, 0.0)
+    best = min(
+        (tree for seed in range(3) for tree in run_round(instance, seed, 0, Deadline.after(20.0))),
+        key=lambda tree: cost_of(prepared, tree),
+    )
+    found = run_round(instance, 0, number, Deadline.after(20.0), best, by_descents=True)
+    assert found
+    for tree in found:
+        assert np.abs(tree.omega).max() <= prepared.bounds.s * (1 + 1e-9)
+        assert np.array_equal(tree.leaf_classes, best.leaf_classes)
+        assert cost_of(prepared, tree) <= cost_of(prepared, best) + 1e-6

@@ -51,7 +51,7 @@ class Schedule:
     on_grid: bool = False
 
     def course(self, visit_from: int, visit_to: int) -> Course:
-        """A stretch of the schedule, for the"""
+        """A stretch of the schedule, for the kernels."""
         return Course(
             visit_from, visit_to, self.n_visits, self.moves_per_visit, self.hot, self.cold, self.row_off,
             *self.margin_prices, self.cap, self.on_grid,

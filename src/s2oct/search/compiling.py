@@ -11,13 +11,13 @@ import numpy as np
 from s2oct.arrays import FloatArray
 from s2oct.caching import folder_of
 from s2oct.milp.octh import OcthSpec
+from s2oct.model import routing
 from s2oct.model.evidence import Evidence, Sparsity
 from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
-from s2oct.search.compiled.descent_steps import descend_stretch
 from s2oct.search.compiled.stretches import anneal_stretch
 from s2oct.search.descent import Descent, descend
 from s2oct.search.evidence import EvidenceSearch
@@ -49,7 +49,7 @@ def kernels_are_kept() -> bool:
 
 def _forget_compiled_kernels() -> None:
     """Delete the indexes of the cache on disk, so that everything is compiled anew."""
-    for folder in filter(None, (folder_of(anneal_stretch), folder_of(descend_stretch))):
+    for folder in filter(None, (folder_of(anneal_stretch), folder_of(routing.leaves))):
         for index in Path(folder).glob("*.nbi"):
             with suppress(OSError):
                 index.unlink()

@@ -22,7 +22,7 @@ from s2oct.search.offsets import combine_offsets
 from s2oct.search.repair import repaired
 from s2oct.stopping import Deadline
 
-Planes = tuple[FloatArray, FloatArray]
+Hyperplanes = tuple[FloatArray, FloatArray]
 """Normals and offsets of the hyperplanes of a tree."""
 
 FALLS, FALLS_ON_GRID, NARROWER = 12, 6, 0.8
@@ -44,10 +44,16 @@ FREE_FALLS = 2
 MOST_FEATURES = 200
 """Most features of a descent: with more of them `FALL_WORK` leaves too few steps."""
 
-FALL_WORK = 1e9
-"""Steps times rows, features and nodes of a fall, at most: somewhat less than a second."""
+STEP_WORK = 15
+"""Work for a row at a node in a step, apart from its features. The unit is the work for one feature."""
 
-VIOLATION_PRICE, NEARLY_CLEAR = 4.0, 0.005
+FALL_WORK, FEWEST_STEPS = 1.5e9, 50
+"""Most work of a fall, in the same unit: about half a second. And the steps without which a fall is not worth it."""
+
+MEND_SECONDS = 1.0
+"""Most seconds for the margins of one tree: a linear program can take longer than all falls together."""
+
+MISSING_PRICE, NEARLY_CLEAR = 4.0, 0.005
 """Price of a unit of margin violation when falls are compared; and the violation for each row up to which linear
 programs may mend it."""
 
@@ -93,31 +99,36 @@ class Descent:
         )
 
 
+def step_work(instance: Instance) -> float:
+    """Work of one step."""
+    n_near = min(instance.n_rows, instance.n_labeled + MOST_NEAR)
+    return float(n_near * instance.topology.n_branches * (instance.n_features + STEP_WORK))
+
+
 def steps_within(instance: Instance, n_steps: float) -> int:
     """A number of steps, or fewer if they would take long."""
-    n_near = min(instance.n_rows, instance.n_labeled + MOST_NEAR)
-    work = n_near * instance.n_features * instance.topology.n_branches
-    return max(1, int(min(n_steps, FALL_WORK / work)))
+    return max(1, int(min(n_steps, FALL_WORK / step_work(instance))))
 
 
 def may_descend(instance: Instance) -> bool:
-    """Whether descents may help: without a guide, with all features, and with labels that say where to go."""
+    """Whether descents may help: without a guide, with all features, with labels, and if steps are not too long."""
     return (
         not instance.is_guided
         and instance.most_features is None
         and instance.n_features <= MOST_FEATURES
         and instance.n_labeled > 0
+        and step_work(instance) * FEWEST_STEPS <= FALL_WORK
     )
 
 
 def descend(
     instance: Instance,
-    start: Planes,
+    start: Hyperplanes,
     descent: Descent,
     rng: np.random.Generator,
     deadline: Deadline,
-) -> tuple[float, Planes]:
-    """The best hyperplanes after one of several falls from ``start``, or of those falls that ended in time.
+) -> tuple[float, Hyperplanes]:
+    """The best hyperplanes after one of several falls from ``start``. Falls that the deadline cuts short count, too.
 
     Their cost, which comes first, includes a price for margins that they do not keep.
     """
@@ -134,8 +145,7 @@ def descend(
         H = values_at_nodes(instance, omega, gamma)
         cost = _cost(instance, H)
         if cost < least and not descent.on_grid and not deadline.passed:
-            omega, gamma = _mended(instance, omega, gamma, deadline)
-            found.append((_cost(instance, values_at_nodes(instance, omega, gamma)), omega, gamma))
+            found.append(_mended(instance, omega, gamma, deadline.within(MEND_SECONDS)))
         else:
             found.append((cost, omega, gamma))
         least = min(least, cost)
@@ -148,15 +158,17 @@ def descend(
 
 def _cost(instance: Instance, H: FloatArray) -> float:
     """The cost of a tree and of its margins."""
-    return tree_cost(instance, H) + VIOLATION_PRICE * margin_violation(instance, H)
+    return tree_cost(instance, H) + MISSING_PRICE * margin_violation(instance, H)
 
 
-def _mended(instance: Instance, omega: FloatArray, gamma: FloatArray, deadline: Deadline) -> Planes:
-    """The hyperplanes with their last margins kept and their last offsets combined, if that costs less."""
-    H = values_at_nodes(instance, omega, gamma)
-    if margin_violation(instance, H) > NEARLY_CLEAR * instance.n_rows:
-        return omega, gamma
-    kept = repaired(instance, omega, gamma, deadline)
-    combined = combine_offsets(instance, *kept, deadline)
-    ways = ((omega, gamma), kept, combined)
-    return min(ways, key=lambda planes: _cost(instance, values_at_nodes(instance, *planes)))
+def _mended(
+    instance: Instance, omega: FloatArray, gamma: FloatArray, deadline: Deadline
+) -> tuple[float, FloatArray, FloatArray]:
+    """The hyperplanes, with last margins kept and last offsets combined if that costs less; their cost comes first."""
+    ways = [(omega, gamma)]
+    if margin_violation(instance, values_at_nodes(instance, omega, gamma)) <= NEARLY_CLEAR * instance.n_rows:
+        ways.append(repaired(instance, omega, gamma, deadline))
+        ways.append(combine_offsets(instance, *ways[-1], deadline))
+    costs = [_cost(instance, values_at_nodes(instance, *planes)) for planes in ways]
+    cheapest = int(np.argmin(costs))
+    return costs[cheapest], *ways[cheapest]

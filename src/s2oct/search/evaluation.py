@@ -6,6 +6,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.model.assignment import leaf_errors
+from s2oct.model.tree import ObliqueTree
 from s2oct.search.instance import Instance
 
 
@@ -30,6 +31,13 @@ def tree_cost(instance: Instance, H: FloatArray) -> float:
     sizes = instance.sizes[n:]
     rows_off = instance.targets.rows_off(classes, sizes)
     return labeled + instance.row_off * rows_off + float(sizes @ instance.charges[row, classes])
+
+
+def cost_of_tree(instance: Instance, tree: ObliqueTree) -> float:
+    """What a tree with the classes of its own leaves costs, margins apart."""
+    if instance.targets.n_classes > 2:
+        instance = instance.with_leaf_classes(tuple(int(k) for k in tree.leaf_classes))
+    return tree_cost(instance, values_at_nodes(instance, tree.omega, tree.gamma))
 
 
 def margin_violation(instance: Instance, H: FloatArray) -> float:

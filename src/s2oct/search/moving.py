@@ -16,8 +16,9 @@ from s2oct.stopping import Deadline
 BOOST, FADING = 2.0, 0.9
 """By how much the strength of a row grows if it still pays; and what is left of earlier growth if it does not."""
 
-STRETCH = 25
-"""Steps between two choices of the rows that are near."""
+STRETCH, STRETCH_VALUES = 25, 1e7
+"""Steps between two choices of the rows that are near; and the most values of rows at nodes in these steps, so that the
+clock is looked at often enough."""
 
 MOST_NEAR = 1000
 """Most unlabeled rows in a step. If more are near, a random sample stands for them."""
@@ -119,7 +120,9 @@ class Moving:
     def fall(self, fall: Fall, deadline: Deadline) -> None:
         """Take the steps of a fall, in stretches."""
         self.motion.mean[:], self.motion.square[:] = 0.0, 0.0
-        for begin in range(0, fall.n_steps, STRETCH):
+        n_values = min(self.instance.n_rows, self.instance.n_labeled + MOST_NEAR) * len(self.motion.offsets)
+        stretch = int(np.clip(STRETCH_VALUES / n_values, 1, STRETCH))
+        for begin in range(0, fall.n_steps, stretch):
             if deadline.passed:
                 return
             rows, outside = self.working_set(fall, begin)
@@ -131,7 +134,7 @@ class Moving:
                 outside,
                 self.box,
             )
-            descend_stretch(rows, aims, self.motion, fall, begin, min(begin + STRETCH, fall.n_steps))
+            descend_stretch(rows, aims, self.motion, fall, begin, min(begin + stretch, fall.n_steps))
 
     def working_set(self, fall: Fall, begin: int) -> tuple[WorkingSet, FloatArray]:
         """The rows that may be within the margins before the next choice, and how many others each cell has."""

@@ -19,10 +19,11 @@ SAFE, CLEAR = 1 + 1e-8, 1 - 1e-9
 """Distance required of the unlabeled rows: a little more than 1, because of the program's own tolerance. And the
 distance from which on a row counts as clear."""
 
-ENTRIES_PER_SECOND = 1e7
-"""Labeled rows times columns of a program that can be built in a second: it has a column for each labeled row."""
+ENTRIES_PER_SECOND, MOST_ENTRIES = 1e7, 2e7
+"""Rows times columns of a program that can be built in a second, and that are built at all: some hundred megabytes. It
+has a column for each labeled row and for each unlabeled one that may pay."""
 
-VIOLATION_PRICE = 10.0
+MISSING_PRICE = 10.0
 """Price of a unit of distance that is missing, where an error of 1 of a labeled row costs 1."""
 
 _NEW_ROWS = 200
@@ -48,7 +49,7 @@ class NodeProgram:
     side : ndarray of shape (m,)
         1 if an unlabeled row is to be on the right, -1 if on the left.
     may_pay : ndarray of shape (m,)
-        Whether an unlabeled row may be nearer than 1, at `VIOLATION_PRICE`.
+        Whether an unlabeled row may be nearer than 1, at `MISSING_PRICE`.
     largest : ndarray of shape (p,)
         Bounds on the coefficients.
     """
@@ -63,10 +64,12 @@ class NodeProgram:
     largest: FloatArray
 
     def solve(self, deadline: Deadline) -> FloatArray | None:
-        """(omega, gamma) of least cost; None if there is none, or none was found in time."""
+        """(omega, gamma) of least cost; None if there is none, none was found in time, or the program is too large."""
         p, n, k = len(self.largest), len(self.sign), int(self.may_pay.sum())
+        if (n + k + _NEW_ROWS) * (n + k + p) > min(ENTRIES_PER_SECOND * deadline.seconds_left, MOST_ENTRIES):
+            return None
         program = LinearProgram(
-            cost=np.concatenate([np.zeros(p + 1), self.prices, np.full(k, VIOLATION_PRICE)]),
+            cost=np.concatenate([np.zeros(p + 1), self.prices, np.full(k, MISSING_PRICE)]),
             lower=np.concatenate([-self.largest, [-np.inf], np.zeros(n + k)]),
             upper=np.concatenate([self.largest, np.full(1 + n + k, np.inf)]),
         )

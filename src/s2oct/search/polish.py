@@ -14,7 +14,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.assignment import Assignment
 from s2oct.model.prepared import Prepared
 from s2oct.model.tree import ObliqueTree
-from s2oct.search.node_program import CLEAR, ENTRIES_PER_SECOND, NodeProgram
+from s2oct.search.node_program import CLEAR, NodeProgram
 from s2oct.stopping import Deadline
 
 
@@ -26,8 +26,6 @@ def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> Oblique
         if deadline.passed:
             break
         rows, sign = path_rows(assignment, b)
-        if len(rows) * (len(rows) + tree.n_features) > ENTRIES_PER_SECOND * deadline.seconds_left:
-            continue
         if (sign * assignment.values_labeled[rows, b] < CLEAR).any():
             fitted = _fit_node(prepared, omega[b], gamma[b], rows, sign, deadline)
             if fitted is not None:

@@ -12,19 +12,20 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.assignment import leaf_errors
 from s2oct.search.evaluation import values_at_nodes
 from s2oct.search.instance import Instance
-from s2oct.search.node_program import CLEAR, ENTRIES_PER_SECOND, NodeProgram
+from s2oct.search.node_program import CLEAR, NodeProgram
 from s2oct.stopping import Deadline
 
 
 def repaired(
     instance: Instance, omega: FloatArray, gamma: FloatArray, deadline: Deadline
 ) -> tuple[FloatArray, FloatArray]:
-    """The hyperplanes with every one refitted that unlabeled rows are too near to.
+    """The hyperplanes, after a refit of each one that has unlabeled rows too near.
 
     What cannot be moved out of the margins on its side is then moved to the other side, where that leaves less.
     """
     omega, gamma = omega.copy(), gamma.copy()
     n, topology = instance.n_labeled, instance.topology
+    X = instance.XT[:, n:]
     own_class = topology.leaf_classes[None, :] == instance.labels[:, None]
     for side in (1.0, -1.0):
         H = values_at_nodes(instance, omega, gamma)
@@ -32,19 +33,12 @@ def repaired(
         for b in np.flatnonzero((np.abs(H[:, n:]) < CLEAR).any(axis=1)):
             rows, step = np.nonzero(topology.path_nodes[leaf] == b)
             sign = np.where(topology.path_sides[leaf[rows], step] == 1, 1.0, -1.0)
-            is_large = len(rows) * (len(rows) + instance.n_features) > ENTRIES_PER_SECOND * deadline.seconds_left
-            if is_large or deadline.passed:
-                continue
+            if deadline.passed:
+                break
             fitted = _fit_node(instance, H[b, n:], side, rows, sign, deadline)
-            if fitted is not None and _violation(fitted @ _columns(instance)) < _violation(H[b, n:]):
+            if fitted is not None and _violation(fitted[:-1] @ X - fitted[-1]) < _violation(H[b, n:]):
                 omega[b], gamma[b] = fitted[:-1], fitted[-1]
     return omega, gamma
-
-
-def _columns(instance: Instance) -> FloatArray:
-    """The unlabeled rows by features, and -1 for the offset."""
-    X = instance.XT[:, instance.n_labeled :]
-    return np.vstack([X, -np.ones(X.shape[1])])
 
 
 def _violation(h: FloatArray) -> float:

@@ -12,8 +12,8 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
 from s2oct.search.compiled.walks import FAR
-from s2oct.search.descent import Descent, Planes, descend
-from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
+from s2oct.search.descent import Descent, Hyperplanes, descend
+from s2oct.search.evaluation import cost_of_tree, margin_violation, tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
 from s2oct.search.leaf_classes import drawn_leaf_classes
 from s2oct.search.offsets import combine_offsets
@@ -61,15 +61,17 @@ def run_round(
         return []
     rng = np.random.default_rng([seed, number])
     n_visits = round_length(instance, number)
-    is_from_best = number % 4 == 3 and best is not None
+    is_from_best = number % TURNS in FROM_BEST if by_descents else number % 4 == 3
+    start = best if is_from_best else None
+    most = float("inf") if best is None else cost_of_tree(instance, best)
     if instance.targets.n_classes > 2:
         known = None if best is None else best.leaf_classes
-        instance = instance.with_leaf_classes(drawn_leaf_classes(instance, known, rng, keep=is_from_best))
+        instance = instance.with_leaf_classes(drawn_leaf_classes(instance, known, rng, keep=start is not None))
     run = _Round(instance, rng, deadline, [])
     if by_descents:
-        run.by_descents(n_visits, number, best)
-    elif is_from_best and best is not None:
-        state = State.at(best.omega, best.gamma)
+        run.by_descents(n_visits, number, start, most)
+    elif start is not None:
+        state = State.at(start.omega, start.gamma)
         run.anneal(state, Schedule(n_visits, hot=0.5))
         run.settle(state, n_visits)
     elif _by_alternation(instance, number):
@@ -159,14 +161,13 @@ class _Round:
         if not self.anneal(state, Schedule(2 * n_visits, hot=0.3, cold=0.05, row_off=0.2, margin_prices=(0.1, 4.0))):
             self.settle(state, n_visits)
 
-    def by_descents(self, n_visits: int, number: int, best: ObliqueTree | None) -> None:
-        """Descents of all hyperplanes at once, from new starts or from the best tree; then cool annealing.
+    def by_descents(self, n_visits: int, number: int, start: ObliqueTree | None, most: float) -> None:
+        """Descents of all hyperplanes at once, from a tree or from new starts; then cool annealing.
 
-        A descent from a new start that ends near the best tree is continued, even if some rows are still too near.
+        A descent from a new start that ends at no more than a cost is continued, even if some rows are still too near.
         """
-        most = np.inf if best is None else self.cost(best.omega, best.gamma)
-        if best is not None and number % TURNS in FROM_BEST:
-            cost, planes = most, (best.omega, best.gamma)
+        if start is not None:
+            cost, planes = most, (start.omega, start.gamma)
         else:
             descent = drawn_descent(self.instance, number, self.rng)
             cost, planes = self.descend_anew(descent, n_descents(self.instance, number, n_visits))
@@ -180,7 +181,7 @@ class _Round:
         if cost <= most and not self.reached:
             self.anneal(State.at(*planes), replace(self.true_cost(2 * n_visits), hot=0.1, margin_prices=(1.0, 4.0)))
 
-    def descend_anew(self, descent: Descent, times: int) -> tuple[float, Planes]:
+    def descend_anew(self, descent: Descent, times: int) -> tuple[float, Hyperplanes]:
         """The cost and the hyperplanes of the best of some descents from new starts."""
         found = []
         for _ in range(times):
@@ -190,7 +191,7 @@ class _Round:
                 break
         return min(found, key=lambda result: result[0])
 
-    def continue_from(self, cost: float, planes: Planes, number: int) -> tuple[float, Planes]:
+    def continue_from(self, cost: float, planes: Hyperplanes, number: int) -> tuple[float, Hyperplanes]:
         """Narrow descents from hyperplanes, and from whatever is better, until some in a row are not."""
         fruitless = 0
         while fruitless < CONTINUATIONS and cost > self.instance.floor + _CLOSE and not self.deadline.passed:
