@@ -58,7 +58,7 @@ class Exploration:
     patience: int | None = None
     worth: float = 0.0
     descents_lead: bool = field(default=False, init=False)
-    """Whether the best tree so far comes from descents: then most turns are theirs."""
+    """Whether the last round that found a better tree was one of descents: then most turns are theirs."""
 
     def run(self, first_round: int = 0, seconds: float = float("inf"), max_rounds: int | None = None) -> int:
         """Run rounds until nothing is left to do, the seconds are spent or enough rounds are run.

@@ -54,7 +54,7 @@ class Portfolio:
         incumbent, clock = self.incumbent, self.context.clock
         self.context.listener.stage(SEARCHING)
         alone = min(self.head_start * clock.limit, LONGEST_HEAD_START)
-        # A round that the end of the head start cuts short is lost, so it ends for a solver only.
+        # The end of the head start cuts a round short, and that round is lost. So it ends only if a solver follows.
         if self.context.solver is None or not self._is_worth_solving(clock.seconds_left - alone):
             self.explore(0, clock.seconds_left)
             return
