@@ -17,8 +17,7 @@ from s2oct.linear.program import LinearProgram
 from s2oct.model.assignment import Assignment
 from s2oct.model.prepared import Prepared
 from s2oct.model.tree import ObliqueTree
-from s2oct.search.node_program import ENTRIES_PER_SECOND, SAFE
-from s2oct.search.polish import path_rows
+from s2oct.search.node_program import ENTRIES_PER_SECOND, SAFE, path_rows
 from s2oct.stopping import Deadline
 
 REWEIGHTINGS = 4
@@ -44,7 +43,7 @@ def fewer_features(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) ->
     for b in range(tree.topology.n_branches):
         if np.count_nonzero(omega[b]) < 2 or deadline.passed:
             continue
-        rows, sign = path_rows(assignment, b)
+        rows, sign = path_rows(tree.topology, assignment.cheapest_leaf, b)
         most = min(MOST_ENTRIES, ENTRIES_PER_SECOND * deadline.seconds_left)
         if len(rows) * (len(rows) + 2 * tree.n_features) > most:
             continue

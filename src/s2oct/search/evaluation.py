@@ -17,12 +17,17 @@ def values_at_nodes(instance: Instance, omega: FloatArray, gamma: FloatArray) ->
     return np.asarray(H)
 
 
+def own_leaf_errors(instance: Instance, H: FloatArray) -> FloatArray:
+    """What each labeled row pays on the way to each leaf (n, n_leaves); infinity where a leaf has another class."""
+    topology = instance.topology
+    own_class = topology.leaf_classes[None, :] == instance.labels[:, None]
+    return np.where(own_class, leaf_errors(topology, H[:, : instance.n_labeled].T), np.inf)
+
+
 def tree_cost(instance: Instance, H: FloatArray) -> float:
     """Labeled errors, the price of rows off the totals, and the guide's charges, for any number of classes."""
     n, topology = instance.n_labeled, instance.topology
-    errors = leaf_errors(topology, H[:, :n].T)
-    own_class = topology.leaf_classes[None, :] == instance.labels[:, None]
-    labeled = float(instance.sizes[:n] @ np.where(own_class, errors, np.inf).min(axis=1)) if n else 0.0
+    labeled = float(instance.sizes[:n] @ own_leaf_errors(instance, H).min(axis=1)) if n else 0.0
     right, row = H[:, n:] > 0, np.arange(H.shape[1] - n)
     node = np.ones(len(row), dtype=np.int64)
     for _ in range(topology.depth):

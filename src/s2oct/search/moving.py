@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.model.assignment import leaf_errors
 from s2oct.search.compiled.descent_steps import Aims, Fall, Motion, WorkingSet, descend_stretch
+from s2oct.search.evaluation import own_leaf_errors
 from s2oct.search.instance import Instance
 from s2oct.search.starts import to_grid
 from s2oct.stopping import Deadline
@@ -111,10 +111,9 @@ class Moving:
 
     def strengthen(self, H: FloatArray) -> None:
         """Let rows that pay, or are too near, pull more strongly, and the others again as they did."""
-        n, topology = self.instance.n_labeled, self.instance.topology
-        own_class = topology.leaf_classes[None, :] == self.instance.labels[:, None]
-        pays = np.where(own_class, leaf_errors(topology, H[:, :n].T), np.inf).min(axis=1) > 0
-        is_wrong = np.concatenate([pays, (np.abs(H[:, n:]) < 1).any(axis=0)])
+        pays = own_leaf_errors(self.instance, H).min(axis=1) > 0
+        is_near = (np.abs(H[:, self.instance.n_labeled :]) < 1).any(axis=0)
+        is_wrong = np.concatenate([pays, is_near])
         self.strength = np.where(is_wrong, BOOST * self.strength, 1 + FADING * (self.strength - 1))
 
     def fall(self, fall: Fall, deadline: Deadline) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.linear.program import LinearProgram
+from s2oct.model.topology import Topology
 from s2oct.stopping import Deadline
 
 SAFE, CLEAR = 1 + 1e-8, 1 - 1e-9
@@ -28,6 +29,12 @@ MISSING_PRICE = 10.0
 
 _NEW_ROWS = 200
 """Unlabeled rows that enter the program at a time: first the nearest, then the most violated."""
+
+
+def path_rows(topology: Topology, leaf: IntArray, b: int) -> tuple[IntArray, FloatArray]:
+    """The rows whose way to their leaves passes node b, and 1 where it goes right, -1 where left."""
+    rows, step = np.nonzero(topology.path_nodes[leaf] == b)
+    return rows, np.where(topology.path_sides[leaf[rows], step] == 1, 1.0, -1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.assignment import Assignment
 from s2oct.model.prepared import Prepared
 from s2oct.model.tree import ObliqueTree
-from s2oct.search.node_program import CLEAR, NodeProgram
+from s2oct.search.node_program import CLEAR, NodeProgram, path_rows
 from s2oct.stopping import Deadline
 
 
@@ -25,19 +25,12 @@ def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> Oblique
     for b in range(tree.topology.n_branches):
         if deadline.passed:
             break
-        rows, sign = path_rows(assignment, b)
+        rows, sign = path_rows(tree.topology, assignment.cheapest_leaf, b)
         if (sign * assignment.values_labeled[rows, b] < CLEAR).any():
             fitted = _fit_node(prepared, omega[b], gamma[b], rows, sign, deadline)
             if fitted is not None:
                 omega[b], gamma[b] = fitted[:-1], fitted[-1]
     return replace(tree, omega=omega, gamma=gamma)
-
-
-def path_rows(assignment: Assignment, b: int) -> tuple[IntArray, FloatArray]:
-    """The labeled rows whose way to their cheapest leaf passes node b, and 1 where it goes right, -1 where left."""
-    leaf, topology = assignment.cheapest_leaf, assignment.tree.topology
-    rows, step = np.nonzero(topology.path_nodes[leaf] == b)
-    return rows, np.where(topology.path_sides[leaf[rows], step] == 1, 1.0, -1.0)
 
 
 def _fit_node(

@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.model.assignment import leaf_errors
-from s2oct.search.evaluation import values_at_nodes
+from s2oct.search.evaluation import own_leaf_errors, values_at_nodes
 from s2oct.search.instance import Instance
-from s2oct.search.node_program import CLEAR, NodeProgram
+from s2oct.search.node_program import CLEAR, NodeProgram, path_rows
 from s2oct.stopping import Deadline
 
 
@@ -26,13 +25,11 @@ def repaired(
     omega, gamma = omega.copy(), gamma.copy()
     n, topology = instance.n_labeled, instance.topology
     X = instance.XT[:, n:]
-    own_class = topology.leaf_classes[None, :] == instance.labels[:, None]
     for side in (1.0, -1.0):
         H = values_at_nodes(instance, omega, gamma)
-        leaf = np.where(own_class, leaf_errors(topology, H[:, :n].T), np.inf).argmin(axis=1)
+        leaf = own_leaf_errors(instance, H).argmin(axis=1)
         for b in np.flatnonzero((np.abs(H[:, n:]) < CLEAR).any(axis=1)):
-            rows, step = np.nonzero(topology.path_nodes[leaf] == b)
-            sign = np.where(topology.path_sides[leaf[rows], step] == 1, 1.0, -1.0)
+            rows, sign = path_rows(topology, leaf, int(b))
             if deadline.passed:
                 break
             fitted = _fit_node(instance, H[b, n:], side, rows, sign, deadline)
