@@ -118,3 +118,12 @@ def test_descents_with_three_classes_keep_the_leaves_of_the_tree_they_begin_at(n
         assert np.abs(tree.omega).max() <= prepared.bounds.s * (1 + 1e-9)
         assert np.array_equal(tree.leaf_classes, best.leaf_classes)
         assert cost_of(prepared, tree) <= cost_of(prepared, best) + 1e-6
+
+
+def test_what_descents_found_on_the_way_is_kept():
+    """Each continuation that is clear of rows is a tree of its own: the clock may cut the next one short."""
+    prepared = prepared_as_is(clouds(1200, p=12, apart=0.4), 2, 40.0)
+    found = run_round(Instance.of(prepared, -1.0), 0, 1, Deadline.after(60.0), by_descents=True)
+    costs = [cost_of(prepared, tree) for tree in found]
+    assert len(costs) > 1
+    assert None not in costs

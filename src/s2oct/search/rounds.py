@@ -162,10 +162,7 @@ class _Round:
             self.settle(state, n_visits)
 
     def by_descents(self, n_visits: int, number: int, start: ObliqueTree | None, most: float) -> None:
-        """Descents of all hyperplanes at once, from a tree or from new starts; then cool annealing.
-
-        A descent from a new start that ends at no more than a cost is continued, even if some rows are still too near.
-        """
+        """Descents of all hyperplanes at once, from a tree or from new starts; those up to a cost are continued."""
         if start is not None:
             cost, planes = most, (start.omega, start.gamma)
         else:
@@ -174,10 +171,9 @@ class _Round:
             if descent.on_grid:
                 self.on_grid(State.at(*planes), Schedule(n_visits, hot=0.2, on_grid=True))
                 return
+            self.keep_if_clear(planes)
         if cost <= most:
             cost, planes = self.continue_from(cost, planes, number)
-        if margin_violation(self.instance, values_at_nodes(self.instance, *planes)) < _CLOSE:
-            self.keep(*planes)
         if cost <= most and not self.reached:
             self.anneal(State.at(*planes), replace(self.true_cost(2 * n_visits), hot=0.1, margin_prices=(1.0, 4.0)))
 
@@ -200,6 +196,7 @@ class _Round:
             fruitless += 1
             if reached < cost - _CLOSE:
                 cost, planes, fruitless = reached, found, 0
+                self.keep_if_clear(planes)
         return cost, planes
 
     def settle(self, state: State, n_visits: int) -> None:
@@ -248,11 +245,13 @@ class _Round:
     def keep(self, omega: FloatArray, gamma: FloatArray) -> None:
         """Keep a tree that has its margins, and note whether it reached the floor."""
         self.found.append(ObliqueTree.of(self.instance.topology, omega, gamma))
-        self.reached = self.cost(omega, gamma) <= self.instance.floor + _CLOSE
+        cost = tree_cost(self.instance, values_at_nodes(self.instance, omega, gamma))
+        self.reached = cost <= self.instance.floor + _CLOSE
 
-    def cost(self, omega: FloatArray, gamma: FloatArray) -> float:
-        """What hyperplanes cost, margins apart."""
-        return tree_cost(self.instance, values_at_nodes(self.instance, omega, gamma))
+    def keep_if_clear(self, planes: Hyperplanes) -> None:
+        """Keep hyperplanes that no row is too near to."""
+        if margin_violation(self.instance, values_at_nodes(self.instance, *planes)) < _CLOSE:
+            self.keep(*planes)
 
     def hot(self) -> float:
         """A first temperature: a hot one forgets the start, a warm one keeps what is good about it."""
