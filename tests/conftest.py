@@ -21,6 +21,7 @@ from s2oct.errors import SolverUnavailable
 from s2oct.model.problem import Problem
 from s2oct.solvers import SOLVERS, Solver, load_solver
 from tests.browser import Browser, find_browser
+from tests.clocks import stepping_clock  # noqa: F401 (a fixture for every room that looks at the time)
 from tests.fitted import _quiet_pictures, labour_force, plane, tree_of  # noqa: F401 (fixtures for every room that draws)
 from tests.instances import TINY, Tiny
 

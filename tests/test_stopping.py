@@ -5,11 +5,9 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 
-from s2oct import stopping
 from s2oct.stopping import NO_DEADLINE, Clock, Deadline, never
 
 
@@ -24,11 +22,10 @@ class Wish:
 
 
 @pytest.fixture
-def now(monkeypatch):
+def now(stepping_clock):
     """The time, which passes only where a test says so."""
-    clock = SimpleNamespace(seconds=1000.0)
-    monkeypatch.setattr(stopping, "time", SimpleNamespace(monotonic=lambda: clock.seconds))
-    return clock
+    stepping_clock.seconds = 1000.0
+    return stepping_clock
 
 
 def test_a_deadline_passes_with_its_last_second(now):

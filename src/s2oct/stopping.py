@@ -15,6 +15,13 @@ from typing import Any
 
 Stop = Callable[[], bool]
 
+_read: Callable[[], float] = time.monotonic
+
+
+def now() -> float:
+    """Seconds on the clock that every fit reads. It never goes back, and tests may set another one."""
+    return _read()
+
 
 def never() -> bool:
     """Let the work run until it is done or out of time."""
@@ -23,7 +30,7 @@ def never() -> bool:
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment (of ``time.monotonic``) at which work ends, or sooner if ``stop`` returns True."""
+    """A moment (of `now`) at which work ends, or sooner if ``stop`` returns True."""
 
     at: float
     stop: Stop = never
@@ -31,17 +38,17 @@ class Deadline:
     @classmethod
     def after(cls, seconds: float, stop: Stop = never) -> Deadline:
         """The deadline that is some seconds from now."""
-        return cls(time.monotonic() + seconds, stop)
+        return cls(now() + seconds, stop)
 
     @property
     def passed(self) -> bool:
         """Whether to end now."""
-        return time.monotonic() > self.at or self.stop()
+        return now() > self.at or self.stop()
 
     @property
     def seconds_left(self) -> float:
         """Seconds until the deadline; negative after it, and at most 0 once work should stop."""
-        left = self.at - time.monotonic()
+        left = self.at - now()
         return min(left, 0.0) if self.stop() else left
 
     def sooner(self, seconds: float) -> Deadline:
@@ -50,7 +57,7 @@ class Deadline:
 
     def within(self, seconds: float) -> Deadline:
         """The same deadline, or the one some seconds from now if that is sooner."""
-        return Deadline(min(self.at, time.monotonic() + seconds), self.stop)
+        return Deadline(min(self.at, now() + seconds), self.stop)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process has another clock and cannot see the request to stop: it gets the remaining seconds."""
@@ -66,9 +73,9 @@ class Foresight:
     @contextmanager
     def step(self) -> Iterator[None]:
         """Time a step; the longest one so far counts."""
-        began = time.monotonic()
+        began = now()
         yield
-        self._longest = max(self._longest, time.monotonic() - began)
+        self._longest = max(self._longest, now() - began)
 
     @property
     def now(self) -> bool:
@@ -90,14 +97,14 @@ class Clock:
     stop : callable
         Whether somebody asked the fit to stop.
     began : float
-        The moment of ``time.monotonic`` at which the fit began.
+        The moment (of `now`) at which the fit began.
     reserve : float
         The last seconds of the limit, in which the fit brings its result into its final form and looks for no other.
     """
 
     limit: float
     stop: Stop = never
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=lambda: now())
     reserve: float = 0.0
     _interrupted: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -108,7 +115,7 @@ class Clock:
     @property
     def elapsed(self) -> float:
         """Seconds since the fit began."""
-        return time.monotonic() - self.began
+        return now() - self.began
 
     @property
     def seconds_left(self) -> float:
@@ -126,4 +133,4 @@ class Clock:
 
     def deadline(self, seconds: float = float("inf")) -> Deadline:
         """The end of the fit, or some seconds from now if that is sooner."""
-        return Deadline(min(self.began + self.limit - self.reserve, time.monotonic() + seconds), self.stopped)
+        return Deadline(min(self.began + self.limit - self.reserve, now() + seconds), self.stopped)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from s2oct.model.data_summary import DataSummary
 from s2oct.model.labels import read_labels
 from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
-from s2oct.stopping import Stop
+from s2oct.stopping import Stop, now
 from s2oct.wording import brief
 
 MIN_LEAF_SHARE = 0.05
@@ -128,7 +127,7 @@ class OCTHClassifier(TreeClassifier):
         self
             The fitted classifier.
         """
-        began = time.monotonic()
+        began = now()
         budget, depth = self._budget(), whole_or_auto("depth", self.depth, 1)
         rows = read_features(self, X, reset=True)
         warn_of_column(y)
@@ -139,7 +138,7 @@ class OCTHClassifier(TreeClassifier):
         no_totals = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
         problem = Problem.from_labels(rows, labels, no_totals, feature_names=self._feature_names())
         spec = self._octh_spec(problem.n_labeled)
-        spent = time.monotonic() - began
+        spent = now() - began
         with edge_of(self, stop, listener) as edge:
             trained = train_octh(
                 problem, spec, budget, depth=depth, stop=edge.stop, listener=edge.listener, spent=spent

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
@@ -22,7 +21,7 @@ from s2oct.model.labels import Labels
 from s2oct.model.spec import ModelSpec
 from s2oct.register.register import Register
 from s2oct.register.training import train_register
-from s2oct.stopping import Stop
+from s2oct.stopping import Stop, now
 from s2oct.wording import plural
 
 
@@ -69,7 +68,7 @@ class RegisterFits(ToldFits, Estimating):
         self
             The fitted classifier.
         """
-        began = time.monotonic()
+        began = now()
         self._check_parameters()
         self._left_out = ()
         self.n_features_in_ = register.rows.shape[1]
@@ -93,13 +92,13 @@ class RegisterFits(ToldFits, Estimating):
             # The user's price is in rows of the register.
             price = guidance.sparsity.term_price * register.share
             guidance = replace(guidance, sparsity=replace(guidance.sparsity, term_price=price))
-        spent = time.monotonic() - began
+        spent = now() - began
         with edge_of(self, stop, listener) as edge:
             # Compiling is not part of the time limit, reading the data is.
-            began = time.monotonic() - spent
+            began = now() - spent
 
             def fit_sample(budget: Budget) -> Trained:
-                seconds = time.monotonic() - began
+                seconds = now() - began
                 return train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=seconds)
 
             found = train_register(register, problem, fit_sample, guidance, spec, told.budget, edge.stop, began)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from s2oct.model.data_summary import DataSummary
 from s2oct.model.problem import Problem
 from s2oct.model.totals import Totals
 from s2oct.register.register import Register, is_large
-from s2oct.stopping import Stop
+from s2oct.stopping import Stop, now
 
 
 class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
@@ -206,7 +205,7 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         self
             The fitted classifier.
         """
-        began = time.monotonic()
+        began = now()
         self._check_parameters()
         self._left_out = text_columns(X, domains)
         is_register = is_large(X)
@@ -228,7 +227,7 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         )
         told = FitTold(X, rows, answers, problem, spec, budget)
         guidance = None if self.guide is None else self._guidance(told)
-        spent = time.monotonic() - began
+        spent = now() - began
         with edge_of(self, stop, listener) as edge:
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=spent)
         edge.require_result(trained.certificate)

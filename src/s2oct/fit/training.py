@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -40,7 +39,7 @@ from s2oct.model.spec import ModelSpec
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import compile_kernels
 from s2oct.solvers import load_solver
-from s2oct.stopping import Clock, Stop, never
+from s2oct.stopping import Clock, Stop, never, now
 
 PREPARATION_SHARE, LARGEST_RESERVE = 0.25, 0.2
 """Share of the time limit that preparing may take at most, and that is kept for the steps after the search at most."""
@@ -175,7 +174,7 @@ def open_context(budget: Budget, stop: Stop, listener: Listener | None, spent: f
     """Load what the fit needs, then start its clock: compiling is not part of the time limit, reading the data is."""
     solver = load_solver(budget.solver) if budget.solver is not None else None
     compile_kernels()
-    clock = Clock(budget.time_limit, stop, time.monotonic() - spent)
+    clock = Clock(budget.time_limit, stop, now() - spent)
     context = FitContext(budget, solver, clock, listener or NoListener())
     context.listener.stage(PREPARING)
     return context

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -26,7 +25,7 @@ from s2oct.model.tree_size import TreeSize
 from s2oct.register.passes import Finding, Marks, marks_of
 from s2oct.register.register import Register
 from s2oct.register.settling import settle_totals
-from s2oct.stopping import Deadline, Stop
+from s2oct.stopping import Deadline, Stop, now
 
 LARGEST_SHARE = 0.5
 """Share of the time limit that is kept for passes at most."""
@@ -72,11 +71,11 @@ def train_register(
     stop : callable
         Once it returns True, the tree so far is kept.
     began : float
-        The moment of ``time.monotonic`` at which the time limit began.
+        The moment (of `now`) at which the time limit began.
     """
-    end, now = Deadline(began + budget.time_limit, stop), time.monotonic()
+    end, before = Deadline(began + budget.time_limit, stop), now()
     marks = register.batches.total(marks_of, end)
-    pass_seconds = time.monotonic() - now
+    pass_seconds = now() - before
     kept = min(PASSES * pass_seconds, LARGEST_SHARE * budget.time_limit)
     trained = fit_sample(replace(budget, time_limit=max(budget.time_limit - kept, 0.1 * budget.time_limit)))
     evidence = _evidence(problem, trained.tree, guidance)
@@ -87,7 +86,7 @@ def train_register(
     else:
         trained = replace(trained, tree=found.tree, witness=found.tree)
         certificate = _counted(register, problem, trained, found.finding, evidence, spec)
-    certificate = replace(certificate, seconds=time.monotonic() - began)
+    certificate = replace(certificate, seconds=now() - began)
     summary = _summary(register, problem, marks)
     return SettledFit(replace(trained, certificate=certificate), summary)
 
