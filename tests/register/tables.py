@@ -33,7 +33,8 @@ class Table:
         return read_answers(self.X, self.y, self.totals, None, **self.told)
 
     def register(self, most: int = 150, batch_rows: int = 400) -> Register:
-        found = Register.of_arrays(self.X, self.answers, seed=3, most=most)
+        answers = self.answers
+        found = Register.of_arrays(answers.of_counted(self.X), answers, seed=3, most=most)
         assert isinstance(found.batches, ArrayBatches)
         return replace(found, batches=replace(found.batches, batch_rows=batch_rows))
 

@@ -93,8 +93,7 @@ def test_a_fit_to_a_file_gives_the_tree_of_the_array_and_completes_every_row(sma
 def test_domains_and_weights_of_a_file_are_those_of_the_same_table_in_memory(small: Table, tmp_path: Path) -> None:
     region = np.array(["north", "south", "west"], dtype=object)[np.arange(2000) * 7 % 3]
     sex = np.array([1, 2])[(small.X[:, 2] > 0).astype(int)]
-    weight = np.where(np.arange(2000) < 300, 0.0, np.random.default_rng(0).integers(1, 9, 2000) / 4)
-    weight[:40] = 1.0
+    weight = np.random.default_rng(0).integers(1, 9, 2000) / 4
     path = write(small, tmp_path / "people.parquet", region=pa.array(region, pa.string()), sex=sex, weight=weight)
     sums = [
         {name: float(weight[40:][part[40:] == name].sum()) for name in set(part.tolist())} for part in (region, sex)
@@ -127,6 +126,29 @@ def test_domains_and_weights_of_a_file_are_those_of_the_same_table_in_memory(sma
     assert marks[0] is not None
     assert marks[1] is not None
     assert marks[0].mark == marks[1].mark
+
+
+def test_rows_of_weight_0_in_a_file_do_not_count_but_their_categories_are_known(small: Table, tmp_path: Path) -> None:
+    region = np.array(["north", "south"], dtype=object)[np.arange(2000) % 2]
+    weight = np.where(np.isin(np.arange(2000), [3, 45, 46, 1999]), 0.0, 2.0)
+    weight[50] = 3.0
+    region[1999] = "island"
+    path = write(small, tmp_path / "p.parquet", region=pa.array(region, pa.string()), weight=weight)
+    known = ClassTotals(of_unlabeled=(ClassTotal("A", str(0.4 * weight[40:].sum())),))
+    request = FitRequest(Source(path), Roles("status", weight="weight"), totals=known, parameters={"random_state": 3})
+    encoded = encode_register(request, ReadHere(), MOST)
+    register = encoded.register
+    assert register is not None
+    assert (register.n_labeled, register.n_unlabeled) == (39, 1957)
+    assert register.unit == pytest.approx(weight[40:].sum() / 1957)
+    assert not set(register.positions.tolist()) & {3, 45, 46, 1999}
+    assert "island" in encoded.encoding.columns[-1].categories
+    marks = register.batches.total(marks_of, NO_DEADLINE)
+    assert marks is not None
+    assert marks.n_rows == 1957
+    completed = fit_encoded(encoded).completed()
+    assert completed.num_rows == 2000
+    assert completed["status_completed"][3].as_py() == small.y[3]
 
 
 def test_a_category_that_only_one_row_has_is_known_although_the_sample_lacks_it(small: Table, tmp_path: Path) -> None:

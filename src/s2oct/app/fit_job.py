@@ -41,7 +41,9 @@ class FitReporter:
         self._tree: ObliqueTree | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._write_often, daemon=True)
-        self._labels, self._targets = encoded.answers.read()
+        counted, answers = encoded.answers.counted, encoded.answers.of_counted()
+        self._rows = encoded.rows if counted is None else encoded.rows[counted]
+        self._weights, (self._labels, self._targets) = answers.weights, answers.read()
 
     def __enter__(self) -> FitReporter:
         self._thread.start()
@@ -73,11 +75,10 @@ class FitReporter:
                 self._write_tree(tree)
 
     def _write_tree(self, tree: ObliqueTree) -> None:
-        tree = as_rules(tree, self._encoded.rows)
+        tree = as_rules(tree, self._rows)
         free = ~self._labels.is_labeled
-        weights = self._encoded.answers.weights
-        sizes = np.ones(int(free.sum())) if weights is None else weights[free]
-        off = self._targets.rows_off(tree.predict(self._encoded.rows[free]), sizes)
+        sizes = np.ones(int(free.sum())) if self._weights is None else self._weights[free]
+        off = self._targets.rows_off(tree.predict(self._rows[free]), sizes)
         classes = [str(label) for label in self._labels.classes.tolist()]
         rules = "\n".join(rule_lines(tree, self._encoded.encoding.features, classes))
         self._log.append("tree", rules=rules, rows_off=float(off))

@@ -87,10 +87,12 @@ def _read_problem(model: Model, table: PartlyLabeledTable, totals: ClassTotals |
 
     encoding = encoding_of(model)
     rows = encode_rows(table.cells, encoding, table.source.dialect)
-    labels, targets = totals.answers(table).read(also=model.classes)
+    answers = totals.answers(table)
+    rows, answers = rows if answers.counted is None else rows[answers.counted], answers.of_counted()
+    labels, targets = answers.read(also=model.classes)
     if labels.classes.tolist() != model.classes:
         raise InvalidProblem(f"Expected labels of the classes {model.classes}, got {labels.classes.tolist()}.")
-    return Problem.from_labels(rows, labels, targets, feature_names=encoding.features, weights=table.weights)
+    return Problem.from_labels(rows, labels, targets, feature_names=encoding.features, weights=answers.weights)
 
 
 def differing(stored: Certificate, found: Certificate, own_bound: float, classes: Sequence[Any]) -> list[str]:

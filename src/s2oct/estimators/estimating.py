@@ -20,6 +20,7 @@ from s2oct.estimates.table import Estimates
 from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.refitting import FittedOn
 from s2oct.inputs import between_zero_and_one, positive, read_domains, read_replicate_weights, whole
+from s2oct.model.labels import UNLABELED
 from s2oct.model.tree import ObliqueTree
 from s2oct.wording import brief, plural
 
@@ -155,7 +156,13 @@ def _replicate_weights(fitted_on: FittedOn, given: Any, scale: Any) -> Replicate
         return None
     labels, weights = fitted_on.labels, fitted_on.weights
     in_survey_units = None if weights is None else fitted_on.unit * weights
-    factors = read_replicate_weights(given, fitted_on.X, labels.codes, labels.classes, in_survey_units)
+    codes, counted = labels.codes, fitted_on.counted
+    if counted is not None and in_survey_units is not None:
+        # Rows of weight 0 take no part, like unlabeled ones, whose replicate weights are not looked at.
+        of_counted = in_survey_units
+        codes, in_survey_units = np.full(fitted_on.n_given, UNLABELED), np.zeros(fitted_on.n_given)
+        codes[counted], in_survey_units[counted] = labels.codes, of_counted
+    factors = read_replicate_weights(given, fitted_on.X, codes, labels.classes, in_survey_units)
     return ReplicateWeights(factors, 1 / factors.shape[1] if scale is None else positive("replicate_scale", scale))
 
 
@@ -172,11 +179,11 @@ def _agreed_number(replicates: int | None, weights: ReplicateWeights) -> int:
 
 def _divisions(by: Any, fitted_on: FittedOn) -> list[tuple[str, ObjectArray, IntArray]]:
     """Name, domains and codes of each division; the whole table if there is none."""
-    n_rows = len(fitted_on.rows)
     if by is None:
-        return [("", np.array(["all"], dtype=object), np.zeros(n_rows, dtype=np.int64))]
+        return [("", np.array(["all"], dtype=object), np.zeros(len(fitted_on.rows), dtype=np.int64))]
     found = []
-    for name, cells in read_domains(by, fitted_on.X, n_rows):
+    for name, of_all in read_domains(by, fitted_on.X, fitted_on.n_given):
+        cells = of_all if fitted_on.counted is None else of_all[fitted_on.counted]
         missing = sum(cell is None for cell in cells)
         if missing:
             of_division = f" of {brief(name)}" if name else ""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.estimates.drawing import BOOTSTRAP, Drawing
@@ -35,7 +36,9 @@ class FittedOn:
     Attributes
     ----------
     X : object
-        The rows as the user passed them, for guides that are not of this package and for names of columns.
+        All rows of the table as the user passed them, for guides that are not of this package and for names of columns.
+    counted : ndarray of shape (n_rows,) or None
+        Positions of the rows of the fit in this table; None if it is all of them.
     left_out : tuple of str
         Columns of X that are no features: domains as text.
     rows : ndarray of shape (n_rows, p)
@@ -65,6 +68,7 @@ class FittedOn:
     """
 
     X: Any
+    counted: IntArray | None
     left_out: tuple[str, ...]
     rows: FloatArray
     labels: Labels
@@ -78,6 +82,11 @@ class FittedOn:
     sparsity: Sparsity
     probabilities: FloatArray | None
     drawing: Drawing = BOOTSTRAP
+
+    @property
+    def n_given(self) -> int:
+        """How many rows the user passed."""
+        return int(_num_samples(self.X))
 
     @cached_property
     def identity(self) -> str:
@@ -132,7 +141,10 @@ class FittedOn:
         if self.guide is None:
             alike = np.full((int((~labels.is_labeled).sum()), n_classes), 1 / n_classes)
             return alike, lambda rows: np.full((len(rows), n_classes), 1 / n_classes), None
-        table = self.rows if isinstance(self.guide, SelfTrainedForest) else without_columns(self.X, self.left_out)
+        table = self.rows
+        if not isinstance(self.guide, SelfTrainedForest):
+            table = without_columns(self.X, self.left_out)
+            table = table if self.counted is None else _safe_indexing(table, self.counted)
         guide = fitted_guide(self.guide, _safe_indexing(table, chosen), labels, targets, weights, seed)
         said = guide.probabilities
         guidance = Guidance(lambda deadline: said, self.guide_weight, self.sparsity)

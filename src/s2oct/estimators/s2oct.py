@@ -194,7 +194,7 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
             Whether totals are shares of the rows instead of counts.
         sample_weight : array-like of shape (n_rows,), optional
             Survey weights: labeled rows weigh in their errors, unlabeled rows count with theirs towards the totals,
-            which are then sums of weights.
+            which are then sums of weights. Rows of weight 0 take no part in the fit.
         stop : callable, optional
             Asked often, from any thread of the fit. Once it returns True the fit ends and keeps its best tree.
         listener : object, optional
@@ -208,17 +208,18 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         began = now()
         self._check_parameters()
         self._left_out = text_columns(X, domains)
-        is_register = is_large(X)
-        rows = read_features(self, X, reset=True, keep_single=is_register)
-        budget, spec = self._budget(), self._spec(rows.shape[1])
+        all_rows = read_features(self, X, reset=True, keep_single=is_large(X))
+        budget, spec = self._budget(), self._spec(all_rows.shape[1])
         answers = read_answers(
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
-        if is_register and self._can_sample(answers):
+        rows = answers.of_counted(all_rows)
+        if is_large(rows) and self._can_sample(answers):
             register = Register.of_arrays(rows, answers, budget.seed)
-            sample = _safe_indexing(X, register.positions)
+            sample = _safe_indexing(X, answers.positions(register.positions))
             self._learn_register(RegisterTold(register, sample, spec, budget), began, stop, listener)
             self._complete(rows, answers.labels, register)
+            self._over_all_rows(answers, X)
             warn_of(self.notices_[len(answers.doubts) :])
             return self
         rows = np.asarray(rows, dtype=float)
@@ -236,5 +237,6 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         self.data_summary_ = DataSummary.of(problem)
         self.transduction_ = answers.labels.completed(self.tree_.predict(problem.X_unlabeled))
         self.contradicted_ = np.flatnonzero(answers.labels.is_labeled)[self._contradicts(problem)]
+        self._over_all_rows(answers, X)
         warn_of(self.notices_[len(answers.doubts) :])
         return self

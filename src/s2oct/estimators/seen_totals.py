@@ -120,7 +120,7 @@ def see_totals(estimator: Any, rows: FittedRows, X: Any, y: Any, known: Known) -
     return SeenTotals(
         cells=tuple(seen),
         sizes=sizes if is_known else None,
-        unit=unit if given is None or not free.any() else float(given[free].mean()),
+        unit=unit if given is None or not given[free].any() else float(given[free & (given > 0)].mean()),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.arrays import BoolArray, FloatArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.estimators.choices import Choices
 from s2oct.estimators.edge import notices_of
@@ -40,6 +40,7 @@ class ToldFits(Choices, Margins):
     """A classifier that asks a guide and keeps what a fit found."""
 
     certificate_: Certificate
+    contradicted_: IntArray
     _left_out: tuple[str, ...]
     alternatives_: tuple[ObliqueTree, ...]
     _simplification: Simplification | None
@@ -50,7 +51,9 @@ class ToldFits(Choices, Margins):
         answers, weights = told.answers, relative_weights(told)
 
         def ask(deadline: Deadline) -> FloatArray | None:
-            given = told.rows if isinstance(guide, SelfTrainedForest) else without_columns(told.X, self._left_out)
+            given = told.rows
+            if not isinstance(guide, SelfTrainedForest):
+                given = answers.of_counted(without_columns(told.X, self._left_out))
             return guide_probabilities(guide, given, answers.labels, told.problem.targets, weights, deadline)
 
         return Guidance(ask, self._guide_weight(), self._sparsity())
@@ -63,6 +66,7 @@ class ToldFits(Choices, Margins):
         """What the fit was told, for replicates."""
         return FittedOn(
             X=told.X,
+            counted=told.answers.counted,
             left_out=self._left_out,
             rows=told.rows,
             labels=told.answers.labels,
@@ -94,6 +98,12 @@ class ToldFits(Choices, Margins):
             *told.answers.doubts,
             *notices_of((*notices, *trained.notices), trained.certificate, labels.classes),
         )
+
+    def _over_all_rows(self, answers: Answers, X: Any) -> None:
+        """Extend what the fit says of single rows to the rows of the table that do not count."""
+        super()._over_all_rows(answers, X)
+        self.contradicted_ = answers.positions(self.contradicted_)
+        self.stability_ = answers.of_unlabeled(self.stability_)
 
     def _contradicts(self, problem: Problem) -> BoolArray:
         """Which labeled rows the tree puts into another class than their own."""

@@ -178,7 +178,7 @@ class TotalsPaths(TreeClassifier):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", S2OCTWarning)  # each step says how its fit ended
                 fitted.fit(X, y, totals=given, **fit_params)
-            codes = fitted.tree_.predict(fitted._rows(X)[free])
+            codes = fitted.tree_.predict(answers.of_counted(fitted._rows(X))[free])
             own = codes if own is None else own
             steps.append(_step(fitted, value, index, float(sizes[free][codes != own].sum())))
         wanted = {moving.known, *moving.values(values)}

@@ -5,16 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing
 
-from s2oct.arrays import ObjectArray
-from s2oct.inputs import labeled_accuracy
+from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.inputs import Answers, labeled_accuracy
 
 
 class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of all classifiers of this package: unlabeled rows do not count in their score."""
 
     classes_: ObjectArray
+    transduction_: ObjectArray
+    probabilities_: FloatArray
 
     @abstractmethod
     def predict(self, X: Any) -> ObjectArray:
@@ -38,3 +42,12 @@ class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
             Share of the labeled rows whose prediction equals their label.
         """
         return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)
+
+    def _over_all_rows(self, answers: Answers, X: Any) -> None:
+        """Extend what a fit says of single rows to the rows of the table that do not count."""
+        self.transduction_ = answers.completed(self.transduction_, lambda rows: self.predict(_safe_indexing(X, rows)))
+        if hasattr(self, "probabilities_"):
+            self.probabilities_ = answers.of_unlabeled(self.probabilities_)
+            if len(answers.uncounted):
+                unknown = np.isnan(self.probabilities_).any(axis=1)
+                self.probabilities_[unknown] = self.predict_proba(_safe_indexing(X, answers.uncounted))

@@ -15,8 +15,8 @@ from s2oct.guides.self_training import SelfTraining
 from s2oct.guides.told import Told
 from s2oct.guides.votes import multipliers_for_new_rows, settled, shifted_probabilities
 from s2oct.guides.widening import Widening
-from s2oct.inputs import read_answers, read_complete_labels, read_features, read_weights, whole
-from s2oct.model.labels import Labels
+from s2oct.inputs import counted_rows, read_answers, read_complete_labels, read_features, read_weights, whole
+from s2oct.model.labels import Labels, refuse_unusable_classes
 from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
 from s2oct.stopping import NO_DEADLINE, Deadline
@@ -131,12 +131,24 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         rows = read_features(self, X, reset=True)
         labels = read_complete_labels(y, len(rows)) if totals is None and population_totals is None else None
         if labels is not None:
-            nothing = Targets.exact(np.zeros(len(labels.classes)), 0)
-            return self._fit_rows(rows, labels, nothing, read_weights(sample_weight, len(rows)))
+            return self._fit_complete(rows, labels, read_weights(sample_weight, len(rows)))
         answers = read_answers(
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
-        return self._fit_rows(rows, answers.labels, answers.targets, answers.weights)
+        self._fit_rows(answers.of_counted(rows), answers.labels, answers.targets, answers.weights)
+        self._over_all_rows(answers, X)
+        return self
+
+    def _fit_complete(self, rows: FloatArray, labels: Labels, weights: FloatArray | None) -> SelfTrainedForest:
+        """Fit where every row has a label; rows of weight 0 only keep theirs."""
+        counted = counted_rows(weights)
+        given = labels.classes[labels.codes]
+        if counted is not None and weights is not None:
+            rows, labels, weights = rows[counted], labels.of_rows(counted), weights[counted]
+            refuse_unusable_classes(labels.classes.tolist())
+        self._fit_rows(rows, labels, Targets.exact(np.zeros(len(labels.classes)), 0), weights)
+        self.transduction_ = given
+        return self
 
     def _fit_rows(
         self,

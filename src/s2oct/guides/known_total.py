@@ -73,7 +73,9 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         answers = read_answers(
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
-        return self._fit_read(X, answers.labels, answers.targets, answers.weights)
+        self._fit_read(answers.of_counted(X), answers.labels, answers.targets, answers.weights)
+        self._over_all_rows(answers, X)
+        return self
 
     def _fit_read(self, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None = None) -> Any:
         """Fit to labels, totals and weights, of all rows, that are read already."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import Remedy, S2OCTWarning
 from s2oct.inputs.domains import read_domains
-from s2oct.inputs.weights import read_weights, refuse_weightless
+from s2oct.inputs.weights import counted_rows, read_weights, refuse_weightless
 from s2oct.model.labels import (
     UNLABELED,
     Labels,
@@ -28,24 +30,71 @@ from s2oct.wording import amount, listed, plural
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a user said about the classes of the rows.
+    """What a user said about the classes of the rows that count: rows of weight 0 take no part in a fit.
 
     Attributes
     ----------
     labels : Labels
-        Classes and codes of all rows.
+        Classes and codes of the rows.
     targets : Targets
         What is known about the unlabeled rows, in the units of the weights.
     weights : ndarray of shape (n_rows,) or None
         Survey weights.
     doubts : tuple of str
         What is doubtful about labels and totals, in sentences.
+    counted : ndarray of int or None
+        Positions of these rows in the table; None if all its rows count.
+    given : Labels or None
+        Classes and codes of all rows of the table, if some do not count.
     """
 
     labels: Labels
     targets: Targets
     weights: FloatArray | None
     doubts: tuple[str, ...]
+    counted: IntArray | None = None
+    given: Labels | None = None
+
+    def of_counted(self, rows: Any) -> Any:
+        """Those rows of a table that count."""
+        return rows if self.counted is None else _safe_indexing(rows, self.counted)
+
+    def positions(self, rows: IntArray) -> IntArray:
+        """Where some of the rows are in the table."""
+        return rows if self.counted is None else self.counted[rows]
+
+    @property
+    def uncounted(self) -> IntArray:
+        """Positions of the unlabeled rows of the table that do not count."""
+        if self.counted is None or self.given is None:
+            return np.empty(0, dtype=np.int64)
+        return np.setdiff1d(np.flatnonzero(~self.given.is_labeled), self.counted)
+
+    def completed(self, classes: ObjectArray, predict: Callable[[IntArray], ObjectArray]) -> ObjectArray:
+        """A label for every row of the table.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_rows,)
+            The labels of the rows that count.
+        predict : callable
+            Takes positions of other rows and returns their labels. A row that has a label keeps it.
+        """
+        if self.counted is None or self.given is None:
+            return classes
+        found = np.asarray(self.given.classes[np.maximum(self.given.codes, 0)])
+        found[self.counted] = classes
+        if len(self.uncounted):
+            found[self.uncounted] = predict(self.uncounted)
+        return found
+
+    def of_unlabeled(self, values: FloatArray) -> FloatArray:
+        """Values of all unlabeled rows of the table, given those of the rows that count; NaN for the others."""
+        if self.counted is None or self.given is None:
+            return values
+        everywhere = np.full((len(self.given.codes), *values.shape[1:]), np.nan)
+        everywhere[self.counted[~self.labels.is_labeled]] = values
+        return np.asarray(everywhere[~self.given.is_labeled])
 
 
 def read_answers(
@@ -65,15 +114,20 @@ def read_answers(
     warn_of_column(y)
     n_rows = _num_samples(X)
     weights, divided = read_weights(sample_weight, n_rows), read_domains(domains, X, n_rows)
-    labels = read_labels(y, n_rows=n_rows, named=named_classes(totals, population_totals, y=y, domains=divided))
-    refuse_unusable_classes(labels.classes.tolist())
+    named = named_classes(totals, population_totals, y=y, domains=divided)
+    given = labels = read_labels(y, n_rows=n_rows, named=named)
     if weights is not None:
         refuse_weightless(weights, labels.is_labeled)
+    counted = counted_rows(weights)
+    if counted is not None and weights is not None:
+        labels, weights = labels.of_rows(counted, named), weights[counted]
+        divided = tuple((name, cells[counted]) for name, cells in divided)
+    refuse_unusable_classes(labels.classes.tolist())
     targets = read_targets(labels, totals, population_totals, domains=divided, as_shares=as_shares, weights=weights)
     doubts = doubts_about(labels, targets, has_totals=totals is not None or population_totals is not None)
     for doubt in doubts:
         warnings.warn(doubt, S2OCTWarning, stacklevel=3)
-    return Answers(labels, targets, weights, doubts)
+    return Answers(labels, targets, weights, doubts, counted, None if counted is None else given)
 
 
 def read_complete_labels(y: Any, n_rows: int) -> Labels | None:

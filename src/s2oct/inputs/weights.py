@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.arrays import BoolArray, FloatArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.wording import brief, plural
+
+_NEGLIGIBLE = 1e-9
+"""A row with less than this part of the mean weight does not count: sums of weights are no more exact than that."""
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
@@ -38,6 +41,14 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     if n_rows and not weights.any():
         raise InvalidProblem("Expected weights of which some are positive, got only zeros in sample_weight.")
     return weights
+
+
+def counted_rows(weights: FloatArray | None) -> IntArray | None:
+    """Positions of the rows that count; None if all do. A row of weight 0 must not change a fit."""
+    if weights is None:
+        return None
+    counts = weights > _NEGLIGIBLE * weights.mean()
+    return None if counts.all() else np.flatnonzero(counts)
 
 
 def refuse_weightless(weights: FloatArray, is_labeled: BoolArray) -> None:

@@ -41,6 +41,14 @@ class Labels:
         all_codes[~self.is_labeled] = codes
         return np.asarray(self.classes[all_codes])
 
+    def of_rows(self, rows: IntArray, named: Collection[Any] = ()) -> Labels:
+        """The labels of some rows; classes that none of them has and that are not named are left out."""
+        codes = self.codes[rows]
+        has_rows = np.bincount(codes[codes != UNLABELED], minlength=len(self.classes)) > 0
+        kept = has_rows | np.array([label in named for label in self.classes.tolist()], dtype=bool)
+        place = np.append(np.cumsum(kept) - 1, UNLABELED)
+        return Labels(self.classes[kept], np.asarray(place[codes], dtype=np.int64))
+
     def counts(self) -> IntArray:
         """Number of labeled rows of each class."""
         return np.bincount(self.codes[self.is_labeled], minlength=len(self.classes)).astype(np.int64)

@@ -124,7 +124,8 @@ def compare_table(request: FitRequest, *, n_folds: int = 5, announce: Announce =
 
 def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announce = lambda _: None) -> TableComparison:
     """Compare on a table that is read and encoded; the arguments are those of `compare_table`."""
-    answers, rows = encoded.answers, encoded.rows
+    answers, counted = encoded.answers.of_counted(), encoded.answers.counted
+    rows = encoded.rows if counted is None else encoded.rows[counted]
     known = KnownRows(*answers.read(), answers.domains, answers.weights)
     labels, counts = known.labels, known.targets.class_totals()
     fewest = int(labels.counts().min())

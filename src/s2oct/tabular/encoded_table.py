@@ -123,6 +123,6 @@ def encode_again(request: FitRequest, encoding: Encoding) -> EncodedTable:
 
 
 def _check_classes(answers: TableAnswers, depth: Any) -> None:
-    labels, _ = answers.read()
+    labels, _ = answers.of_counted().read()
     if isinstance(depth, int):
         Topology(depth, len(labels.classes))

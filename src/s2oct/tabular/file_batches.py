@@ -24,7 +24,7 @@ from s2oct.tabular.weight_cells import weights_of_part
 
 @dataclass(frozen=True, eq=False)
 class EncodeBatch:
-    """Encodes a part of a table: its unlabeled rows become a batch.
+    """Encodes a part of a table: its unlabeled rows become a batch, without those of weight 0.
 
     Attributes
     ----------
@@ -65,11 +65,12 @@ class EncodeBatch:
 
     def __call__(self, cells: Any, first_row: int) -> Batch:
         """Encode some rows; ``first_row`` is the number of the first one in errors."""
-        unlabeled = gaps_of(cells[self.label], self.dialect)
-        X = np.ascontiguousarray(encode_rows(cells, self.encoding, self.dialect, first_row)[unlabeled])
-        sizes, domains = np.ones(len(X)), np.zeros((max(len(self.margins), 1), len(X)), dtype=np.int64)
+        unlabeled, sizes = gaps_of(cells[self.label], self.dialect), np.ones(cells.num_rows)
         if self.weight is not None:
-            sizes = weights_of_part(cells[self.weight], self.weight, self.dialect)[unlabeled] / self.unit
+            sizes = weights_of_part(cells[self.weight], self.weight, self.dialect) / self.unit
+            unlabeled = unlabeled & (sizes > 0)
+        X = np.ascontiguousarray(encode_rows(cells, self.encoding, self.dialect, first_row)[unlabeled])
+        sizes, domains = sizes[unlabeled], np.zeros((max(len(self.margins), 1), len(X)), dtype=np.int64)
         for k, (columns, places) in enumerate(zip(self.margins, self.places, strict=True)):
             found, place = distinct_domains(cells, columns, self.dialect)
             # Domains of labeled rows alone have no totals, and none of their rows is in the batch.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from s2oct.arrays import BoolArray, IntArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.batches import row_keys, rows_of_batch
 from s2oct.tabular.cells import is_text, read_numbers, read_texts
 from s2oct.tabular.dialect import Dialect
@@ -54,9 +54,9 @@ class Learning:
     n_gaps : tuple of int
         Gaps of each column.
     groups : mapping of tuple to (int, float)
-        Unlabeled rows with these domains, one of each margin: how many they are, and their weight.
+        Unlabeled rows that count with these domains, one of each margin: how many they are, and their weight.
     labeled : SeenRows
-        All labeled rows.
+        All labeled rows that count: those of positive weight.
     sampled : SeenRows
         The unlabeled rows of least keys.
     shown : SeenRows
@@ -127,16 +127,22 @@ class LookAtRows:
     def __call__(self, cells: Any, first: int) -> Learning:
         """Look at some rows, the first of which has this position in the table."""
         rows = SeenRows(cells, np.arange(first, first + cells.num_rows), row_keys(self.seed, first, cells.num_rows))
-        unlabeled = gaps_of(cells[self.label], self.dialect)
+        unlabeled, counts = gaps_of(cells[self.label], self.dialect), self._weights(cells) > 0
         return Learning(
             self,
             cells.num_rows,
             tuple(int(gaps_of(cells[name], self.dialect).sum()) for name in self.columns),
             {key: facts[:2] for key, facts in self.grouped(cells, unlabeled).items()},
-            rows.some(np.flatnonzero(~unlabeled)),
-            self.least(rows, unlabeled),
+            rows.some(np.flatnonzero(~unlabeled & counts)),
+            self.least(rows, unlabeled & counts),
             rows.some(self.telling(cells)),
         )
+
+    def _weights(self, cells: Any) -> FloatArray:
+        """The weight of each row; 1 each if there are none."""
+        if self.weight is None:
+            return np.ones(cells.num_rows)
+        return weights_of_part(cells[self.weight], self.weight, self.dialect)
 
     def least(self, rows: SeenRows, among: BoolArray | None = None) -> SeenRows:
         """The rows of least keys among some, in the order of the table."""
@@ -154,11 +160,10 @@ class LookAtRows:
         return np.array(sorted(found), dtype=np.int64)
 
     def grouped(self, cells: Any, unlabeled: BoolArray) -> dict[tuple[Any, ...], tuple[int, float, int]]:
-        """Unlabeled rows by their domains: how many they are, their weight, and the first of them."""
-        rows = np.flatnonzero(unlabeled)
-        weights = np.ones(len(rows))
-        if self.weight is not None:
-            weights = weights_of_part(cells[self.weight], self.weight, self.dialect)[rows]
+        """Unlabeled rows that count by their domains: how many they are, their weight, and the first of them."""
+        weights = self._weights(cells)
+        rows = np.flatnonzero(unlabeled & (weights > 0))
+        weights = weights[rows]
         divided = [distinct_domains(cells, columns, self.dialect) for columns in self.margins]
         joint = np.zeros(len(rows), dtype=np.int64)
         for _, place in divided:

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.inputs import Answers, doubts_about, refuse_weightless
+from s2oct.inputs import Answers, doubts_about
 from s2oct.model.batches import Batches, first_domains
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
@@ -84,7 +84,8 @@ def _encoded(request: FitRequest, reader: Reader, most: int | None) -> EncodedTa
     n_gaps = dict(zip(columns, found.n_gaps, strict=True))
     uses = tuple(replace(use, n_imputed=n_gaps[use.name]) if use.n_imputed else use for use in encoded.uses)
     is_sampled = np.isin(seen.positions, np.concatenate([found.labeled.positions, found.sampled.positions]))
-    register = _register(encoded, seen.positions, is_sampled, reader)
+    n_unlabeled = sum(number for number, _ in found.groups.values())
+    register = _register(encoded, seen.positions, is_sampled, n_unlabeled, reader)
     return replace(encoded, uses=uses, rows=register.rows, register=register)
 
 
@@ -98,15 +99,17 @@ def _unseen(found: Learning, cells: Any) -> FloatArray:
     return unseen
 
 
-def _register(encoded: EncodedTable, positions: Any, is_sampled: Any, reader: Reader) -> Register:
+def _register(
+    encoded: EncodedTable, positions: IntArray, is_sampled: BoolArray, n_unlabeled: int, reader: Reader
+) -> Register:
     """The register of a table of which some rows were seen, the sample among them."""
-    answers, weights = encoded.answers, encoded.answers.weights
+    answers, counted, rows = encoded.answers.of_counted(), encoded.answers.counted, encoded.rows
+    if counted is not None:
+        positions, is_sampled, rows = positions[counted], is_sampled[counted], rows[counted]
+    weights = answers.weights
     labels, targets = answers.read()
     unlabeled, unseen = ~labels.is_labeled, np.zeros(len(positions)) if answers.unseen is None else answers.unseen
     own = np.ones(len(positions)) if weights is None else weights
-    if weights is not None:
-        refuse_weightless(own + unseen, labels.is_labeled)
-    n_unlabeled = encoded.table.n_unlabeled
     unit = 1.0 if weights is None else float((own + unseen)[unlabeled].sum()) / n_unlabeled
     chosen = is_sampled[unlabeled]
     margins = tuple(
@@ -120,10 +123,10 @@ def _register(encoded: EncodedTable, positions: Any, is_sampled: Any, reader: Re
         for margin in targets.margins
     )
     has_totals = answers.totals is not None or answers.population_totals is not None
-    doubts = doubts_about(labels, targets, has_totals=has_totals, n_unseen=encoded.table.n_unseen)
+    doubts = doubts_about(labels, targets, has_totals=has_totals, n_unseen=n_unlabeled - int(unlabeled.sum()))
     return Register(
         batches=reader.batches(encoded.request.source, _encode_batch(encoded, targets, unit)),
-        rows=np.ascontiguousarray(encoded.rows[is_sampled]),
+        rows=np.ascontiguousarray(rows[is_sampled]),
         positions=positions[is_sampled],
         answers=Answers(
             Labels(labels.classes, labels.codes[is_sampled]),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from s2oct.arrays import FloatArray, ObjectArray
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.inputs.weights import counted_rows, refuse_weightless
 from s2oct.model.labels import Labels, read_labels, refuse_unusable_classes
 from s2oct.model.targets import Targets
 from s2oct.model.totals import named_classes, read_targets
@@ -51,6 +54,26 @@ class TableAnswers:
             "sample_weight": self.weights,
         }
         return {name: value for name, value in told.items() if value is not None}
+
+    @property
+    def counted(self) -> IntArray | None:
+        """Positions of the rows that count, which are those of positive weight; None if all do."""
+        return counted_rows(self.weights)
+
+    def of_counted(self) -> TableAnswers:
+        """The same about the rows that count; refuses labeled rows, or unlabeled ones, that all have weight 0."""
+        counted, weights = self.counted, self.weights
+        if counted is None or weights is None:
+            return self
+        sizes = weights if self.unseen is None else weights + self.unseen
+        refuse_weightless(sizes, np.array([label is not None for label in self.labels]))
+        return replace(
+            self,
+            labels=[self.labels[row] for row in counted.tolist()],
+            domains=tuple((name, cells[counted]) for name, cells in self.domains),
+            weights=weights[counted],
+            unseen=None if self.unseen is None else self.unseen[counted],
+        )
 
     def read(self, also: Sequence[Any] = ()) -> tuple[Labels, Targets]:
         """Read labels and what is known of the unlabeled rows; ``also`` are further classes."""
