@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from s2oct import S2OCTClassifier
 from s2oct.model.evidence import Evidence, Sparsity
 from s2oct.model.targets import Targets
 from s2oct.model.tree import ObliqueTree
@@ -177,3 +178,27 @@ def test_odd_tables_have_trees(evidence, off, sparsity):
     assert evidence.cost_of(tree).off == off
     constant = evidence.X.std(axis=0) == 0
     assert not tree.omega[:, constant].any()
+
+
+@pytest.mark.parametrize("seed", [42, 62, 149])
+def test_a_miss_of_less_than_half_a_row_is_repaired_too(seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, 12, size=(80, 2)), rng.normal(size=80)]).astype(float)
+    truth = np.where(X[:, 0] + 3 * rng.normal(size=80) > 6, "a", "b")
+    n_a = int((truth[16:] == "a").sum())
+    clf = S2OCTClassifier(random_state=0, max_features_per_split=1, depth=2)
+    clf.fit(X, np.where(np.arange(80) < 16, truth, None), totals={"a": (n_a + 0.3, n_a + 1.2)})
+    assert clf.certificate_.xi == 0
+
+
+def test_a_weighted_total_is_not_missed_by_a_little_more_than_half_a_row():
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(80, 3))
+    truth = np.where(X[:, 0] + 0.3 * rng.normal(size=80) > 0, "a", "b")
+    rng.choice([0.2, 0.3, 0.4])
+    rng.choice([1, 4])
+    weights = rng.integers(1, 9, 80) / 4
+    total = float(weights[16:][truth[16:] == "a"].sum()) + 0.3
+    clf = S2OCTClassifier(random_state=0)
+    clf.fit(X, np.where(np.arange(80) < 16, truth, None), totals={"a": total}, sample_weight=weights)
+    assert clf.certificate_.xi <= 0.5 * clf.certificate_.unit + 1e-9

@@ -28,6 +28,10 @@ AUTO_GUIDE_WEIGHT = 0.25
 ROW_OFF = 1000.0
 """Price of a row off the totals of the whole table: meeting them is the rule, whatever it costs in evidence."""
 
+ROW_OFF_FRACTION = 1e6
+"""The same where totals can be missed by a fraction of a row, because rows have weights or bounds are no whole numbers:
+a hundredth of a row off must still cost more than the evidence."""
+
 ROW_OFF_DOMAIN = 4.0
 """Price of a row off the totals of several domains: that of a contradicted label, as the user weighs it if he does not
 say. A tree that does not see the domains cannot meet all of them. With a higher price it gives up labels and guide for
@@ -135,10 +139,13 @@ class Evidence:
         targets = problem.targets.widened(NEARLY_MET) if problem.is_weighted else problem.targets
         return cls(problem.X, cost, size, targets, topology, total_bound(problem), n_given)
 
-    @property
+    @cached_property
     def row_off(self) -> float:
         """Price of a row off the totals."""
-        return ROW_OFF if self.targets.has_one_domain else ROW_OFF_DOMAIN
+        if not self.targets.has_one_domain:
+            return ROW_OFF_DOMAIN
+        are_whole = [bool((part == np.round(part)).all()) for part in (self.size, self.targets.low, self.targets.high)]
+        return ROW_OFF if all(are_whole) else ROW_OFF_FRACTION
 
     @property
     def n_rows(self) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from s2oct.arrays import FloatArray, IntArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.merging import equal_rows
 from s2oct.model.problem import Problem
+from s2oct.model.targets import rows_off
 
 _EXACT_MOVES_WORK = 2e8
 """Counts times steps up to which contradictions and totals are traded off exactly: well under a second."""
@@ -23,8 +23,7 @@ def lower_bound(problem: Problem, C: float) -> float:
     into one class. The bound is the minimum, over all ways to give the distinct rows to the classes, of these errors
     plus C times the miss of the totals. Labeled rows that equal no unlabeled row add their `contradiction_bound`.
     """
-    is_one_number = problem.n_classes == 2 and problem.targets.is_plain and not problem.is_weighted
-    if not is_one_number or not problem.n_labeled or not problem.n_unlabeled:
+    if not counts_one_number(problem) or not problem.n_labeled or not problem.n_unlabeled:
         return contradiction_bound(problem) + C * total_bound(problem)
     _, place = equal_rows(problem.X)
     n, n_places = problem.n_labeled, int(place.max()) + 1
@@ -32,38 +31,55 @@ def lower_bound(problem: Problem, C: float) -> float:
     # The least that the labeled rows of a place pay if its unlabeled rows end in A, and in B.
     as_a, as_b = 2 * counts[1::2], 2 * counts[::2]
     size = np.bincount(place[n:], problem.unlabeled_multiplicity, n_places).astype(int)
-    moved = least_moves(as_a - as_b, size, int(problem.totals[0]), C)
+    moved = least_moves(as_a - as_b, size, C * misses_of_counts(problem))
     if moved is None:
         return contradiction_bound(problem) + C * total_bound(problem)
     return float(np.minimum(as_a, as_b).sum()) + moved
 
 
-def least_moves(extra: FloatArray, size: IntArray, wanted: int, C: float) -> float | None:
-    """The least sum of what places pay for their other class and C times the miss of the total; None if it takes long.
+def counts_one_number(problem: Problem) -> bool:
+    """Whether what a tree misses of the totals follows from one whole number: the unlabeled rows in class A."""
+    return problem.n_classes == 2 and problem.targets.has_one_domain and not problem.is_weighted
+
+
+def misses_of_counts(problem: Problem) -> FloatArray:
+    """Rows by which the totals are missed if 0, 1, 2, ... of all unlabeled rows are in class A, see above."""
+    margin = problem.targets.margins[0]
+    return _misses(int(problem.unlabeled_multiplicity.sum()), margin.low[0], margin.high[0])
+
+
+def _misses(n_rows: int, low: FloatArray, high: FloatArray) -> FloatArray:
+    in_a = np.arange(n_rows + 1, dtype=float)
+    return rows_off(np.column_stack([in_a, n_rows - in_a]), low, high)
+
+
+def least_moves(extra: FloatArray, size: IntArray, price: FloatArray) -> float | None:
+    """The least sum of what places pay for their other class and the price of the count of A; None if it takes long.
 
     A place of ``size`` unlabeled rows pays ``extra`` more in A than in B. Where that is 0, it may go into either class.
+    ``price`` is what 0, 1, 2, ... unlabeled rows in A cost.
     """
     free, bound = (size > 0) & (extra == 0), (size > 0) & (extra != 0)
     in_a = int(size[extra < 0].sum())
     reachable = _subset_sums(*np.unique(size[free], return_counts=True)) << in_a
-    if (reachable >> wanted) & 1:
+    n_counts = len(price)
+    can_be = _bits(reachable, n_counts)
+    if (price[can_be] == 0).any():
         return 0.0
-    n_counts = int(size.sum()) + 1
     kinds, groups = np.unique(np.column_stack([extra[bound], size[bound]]), axis=0, return_counts=True)
     steps = [
-        (price, n_rows, take) for (price, n_rows), count in zip(kinds, groups, strict=True) for take in _takes(count)
+        (more, n_rows, take) for (more, n_rows), count in zip(kinds, groups, strict=True) for take in _takes(count)
     ]
     if n_counts * len(steps) > _EXACT_MOVES_WORK:
         return None
-    bits = np.frombuffer(reachable.to_bytes(n_counts // 8 + 1, "little"), dtype=np.uint8)
-    least = np.where(np.unpackbits(bits, bitorder="little")[:n_counts] == 1, 0.0, np.inf)
-    for price, n_rows, take in steps:
+    least = np.where(can_be, 0.0, np.inf)
+    for more, n_rows, take in steps:
         shift = int(n_rows) * take
-        if price > 0:
-            least[shift:] = np.minimum(least[shift:], least[:-shift] + price * take)
+        if more > 0:
+            least[shift:] = np.minimum(least[shift:], least[:-shift] + more * take)
         else:
-            least[:-shift] = np.minimum(least[:-shift], least[shift:] - price * take)
-    return float((least + C * np.abs(np.arange(n_counts) - wanted)).min())
+            least[:-shift] = np.minimum(least[:-shift], least[shift:] - more * take)
+    return float((least + price).min())
 
 
 def contradiction_bound(problem: Problem) -> float:
@@ -105,16 +121,16 @@ def _least_miss(place: IntArray, multiplicity: FloatArray, low: FloatArray, high
     sizes, groups = np.unique(np.bincount(place, multiplicity).astype(int), return_counts=True)
     sizes, groups = sizes[sizes > 0], groups[sizes > 0]
     singles = int(groups[0]) if sizes[0] == 1 else 0
-    n_rows = int(sizes @ groups)
-    least, most = math.ceil(max(low[0], n_rows - high[1])), math.floor(min(high[0], n_rows - low[1]))
-    if singles >= sizes[-1] - 1 and least <= most:
-        return 0.0
-    reachable = _subset_sums(sizes, groups)
-    # Bounds that no whole number of rows meets are missed by less than one row; that is no longer counted here.
-    off = 0
-    while not any((reachable >> count) & 1 for count in {*range(least - off, most + off + 1)} if count >= 0):
-        off += 1
-    return float(off)
+    misses = _misses(int(sizes @ groups), low, high)
+    if singles >= sizes[-1] - 1:
+        return float(misses.min())  # The single rows fill every gap between sums of the others.
+    return float(misses[_bits(_subset_sums(sizes, groups), len(misses))].min())
+
+
+def _bits(number: int, n_bits: int) -> BoolArray:
+    """Which of the lowest bits of a number are 1."""
+    found = np.frombuffer(number.to_bytes(n_bits // 8 + 1, "little"), dtype=np.uint8)
+    return np.asarray(np.unpackbits(found, bitorder="little")[:n_bits] == 1)
 
 
 def _subset_sums(sizes: IntArray, groups: IntArray) -> int:

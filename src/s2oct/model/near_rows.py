@@ -13,7 +13,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.model.lower_bound import least_moves, lower_bound
+from s2oct.model.lower_bound import counts_one_number, least_moves, lower_bound, misses_of_counts
 from s2oct.model.problem import Problem
 
 WORK = 1e8
@@ -116,8 +116,8 @@ def _paired(one: IntArray, other: IntArray, price: FloatArray, sizes: FloatArray
 def _cheapest_classes(problem: Problem, as_class: FloatArray, group: IntArray, C: float) -> float:
     """The least that groups pay for their classes, together with the miss of the total where that is one number."""
     least = float(as_class.min(axis=1).sum())
-    if problem.n_classes != 2 or not problem.targets.is_plain or problem.is_weighted or not len(group):
+    if not counts_one_number(problem) or not len(group):
         return least
     size = np.bincount(group, problem.unlabeled_multiplicity).astype(int)
-    moved = least_moves(as_class[:, 0] - as_class[:, 1], size, int(problem.totals[0]), C)
+    moved = least_moves(as_class[:, 0] - as_class[:, 1], size, C * misses_of_counts(problem))
     return least + (moved or 0.0)

@@ -150,11 +150,15 @@ def _point(label: Any, given: Any, base: Base) -> float:
     if not is_number(given) or (isinstance(given, int) and math.isinf(_float(given))):
         raise InvalidProblem(f"{expected}, got {brief(given)}.")
     number = _float(given)
-    is_whole_unit = not base.is_weighted and not base.as_shares
-    if is_whole_unit and not number.is_integer():
-        raise InvalidProblem(f"{expected}, a whole number, got {brief(given)}. {_SHARES_CURE}")
+    _refuse_fraction(number, given, label, base)
     _refuse_outside(number, number_text(number), label, base)
     return min(number, 1.0 if base.as_shares else base.rows)
+
+
+def _refuse_fraction(number: float, given: Any, label: Any, base: Base) -> None:
+    """Refuse an exact count that no number of rows can meet."""
+    if not base.is_weighted and not base.as_shares and not number.is_integer():
+        raise InvalidProblem(f"{base.expected(label)}, a whole number, got {brief(given)}. {_SHARES_CURE}")
 
 
 def _refuse_outside(number: float, shown: str, label: Any, base: Base) -> None:
@@ -181,6 +185,7 @@ def _interval(label: Any, given: Sequence[Any], base: Base) -> Total:
     if base.as_shares:
         low, high = low * base.rows, high * base.rows
     if low == high:
+        _refuse_fraction(low, given, label, base)
         return Total(low, high, low, 0.0)
     if base.as_shares and not base.is_weighted:
         # Outwards, so that whole numbers that add up to the rows remain within the bounds.

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from s2oct.model.proof import DECIDED_TOLERANCE
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.aiming import aimed_prices
 from s2oct.search.compiled.evidence_trees import Splits, Table, Worth, classes_of, evidence_of, set_hyperplane
@@ -126,8 +127,8 @@ class EvidenceSearch(EvidenceStarts):
         return sorted({min(self.most + extra, len(self.allowed)) for extra in (0, 1, 3, len(self.allowed))} - {0})
 
     def _misses_totals(self, splits: Splits) -> bool:
-        """Whether some tree may be nearer to the totals."""
-        return bool(evidence_of(self.table, splits)[1] >= self.evidence.least_off + 0.5)
+        """Whether some tree may be nearer to the totals: a miss of less than a row counts, too."""
+        return bool(evidence_of(self.table, splits)[1] > self.evidence.least_off + DECIDED_TOLERANCE)
 
     def _repaired(self, table: Table, splits: Splits, worth: Worth, effort: Effort) -> Splits:
         """Refit the node whose refit saves most, as long as rows are off."""
