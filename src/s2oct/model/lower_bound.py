@@ -9,7 +9,7 @@ import numpy as np
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.merging import equal_rows
 from s2oct.model.problem import Problem
-from s2oct.model.targets import rows_off
+from s2oct.model.targets import rows_beyond_bounds
 
 _EXACT_MOVES_WORK = 2e8
 """Counts times steps up to which contradictions and totals are traded off exactly: well under a second."""
@@ -50,7 +50,7 @@ def misses_of_counts(problem: Problem) -> FloatArray:
 
 def _misses(n_rows: int, low: FloatArray, high: FloatArray) -> FloatArray:
     in_a = np.arange(n_rows + 1, dtype=float)
-    return rows_off(np.column_stack([in_a, n_rows - in_a]), low, high)
+    return rows_beyond_bounds(np.column_stack([in_a, n_rows - in_a]), low, high)
 
 
 def least_moves(extra: FloatArray, size: IntArray, price: FloatArray) -> float | None:

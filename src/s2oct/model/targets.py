@@ -80,14 +80,14 @@ class Margin:
 
     def rows_off(self, counts: FloatArray) -> FloatArray:
         """Of each domain, the rows that would have to change class to be within the bounds, shape (n_domains,)."""
-        return rows_off(counts, self.low, self.high)
+        return rows_beyond_bounds(counts, self.low, self.high)
 
     def excess(self, counts: FloatArray) -> FloatArray:
         """Of each cell, the rows above its upper bound, or, below 0, those that its lower bound lacks."""
         return np.asarray(np.maximum(counts - self.high, 0.0) - np.maximum(self.low - counts, 0.0))
 
 
-def rows_off(counts: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def rows_beyond_bounds(counts: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Rows that would have to change class to be within bounds; classes are along the last axis of all three."""
     over, under = np.maximum(counts - high, 0.0).sum(axis=-1), np.maximum(low - counts, 0.0).sum(axis=-1)
     return np.asarray(np.maximum(over, under))
