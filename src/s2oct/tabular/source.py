@@ -16,6 +16,7 @@ from s2oct.tabular.cells import without_gaps
 from s2oct.tabular.csv_file import CsvFile
 from s2oct.tabular.detection import detect_charset, detect_decimal, detect_delimiter
 from s2oct.tabular.dialect import Dialect
+from s2oct.tabular.foreign_formats import refuse_foreign_formats
 from s2oct.tabular.parquet_file import PARQUET_SUFFIXES, ParquetFile
 
 _SAMPLED_ROWS = 2**14
@@ -47,6 +48,7 @@ class Source:
             raise InvalidProblem(f"Expected a data file, got the folder {self._name}.")
         if self.path.stat().st_size == 0:
             raise InvalidProblem(f"Expected a table in {self._name}, got an empty file.")
+        refuse_foreign_formats(self.path)
 
     @property
     def _name(self) -> str:
