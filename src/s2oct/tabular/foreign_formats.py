@@ -26,12 +26,20 @@ _FORMATS = (
 """Signatures, each with the name of its format and the way to CSV."""
 
 
-def refuse_foreign_formats(path: Path) -> None:
-    """Refuse a file of another program, or one whose suffix hides its format."""
+def refuse_foreign_formats(path: Path, called: str | None = None) -> None:
+    """Refuse a file of another program, or one whose suffix hides its format.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    called : str, optional
+        What the user calls the file; its path otherwise.
+    """
     found = _format_of(path)
     if found is not None:
         name, remedy = found
-        raise InvalidProblem(f"{str(path)!r} is {name}: {remedy}.")
+        raise InvalidProblem(f"{(called or str(path))!r} is {name}: {remedy}.")
 
 
 def _format_of(path: Path) -> tuple[str, str] | None:
