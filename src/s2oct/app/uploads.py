@@ -16,7 +16,7 @@ from s2oct.tabular.foreign_formats import refuse_foreign_formats
 from s2oct.tabular.reading_limit import ReadingLimit, TooLarge
 from s2oct.tabular.source import Source
 
-LIMIT = ReadingLimit(n_bytes=2**30, n_cells=5 * 10**7)
+LIMIT = ReadingLimit(n_bytes=2**30, n_cells=3 * 10**7)
 """The largest table that the page takes, in every format."""
 
 
