@@ -27,7 +27,7 @@ from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.data import chance_difference
 from s2oct.report.wording import clean, measure, percent, signed
 from s2oct.wording import amount
-from s2oct.writers.rules import conditions, pruned
+from s2oct.writers.rules import conditions, pruned, rule_text
 from tests.fitted import Fit
 
 pytestmark = pytest.mark.filterwarnings("error::UserWarning")
@@ -186,7 +186,9 @@ def test_leaves_and_splits_are_those_of_the_tree(browser, report, stable):
         assert f"{n_unlabeled} unlabeled, {n_labeled} labeled" in card
         assert f"“{stable.clf.classes_[part.class_index]}”" in card
         for split, goes_right in conditions(shown, part):
-            assert f"of split {split.node} {'does not hold' if goes_right else 'holds'}" in card
+            rule = rule_text(stable.clf.tree_, split.node, list(stable.X.columns))
+            assert f"“{rule}” {'does not hold' if goes_right else 'holds'}" in card
+        assert "split" not in card
     assert [int(row[0]) for row in splits] == [split.node for split in shown.splits]
     for row, split in zip(splits, shown.splits, strict=True):
         here = np.isin(leaf, split.ids)
@@ -342,6 +344,25 @@ def test_root_is_in_view_and_depth_3_needs_no_scrolling_on_a_screen(browser, tmp
             page.evaluate("document.querySelector('#tree .scroll').scrollLeft = 3")
             page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
             assert page.evaluate("document.querySelector('#tree .scroll').scrollLeft") <= 3
+
+
+@pytest.mark.parametrize("width", [1280, 1366])
+def test_all_leaves_of_depth_3_are_in_view_on_a_screen_whatever_their_names(browser, tmp_path, tree_of, width):
+    fit = tree_of(3, 3, 2, sparse=1.0)
+    fit.clf.certificate_ = OCTHClassifier(depth=1, solver=None, time_limit=1).fit([[0], [1]], [0, 1]).certificate_
+    names = ["looking for work, registered", "neither working nor looking for work"]
+    path = write_report(fit.clf, fit.X, fit.y, tmp_path / "r.html", class_names=names)
+    with browser.page(path, width=width) as page:
+        edges = page.evaluate(
+            """(() => {
+            const frame = document.querySelector('#tree .scroll');
+            const words = [...frame.querySelectorAll('text')].filter((text) => /^leaf /.test(text.textContent.trim()));
+            return words.map((text) => text.getBoundingClientRect()).map((box) => [box.left, box.right]);
+        })()"""
+        )
+    assert len(edges) == 8
+    assert min(left for left, _ in edges) >= 0
+    assert max(right for _, right in edges) <= width
 
 
 def test_python_recipe_makes_the_fit_again(plane, tmp_path):

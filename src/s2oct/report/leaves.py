@@ -103,20 +103,20 @@ def _card(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> LeafCard:
         labeled=n_labeled,
         wrong=wrong,
         sentences=(
-            *_way(root, leaf),
+            *_way(rows, root, leaf),
             _numbers(name, n_labeled, n_unlabeled, wrong, int((~rows.is_labeled).sum())),
             *_profile(rows, here),
         ),
     )
 
 
-def _way(root: Leaf | Split, leaf: Leaf) -> list[str]:
-    """Which rules hold on the way, from the top."""
-    steps: list[str] = []
-    for split, right in conditions(root, leaf):
-        subject = "that" if steps else "the rule"
-        steps.append(f"{subject} of split {split.node} {'does not hold' if right else 'holds'}")
-    return [f"Rows end here where {listed(steps)}."] if steps else []
+def _way(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> list[str]:
+    """Which rules hold on the way, from the top, in their own words."""
+    steps = [
+        f"“{rule_text(rows.tree, split.node, rows.feature_names)}” {'does not hold' if right else 'holds'}"
+        for split, right in conditions(root, leaf)
+    ]
+    return [f"Rows end here if {listed(steps)}."] if steps else []
 
 
 def _numbers(name: str, n_labeled: int, n_unlabeled: int, wrong: int, all_unlabeled: int) -> str:

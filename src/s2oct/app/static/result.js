@@ -100,19 +100,38 @@ function verdict() {
   return parts.join(" ");
 }
 
+const LEAF_WIDTH = 104; // pixels that a leaf needs beside others
+
+// A tree that is wider than its place is drawn as an outline, one part below the other: nothing is ever out of sight.
+const arranging = new ResizeObserver((entries) => {
+  for (const { target, contentRect } of entries) {
+    if (target.isConnected) target.classList.toggle("outline", contentRect.width < LEAF_WIDTH * target.querySelectorAll(".leaf").length);
+  }
+});
+
 // The tree as boxes; a leaf is a button.
 function picture() {
-  return h("div", { class: "scroll tree-scroll", tabindex: "0", role: "region", "aria-label": t("tree_picture") }, h("div", { class: "tree", id: "tree" }, node(tree().root)));
+  const drawn = h("div", { class: "tree", id: "tree", role: "group", "aria-label": t("tree_picture") }, node(tree().root));
+  arranging.disconnect();
+  arranging.observe(drawn);
+  return drawn;
 }
 
 function node(part) {
   if (part.rule === undefined) return leaf(part);
   return h("div", { class: "node" },
     h("div", { class: "split" }, part.rule),
-    h("div", { class: "branches" },
-      h("div", { class: "branch" }, h("span", { class: "way small" }, t("holds")), node(part.holds)),
-      h("div", { class: "branch" }, h("span", { class: "way small" }, t("fails")), node(part.fails))));
+    h("div", { class: "branches" }, branch(t("holds"), part.holds), branch(t("fails"), part.fails)));
 }
+
+// A branch is as wide as its leaves ask for.
+function branch(way, part) {
+  const drawn = h("div", { class: "branch" }, h("span", { class: "way small" }, way), node(part));
+  drawn.style.flexGrow = leavesOf(part);
+  return drawn;
+}
+
+const leavesOf = (part) => (part.rule === undefined ? 1 : leavesOf(part.holds) + leavesOf(part.fails));
 
 function leaf(part) {
   const rows = t("leaf_rows", { unlabeled: number(part.unlabeled), labeled: number(part.labeled) });
