@@ -1,4 +1,4 @@
-"""The tree on the page: all of it is in view at every width, and nothing of it says yes or no beside the classes."""
+"""The result on the page: all of the tree is in view at every width, leaves name rules, totals are shown as given."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ from tests.conftest import require_package
 
 RULES = ("years_of_education - 0.125 * household_size <= 12.5", "statusquo >= -0.786", "17 * age + 3 * income <= 2048")
 """Rules of usual and of great length."""
+
+
+TOTALS = {
+    "1": {"form": "none"},
+    "2": {"form": "classes", "of_all": True, "amounts": {"not working": "110..120"}},
+}
+"""The totals of each fit."""
 
 
 def grown(leaf, depth, place=0):
@@ -40,7 +47,8 @@ def server(tmp_path_factory):
     with serving(folder, str(file)) as running:
         session = f"api/sessions/{running.session}"
         for number in ("1", "2"):
-            running.ask(f"{session}/fits", {"label": "status", "options": {"depth": "1", "time_limit": "20"}})
+            choices = {"label": "status", "options": {"depth": "1", "time_limit": "20"}, "totals": TOTALS[number]}
+            running.ask(f"{session}/fits", choices)
             wait_until(lambda: running.ask(f"{session}/jobs/{number}")["has_result"])  # noqa: B023
             running.ask(f"{session}/jobs/{number}/stop", {})
             wait_until(lambda: running.ask(f"{session}/jobs/{number}")["ending"])  # noqa: B023
@@ -112,3 +120,18 @@ def test_the_sentences_of_a_leaf_name_rules_and_no_numbers_of_splits(server, bro
         words = hands.text("#leaf")
         assert words.count("” holds") == 1
         assert "split" not in words
+
+
+def test_totals_are_shown_as_they_were_given(server, browser):
+    headings = "[...document.querySelectorAll('#totals-table thead th')].map((cell) => cell.textContent)"
+    with opened(browser, server.address) as hands:
+        hands.see("#totals-table")
+        assert "totals of all rows" in hands.text("#totals-given")
+        assert hands.page.evaluate(headings)[2:4] == ["As given", "Of the unlabeled rows"]
+        assert [row[2] for row in hands.table("#totals-table")] == ["110 to 120", "–"]
+        assert "totals" in hands.text("#verdict")
+        hands.choose("#which-fit", "1")
+        hands.wait("!document.querySelector('#totals-given')")
+        assert "By the shares of the labels" in hands.page.evaluate(headings)
+        assert "totals" not in hands.text("#verdict")
+        assert "population_totals" not in hands.text("#result")

@@ -120,3 +120,30 @@ def test_code_that_repeats_a_fit_by_domain_names_its_tables(compiled):
     data = iris()
     page = report_html(fitted_iris("by region"), data.X, data.y, domains=data.region)
     assert "clf.fit(X, y, totals=totals, domains=domains)" in page
+
+
+@pytest.mark.parametrize(
+    ("known", "heading", "given"),
+    [
+        ({"population_totals": {"setosa": 50, "versicolor": 50}}, "given, all rows", ["50", "50", "–"]),
+        (
+            {"population_totals": {"setosa": (0.3, 0.4)}, "as_shares": True},
+            "given, shares of all rows",
+            ["30 to 40 %", "–", "–"],
+        ),
+    ],
+    ids=["counts", "shares"],
+)
+def test_totals_stand_as_they_were_given_beside_those_of_the_unlabeled_rows(
+    compiled, browser, tmp_path, known, heading, given
+):
+    data = iris()
+    path = write_report(fitted_iris("by region"), data.X, data.y, tmp_path / "r.html", rivals=False, **known)
+    with browser.page(path) as page:
+        assert_in_order(page)
+        heads = page.evaluate("[...document.querySelectorAll('#totals thead th')].map((cell) => cell.innerText)")
+        cells = page.evaluate(
+            "[...document.querySelectorAll('#totals tbody tr')].map((row) => row.cells[1]?.innerText.trim())"
+        )
+    assert heads[1:3] == [heading, "of the unlabeled rows"]
+    assert cells == given

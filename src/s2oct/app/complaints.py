@@ -28,6 +28,13 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
 """Each remedy in terms of the page."""
 
 
+def in_terms_of_the_page(message: str) -> str:
+    """Replace what only Python has in a message by what the page has."""
+    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS):
+        message = message.replace(remedy.value, PHRASES[remedy])
+    return message
+
+
 @dataclass
 class Complaints:
     """Collects what is wrong, each with its field.
@@ -73,8 +80,7 @@ class Complaints:
             message = str(error) or "There is not enough memory."
         else:
             message = str(error)
-        for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS):
-            message = message.replace(remedy.value, PHRASES[remedy])
+        message = in_terms_of_the_page(message)
         for name, known in self.replaced.items():
             message = message.replace(name, known)
         return message
