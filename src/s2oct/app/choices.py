@@ -86,6 +86,12 @@ class TotalChoices:
         """The columns that divide the rows, if totals are by domain."""
         return (self.by,) if self.form in (GRID, UPLOADED) and self.by else ()
 
+    @property
+    def is_typed(self) -> bool:
+        """Whether any total is typed that is to be typed."""
+        rows = {BY_CLASS: (self.amounts,), GRID: tuple(row.amounts for row in self.rows)}.get(self.form)
+        return rows is None or any(text.strip() for amounts in rows for text in amounts.values())
+
 
 @dataclass(frozen=True)
 class PageChoices:

@@ -226,6 +226,9 @@ def _try_all(session: StoredSession, choices: PageChoices, table: PartlyLabeledT
     for name in choices.options:
         with complaints.at(f"option:{name}"):
             replace(choices, options={name: choices.options[name]}).parameters()
+    if not choices.totals.is_typed or (choices.totals.form == UPLOADED and session.totals is None):
+        # Still to do, and no mistake: it keeps a fit from starting, and has no message.
+        complaints.found.append({"field": "totals", "message": "", "column": None})
     if any(complaint["field"] != "table" for complaint in complaints.found):
         return
     with complaints.at("totals"):
