@@ -13,7 +13,6 @@ from tests.app.looks import faults
 from tests.app.running import LONG, opened, serving
 from tests.conftest import require_package
 
-
 RULES = ("years_of_education - 0.125 * household_size <= 12.5", "statusquo >= -0.786", "17 * age + 3 * income <= 2048")
 """Rules of usual and of great length."""
 
@@ -128,7 +127,7 @@ def test_totals_are_shown_as_they_were_given(server, browser):
         hands.see("#totals-table")
         assert "totals of all rows" in hands.text("#totals-given")
         assert hands.page.evaluate(headings)[2:4] == ["As given", "Of the unlabeled rows"]
-        assert [row[2] for row in hands.table("#totals-table")] == ["110 to 120", "–"]
+        assert [row[2] for row in hands.table("#totals-table")] == ["110 to 120", "\u2013"]
         assert "totals" in hands.text("#verdict")
         hands.choose("#which-fit", "1")
         hands.wait("!document.querySelector('#totals-given')")

@@ -125,11 +125,11 @@ def test_code_that_repeats_a_fit_by_domain_names_its_tables(compiled):
 @pytest.mark.parametrize(
     ("known", "heading", "given"),
     [
-        ({"population_totals": {"setosa": 50, "versicolor": 50}}, "given, all rows", ["50", "50", "–"]),
+        ({"population_totals": {"setosa": 50, "versicolor": 50}}, "given, all rows", ["50", "50", "\u2013"]),
         (
             {"population_totals": {"setosa": (0.3, 0.4)}, "as_shares": True},
             "given, shares of all rows",
-            ["30 to 40 %", "–", "–"],
+            ["30 to 40 %", "\u2013", "\u2013"],
         ),
     ],
     ids=["counts", "shares"],

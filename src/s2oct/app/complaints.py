@@ -44,7 +44,7 @@ class Complaints:
     replaced : mapping of str to str
         Names of files that the user does not know, with those that he does.
     found : list of dict
-        The complaints: field, message and, where there is one, the column.
+        The complaints: field, message and, where there are any, the column or several columns.
     """
 
     replaced: dict[str, str] = field(default_factory=dict)
@@ -65,8 +65,9 @@ class Complaints:
                 self.add(name, problem)
             return
         column = error.column if isinstance(error, InvalidTable) else None
-        place = "column" if column is not None else name
-        entry = {"field": place, "message": self.worded(error), "column": column}
+        columns = list(error.columns) if isinstance(error, InvalidTable) else []
+        place = "column" if column is not None or columns else name
+        entry = {"field": place, "message": self.worded(error), "column": column, "columns": columns}
         if entry not in self.found:
             self.found.append(entry)
 

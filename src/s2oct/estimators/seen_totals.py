@@ -12,8 +12,8 @@ from s2oct.arrays import BoolArray, FloatArray
 from s2oct.certificate.cell import Cell, counted_cells
 from s2oct.estimators.fitted import FittedRows
 from s2oct.inputs import read_domains, read_weights
-from s2oct.model.labels import read_labels
 from s2oct.model.estimate import Estimate
+from s2oct.model.labels import read_labels
 from s2oct.model.total_forms import Domains, read_forms
 from s2oct.model.total_tables import text_of
 from s2oct.model.totals import Totals, read_targets
@@ -183,9 +183,7 @@ def _counted(cell: Cell, rows: FittedRows, sizes: FloatArray, here: BoolArray) -
     return SeenCell(replace(cell, assigned=assigned), size, labeled / all_labeled * size if all_labeled else None)
 
 
-def _with_given(
-    seen: tuple[SeenCell, ...], known: Known, domains: Domains, classes: list[Any]
-) -> tuple[SeenCell, ...]:
+def _with_given(seen: tuple[SeenCell, ...], known: Known, domains: Domains, classes: list[Any]) -> tuple[SeenCell, ...]:
     """The cells with the totals as they were given."""
     of_all = known.population_totals is not None
     given, name = (known.population_totals, "population_totals") if of_all else (known.totals, "totals")
@@ -200,9 +198,7 @@ def _with_given(
     )
 
 
-def _as_given(
-    form: Mapping[str, Mapping[Any, Any]], cell: Cell, classes: list[Any], *, as_shares: bool
-) -> str:
+def _as_given(form: Mapping[str, Mapping[Any, Any]], cell: Cell, classes: list[Any], *, as_shares: bool) -> str:
     """A total as text: a number, an interval or an estimate; empty where nothing was given."""
     value = form.get(cell.domain, {}).get(classes[cell.class_index])
     unit, factor = (" %", 100.0) if as_shares else ("", 1.0)

@@ -15,7 +15,7 @@ LINE, PAD, GAP, LEVEL_GAP, MARGIN = 0.19, 0.09, 0.16, 0.46, 0.12
 LEAF_WIDTH, SPLIT_WIDTH, NARROWEST = (1.1, 2.1), (1.5, 3.0), 3.6
 """Least and most of a leaf, least and most of a split, and least of a whole picture."""
 SCREEN = 15.0
-"""Most of a whole picture, unless its leaves need more at their least width: a small screen shows it nearly full size."""
+"""Most of a whole picture, unless its narrowest leaves need more: a small screen shows it nearly at full size."""
 SIGN = 0.17
 """Room for the sign before a term."""
 TERM_LINES = 3

@@ -17,7 +17,11 @@ WORST = 20
 
 @dataclass(frozen=True)
 class CellLine:
-    """One total: as given, what is known of unlabeled rows, what the labeled rows alone say, what the tree assigns, and by how much it is off."""
+    """One total.
+
+    It has the total as it was given, what is known of the unlabeled rows, what the labeled rows alone say, what the
+    tree assigns, and by how much it is off.
+    """
 
     class_index: int
     class_name: str
