@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 import pytest
 
+from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import read_fit
 from s2oct.estimators.seen_totals import Known, see_totals
 from s2oct.export import report_html, write_report
@@ -111,7 +112,8 @@ def test_of_many_totals_the_worst_come_first_and_all_are_behind_a_heading(compil
     data = iris()
     streets = np.array([f"street {i % 25:02d}" for i in range(len(data.y))])
     totals = {street: {"setosa": 0} for street in np.unique(streets)}
-    page = report_html(fitted_iris("plain"), data.X, data.y, totals=totals, domains=streets, rivals=False)
+    with pytest.warns(S2OCTWarning, match="not those of the fit"):
+        page = report_html(fitted_iris("plain"), data.X, data.y, totals=totals, domains=streets, rivals=False)
     assert "The totals that are missed most" in page
     assert "<summary>All 75 totals</summary>" in page
 
@@ -138,7 +140,8 @@ def test_totals_stand_as_they_were_given_beside_those_of_the_unlabeled_rows(
     compiled, browser, tmp_path, known, heading, given
 ):
     data = iris()
-    path = write_report(fitted_iris("by region"), data.X, data.y, tmp_path / "r.html", rivals=False, **known)
+    with pytest.warns(S2OCTWarning, match="not those of the fit"):
+        path = write_report(fitted_iris("by region"), data.X, data.y, tmp_path / "r.html", rivals=False, **known)
     with browser.page(path) as page:
         assert_in_order(page)
         heads = page.evaluate("[...document.querySelectorAll('#totals thead th')].map((cell) => cell.innerText)")

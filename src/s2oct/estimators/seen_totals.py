@@ -111,8 +111,8 @@ class SeenTotals:
         return tuple(tuple(self.cells[i] for i in part) for part in _by_margin([seen.cell for seen in self.cells]))
 
 
-def see_totals(estimator: Any, rows: FittedRows, X: Any, y: Any, known: Known) -> SeenTotals:
-    """Read all totals, as given here or else as in the fit, for the rows of a fit."""
+def see_totals(estimator: Any, rows: FittedRows, X: Any, y: Any, known: Known, *, is_of_fit: bool = True) -> SeenTotals:
+    """Read all totals for some rows: as given here or else, if the rows are those of the fit, as in the fit."""
     given = read_weights(known.sample_weight, len(rows.X))
     unit = getattr(estimator.certificate_, "unit", 1.0) if hasattr(estimator, "certificate_") else 1.0
     free = ~rows.is_labeled
@@ -131,8 +131,8 @@ def see_totals(estimator: Any, rows: FittedRows, X: Any, y: Any, known: Known) -
         )
         cells = counted_cells(targets, rows.predicted[free], sizes[free])
     else:
-        cells = _of_fit(estimator, rows)
-    is_known = given is not None or unit == 1 or has_totals
+        cells = _of_fit(estimator, rows) if is_of_fit else ()
+    is_known = given is not None or unit == 1 or has_totals or not is_of_fit
     texts = [np.array([str(value) for value in values]) for _, values in domains]
     seen = tuple(_seen(cells, rows, sizes if is_known else None, texts))
     return SeenTotals(
