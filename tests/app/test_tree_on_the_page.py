@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import numpy as np
@@ -117,7 +118,8 @@ def test_the_sentences_of_a_leaf_name_rules_and_no_numbers_of_splits(server, bro
         hands.page.click("#tree .leaf")
         hands.see("#leaf-rows")
         words = hands.text("#leaf")
-        assert words.count("” holds") == 1
+        assert hands.text("#leaf-way li code").startswith(("years_of_education", "household_size"))
+        assert hands.text("#leaf-way li").endswith(" holds")
         assert "split" not in words
 
 
@@ -134,3 +136,17 @@ def test_totals_are_shown_as_they_were_given(server, browser):
         assert "By the shares of the labels" in hands.page.evaluate(headings)
         assert "totals" not in hands.text("#verdict")
         assert "population_totals" not in hands.text("#result")
+
+
+def test_the_german_page_says_in_german_what_the_program_says_of_columns_leaves_and_the_certificate(server, browser):
+    with opened(browser, server.address) as hands:
+        hands.choose("#language", "de")
+        hands.wait("document.querySelector('#result-heading')?.textContent === '6. Das Ergebnis'")
+        hands.page.click("#tree .leaf")
+        hands.see("#leaf-rows")
+        words = " ".join(hands.text(place) for place in ("#columns", "#certificate", "#leaf-way", "#totals-given"))
+        counts = hands.text("#leaf > p")
+        assert "bekommen die Klasse" in counts
+        assert "mit Label hier" in counts
+        english = {"the", "rows", "row", "labeled", "unlabeled", "splits", "split", "guide", "holds", "levels", "met"}
+        assert english & set(re.findall(r"\w+", words.lower())) == set()

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { fill, h, select, table } from "./elements.js";
-import { number, share, t } from "./texts.js";
+import { number, said, share, t } from "./texts.js";
 import { choose, state } from "./state.js";
 import { showLeaf, showPath } from "./rows.js";
 import { estimates, rivals } from "./more.js";
@@ -169,7 +169,7 @@ function totals() {
   const { sample } = result;
   if (!sample.has_total && sample.cells === null) return h("p", { class: "muted" }, t("no_totals"));
   const rows = sample.classes.map((line) => [line.name, ...given(line), number(line.known), number(line.alone), number(line.achieved), number(line.missed)]);
-  return [h("h3", {}, t("totals_met")), h("p", {}, hasGivenTotals() ? sample.met : t("totals_assumed")),
+  return [h("h3", {}, t("totals_met")), h("p", {}, hasGivenTotals() ? said(sample.met) : t("totals_assumed")),
     sample.given_of ? h("p", { id: "totals-given" }, t(`given_${sample.given_of.replaceAll(" ", "_")}`)) : null,
     sample.cells ? sample.cells.margins.map(cellTable) : totalsTable([t("class")], rows)];
 }
@@ -204,7 +204,7 @@ function treeShare(line) {
 function certificate() {
   const found = result.certificate;
   return [h("h3", {}, t("certificate")),
-    h("ul", { id: "certificate" }, found.facts.map((fact) => h("li", {}, fact))),
+    h("ul", { id: "certificate" }, found.facts.map((fact) => h("li", {}, said(fact)))),
     found.paragraphs.map((words) => h("p", {}, words)),
     found.in_p2.length ? h("details", { id: "p2-details" }, h("summary", {}, t("in_p2")), found.in_p2.map((words) => h("p", {}, words))) : null];
 }
