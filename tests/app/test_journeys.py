@@ -71,6 +71,7 @@ def test_two_classes_with_estimates_and_single_rows(server, browser, tmp_path, m
         assert "30 rows are labeled, 90 are not" in hands.text("#label-counts")
         hands.choose("#role-0", "id")
         hands.choose(f"#role-{frame.columns.get_loc('district')}", "left out")
+        hands.settle()
         hands.page.click("#totals-form-classes")
         hands.write("#total-1", str(totals["yes"]))
         hands.wait("document.querySelector('#sum-classes').textContent.includes('left for the other class')")
