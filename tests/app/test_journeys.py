@@ -253,3 +253,25 @@ def test_a_broken_table_says_at_each_column_what_the_command_line_says(server, b
             == 2
         )
         assert hands.text("#complaint-totals") in capsys.readouterr().err
+
+
+def test_gaps_in_several_columns_are_said_once_and_totals_that_are_not_typed_are_no_mistake(server, browser):
+    content = b"a,b,c,region,y\n1,,3,n,u\n,2,3,s,v\n1,2,4,n,\n1,,5,s,\n1,2,6,n,u\n2,2,7,s,v\n"
+    with opened(browser, server.base, width=360) as hands:
+        hands.drop("gaps.csv", content)
+        hands.see("#complaint-columns")
+        hands.choose("#label-column", "y")
+        hands.wait("document.querySelector('#complaint-columns').textContent.includes(\"2 columns ('a': 1, 'b': 2)\")")
+        marked = "[...document.querySelectorAll('.columns tr.wrong th')].map((cell) => cell.textContent)"
+        assert hands.page.evaluate(marked) == ["a", "b"]
+        assert faults(hands) == []
+        hands.choose("#impute", "median")
+        hands.settle()
+        for form in ("grid", "classes"):
+            hands.page.click(f"#totals-form-{form}")
+            hands.see("#totals-to-do")
+            assert not hands.page.evaluate("document.querySelector('#complaint-totals')")
+            assert hands.page.evaluate("document.querySelector('#start-fit').disabled")
+        hands.write("#total-0", "1")
+        hands.wait("!document.querySelector('#totals-to-do')")
+        hands.settle()
