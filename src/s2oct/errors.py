@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
+_MOST_NAMED = 20
+"""Columns that a sentence about several names."""
+
 
 class S2OCTError(Exception):
     """Base of every error raised on purpose by this package."""
@@ -55,14 +58,28 @@ class InvalidTable(InvalidProblem):
         The column that the remedies are about.
     value : str, optional
         The cell that the remedies are about.
+    columns : tuple of str
+        The columns that share the problem, if there are several.
+    n_missing : int
+        Missing values of the column, if they are the problem.
     """
 
-    def __init__(self, finding: str, *remedies: Remedy, column: str | None = None, value: str | None = None) -> None:
+    def __init__(
+        self,
+        finding: str,
+        *remedies: Remedy,
+        column: str | None = None,
+        value: str | None = None,
+        columns: tuple[str, ...] = (),
+        n_missing: int = 0,
+    ) -> None:
         super().__init__(finding, *remedies)
         self.finding = finding
         self.remedies = remedies
         self.column = column
         self.value = value
+        self.columns = columns
+        self.n_missing = n_missing
 
     def __str__(self) -> str:
         return self.worded({remedy: remedy.value for remedy in Remedy})
@@ -94,8 +111,24 @@ class InvalidColumns(InvalidProblem):
 
 def refuse_all(problems: Sequence[InvalidTable]) -> None:
     """Raise an error about all these problems, if there are any."""
-    if problems:
-        raise problems[0] if len(problems) == 1 else InvalidColumns(*problems)
+    found = joined_problems(problems)
+    if found:
+        raise found[0] if len(found) == 1 else InvalidColumns(*found)
+
+
+def joined_problems(problems: Sequence[InvalidTable]) -> list[InvalidTable]:
+    """The problems, with one about missing values in place of one for each column, because the remedy is the same."""
+    gaps = [problem for problem in problems if problem.n_missing and problem.column is not None]
+    if len(gaps) < 2:
+        return list(problems)
+    shown = [f"{problem.column!r}: {problem.n_missing:,}" for problem in gaps[:_MOST_NAMED]]
+    shown += [f"and {len(gaps) - _MOST_NAMED:,} more"] if len(gaps) > _MOST_NAMED else []
+    joined = InvalidTable(
+        f"Expected no missing values in the features, got some in {len(gaps)} columns ({', '.join(shown)})",
+        *gaps[0].remedies,
+        columns=tuple(str(problem.column) for problem in gaps),
+    )
+    return [joined, *(problem for problem in problems if problem not in gaps)]
 
 
 class SolverUnavailable(S2OCTError, ImportError):

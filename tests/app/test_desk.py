@@ -7,6 +7,7 @@ import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from s2oct.app.choices import read_choices
 from s2oct.app.command import fit_arguments
@@ -49,7 +50,7 @@ def test_the_dialect_is_detected_and_can_be_corrected(asked):
 
 def test_totals_by_region_are_taken_from_a_file_and_its_name_is_in_the_complaint(asked, session):
     choices = {"label": "employed", "roles": {"person": "id"}, "totals": {"form": "file", "by": ["region"]}}
-    assert complaints(asked.look(session, **choices)) == {("totals", None): "Expected a file with totals, got none."}
+    assert complaints(asked.look(session, **choices)) == {("totals", None): ""}
     good = b"region,yes,no\nnorth,1,1\nsouth,1,1\n"
     sent = asked("PUT", f"api/sessions/{session}/totals?name=..%2Fregions.csv", good)
     assert sent.json["totals_name"] == "regions.csv"
@@ -62,6 +63,25 @@ def test_totals_by_region_are_taken_from_a_file_and_its_name_is_in_the_complaint
     asked("PUT", f"api/sessions/{session}/totals?name=regions.csv", b"")
     (message,) = complaints(asked.look(session, **choices)).values()
     assert message == "Expected a table in 'regions.csv', got an empty file."
+
+
+@pytest.mark.parametrize(
+    "totals",
+    [
+        {"form": "classes"},
+        {"form": "classes", "amounts": {"yes": " ", "no": ""}},
+        {"form": "grid"},
+        {"form": "grid", "by": ["region"]},
+        {"form": "grid", "by": ["region"], "rows": [{"domain": ["north"], "amounts": {"yes": ""}}]},
+        {"form": "file"},
+    ],
+    ids=str,
+)
+def test_totals_that_are_still_to_be_typed_are_no_error(asked, session, totals):
+    """They are to do, and a fit waits for them, but nobody has made a mistake yet."""
+    view = asked.look(session, label="employed", roles={"person": "id"}, totals=totals)
+    assert complaints(view) == {("totals", None): ""}
+    assert not view["ready"]
 
 
 def test_typed_totals_are_checked_as_the_command_line_checks_them(asked, session):
@@ -77,6 +97,19 @@ def test_typed_totals_are_checked_as_the_command_line_checks_them(asked, session
     amounts = {"form": "classes", "amounts": {"yes": "5"}}
     (message,) = complaints(asked.look(session, **choices, totals=amounts)).values()
     assert message == "Expected a total of class 'yes' between 0 and 4 (the unlabeled rows), got 5."
+
+
+def test_missing_values_in_several_columns_are_one_complaint_that_names_them(asked):
+    content = b"a,b,c,d,y\n1,,3,4,u\n,2,3,4,v\n1,2,3,,\n1,,3,4,\n"
+    session = asked.upload(content).json["id"]
+    (complaint,) = asked.look(session, label="y")["complaints"]
+    assert complaint["columns"] == ["a", "b", "d"]
+    assert complaint["message"] == (
+        "Expected no missing values in the features, got some in 3 columns ('a': 1, 'b': 2, 'd': 1): fill gaps "
+        "with the median or the most frequent value, or choose the role “left out”."
+    )
+    (complaint,) = asked.look(session, label="y", roles={"a": "left out", "b": "left out"})["complaints"]
+    assert (complaint["column"], complaint["columns"]) == ("d", [])
 
 
 def test_a_wrong_option_is_said_at_its_field(asked, session):

@@ -63,12 +63,15 @@ def by_command_line(hands, tmp_path, monkeypatch, files, *more):
 
 def test_two_classes_with_estimates_and_single_rows(server, browser, tmp_path, monkeypatch, capsys):
     frame, totals = people()
+    frame["district"] = ["" if number % 7 == 0 else f"d{number % 2}" for number in range(len(frame))]
     content = frame.to_csv(index=False).encode()
     with opened(browser, server.base) as hands:
         hands.drop("people.csv", content)
         hands.see("#label-counts")
         assert "30 rows are labeled, 90 are not" in hands.text("#label-counts")
         hands.choose("#role-0", "id")
+        hands.choose(f"#role-{frame.columns.get_loc('district')}", "left out")
+        hands.settle()
         hands.page.click("#totals-form-classes")
         hands.write("#total-1", str(totals["yes"]))
         hands.wait("document.querySelector('#sum-classes').textContent.includes('left for the other class')")
@@ -92,11 +95,12 @@ def test_two_classes_with_estimates_and_single_rows(server, browser, tmp_path, m
             "slider.dispatchEvent(new Event('input', { bubbles: true })); })()"
         )
         hands.wait(f"document.querySelector('#rules').textContent !== {json.dumps(rules)}")
+        assert hands.text("#simplicity-words").startswith("Terms: ")
         hands.wait("!document.querySelector('#stop')")
         files = {name: hands.download(name) for name in ("completed.csv", "predict.sql", "predict.R", "tree.svg")}
         report = hands.download("report.html").decode()
         hands.write("#replicates", "2")
-        hands.choose("#estimate-by", "region")
+        hands.choose("#estimate-by", "district")  # some rows have none
         hands.page.click("#start-estimates")
         hands.see("#estimates-table")
         estimates = hands.download("estimates.csv")
@@ -126,11 +130,12 @@ def test_two_classes_with_estimates_and_single_rows(server, browser, tmp_path, m
     assert run(["explain", "model.json", "people.csv", "--row", first]) == 0
     explained = " ".join(capsys.readouterr().out.split())
     assert all(" ".join(step.split()) in explained for step in way.split(". It would")[0:1])
-    assert run(["estimate", "model.json", "people.csv", "--by", "region", "--replicates", "2", "--out", "e.csv"]) == 0
+    assert run(["estimate", "model.json", "people.csv", "--by", "district", "--replicates", "2", "--out", "e.csv"]) == 0
     ours, theirs = pd.read_csv(io.BytesIO(estimates)), pd.read_csv("e.csv")
     pd.testing.assert_frame_equal(ours, theirs)
     assert [row[:2] for row in shown] == theirs[["domain", "class"]].values.tolist()
     assert number == "1"
+    assert theirs["domain"].unique().tolist() == ["d0", "d1", "missing"]
 
 
 def three_classes():
@@ -248,3 +253,25 @@ def test_a_broken_table_says_at_each_column_what_the_command_line_says(server, b
             == 2
         )
         assert hands.text("#complaint-totals") in capsys.readouterr().err
+
+
+def test_gaps_in_several_columns_are_said_once_and_totals_that_are_not_typed_are_no_mistake(server, browser):
+    content = b"a,b,c,region,y\n1,,3,n,u\n,2,3,s,v\n1,2,4,n,\n1,,5,s,\n1,2,6,n,u\n2,2,7,s,v\n"
+    with opened(browser, server.base, width=360) as hands:
+        hands.drop("gaps.csv", content)
+        hands.see("#complaint-columns")
+        hands.choose("#label-column", "y")
+        hands.wait("document.querySelector('#complaint-columns').textContent.includes(\"2 columns ('a': 1, 'b': 2)\")")
+        marked = "[...document.querySelectorAll('.columns tr.wrong th')].map((cell) => cell.textContent)"
+        assert hands.page.evaluate(marked) == ["a", "b"]
+        assert faults(hands) == []
+        hands.choose("#impute", "median")
+        hands.settle()
+        for form in ("grid", "classes"):
+            hands.page.click(f"#totals-form-{form}")
+            hands.see("#totals-to-do")
+            assert not hands.page.evaluate("document.querySelector('#complaint-totals')")
+            assert hands.page.evaluate("document.querySelector('#start-fit').disabled")
+        hands.write("#total-0", "1")
+        hands.wait("!document.querySelector('#totals-to-do')")
+        hands.settle()

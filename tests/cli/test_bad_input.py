@@ -52,6 +52,12 @@ CASES = {
     ),
     "three classes": ({"d.csv": "x,label\n1,a\n2,b\n3,c\n4,\n"}, FIT, "got 3 different ones in 3 labeled rows"),
     "labels that are no classes": ({"d.csv": "x,label\n1,0.5\n2,0.7\n3,\n"}, FIT, "Expected"),
+    "missing values in several columns": (
+        {"d.csv": "a,b,c,label\n1,,3,a\n,2,3,b\n1,2,3,\n"},
+        FIT,
+        "s2oct: Expected no missing values in the features, got some in 2 columns ('a': 1, 'b': 1): fill them with "
+        "--impute median or --impute most-frequent when fitting, or leave the column out with --exclude COLUMN.\n",
+    ),
     "wrong encoding": (
         {"d.csv": "größe,label\n1,a\n".encode("latin-1")},
         [*FIT, "--encoding", "utf-8"],

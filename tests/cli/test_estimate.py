@@ -171,14 +171,25 @@ def test_bad_options_are_refused_in_one_sentence(workplace, capsys, options, mes
     assert not (workplace / "estimates.csv").exists()
 
 
-def test_rows_without_a_domain_are_refused(workplace, capsys):
+def test_rows_without_a_domain_are_a_domain_of_their_own(workplace, capsys):
     frame = pd.read_csv("people.csv")
     frame.loc[:3, "region"] = None
     frame.to_csv("people.csv", index=False)
-    assert estimate("--by", "region") == 2
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        "s2oct: Expected a domain of 'region' for every row, got 4 rows without one."
+    assert estimate("--by", "region") == 0
+    found = pd.read_csv("estimates.csv", keep_default_na=False)
+    assert found["domain"].unique().tolist() == ["east", "north", "west", "missing"]
+    assert set(found.loc[found["domain"] == "missing", "rows"]) == {4}
+    assert "4 rows have no value of 'region'; they are the domain 'missing'." in capsys.readouterr().out
+
+
+def test_a_known_total_cannot_count_rows_without_a_domain(workplace, capsys):
+    frame = pd.read_csv("people.csv")
+    frame.loc[frame["employed"].isna(), "region"] = frame.loc[frame["employed"].isna(), "region"].where(
+        frame["age"] > 20
     )
+    frame.to_csv("people.csv", index=False)
+    assert estimate("--by", "region", model="domains.json") == 2
+    assert "Expected a domain of 'region' for the unlabeled rows, got " in capsys.readouterr().err
 
 
 def test_a_model_of_python_without_a_label_or_with_another_guide_is_refused(workplace, survey, capsys):

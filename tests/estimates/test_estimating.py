@@ -220,6 +220,7 @@ def test_few_labels_of_a_class_are_noted(line):
     few = fit.codes.copy()
     few[np.flatnonzero(few == 1)[5:]] = 0
     notes = Estimation(completed(fit, codes=few), replicates).notes
+    assert "power" not in notes[0]
     assert notes[1] == "Fewer than 10 labels of yes: what is known of mistakes there is little."
 
 

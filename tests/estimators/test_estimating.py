@@ -194,7 +194,6 @@ def test_a_classifier_from_a_pickle_says_that_it_lacks_the_rows(two_classes):
         ({"by": "region"}, "Expected domains to be a column of X, got 'region'; "),
         ({"by": ["east"] * 7}, "Expected "),
         ({"by": 7}, "Expected domains to be one value per row or a column name of X, got 7."),
-        ({"by": [None] * 5 + ["east"] * 115}, "Expected a domain for every row, got 5 rows without one."),
         ({"replicates": 1}, "Expected replicates to be a whole number of at least 2, got 1."),
         ({"replicates": 2.5}, "Expected replicates to be a whole number of at least 2, got 2.5."),
         ({"confidence": 95}, "Expected confidence to be a number between 0 and 1, got 95."),
@@ -207,6 +206,28 @@ def test_bad_arguments_are_refused_in_one_sentence(two_classes, arguments, messa
     with pytest.raises(InvalidProblem) as refusal:
         clf.estimate(**arguments)
     assert str(refusal.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("levels", "name"), [(["east"], "missing"), ([7], "missing"), (["missing", "(missing)"], "((missing))")], ids=str
+)
+def test_rows_without_a_domain_are_a_domain_of_their_own(two_classes, levels, name):
+    """The fit may have filled these gaps, so the same rows must not be refused here."""
+    clf, region = two_classes
+    by = pd.Series([levels[number % len(levels)] for number in range(len(region))], name="region", dtype=object)
+    by[:5] = None
+    found = clf.estimate(by, replicates=2)
+    domains = [row["domain"] for row in found]
+    assert domains == [*sorted([*levels, *levels], key=str), name, name]
+    assert {row["rows"] for row in found if row["domain"] == name} == {5.0}
+    assert f"5 rows have no value of 'region'; they are the domain '{name}'." in found.notes
+
+
+def test_without_gaps_there_is_no_domain_of_missing_values(two_classes):
+    clf, region = two_classes
+    found = clf.estimate(region, replicates=2)
+    assert "missing" not in {row["domain"] for row in found}
+    assert not any("no value" in note for note in found.notes)
 
 
 def test_confidence_may_be_a_number_of_numpy(two_classes):

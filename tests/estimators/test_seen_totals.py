@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from s2oct import Estimate
 from s2oct.estimators.fitted import read_fit
 from s2oct.estimators.seen_totals import Known, see_totals
 from tests.cells_of_iris import fitted_iris, iris
@@ -67,6 +68,32 @@ def test_margins_with_the_same_domains_are_kept_apart(compiled):
     again = {region: {"setosa": (0, 150)} for region in ("north", "south", "west")}
     found = seen("by region", totals=[data.by_region(), again], domains=[data.region.tolist(), data.region.tolist()])
     assert [len(margin) for margin in found.margins] == [9, 9]
+
+
+def test_totals_of_all_rows_and_shares_are_kept_as_they_were_given(compiled):
+    """What a user gave must be recognised; what it means for the unlabeled rows stands beside it."""
+    data = iris()
+    species = np.unique(data.truth).tolist()
+    counts = {"setosa": (40, 60), "versicolor": Estimate(50, 2.5), "virginica": 50}
+    of_all = seen("by region", population_totals=counts)
+    assert of_all.given_of == "all rows"
+    assert [total.given for total in of_all.cells] == ["40 to 60", "50 ± 2.5", "50"]
+    assert of_all.cells[2].cell.low == 50 - (data.y == "virginica").sum()
+    shares = seen("by region", population_totals=dict.fromkeys(species, 1 / 3), as_shares=True)
+    assert shares.given_of == "shares of all rows"
+    assert [total.given for total in shares.cells] == ["33.3333 %"] * 3
+    by_region = {"north": {"setosa": (None, 0.5)}, "south": {"setosa": (0.1, None)}, "west": {"setosa": (0.0, 1.0)}}
+    by_domain = seen("by region", totals=by_region, domains=data.region, as_shares=True)
+    assert by_domain.given_of == "shares of the unlabeled rows"
+    given = {total.cell.domain: total.given for total in by_domain.cells if total.cell.class_index == 0}
+    assert given == {"north": "at most 50 %", "south": "at least 10 %", "west": "0 to 100 %"}
+    assert {total.given for total in by_domain.cells if total.cell.class_index} == {""}
+
+
+def test_counts_of_the_unlabeled_rows_are_what_they_were_given_as(compiled):
+    found = seen("by region", totals=iris().by_region(), domains=iris().region)
+    assert found.given_of == ""
+    assert {total.given for total in found.cells} == {""}
 
 
 def test_what_fit_does_not_know_is_refused():

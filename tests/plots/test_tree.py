@@ -70,7 +70,7 @@ def with_short_numbers(fit):
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 3])
-def test_rule_in_a_frame_holds_for_the_rows_on_its_side_yes(tree_of, n_features):
+def test_rule_in_a_frame_holds_for_the_rows_on_its_left(tree_of, n_features):
     """The text is evaluated as Python, and compared with the sides of the tree."""
     fit = tree_of(2, n_features, sparse=1.0)
     clf = with_short_numbers(fit)
@@ -83,13 +83,14 @@ def test_rule_in_a_frame_holds_for_the_rows_on_its_side_yes(tree_of, n_features)
     assert "Numbers are rounded." not in [text.get_text() for text in display.ax_.texts]
 
 
-def test_every_split_has_yes_on_its_left_and_no_on_its_right(tree_of):
+def test_every_split_says_on_which_side_its_rule_holds(tree_of):
+    """Yes and no would read like classes, which have these names in many surveys."""
     fit = tree_of(2, 2, sparse=1.0)
     display = plot_tree(fit.clf, fit.X, fit.y)
-    answers = {answer: [t for t in display.ax_.texts if t.get_text() == answer] for answer in ("yes", "no")}
+    answers = {answer: [t for t in display.ax_.texts if t.get_text() == answer] for answer in ("holds", "fails")}
     shown = pruned(fit.clf.tree_)
     for split in shown.splits:
-        for answer, child in (("yes", split.left), ("no", split.right)):
+        for answer, child in (("holds", split.left), ("fails", split.right)):
             box, below = display.boxes_[split.node], display.boxes_[child.node]
             middle, child_middle = box.get_x() + box.get_width() / 2, below.get_x() + below.get_width() / 2
             low, high = sorted([middle, child_middle])

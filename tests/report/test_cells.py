@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 import pytest
 
+from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import read_fit
 from s2oct.estimators.seen_totals import Known, see_totals
 from s2oct.export import report_html, write_report
@@ -111,7 +112,8 @@ def test_of_many_totals_the_worst_come_first_and_all_are_behind_a_heading(compil
     data = iris()
     streets = np.array([f"street {i % 25:02d}" for i in range(len(data.y))])
     totals = {street: {"setosa": 0} for street in np.unique(streets)}
-    page = report_html(fitted_iris("plain"), data.X, data.y, totals=totals, domains=streets, rivals=False)
+    with pytest.warns(S2OCTWarning, match="not those of the fit"):
+        page = report_html(fitted_iris("plain"), data.X, data.y, totals=totals, domains=streets, rivals=False)
     assert "The totals that are missed most" in page
     assert "<summary>All 75 totals</summary>" in page
 
@@ -120,3 +122,31 @@ def test_code_that_repeats_a_fit_by_domain_names_its_tables(compiled):
     data = iris()
     page = report_html(fitted_iris("by region"), data.X, data.y, domains=data.region)
     assert "clf.fit(X, y, totals=totals, domains=domains)" in page
+
+
+@pytest.mark.parametrize(
+    ("known", "heading", "given"),
+    [
+        ({"population_totals": {"setosa": 50, "versicolor": 50}}, "given, all rows", ["50", "50", "\u2013"]),
+        (
+            {"population_totals": {"setosa": (0.3, 0.4)}, "as_shares": True},
+            "given, shares of all rows",
+            ["30 to 40 %", "\u2013", "\u2013"],
+        ),
+    ],
+    ids=["counts", "shares"],
+)
+def test_totals_stand_as_they_were_given_beside_those_of_the_unlabeled_rows(
+    compiled, browser, tmp_path, known, heading, given
+):
+    data = iris()
+    with pytest.warns(S2OCTWarning, match="not those of the fit"):
+        path = write_report(fitted_iris("by region"), data.X, data.y, tmp_path / "r.html", rivals=False, **known)
+    with browser.page(path) as page:
+        assert_in_order(page)
+        heads = page.evaluate("[...document.querySelectorAll('#totals thead th')].map((cell) => cell.innerText)")
+        cells = page.evaluate(
+            "[...document.querySelectorAll('#totals tbody tr')].map((row) => row.cells[1]?.innerText.trim())"
+        )
+    assert heads[1:3] == [heading, "of the unlabeled rows"]
+    assert cells == given

@@ -27,7 +27,7 @@ from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.data import chance_difference
 from s2oct.report.wording import clean, measure, percent, signed
 from s2oct.wording import amount
-from s2oct.writers.rules import conditions, pruned
+from s2oct.writers.rules import conditions, pruned, rule_text
 from tests.fitted import Fit
 
 pytestmark = pytest.mark.filterwarnings("error::UserWarning")
@@ -186,7 +186,9 @@ def test_leaves_and_splits_are_those_of_the_tree(browser, report, stable):
         assert f"{n_unlabeled} unlabeled, {n_labeled} labeled" in card
         assert f"“{stable.clf.classes_[part.class_index]}”" in card
         for split, goes_right in conditions(shown, part):
-            assert f"of split {split.node} {'does not hold' if goes_right else 'holds'}" in card
+            rule = rule_text(stable.clf.tree_, split.node, list(stable.X.columns))
+            assert f"“{rule}” {'does not hold' if goes_right else 'holds'}" in card
+        assert "split" not in card
     assert [int(row[0]) for row in splits] == [split.node for split in shown.splits]
     for row, split in zip(splits, shown.splits, strict=True):
         here = np.isin(leaf, split.ids)
@@ -344,6 +346,25 @@ def test_root_is_in_view_and_depth_3_needs_no_scrolling_on_a_screen(browser, tmp
             assert page.evaluate("document.querySelector('#tree .scroll').scrollLeft") <= 3
 
 
+@pytest.mark.parametrize("width", [1280, 1366])
+def test_all_leaves_of_depth_3_are_in_view_on_a_screen_whatever_their_names(browser, tmp_path, tree_of, width):
+    fit = tree_of(3, 3, 2, sparse=1.0)
+    fit.clf.certificate_ = OCTHClassifier(depth=1, solver=None, time_limit=1).fit([[0], [1]], [0, 1]).certificate_
+    names = ["looking for work, registered", "neither working nor looking for work"]
+    path = write_report(fit.clf, fit.X, fit.y, tmp_path / "r.html", class_names=names)
+    with browser.page(path, width=width) as page:
+        edges = page.evaluate(
+            """(() => {
+            const frame = document.querySelector('#tree .scroll');
+            const words = [...frame.querySelectorAll('text')].filter((text) => /^leaf /.test(text.textContent.trim()));
+            return words.map((text) => text.getBoundingClientRect()).map((box) => [box.left, box.right]);
+        })()"""
+        )
+    assert len(edges) == 8
+    assert min(left for left, _ in edges) >= 0
+    assert max(right for _, right in edges) <= width
+
+
 def test_python_recipe_makes_the_fit_again(plane, tmp_path):
     page = report_html(plane.clf, plane.X, plane.y, rivals=False)
     code = re.search(r"How to reproduce this</h2>\s*<pre[^>]*>(.*?)</pre>", page, re.DOTALL).group(1)
@@ -376,7 +397,8 @@ def test_rivals_can_be_chosen(labour_force):
 
 def test_total_that_is_missed_is_reported(labour_force):
     totals = {"yes": labour_force.totals["yes"] - 3}
-    page = report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False, totals=totals)
+    with pytest.warns(S2OCTWarning, match="not those of the fit"):
+        page = report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False, totals=totals)
     assert '<p class="warn">The tree misses the total by 3 rows' in page
 
 
@@ -508,7 +530,8 @@ def test_contradicted_labels_are_listed_by_their_names(browser, stable, tmp_path
     turned = np.flatnonzero(stable.is_labeled & (stable.clf.predict(stable.X) == stable.y))[:13]
     y[turned] = np.where(y[turned] == "yes", "no", "yes")
     names = [f"p{i}" for i in range(len(y))]
-    path = write_report(stable.clf, stable.X, y, tmp_path / "r.html", rivals=False, row_ids=names)
+    with pytest.warns(S2OCTWarning, match="not those of the fit"):
+        path = write_report(stable.clf, stable.X, y, tmp_path / "r.html", rivals=False, row_ids=names)
     expected = np.flatnonzero(stable.is_labeled & (stable.clf.predict(stable.X) != y))
     with browser.page(path, width=390) as page:
         assert_in_order(page)
@@ -542,9 +565,46 @@ def test_a_stability_from_few_trees_is_shown_with_its_note(labour_force):
     assert "Rows determined" in report_html(clf, labour_force.X, labour_force.y, rivals=False)
 
 
-def test_rows_other_than_those_of_the_fit_are_refused(stable):
-    with pytest.raises(InvalidProblem, match="Expected the rows of the fit"):
-        report_html(stable.clf, stable.X[:-1], stable.y[:-1], rivals=False)
+@pytest.fixture
+def proved(compiled):
+    """A fit that is proved the best, with all its labels met."""
+    X = np.arange(20.0)[:, None]
+    y = np.array(["a"] * 5 + [None] * 10 + ["b"] * 5, dtype=object)
+    clf = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=20, random_state=0).fit(X, y, totals={"a": 4})
+    assert clf.certificate_.proved
+    return Fit(clf, X, y, {"a": 4})
+
+
+OTHER = {
+    "other labels": lambda fit: (fit.X, np.where(fit.y == "a", "b", np.where(fit.y == "b", "a", None)), {}),
+    "other rows": lambda fit: (fit.X[::-1] + 0.25, fit.y, {}),
+    "other numbers of rows": lambda fit: (fit.X[:-2], fit.y[:-2], {}),
+    "other totals": lambda fit: (fit.X, fit.y, {"totals": {"a": 7}}),
+    "another order of rows": lambda fit: (fit.X[::-1], fit.y[::-1], {}),
+}
+
+
+@pytest.mark.parametrize("other", OTHER.values(), ids=OTHER)
+def test_a_report_about_other_data_than_the_fit_s_claims_nothing_of_the_fit(proved, other):
+    X, y, known = other(proved)
+    with pytest.warns(S2OCTWarning, match="not those of the fit"):
+        page = report_html(proved.clf, X, y, rivals=False, **known)
+    assert "Other data than those of the fit" in page
+    for claim in ("proved", "optimal", "<dt>Proof</dt>", 'id="stability"', 'id="certificate"', "clf.fit("):
+        assert claim not in page
+    assert ("known total" in page) == bool(known)
+    right = int((proved.clf.predict(X) == y)[y != None].sum())  # noqa: E711 (elementwise)
+    assert f"<dt>Labels agreed with</dt><dd>{right}<" in page
+
+
+@pytest.mark.parametrize("known", [{}, {"totals": {"a": 4, "b": 6}}, {"population_totals": {"b": 11}}], ids=str)
+def test_the_data_of_the_fit_are_recognised_whatever_the_form_of_its_totals(proved, known):
+    page = report_html(proved.clf, proved.X.tolist(), proved.y.tolist(), rivals=False, **known)
+    assert "It is proved that no tree of depth 1 fits labels and total better." in page
+    assert "Other data" not in page
+
+
+def test_row_ids_that_are_too_few_are_refused(stable):
     with pytest.raises(InvalidProblem, match="Expected one row id per row, got 2 for 200 rows"):
         report_html(stable.clf, stable.X, stable.y, row_ids=[1, 2])
 

@@ -14,11 +14,11 @@ def by_text(tree, names, classes, X):
 def by_dot(tree, names, classes, X):
     graph = tree_to_dot(tree, names, classes)
     labels = dict(re.findall(r'^    (n\d+) \[label="(.*?)"(?:, style=rounded)?\];$', graph, re.MULTILINE))
-    edges = {(a, answer): b for a, b, answer in re.findall(r'(n\d+) -> (n\d+) \[label="(yes|otherwise)"\]', graph)}
+    edges = {(a, answer): b for a, b, answer in re.findall(r'(n\d+) -> (n\d+) \[label="(holds|otherwise)"\]', graph)}
 
     def follow(row, node="n1"):
-        while (node, "yes") in edges:
-            node = edges[node, "yes" if _holds(labels[node].replace("\\n", " "), row) else "otherwise"]
+        while (node, "holds") in edges:
+            node = edges[node, "holds" if _holds(labels[node].replace("\\n", " "), row) else "otherwise"]
         return labels[node]
 
     return [follow(dict(zip(names, row, strict=True))) for row in X]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from s2oct.app.uploads import page_source
 from s2oct.errors import InvalidProblem
 from s2oct.files import write_whole
 from s2oct.tabular.class_totals import ClassTotal, ClassTotals
@@ -18,7 +19,6 @@ from s2oct.tabular.dialect import UTF8, Dialect
 from s2oct.tabular.encoded_table import FitRequest
 from s2oct.tabular.parameter_texts import read_parameters
 from s2oct.tabular.roles import Roles
-from s2oct.tabular.source import Source
 from s2oct.tabular.total_files import TotalFiles
 from s2oct.tabular.treatment import Treatment
 from s2oct.wording import brief
@@ -57,6 +57,10 @@ CALLED = {
 _LARGEST_SEED = 2**32 - 1
 
 
+class Malformed(InvalidProblem):
+    """A request that the page itself would not send."""
+
+
 @dataclass(frozen=True)
 class GridRow:
     """Totals of one domain as typed: its cells in the columns of the domains, and a text for each class."""
@@ -81,6 +85,12 @@ class TotalChoices:
     def margins(self) -> tuple[tuple[str, ...], ...]:
         """The columns that divide the rows, if totals are by domain."""
         return (self.by,) if self.form in (GRID, UPLOADED) and self.by else ()
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether any total is typed that is to be typed."""
+        rows = {BY_CLASS: (self.amounts,), GRID: tuple(row.amounts for row in self.rows)}.get(self.form)
+        return rows is None or any(text.strip() for amounts in rows for text in amounts.values())
 
 
 @dataclass(frozen=True)
@@ -132,7 +142,7 @@ class PageChoices:
             if file is None:
                 raise InvalidProblem("Expected a file with totals, got none.")
             wanted = Dialect(",", UTF8, ".") if totals.form == GRID else Dialect()
-            return TotalFiles((Source(file, wanted),), of_all=totals.of_all, as_shares=totals.as_shares)
+            return TotalFiles((page_source(file, wanted),), of_all=totals.of_all, as_shares=totals.as_shares)
         if totals.form == NO_TOTALS:
             return ClassTotals()
         given = tuple(ClassTotal(name, text.strip()) for name, text in totals.amounts.items() if text.strip())
@@ -141,7 +151,7 @@ class PageChoices:
     def request(self, table: Path, totals: Path | None) -> FitRequest:
         """What a fit to a table is asked for."""
         return FitRequest(
-            Source(table, self.dialect),
+            page_source(table, self.dialect),
             self.table_roles(),
             self.treatment,
             self.known_totals(totals),
@@ -169,7 +179,7 @@ def read_choices(given: object) -> PageChoices:
     roles = _texts(entries.get("roles"), "roles")
     for role in roles.values():
         if role not in (FEATURE, ID, LEFT_OUT, WEIGHT, DOMAIN, LABEL):
-            raise InvalidProblem(f"Expected the role of a column, got {brief(role)}.")
+            raise Malformed(f"Expected the role of a column, got {brief(role)}.")
     label = entries.get("label")
     return PageChoices(
         dialect=_dialect(entries.get("dialect")),
@@ -203,10 +213,10 @@ def _totals(given: object) -> TotalChoices:
     entries = _mapping(given, "totals")
     form = _text(entries.get("form", NO_TOTALS), "form")
     if form not in FORMS:
-        raise InvalidProblem(f"Expected totals as one of {', '.join(FORMS)}, got {brief(form)}.")
+        raise Malformed(f"Expected totals as one of {', '.join(FORMS)}, got {brief(form)}.")
     rows = entries.get("rows") or []
     if not isinstance(rows, list):
-        raise InvalidProblem(f"Expected a list of domains with totals, got {brief(rows)}.")
+        raise Malformed(f"Expected a list of domains with totals, got {brief(rows)}.")
     read = [_mapping(row, "row of totals") for row in rows]
     return TotalChoices(
         form,
@@ -223,7 +233,7 @@ def _mapping(given: object, what: str) -> dict[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, dict):
-        raise InvalidProblem(f"Expected {what} as names and values, got {brief(given)}.")
+        raise Malformed(f"Expected {what} as names and values, got {brief(given)}.")
     return given
 
 
@@ -233,7 +243,7 @@ def _texts(given: object, what: str) -> dict[str, str]:
 
 def _text(given: object, what: str) -> str:
     if not isinstance(given, str):
-        raise InvalidProblem(f"Expected text for {what}, got {brief(given)}.")
+        raise Malformed(f"Expected text for {what}, got {brief(given)}.")
     return given
 
 
@@ -241,14 +251,14 @@ def _list(given: object, what: str) -> tuple[str, ...]:
     if given is None:
         return ()
     if not isinstance(given, Sequence) or isinstance(given, str):
-        raise InvalidProblem(f"Expected a list of {what}, got {brief(given)}.")
+        raise Malformed(f"Expected a list of {what}, got {brief(given)}.")
     return tuple(_text(entry, what) for entry in given)
 
 
 def _flag(entries: Mapping[str, Any], name: str) -> bool:
     given = entries.get(name, False)
     if not isinstance(given, bool):
-        raise InvalidProblem(f"Expected yes or no for {name}, got {brief(given)}.")
+        raise Malformed(f"Expected yes or no for {name}, got {brief(given)}.")
     return given
 
 

@@ -28,6 +28,13 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
 """Each remedy in terms of the page."""
 
 
+def in_terms_of_the_page(message: str) -> str:
+    """Replace what only Python has in a message by what the page has."""
+    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS):
+        message = message.replace(remedy.value, PHRASES[remedy])
+    return message
+
+
 @dataclass
 class Complaints:
     """Collects what is wrong, each with its field.
@@ -37,7 +44,7 @@ class Complaints:
     replaced : mapping of str to str
         Names of files that the user does not know, with those that he does.
     found : list of dict
-        The complaints: field, message and, where there is one, the column.
+        The complaints: field, message and, where there are any, the column or several columns.
     """
 
     replaced: dict[str, str] = field(default_factory=dict)
@@ -58,8 +65,9 @@ class Complaints:
                 self.add(name, problem)
             return
         column = error.column if isinstance(error, InvalidTable) else None
-        place = "column" if column is not None else name
-        entry = {"field": place, "message": self.worded(error), "column": column}
+        columns = list(error.columns) if isinstance(error, InvalidTable) else []
+        place = "column" if column is not None or columns else name
+        entry = {"field": place, "message": self.worded(error), "column": column, "columns": columns}
         if entry not in self.found:
             self.found.append(entry)
 
@@ -73,8 +81,7 @@ class Complaints:
             message = str(error) or "There is not enough memory."
         else:
             message = str(error)
-        for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS):
-            message = message.replace(remedy.value, PHRASES[remedy])
+        message = in_terms_of_the_page(message)
         for name, known in self.replaced.items():
             message = message.replace(name, known)
         return message

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from s2oct.app.choices import read_choices
+from s2oct.app.choices import Malformed, read_choices
 from s2oct.app.command import TYPED_TOTALS
 from s2oct.app.complaints import Complaints
 from s2oct.app.events import END
@@ -16,7 +17,8 @@ from s2oct.app.jobs import StoredJob, Workforce
 from s2oct.app.journey import ReadTable, look, read_table, totals_file
 from s2oct.app.row_views import get_ready_for_rows, row_path, rows_of_leaf
 from s2oct.app.store import SessionStore, StoredSession
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, S2OCTError
+from s2oct.wording import brief
 
 FILES = {
     "model.json": "model.json",
@@ -34,6 +36,15 @@ FILES = {
 
 MOST_REPLICATES = 5000
 
+MOST_JOBS = 4
+"""Jobs that run at a time: each has a process of its own, with the table in its memory."""
+
+_LARGEST_NUMBER = 2**31
+
+
+class Busy(S2OCTError, RuntimeError):
+    """As many jobs run as may run at a time."""
+
 
 @dataclass
 class Desk:
@@ -41,6 +52,7 @@ class Desk:
 
     store: SessionStore
     workforce: Workforce = field(default_factory=Workforce)
+    _starting: threading.Lock = field(default_factory=threading.Lock)
 
     def list(self) -> list[dict[str, Any]]:
         """All sessions, the newest first."""
@@ -95,6 +107,8 @@ class Desk:
         """Keep the choices of a user, and look at the table in their light."""
         try:
             choices = read_choices(given)
+        except Malformed:
+            raise
         except InvalidProblem as error:
             return _only_complaint("table", error)
         session.save(choices=given)
@@ -113,16 +127,26 @@ class Desk:
         of = StoredJob(session.job(fit))
         kind, by = asked.get("job"), asked.get("by") or []
         if kind not in ("estimates", "rivals"):
-            raise InvalidProblem(f"Expected estimates or rivals, got {kind!r}.")
+            raise Malformed(f"Expected estimates or rivals, got {kind!r}.")
         replicates = asked.get("replicates", 200)
         if isinstance(replicates, bool) or not isinstance(replicates, int) or not 2 <= replicates <= MOST_REPLICATES:
-            raise InvalidProblem(f"Expected a number of replicates from 2 to {MOST_REPLICATES}, got {replicates!r}.")
+            raise Malformed(f"Expected a number of replicates from 2 to {MOST_REPLICATES}, got {replicates!r}.")
         if not isinstance(by, list) or not all(isinstance(name, str) for name in by):
-            raise InvalidProblem(f"Expected columns of domains, got {by!r}.")
+            raise Malformed(f"Expected columns of domains, got {by!r}.")
         order = {"job": kind, "of": fit, "by": by, "replicates": replicates, "confidence": 0.95}
         return self._start(session, of.order | order, totals=of.folder)
 
     def _start(self, session: StoredSession, order: dict[str, Any], totals: Path | None = None) -> dict[str, Any]:
+        with self._starting:
+            self._refuse_more_jobs()
+            return self._start_now(session, order, totals)
+
+    def _refuse_more_jobs(self) -> None:
+        jobs = [StoredJob(folder) for session in self.store.all() for folder in session.jobs]
+        if sum(map(self.is_running, jobs)) >= MOST_JOBS:
+            raise Busy(f"{MOST_JOBS} jobs are running, the most at a time: wait until one has ended, or stop one.")
+
+    def _start_now(self, session: StoredSession, order: dict[str, Any], totals: Path | None) -> dict[str, Any]:
         choices = read_choices(order["choices"])
         named = (session.state.get("totals") or {}).get("name") if choices.totals.form == "file" else None
         job = StoredJob(session.new_job({"totals_name": named or TYPED_TOTALS} | order))
@@ -142,18 +166,18 @@ class Desk:
 
     def leaf_rows(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
         """Rows of a leaf."""
-        numbers = [asked.get("tree", 0), asked.get("first", 0), *(asked.get("leaves") or [])]
-        if any(isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in numbers):
-            raise InvalidProblem("Expected numbers of a tree, of leaves and of a first row.")
-        tree, first, *leaves = numbers
+        leaves = asked.get("leaves") or []
+        if not isinstance(leaves, list):
+            raise Malformed(f"Expected a list of leaves, got {brief(leaves)}.")
+        tree, first, *leaves = map(_number, [asked.get("tree", 0), asked.get("first", 0), *leaves])
         return rows_of_leaf(self._table(session, job), job.folder, tree, leaves, first)
 
     def row_path(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
         """The way of a row, or what is wrong with the question."""
+        tree, cells = _number(asked.get("tree", 0)), asked.get("cells") or {}
+        if not isinstance(cells, dict) or not all(isinstance(text, str) for text in cells.values()):
+            raise Malformed(f"Expected texts of cells by column, got {brief(cells)}.")
         try:
-            tree = asked.get("tree", 0)
-            if isinstance(tree, bool) or not isinstance(tree, int) or not isinstance(asked.get("cells") or {}, dict):
-                raise InvalidProblem("Expected the number of a tree, and cells by column.")
             return row_path(self._table(session, job), job.folder, tree, asked)
         except InvalidProblem as error:
             return _only_complaint("row", error)
@@ -168,6 +192,12 @@ class Desk:
 
     def _table(self, session: StoredSession, job: StoredJob) -> ReadTable:
         return read_table(session.table, read_choices(job.order["choices"]).dialect)
+
+
+def _number(given: object) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < _LARGEST_NUMBER:
+        raise Malformed(f"Expected the number of a tree, leaf or row, got {brief(given)}.")
+    return given
 
 
 def _only_complaint(field: str, error: InvalidProblem) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -15,17 +15,22 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from s2oct.app.desk import FILES, Desk
+from s2oct.app.choices import Malformed
+from s2oct.app.desk import FILES, Busy, Desk
 from s2oct.app.jobs import StoredJob
 from s2oct.app.store import StoredSession
-from s2oct.app.uploads import MOST_BYTES, TooLarge, receive_table, receive_totals
+from s2oct.app.uploads import LIMIT, receive_table, receive_totals
 from s2oct.errors import S2OCTError
+from s2oct.tabular.reading_limit import TooLarge
 
 MOST_JSON = 2**22
 """Bytes of a question; the totals of thousands of domains need less."""
 
 KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "json": "application/json"}
 """The page's own files by their endings."""
+
+STATUSES: Mapping[type[Exception], int] = {Malformed: 400, TooLarge: 413, Busy: 429}
+"""What HTTP calls some refusals; the others are 422."""
 
 DOWNLOAD_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 """For files that a browser may show: no scripts, and nothing of this server."""
@@ -187,8 +192,8 @@ def _own_file(folder: str, name: str, room: str = "s2oct.app") -> Response:
 def _refuse_length(request: Request) -> None:
     """Refuse an upload that says itself that it is too large, before it is sent."""
     said = request.headers.get("content-length", "")
-    if said.isascii() and said.isdigit() and int(said) > MOST_BYTES:
-        raise TooLarge(f"Expected a file of at most {MOST_BYTES:,} bytes, got {int(said):,}.")
+    if said.isascii() and said.isdigit() and int(said) > LIMIT.n_bytes:
+        raise TooLarge(f"Expected a file of at most {LIMIT.n_bytes:,} bytes, got {int(said):,}.")
 
 
 async def _question(request: Request) -> Any:
@@ -217,7 +222,8 @@ def _not_there(request: Request, error: Exception) -> Response:
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    return JSONResponse({"message": str(error)}, 413 if isinstance(error, TooLarge) else 422)
+    status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 422)
+    return JSONResponse({"message": str(error)}, status)
 
 
 def _as_json(request: Request, error: HTTPException) -> Response:

@@ -18,7 +18,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.files import write_whole
 from s2oct.wording import printable
 
-SUFFIXES = (".csv", ".tsv", ".txt", ".tab", ".parquet", ".pq", ".csv.gz", ".tsv.gz", ".txt.gz")
+SUFFIXES = (".csv", ".tsv", ".txt", ".tab", ".parquet", ".pq", ".csv.gz", ".tsv.gz", ".txt.gz", ".gz")
 """Endings that say how a table is written; everything else is read as CSV."""
 
 _ID = re.compile(r"[0-9a-f]{24}")

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
 import shutil
-import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from starlette.concurrency import run_in_threadpool
 
 from s2oct.app.store import SessionStore, StoredSession, shown_name, suffix_of
 from s2oct.errors import InvalidProblem
+from s2oct.tabular.csv_file import CsvFile
+from s2oct.tabular.dialect import Dialect
+from s2oct.tabular.foreign_formats import refuse_foreign_formats
+from s2oct.tabular.reading_limit import ReadingLimit, TooLarge
+from s2oct.tabular.source import Source
 
-MOST_BYTES = 2**30
-"""Bytes of a file, also after it is unpacked."""
-
-MOST_CELLS = 2 * 10**8
-"""Cells of a Parquet file: a few bytes can stand for millions of equal ones."""
-
-_PART = 2**20
+LIMIT = ReadingLimit(n_bytes=2**30, n_cells=3 * 10**7)
+"""The largest table that the page takes, in every format."""
 
 
-class TooLarge(InvalidProblem):
-    """A file has more bytes than the page takes."""
+def page_source(path: Path, dialect: Dialect) -> Source:
+    """A table of a session, which is never read beyond the limit of the page."""
+    return Source(path, dialect, limit=LIMIT)
 
 
 async def receive_table(store: SessionStore, name: str, parts: AsyncIterator[bytes]) -> StoredSession:
@@ -33,7 +31,7 @@ async def receive_table(store: SessionStore, name: str, parts: AsyncIterator[byt
     try:
         file = folder / f"table{suffix_of(name)}"
         await _write(file, parts)
-        refuse_bombs(file)
+        await run_in_threadpool(refuse_upload, file, name)
         return store.adopt(folder, name)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -46,7 +44,7 @@ async def receive_totals(session: StoredSession, name: str, parts: AsyncIterator
     draft = session.folder / f"totals-draft{suffix_of(name)}"
     try:
         await _write(draft, parts)
-        refuse_bombs(draft)
+        await run_in_threadpool(refuse_upload, draft, name)
         draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)
@@ -59,7 +57,7 @@ def copy_table(store: SessionStore, table: Path) -> StoredSession:
     try:
         file = folder / f"table{suffix_of(table.name)}"
         shutil.copyfile(table, file)
-        refuse_bombs(file)
+        refuse_upload(file, table.name)
         return store.adopt(folder, table.name)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -71,32 +69,25 @@ async def _write(file: Path, parts: AsyncIterator[bytes]) -> None:
     with file.open("wb") as target:
         async for part in parts:
             n_bytes += len(part)
-            if n_bytes > MOST_BYTES:
-                raise TooLarge(f"Expected a file of at most {MOST_BYTES:,} bytes, got more.")
+            if n_bytes > LIMIT.n_bytes:
+                raise TooLarge(f"Expected a file of at most {LIMIT.n_bytes:,} bytes, got more.")
             target.write(part)
 
 
-def refuse_bombs(file: Path) -> None:
-    """Refuse a small file that is a huge table; a file that cannot be read is refused when it is read."""
-    if file.suffix == ".gz":
-        _refuse_long_gzip(file)
-    elif file.suffix in (".parquet", ".pq"):
-        try:
-            found = pq.ParquetFile(file).metadata
-            n_cells = found.num_rows * max(found.num_columns, 1)
-        except (OSError, pa.ArrowException):
-            return
-        if n_cells > MOST_CELLS:
-            raise TooLarge(f"Expected a table of at most {MOST_CELLS:,} cells, got {n_cells:,}.")
+def refuse_upload(file: Path, name: str) -> None:
+    """Refuse a file of another program, and a small file that is a huge table; call it outside the event loop.
 
-
-def _refuse_long_gzip(file: Path) -> None:
-    n_bytes = 0
+    A file that is damaged is refused when it is read.
+    """
+    refuse_foreign_formats(file, shown_name(name))
     try:
-        with gzip.open(file, "rb") as unpacked:
-            while part := unpacked.read(_PART):
-                n_bytes += len(part)
-                if n_bytes > MOST_BYTES:
-                    raise TooLarge(f"Expected a file of at most {MOST_BYTES:,} bytes when it is unpacked, got more.")
-    except (OSError, EOFError, zlib.error):
+        if file.suffix == ".gz":
+            for _ in CsvFile(file, Dialect(), LIMIT).parts():
+                pass
+        elif file.suffix in (".parquet", ".pq"):
+            source = Source(file)
+            LIMIT.refuse_cells(sum(source.row_groups) * max(len(source.columns), 1))
+    except TooLarge:
+        raise
+    except (InvalidProblem, OSError):
         return

@@ -109,12 +109,22 @@ class Estimation:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the estimates should know."""
-        guide, tree = self.correction.guide_power, self.correction.tree_power
         few = [str(self.fit.classes[k]) for k in range(self.fit.n_classes) if (self.labels == k).sum() < FEW_LABELS]
-        notes = [f"Corrected by held-out labels: the guide counts with power {guide:g}, the tree with power {tree:g}."]
+        notes = [self._about_correction()]
         if few:
             notes.append(f"Fewer than {FEW_LABELS} labels of {listed(few)}: what is known of mistakes there is little.")
         return tuple(notes)
+
+    def _about_correction(self) -> str:
+        """What the estimates rest on: the combination of guide and tree that held-out labels prefer."""
+        guide, tree = self.correction.guide_power, self.correction.tree_power
+        if guide and tree:
+            return (
+                f"The estimates combine the guide's probabilities (weight {guide:g}) and the tree's classes (weight "
+                f"{tree:g}), because this combination predicted the held-out labels best."
+            )
+        alone = "the guide's probabilities" if guide else "the tree's classes"
+        return f"The estimates use only {alone}, because these predicted the held-out labels best."
 
     def _replicated(self, found: Replicate) -> FloatArray:
         """Probabilities of the unlabeled rows by a replicate: its labels, its tree, its guide and its totals."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,9 @@ from s2oct.wording import brief, plural
 
 DEFAULT, LEAST_REPLICATES = 200, 2
 """Replicates if nothing is said, and at least: fewer have no spread."""
+
+_MISSING = "missing"
+"""The domain of rows without a value, in parentheses where a value has this name."""
 
 
 class Estimating(TreeClassifier):
@@ -59,7 +62,8 @@ class Estimating(TreeClassifier):
         ----------
         by : array-like of shape (n_rows,), column name of X, or list of these, optional
             The domain of each row of the fit, labeled and unlabeled ones; a list for several divisions. Without it, the
-            whole table is the only domain.
+            whole table is the only domain. Rows with a missing value form a domain of their own, called "missing", or
+            "(missing)" if that is a value.
         replicates : int, optional
             Replicates of the fit; 200 by default. Each takes about as long as the fit.
         confidence : float
@@ -111,7 +115,7 @@ class Estimating(TreeClassifier):
                 "model files nor pickles keep them."
             )
         covered = between_zero_and_one("confidence", confidence)
-        divisions = _divisions(by, fitted_on)
+        divisions, about_gaps = _divisions(by, fitted_on)
         weights = _replicate_weights(fitted_on, replicate_weights, replicate_scale)
         if weights is None:
             n_replicates = n_runs = whole("replicates", DEFAULT if replicates is None else replicates, LEAST_REPLICATES)
@@ -121,7 +125,7 @@ class Estimating(TreeClassifier):
         found = run_replicates(fitted_on, fitted_on.budget.seed, n_runs, n_jobs, folder, progress)
         estimation = Estimation(self._completed(fitted_on), found, fitted_on.drawing)
         rows = [row for name, domains, codes in divisions for row in estimation.rows(name, domains, codes, covered)]
-        return Estimates(rows, covered, n_replicates, estimation.notes)
+        return Estimates(rows, covered, n_replicates, (*estimation.notes, *about_gaps))
 
     def _completed(self, fitted_on: FittedOn) -> Completed:
         """The fit as the estimation sees it, in survey weights."""
@@ -177,21 +181,31 @@ def _agreed_number(replicates: int | None, weights: ReplicateWeights) -> int:
     return number
 
 
-def _divisions(by: Any, fitted_on: FittedOn) -> list[tuple[str, ObjectArray, IntArray]]:
-    """Name, domains and codes of each division; the whole table if there is none."""
+def _divisions(by: Any, fitted_on: FittedOn) -> tuple[list[tuple[str, ObjectArray, IntArray]], list[str]]:
+    """Name, domains and codes of each division, the whole table if there is none; and notes about missing values."""
     if by is None:
-        return [("", np.array(["all"], dtype=object), np.zeros(len(fitted_on.rows), dtype=np.int64))]
-    found = []
-    for name, of_all in read_domains(by, fitted_on.X, fitted_on.n_given):
-        cells = of_all if fitted_on.counted is None else of_all[fitted_on.counted]
-        missing = sum(cell is None for cell in cells)
-        if missing:
-            of_division = f" of {brief(name)}" if name else ""
-            lacking = plural(missing, "row")
-            raise InvalidProblem(f"Expected a domain{of_division} for every row, got {lacking} without one.")
-        distinct = sorted(set(cells.tolist()), key=lambda cell: (str(type(cell)), cell))
+        return [("", np.array(["all"], dtype=object), np.zeros(len(fitted_on.rows), dtype=np.int64))], []
+    found, notes = [], []
+    for name, cells in read_domains(by, fitted_on.X, fitted_on.n_given):
+        given = (cells if fitted_on.counted is None else cells[fitted_on.counted]).tolist()
+        distinct = sorted({cell for cell in given if cell is not None}, key=lambda cell: (str(type(cell)), cell))
         place = {cell: code for code, cell in enumerate(distinct)}
+        n_missing = given.count(None)
+        if n_missing:
+            place[None] = len(distinct)
+            distinct.append(_name_of_missing(distinct))
+            lacking = f"{plural(n_missing, 'row')} {'has' if n_missing == 1 else 'have'} no value"
+            of_division = f" of {brief(name)}" if name else ""
+            notes.append(f"{lacking}{of_division}; they are the domain {distinct[-1]!r}.")
         domains = np.empty(len(distinct), dtype=object)
         domains[:] = distinct
-        found.append((name, domains, np.array([place[cell] for cell in cells], dtype=np.int64)))
-    return found
+        found.append((name, domains, np.array([place[cell] for cell in given], dtype=np.int64)))
+    return found, notes
+
+
+def _name_of_missing(values: Sequence[Any]) -> str:
+    """A name that no value has."""
+    name = _MISSING
+    while name in map(str, values):
+        name = f"({name})"
+    return name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +12,12 @@ from s2oct.arrays import BoolArray, FloatArray
 from s2oct.certificate.cell import Cell, counted_cells
 from s2oct.estimators.fitted import FittedRows
 from s2oct.inputs import read_domains, read_weights
+from s2oct.model.estimate import Estimate
 from s2oct.model.labels import read_labels
+from s2oct.model.total_forms import Domains, read_forms
+from s2oct.model.total_tables import text_of
 from s2oct.model.totals import Totals, read_targets
+from s2oct.wording import amount
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,14 @@ class Known:
     as_shares: bool = False
     sample_weight: Any = None
 
+    @property
+    def given_of(self) -> str:
+        """What the totals count, unless they are counts of the unlabeled rows, as those that a tree meets."""
+        of_all = self.population_totals is not None
+        if self.as_shares and (of_all or self.totals is not None):
+            return "shares of all rows" if of_all else "shares of the unlabeled rows"
+        return "all rows" if of_all else ""
+
 
 @dataclass(frozen=True)
 class SeenCell:
@@ -52,11 +64,14 @@ class SeenCell:
     labeled : float or None
         What the labeled rows of the domain alone say: the share of the class among them, times the size of the domain.
         None without labeled rows in the domain, and where the domains or the weights of the rows are not known.
+    given : str
+        The total as the user gave it, if this is not what ``cell`` says; empty for a class that follows from others.
     """
 
     cell: Cell
     size: float
     labeled: float | None
+    given: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +86,14 @@ class SeenTotals:
         What each row counts: 1, or its weight; None where the fit had weights that are not given here.
     unit : float
         Mean weight of an unlabeled row; 1 without weights.
+    given_of : str
+        What the totals counted as the user gave them; empty for counts of the unlabeled rows.
     """
 
     cells: tuple[SeenCell, ...]
     sizes: FloatArray | None
     unit: float = 1.0
+    given_of: str = ""
 
     @property
     def is_weighted(self) -> bool:
@@ -93,8 +111,8 @@ class SeenTotals:
         return tuple(tuple(self.cells[i] for i in part) for part in _by_margin([seen.cell for seen in self.cells]))
 
 
-def see_totals(estimator: Any, rows: FittedRows, X: Any, y: Any, known: Known) -> SeenTotals:
-    """Read all totals, as given here or else as in the fit, for the rows of a fit."""
+def see_totals(estimator: Any, rows: FittedRows, X: Any, y: Any, known: Known, *, is_of_fit: bool = True) -> SeenTotals:
+    """Read all totals for some rows: as given here or else, if the rows are those of the fit, as in the fit."""
     given = read_weights(known.sample_weight, len(rows.X))
     unit = getattr(estimator.certificate_, "unit", 1.0) if hasattr(estimator, "certificate_") else 1.0
     free = ~rows.is_labeled
@@ -113,14 +131,15 @@ def see_totals(estimator: Any, rows: FittedRows, X: Any, y: Any, known: Known) -
         )
         cells = counted_cells(targets, rows.predicted[free], sizes[free])
     else:
-        cells = _of_fit(estimator, rows)
-    is_known = given is not None or unit == 1 or has_totals
+        cells = _of_fit(estimator, rows) if is_of_fit else ()
+    is_known = given is not None or unit == 1 or has_totals or not is_of_fit
     texts = [np.array([str(value) for value in values]) for _, values in domains]
-    seen = _seen(cells, rows, sizes if is_known else None, texts)
+    seen = tuple(_seen(cells, rows, sizes if is_known else None, texts))
     return SeenTotals(
-        cells=tuple(seen),
+        cells=_with_given(seen, known, domains, estimator.classes_.tolist()) if known.given_of else seen,
         sizes=sizes if is_known else None,
         unit=unit if given is None or not given[free].any() else float(given[free & (given > 0)].mean()),
+        given_of=known.given_of,
     )
 
 
@@ -162,6 +181,40 @@ def _counted(cell: Cell, rows: FittedRows, sizes: FloatArray, here: BoolArray) -
     assigned = float(sizes[free & (rows.predicted == cell.class_index)].sum())
     labeled = float(sizes[known & (rows.codes == cell.class_index)].sum())
     return SeenCell(replace(cell, assigned=assigned), size, labeled / all_labeled * size if all_labeled else None)
+
+
+def _with_given(seen: tuple[SeenCell, ...], known: Known, domains: Domains, classes: list[Any]) -> tuple[SeenCell, ...]:
+    """The cells with the totals as they were given."""
+    of_all = known.population_totals is not None
+    given, name = (known.population_totals, "population_totals") if of_all else (known.totals, "totals")
+    forms = [
+        {text_of(domain): entries for domain, entries in form.items()}
+        for form in read_forms(given, name, domains, classes)
+    ]
+    places = {i: place for place, part in enumerate(_by_margin([total.cell for total in seen])) for i in part}
+    return tuple(
+        replace(total, given=_as_given(forms[places[i]], total.cell, classes, as_shares=known.as_shares))
+        for i, total in enumerate(seen)
+    )
+
+
+def _as_given(form: Mapping[str, Mapping[Any, Any]], cell: Cell, classes: list[Any], *, as_shares: bool) -> str:
+    """A total as text: a number, an interval or an estimate; empty where nothing was given."""
+    value = form.get(cell.domain, {}).get(classes[cell.class_index])
+    unit, factor = (" %", 100.0) if as_shares else ("", 1.0)
+
+    def number(given: float) -> str:
+        return amount(factor * given, 6)
+
+    if isinstance(value, Estimate):
+        return f"{number(value.value)} ± {number(value.se)}{unit}"
+    if isinstance(value, (tuple, list)):
+        low, high = value
+        if low is not None and high is not None:
+            return f"{number(low)} to {number(high)}{unit}"
+        bound = "" if high is None else f"at most {number(high)}{unit}"
+        return bound if low is None else f"at least {number(low)}{unit}"
+    return "" if value is None or value != value else f"{number(value)}{unit}"
 
 
 def _by_margin(cells: Sequence[Cell]) -> list[list[int]]:

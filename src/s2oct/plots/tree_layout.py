@@ -14,6 +14,8 @@ POINTS = 9.0
 LINE, PAD, GAP, LEVEL_GAP, MARGIN = 0.19, 0.09, 0.16, 0.46, 0.12
 LEAF_WIDTH, SPLIT_WIDTH, NARROWEST = (1.1, 2.1), (1.5, 3.0), 3.6
 """Least and most of a leaf, least and most of a split, and least of a whole picture."""
+SCREEN = 15.0
+"""Most of a whole picture, unless its narrowest leaves need more: a small screen shows it nearly at full size."""
 SIGN = 0.17
 """Room for the sign before a term."""
 TERM_LINES = 3
@@ -93,15 +95,17 @@ class TreeLayout:
 
 
 def _leaf_width(shown: ShownTree) -> float:
-    """As much as the widest leaf needs, within limits."""
-    needed = LEAF_WIDTH[0]
+    """As much as the widest leaf needs, within limits; the legend has the names that are cut here."""
+    least, most = LEAF_WIDTH
+    needed = least
     for leaf in shown.root.leaves:
         squares = sum(square_width(count) for count in shown.labeled_in(leaf) if count)
         name = text_width(shown.class_names[leaf.class_index], POINTS, bold=True) + label_width(leaf)
         number = text_width(f"{shown.unlabeled_in(leaf):,}", POINTS)
         label = text_width("unlabeled ", POINTS)
         needed = max(needed, 2 * PAD + max(name, label + squares, label + number))
-    return min(needed, LEAF_WIDTH[1])
+    share = (SCREEN - 2 * MARGIN) / len(shown.root.leaves) - GAP
+    return min(needed, most, max(share, least))
 
 
 def square_width(count: int) -> float:

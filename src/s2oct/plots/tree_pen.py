@@ -81,7 +81,7 @@ class TreePen:
         )
         goes_left = child is parent.left
         inwards = 0.07 if goes_left else -0.07
-        answer, align = ("yes", "left") if goes_left else ("no", "right")
+        answer, align = ("holds", "left") if goes_left else ("fails", "right")
         self._text(x1 + inwards, middle + 0.12, answer, colour=self.ink.muted, points=POINTS - 1, align=align)
 
     def _box(self, node: int, width: float, colour: str) -> tuple[float, float]:

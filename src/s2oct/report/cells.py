@@ -17,10 +17,15 @@ WORST = 20
 
 @dataclass(frozen=True)
 class CellLine:
-    """One total: what is known, what the labeled rows alone say, what the tree assigns, and by how much it is off."""
+    """One total.
+
+    It has the total as it was given, what is known of the unlabeled rows, what the labeled rows alone say, what the
+    tree assigns, and by how much it is off.
+    """
 
     class_index: int
     class_name: str
+    given: str
     known: str
     alone: str
     achieved: str
@@ -87,6 +92,7 @@ def _line(total: SeenCell, class_names: Sequence[str], unit: float) -> CellLine:
     return CellLine(
         class_index=cell.class_index,
         class_name=class_names[cell.class_index],
+        given=total.given,
         known=_known(total),
         alone="" if total.labeled is None else amount(total.labeled, 3),
         achieved=amount(cell.assigned),

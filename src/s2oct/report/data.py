@@ -29,7 +29,8 @@ class ClassLine:
     """One class in the tables of the report; counts of rows or sums of weights, None where no total is known.
 
     ``known`` is the middle of what is known where the totals are not exact. ``alone`` is what the labeled rows alone
-    say: their share of the class, times the unlabeled rows.
+    say: their share of the class, times the unlabeled rows. ``given`` is the total as the user gave it, where this is
+    no count of unlabeled rows.
     """
 
     index: int
@@ -42,6 +43,7 @@ class ClassLine:
     alone: float
     population: float | None
     population_share: float | None
+    given: str = ""
 
     @property
     def missed(self) -> float | None:
@@ -54,7 +56,8 @@ class Sample:
     """The sample and what is known beside it.
 
     ``is_exact`` says whether the known numbers are exact, and ``weight`` the mean weight of an unlabeled row, if rows
-    have weights. ``confusion`` has the labeled rows of each class by the class that the tree gives them.
+    have weights. ``given_of`` says what the totals counted as the user gave them, and is empty for counts of unlabeled
+    rows. ``confusion`` has the labeled rows of each class by the class that the tree gives them.
     """
 
     n_rows: int
@@ -66,6 +69,7 @@ class Sample:
     is_met: bool
     is_exact: bool
     weight: float | None
+    given_of: str
     cells: CellTables | None
     confusion: tuple[tuple[int, ...], ...]
 
@@ -115,6 +119,7 @@ def describe_sample(rows: FittedRows, seen: SeenTotals) -> Sample:
         is_met=True,
         is_exact=is_exact,
         weight=seen.unit if seen.is_weighted else None,
+        given_of=seen.given_of if seen.cells else "",
         cells=cells,
         confusion=_confusion(rows),
     )
@@ -144,6 +149,7 @@ def _class_lines(rows: FittedRows, seen: SeenTotals) -> tuple[ClassLine, ...]:
         first = seen.margins[0]
         achieved = np.array([_sum_of(first, c, lambda cell: cell.assigned) for c in range(rows.n_classes)])
     n_labeled, n_unlabeled = float(labeled.sum()), float(achieved.sum())
+    given = {total.cell.class_index: total.given for total in seen.cells if not total.cell.domain}
     can_add = known is not None and seen.sizes is not None
     population = [float(labeled[c]) + known[c] for c in range(len(labeled))] if known and can_add else None
     return tuple(
@@ -158,6 +164,7 @@ def _class_lines(rows: FittedRows, seen: SeenTotals) -> tuple[ClassLine, ...]:
             alone=_share(labeled[c], n_labeled) * n_unlabeled,
             population=None if population is None else population[c],
             population_share=None if population is None else _share(population[c], sum(population)),
+            given=given.get(c, ""),
         )
         for c, name in enumerate(rows.class_names)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,7 @@ class SplitLine:
 
 @dataclass(frozen=True)
 class LeafCard:
-    """A leaf, its rows and what to say of it."""
+    """A leaf, its rows and what to say of it; ``way`` has the rules from the root and whether each holds."""
 
     label: str
     class_index: int
@@ -40,6 +40,7 @@ class LeafCard:
     unlabeled: int
     labeled: int
     wrong: int
+    way: tuple[tuple[str, bool], ...]
     sentences: tuple[str, ...]
 
 
@@ -95,6 +96,9 @@ def _card(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> LeafCard:
     n_labeled, n_unlabeled = int(known.sum()), int(here.sum() - known.sum())
     wrong = int((rows.codes[known] != leaf.class_index).sum())
     name = rows.class_names[leaf.class_index]
+    way = tuple(
+        (rule_text(rows.tree, split.node, rows.feature_names), not right) for split, right in conditions(root, leaf)
+    )
     return LeafCard(
         label=leaf_label(leaf),
         class_index=leaf.class_index,
@@ -102,21 +106,19 @@ def _card(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> LeafCard:
         unlabeled=n_unlabeled,
         labeled=n_labeled,
         wrong=wrong,
+        way=way,
         sentences=(
-            *_way(root, leaf),
+            *_way(way),
             _numbers(name, n_labeled, n_unlabeled, wrong, int((~rows.is_labeled).sum())),
             *_profile(rows, here),
         ),
     )
 
 
-def _way(root: Leaf | Split, leaf: Leaf) -> list[str]:
-    """Which rules hold on the way, from the top."""
-    steps: list[str] = []
-    for split, right in conditions(root, leaf):
-        subject = "that" if steps else "the rule"
-        steps.append(f"{subject} of split {split.node} {'does not hold' if right else 'holds'}")
-    return [f"Rows end here where {listed(steps)}."] if steps else []
+def _way(way: Sequence[tuple[str, bool]]) -> list[str]:
+    """Which rules hold on the way, from the top, in their own words."""
+    steps = [f"“{rule}” {'holds' if holds else 'does not hold'}" for rule, holds in way]
+    return [f"Rows end here if {listed(steps)}."] if steps else []
 
 
 def _numbers(name: str, n_labeled: int, n_unlabeled: int, wrong: int, all_unlabeled: int) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from s2oct.estimates.table import Estimates
 from s2oct.estimators.fitted import FittedRows, read_fit
+from s2oct.estimators.same_data import are_data_of_fit
 from s2oct.estimators.seen_totals import Known, SeenTotals, see_totals
 from s2oct.files import write_whole
 from s2oct.guides.rivals import assign_classes, usual_rivals
@@ -21,10 +22,10 @@ from s2oct.pages.page import Page
 from s2oct.pages.pictures import Picture
 from s2oct.plots.style import CLASS_COLOURS
 from s2oct.plots.totals import TotalsDisplay
-from s2oct.report.alternatives import SideBySide, describe_alternatives
-from s2oct.report.certificate import describe_certificate, give_verdict
+from s2oct.report.alternatives import describe_alternatives
+from s2oct.report.claims import claims_of_fit, warn_of_other_data
 from s2oct.report.data import Sample, chance_difference, describe_features, describe_sample
-from s2oct.report.estimates import EstimatesSection, describe_estimates
+from s2oct.report.estimates import describe_estimates
 from s2oct.report.figures import (
     partition_picture,
     progress_picture,
@@ -33,9 +34,9 @@ from s2oct.report.figures import (
     tree_picture,
 )
 from s2oct.report.leaves import describe_leaves, describe_splits, rules_text
-from s2oct.report.reproduce import parameters, python_code, seed_note, versions
+from s2oct.report.reproduce import python_code
 from s2oct.report.rivals import Comparison, compare_rivals
-from s2oct.report.simplicity import Simplicity, describe_simplicity
+from s2oct.report.simplicity import describe_simplicity
 from s2oct.report.single_rows import describe_contradictions, names_of_rows
 from s2oct.report.stability import DETERMINED, OPEN, Stability, describe_stability
 from s2oct.report.wording import FILTERS, clean
@@ -103,6 +104,9 @@ def report_html(
 ) -> str:
     """Write the report of one fit as HTML: style and pictures inside, no scripts, nothing to fetch.
 
+    With other rows, labels or totals than those of the fit there is a warning, and the report says nothing about the
+    fit that need not hold for them.
+
     For a classifier that was fitted with a guide in this session, simpler and richer trees are fitted for the report,
     which takes as long as its time limit at most.
 
@@ -144,18 +148,36 @@ def report_html(
     """
     page = Page("s2oct.report", "report", FILTERS)
     rows = _with_clean_names(read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names))
-    seen = see_totals(estimator, rows, X, y, Known(totals, population_totals, domains, as_shares, sample_weight))
+    known = Known(totals, population_totals, domains, as_shares, sample_weight)
+    is_of_fit = are_data_of_fit(estimator, rows, X, known)
+    if not is_of_fit:
+        warn_of_other_data()
+    seen = see_totals(estimator, rows, X, y, known, is_of_fit=is_of_fit)
     sample = describe_sample(rows, seen)
-    stability = describe_stability(estimator, rows)
+    stability = describe_stability(estimator, rows) if is_of_fit else None
     names = names_of_rows(rows, row_ids)
     comparison = _comparison(rows, sample, rivals, stability, names)
-    simplicity = describe_simplicity(estimator, rows)
+    simplicity = describe_simplicity(estimator, rows) if is_of_fit else None
     by_domain = describe_estimates(estimates)
-    side_by_side = describe_alternatives(estimator, rows, names)
+    side_by_side = describe_alternatives(estimator, rows, names) if is_of_fit else None
     column = clean(label) if label else None
     return page.render(
         title=f"A tree for {column}" if column else "A fitted tree",
-        contents=_contents(sample, by_domain, simplicity, stability, side_by_side, comparison),
+        contents=_contents(
+            [
+                ("data", "Data and sample", True),
+                ("totals", "Totals" if sample.has_total else "Assigned classes", sample.n_unlabeled > 0),
+                ("estimates", "Estimates", by_domain is not None),
+                ("tree", "Tree", True),
+                ("leaves", "Leaves", True),
+                ("simplicity", "Simpler trees", simplicity is not None),
+                ("stability", "Stability", stability is not None),
+                ("alternatives", "Another tree", side_by_side is not None),
+                ("certificate", "Proof", is_of_fit),
+                ("rivals", "Other methods", comparison is not None),
+                ("reproduce", "Reproduce", True),
+            ]
+        ),
         data_name=clean(data_name) if data_name else None,
         label=column,
         date=f"{when or datetime.now(UTC):%-d %B %Y}",
@@ -173,7 +195,7 @@ def report_html(
         recipe=command or python_code(estimator, rows, sample, label=label, data_name=data_name),
         **_about_data(rows, sample),
         **_about_tree(rows),
-        **_about_fit(estimator, rows),
+        **claims_of_fit(estimator, rows, is_of_fit=is_of_fit),
     )
 
 
@@ -199,28 +221,8 @@ def _comparison(
     return compare_rivals(rows, assigned, names, None if stability is None else stability.values)
 
 
-def _contents(
-    sample: Sample,
-    estimates: EstimatesSection | None,
-    simplicity: Simplicity | None,
-    stability: Stability | None,
-    side_by_side: SideBySide | None,
-    comparison: Comparison | None,
-) -> list[tuple[str, str]]:
+def _contents(sections: Sequence[tuple[str, str, bool]]) -> list[tuple[str, str]]:
     """Anchors and names of the sections that are there."""
-    sections = [
-        ("data", "Data and sample", True),
-        ("totals", "Totals" if sample.has_total else "Assigned classes", sample.n_unlabeled > 0),
-        ("estimates", "Estimates", estimates is not None),
-        ("tree", "Tree", True),
-        ("leaves", "Leaves", True),
-        ("simplicity", "Simpler trees", simplicity is not None),
-        ("stability", "Stability", stability is not None),
-        ("alternatives", "Another tree", side_by_side is not None),
-        ("certificate", "Proof", True),
-        ("rivals", "Other methods", comparison is not None),
-        ("reproduce", "Reproduce", True),
-    ]
     return [(anchor, name) for anchor, name, there in sections if there]
 
 
@@ -267,17 +269,3 @@ def _partition_caption(rows: FittedRows) -> str:
         "Every row by its values of the first two splits on its way: a row stands in the region it is in. Large marks "
         "with an edge are the labeled rows; rows near a line were decided by little."
     )
-
-
-def _about_fit(estimator: Any, rows: FittedRows) -> dict[str, Any]:
-    certificate, depth, names = estimator.certificate_, rows.tree.topology.depth, rows.class_names
-    return {
-        "certificate": certificate,
-        "shortcomings": certificate.shortcomings(names),
-        "verdict": give_verdict(certificate, depth, names),
-        "said": describe_certificate(certificate, depth, getattr(estimator, "C", None), names),
-        "seed_note": seed_note(estimator),
-        "sha256": getattr(getattr(estimator, "data_summary_", None), "sha256", None),
-        "parameters": parameters(estimator),
-        "versions": versions(estimator),
-    }

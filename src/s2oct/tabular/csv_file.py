@@ -17,6 +17,7 @@ import pyarrow.csv
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.tabular.dialect import UTF8_MARKED, Dialect
+from s2oct.tabular.reading_limit import ReadingLimit
 
 _OPENING = 2**16
 _PART = 2**20
@@ -32,6 +33,7 @@ class CsvFile:
 
     path: Path
     dialect: Dialect
+    limit: ReadingLimit | None = None
 
     @property
     def _name(self) -> str:
@@ -82,8 +84,8 @@ class CsvFile:
         """Yield all bytes of the file, unpacked, a part at a time."""
         try:
             with self._binary() as file:
-                while part := file.read(_PART):
-                    yield part
+                parts = iter(lambda: file.read(_PART), b"")
+                yield from parts if self.limit is None else self.limit.bounded_parts(parts)
         except _DAMAGED_GZIP as error:
             raise self._damaged_gzip() from error
 

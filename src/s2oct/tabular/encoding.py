@@ -137,6 +137,7 @@ class Column:
             Remedy.FILL_GAPS,
             Remedy.LEAVE_OUT,
             column=self.name,
+            n_missing=count,
         )
 
 

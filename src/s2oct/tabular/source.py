@@ -16,10 +16,15 @@ from s2oct.tabular.cells import without_gaps
 from s2oct.tabular.csv_file import CsvFile
 from s2oct.tabular.detection import detect_charset, detect_decimal, detect_delimiter
 from s2oct.tabular.dialect import Dialect
+from s2oct.tabular.foreign_formats import refuse_foreign_formats
 from s2oct.tabular.parquet_file import PARQUET_SUFFIXES, ParquetFile
+from s2oct.tabular.reading_limit import ReadingLimit
 
 _SAMPLED_ROWS = 2**14
 """Rows in which the decimal sign is looked for."""
+
+_LIMITED_ROWS = 2**10
+"""Rows of a Parquet file that are read between two looks at a limit: its compressed texts can be long."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,14 @@ class Source:
         What is known for certain about how its cells are written.
     usual : Dialect
         How such tables are usually written, for instance the one that a model was fitted to.
+    limit : ReadingLimit, optional
+        The largest table to read; no limit by default.
     """
 
     path: Path
     wanted: Dialect = field(default_factory=Dialect)
     usual: Dialect = field(default_factory=Dialect)
+    limit: ReadingLimit | None = None
 
     def __post_init__(self) -> None:
         if not self.path.exists():
@@ -47,6 +55,7 @@ class Source:
             raise InvalidProblem(f"Expected a data file, got the folder {self._name}.")
         if self.path.stat().st_size == 0:
             raise InvalidProblem(f"Expected a table in {self._name}, got an empty file.")
+        refuse_foreign_formats(self.path)
 
     @property
     def _name(self) -> str:
@@ -86,9 +95,10 @@ class Source:
         A Parquet file has row groups, and can be read by them.
         """
         if isinstance(self._file, ParquetFile):
-            yield from self._file.batches(columns, rows, group)
+            found = self._file.batches(columns, rows if self.limit is None else min(rows, _LIMITED_ROWS), group)
         else:
-            yield from self._file.batches(columns, rows)
+            found = self._file.batches(columns, rows)
+        yield from found if self.limit is None else self.limit.bounded_batches(found)
 
     @property
     def row_groups(self) -> list[int]:
@@ -120,7 +130,7 @@ class Source:
 
     @cached_property
     def _file(self) -> CsvFile | ParquetFile:
-        return ParquetFile(self.path) if self.is_parquet else CsvFile(self.path, self._written)
+        return ParquetFile(self.path) if self.is_parquet else CsvFile(self.path, self._written, self.limit)
 
     @cached_property
     def _written(self) -> Dialect:
@@ -129,7 +139,7 @@ class Source:
         if self.is_parquet:
             return wanted
         if wanted.charset is None:
-            charset = detect_charset(CsvFile(self.path, wanted).parts(), self.usual.charset)
+            charset = detect_charset(CsvFile(self.path, wanted, self.limit).parts(), self.usual.charset)
             wanted = replace(wanted, charset=charset)
         if wanted.delimiter is None:
             delimiter = detect_delimiter(CsvFile(self.path, wanted).opening(), self.usual.delimiter)

@@ -39,7 +39,7 @@ def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequen
         edge [fontname="sans-serif"];
         n1 [label="0.5 * age\n- 0.125 * education\n<= 17.25"];
         n2 [label="no", style=rounded];
-        n1 -> n2 [label="yes"];
+        n1 -> n2 [label="holds"];
         n3 [label="yes", style=rounded];
         n1 -> n3 [label="otherwise"];
     }
@@ -59,7 +59,7 @@ def _lines(
         return
     rule = "\n".join(rule_parts(tree, part.node, names))
     yield f"n{place} [label={_quoted(rule)}];"
-    for child, side, answer in ((2 * place, part.left, "yes"), (2 * place + 1, part.right, "otherwise")):
+    for child, side, answer in ((2 * place, part.left, "holds"), (2 * place + 1, part.right, "otherwise")):
         yield from _lines(tree, names, classes, side, child)
         yield f'n{place} -> n{child} [label="{answer}"];'
 

@@ -34,7 +34,7 @@ export function showColumns() {
   fill(document.getElementById("columns"),
     h("h2", { id: "columns-heading" }, t("columns_heading")),
     h("p", {}, t("columns_words")),
-    general ? h("p", { class: "complaint", role: "alert" }, general) : null,
+    general ? h("p", { class: "complaint", role: "alert", id: "complaint-columns" }, general) : null,
     h("div", { class: "scroll" }, h("table", { class: "columns" },
       h("caption", { class: "unseen" }, t("columns_heading")),
       h("thead", {}, h("tr", {}, ["column", "role", "treatment", "what"].map((key) => h("th", { scope: "col" }, t(`column_${key}`))))),
@@ -49,11 +49,13 @@ export function showColumns() {
 
 function row(column, i) {
   const complaint = complaintsAt("column", column.name);
+  const isShared = state.view.complaints.some((one) => one.columns?.includes(column.name));
+  const described = complaint ? `column-${i}-complaint` : isShared ? "complaint-columns" : null;
   const { choices } = state;
   const notes = [said(column.treatment), column.n_imputed ? t("imputed", { n: number(column.n_imputed) }) : null].filter(Boolean).join(" · ");
-  return h("tr", { class: complaint ? "wrong" : null },
+  return h("tr", { class: described ? "wrong" : null },
     h("th", { scope: "row" }, column.name),
-    h("td", { "data-label": t("column_role") }, roleOf(column, i, complaint)),
+    h("td", { "data-label": t("column_role") }, roleOf(column, i, described)),
     h("td", { "data-label": t("column_treatment") }, column.role === "feature" ? treatmentOf(column, i) : null),
     h("td", {},
       notes ? h("div", {}, notes) : null,
@@ -63,11 +65,11 @@ function row(column, i) {
       choices.kinds?.[column.name] === "ordinal" ? orderOf(column, i) : null));
 }
 
-function roleOf(column, i, complaint) {
+function roleOf(column, i, described) {
   if (column.name === state.choices.label) return t("role_label");
   if (column.role === "domain") return t("role_domain");
   const element = select({
-    id: `role-${i}`, "aria-label": t("role_of", { name: column.name }), "aria-describedby": complaint ? `column-${i}-complaint` : null, "aria-invalid": complaint ? "true" : null,
+    id: `role-${i}`, "aria-label": t("role_of", { name: column.name }), "aria-describedby": described, "aria-invalid": described ? "true" : null,
     onchange: (event) => changeRole(column.name, event.target.value),
   }, ROLES.map((role) => [role, t(`role_${role.replace(" ", "_")}`)]), column.role);
   return element;

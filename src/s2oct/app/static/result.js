@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { fill, h, select, table } from "./elements.js";
-import { number, share, t } from "./texts.js";
+import { number, said, share, t } from "./texts.js";
 import { choose, state } from "./state.js";
 import { showLeaf, showPath } from "./rows.js";
 import { estimates, rivals } from "./more.js";
@@ -69,6 +69,8 @@ export async function showResult() {
 const trees = () => (result.trees.length ? result.trees : [result.tree]);
 const tree = () => trees().find((one) => one.number === chosen) ?? result.tree;
 
+const hasGivenTotals = () => result.has_given_totals !== false; // earlier results do not say
+
 function draw(place, fits) {
   fill(place,
     h("h2", { id: "result-heading", tabindex: "-1" }, t("result_heading")),
@@ -79,7 +81,7 @@ function draw(place, fits) {
     slider(),
     leafPlace,
     h("details", { id: "rules-details", open: true }, h("summary", {}, t("rules")), h("pre", { class: "rules", id: "rules", tabindex: "0" }, tree().rules)),
-    chosen ? null : [totals(), bias(), certificate()],
+    chosen ? null : [totals(), hasGivenTotals() ? bias() : null, certificate()],
     h("h3", {}, t("path")), h("p", {}, t("path_words")), question, pathPlace,
     estimates(state.shown, result),
     rivals(state.shown),
@@ -95,24 +97,43 @@ function chooseFit(fits) {
 function verdict() {
   const { certificate, sample } = result;
   const parts = [t("verdict_labels", { n: number(certificate.n_contradicted), of: number(sample.n_labeled) })];
-  if (sample.has_total) parts.push(t("verdict_totals", { n: number(sample.n_met), of: number(sample.n_totals) }));
+  if (sample.has_total && hasGivenTotals()) parts.push(t("verdict_totals", { n: number(sample.n_met), of: number(sample.n_totals) }));
   parts.push(t(certificate.verdict.word === "optimal" ? "verdict_proved" : `verdict_${certificate.ended.replace(" ", "_")}`, { depth: certificate.depth }));
   return parts.join(" ");
 }
 
+const LEAF_WIDTH = 104; // pixels that a leaf needs beside others
+
+// A tree that is wider than its place is drawn as an outline, one part below the other: nothing is ever out of sight.
+const arranging = new ResizeObserver((entries) => {
+  for (const { target, contentRect } of entries) {
+    if (target.isConnected) target.classList.toggle("outline", contentRect.width < LEAF_WIDTH * target.querySelectorAll(".leaf").length);
+  }
+});
+
 // The tree as boxes; a leaf is a button.
 function picture() {
-  return h("div", { class: "scroll tree-scroll", tabindex: "0", role: "region", "aria-label": t("tree_picture") }, h("div", { class: "tree", id: "tree" }, node(tree().root)));
+  const drawn = h("div", { class: "tree", id: "tree", role: "group", "aria-label": t("tree_picture") }, node(tree().root));
+  arranging.disconnect();
+  arranging.observe(drawn);
+  return drawn;
 }
 
 function node(part) {
   if (part.rule === undefined) return leaf(part);
   return h("div", { class: "node" },
     h("div", { class: "split" }, part.rule),
-    h("div", { class: "branches" },
-      h("div", { class: "branch" }, h("span", { class: "way small" }, t("holds")), node(part.holds)),
-      h("div", { class: "branch" }, h("span", { class: "way small" }, t("fails")), node(part.fails))));
+    h("div", { class: "branches" }, branch(t("holds"), part.holds), branch(t("fails"), part.fails)));
 }
+
+// A branch is as wide as its leaves ask for.
+function branch(way, part) {
+  const drawn = h("div", { class: "branch" }, h("span", { class: "way small" }, way), node(part));
+  drawn.style.flexGrow = leavesOf(part);
+  return drawn;
+}
+
+const leavesOf = (part) => (part.rule === undefined ? 1 : leavesOf(part.holds) + leavesOf(part.fails));
 
 function leaf(part) {
   const rows = t("leaf_rows", { unlabeled: number(part.unlabeled), labeled: number(part.labeled) });
@@ -147,14 +168,25 @@ function take(step) {
 function totals() {
   const { sample } = result;
   if (!sample.has_total && sample.cells === null) return h("p", { class: "muted" }, t("no_totals"));
-  return [h("h3", {}, t("totals_met")), h("p", {}, sample.met),
-    sample.cells ? sample.cells.margins.map(cellTable) : table(t("totals_met"), [t("class"), t("known"), t("alone"), t("achieved"), t("off")],
-      sample.classes.map((line) => [line.name, number(line.known), number(line.alone), number(line.achieved), number(line.missed)]), { numbers: [1, 2, 3, 4], id: "totals-table" })];
+  const rows = sample.classes.map((line) => [line.name, ...given(line), number(line.known), number(line.alone), number(line.achieved), number(line.missed)]);
+  return [h("h3", {}, t("totals_met")), h("p", {}, hasGivenTotals() ? said(sample.met) : t("totals_assumed")),
+    sample.given_of ? h("p", { id: "totals-given" }, t(`given_${sample.given_of.replaceAll(" ", "_")}`)) : null,
+    sample.cells ? sample.cells.margins.map(cellTable) : totalsTable([t("class")], rows)];
 }
 
 function cellTable(margin) {
-  const rows = margin.domains.flatMap((domain) => domain.lines.map((line) => [domain.name || t("all_rows"), line.class_name, line.known, line.alone, line.achieved, number(line.off)]));
-  return table(t("totals_met"), [margin.name || t("domain"), t("class"), t("known"), t("alone"), t("achieved"), t("off")], rows, { numbers: [2, 3, 4, 5], id: "totals-table" });
+  const rows = margin.domains.flatMap((domain) => domain.lines.map((line) => [domain.name || t("all_rows"), line.class_name, ...given(line), line.known, line.alone, line.achieved, number(line.off)]));
+  return totalsTable([margin.name || t("domain"), t("class")], rows);
+}
+
+// Totals as they were given stand in a column of their own, unless they are what the tree has to meet.
+const given = (line) => (result.sample.given_of ? [line.given || "–"] : []);
+
+function totalsTable(first, rows) {
+  const known = result.sample.given_of ? [t("given"), t("known_unlabeled")] : [t(hasGivenTotals() ? "known" : "assumed")];
+  const headings = [...first, ...known, t("alone"), t("achieved"), t("off")];
+  const numbers = headings.map((_, i) => i).slice(first.length);
+  return table(t("totals_met"), headings, rows, { numbers, id: "totals-table" });
 }
 
 function bias() {
@@ -172,7 +204,7 @@ function treeShare(line) {
 function certificate() {
   const found = result.certificate;
   return [h("h3", {}, t("certificate")),
-    h("ul", { id: "certificate" }, found.facts.map((fact) => h("li", {}, fact))),
+    h("ul", { id: "certificate" }, found.facts.map((fact) => h("li", {}, said(fact)))),
     found.paragraphs.map((words) => h("p", {}, words)),
     found.in_p2.length ? h("details", { id: "p2-details" }, h("summary", {}, t("in_p2")), found.in_p2.map((words) => h("p", {}, words))) : null];
 }

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { fill, h, table } from "./elements.js";
-import { number, t } from "./texts.js";
+import { number, said, t } from "./texts.js";
 import { state } from "./state.js";
 import { shownResult, shownTree } from "./result.js";
 
@@ -15,7 +15,8 @@ export async function showLeaf(part, first) {
   const last = first + found.rows.length;
   fill(place,
     h("h3", {}, t("leaf_heading", { name: part.class_name, leaf: part.label })),
-    part.sentences.map((sentence) => h("p", {}, sentence)),
+    part.way?.length ? h("div", { id: "leaf-way" }, t("leaf_way"), h("ul", {}, part.way.map(([rule, holds]) => h("li", {}, h("code", {}, rule), ` ${t(holds ? "holds" : "fails")}`)))) : null,
+    part.sentences.slice(part.way?.length ? 1 : 0).map((sentence) => h("p", {}, said(sentence))),
     found.rows.length ? table(t("leaf_caption"), [t("row"), ...found.columns], found.rows.map((row) => [pick(row), ...row.cells.map((cell) => cell ?? "")]), { id: "leaf-rows" }) : null,
     h("p", {}, t("leaf_shown", { first: number(found.n_rows ? first + 1 : 0), last: number(last), of: number(found.n_rows) }), " ",
       first > 0 ? h("button", { type: "button", id: "leaf-before", onclick: () => showLeaf(part, Math.max(first - 25, 0)) }, t("before")) : null, " ",

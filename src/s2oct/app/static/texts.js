@@ -3,10 +3,20 @@
 export const LANGUAGES = [["en", "English"], ["de", "Deutsch"]];
 let texts = {};
 let language = "en";
+let sayings = []; // patterns of English sentences of the program, with their translations
+
+const SAID = "said: ";
+
+// A sentence with places {0}, {1}, … as a pattern that finds what stands there.
+function patternOf(sentence) {
+  const escaped = sentence.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
+  return new RegExp(`^${escaped.replace(/\{\d\}/g, "(.+?)")}$`);
+}
 
 export async function load(wanted) {
   language = LANGUAGES.some(([code]) => code === wanted) ? wanted : "en";
   texts = await (await fetch(`texts/${language}.json`)).json();
+  sayings = Object.entries(texts).filter(([key]) => key.startsWith(SAID)).map(([key, text]) => [patternOf(key.slice(SAID.length)), text]);
   document.documentElement.lang = language;
   for (const element of document.querySelectorAll("[data-text]")) element.textContent = t(element.dataset.text);
   return language;
@@ -26,9 +36,17 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (_, name) => (values[name] ?? ""));
 }
 
-// A text that the program says in English; those that the file of a language knows are translated.
+// What the program says in English; sentences that the file of a language knows are translated, one by one.
 export function said(text) {
-  return texts[`said: ${text}`] ?? text;
+  return text.split(/(?<=\.) (?=[A-Z0-9“])/).map(saidOne).join(" ");
+}
+
+function saidOne(sentence) {
+  for (const [pattern, translation] of sayings) {
+    const found = sentence.match(pattern);
+    if (found) return translation.replace(/\{(\d)\}/g, (_, place) => found[Number(place) + 1]);
+  }
+  return sentence;
 }
 
 export function number(value, digits = 4) {

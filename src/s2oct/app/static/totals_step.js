@@ -18,6 +18,7 @@ function change(changes, options) {
 export function showTotals() {
   const given = totals();
   const complaint = complaintsAt("totals");
+  const isToDo = !complaint && state.view.complaints.some((one) => one.field === "totals");
   const body = { none: none, classes: byClass, grid: grid, file: upload }[given.form];
   fill(document.getElementById("totals"),
     h("h2", { id: "totals-heading" }, t("totals_heading")),
@@ -25,6 +26,7 @@ export function showTotals() {
     h("fieldset", { class: "choices" }, h("legend", {}, t("totals_form")), FORMS.map((form) => radio("form", form, given.form, t(`totals_${form}`)))),
     given.form === "none" ? null : counting(given),
     body(given),
+    isToDo ? h("p", { class: "muted", id: "totals-to-do" }, t(given.form === "file" ? "totals_to_load" : "totals_to_type")) : null,
     complaint ? h("p", { class: "complaint", role: "alert", id: "complaint-totals" }, complaint) : null);
 }
 
