@@ -28,6 +28,7 @@ from s2oct.model.prepared import Prepared
 from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch, Instance, Neighbourhoods, polish
+from s2oct.stopping import Clock
 
 PATIENCE, WORTH = 6, 0.25
 """Rounds without a better tree after which breaking ties ends; and by how much a tree must be better to count, where 1
@@ -113,18 +114,25 @@ class TieBreak:
         """Solve P2, then choose."""
         solved = Paper().run(prepared, context)
         clock = context.clock
-        if not solved.incumbent.is_decided or clock.stopped() or clock.seconds_left < LAST_SHARE * clock.limit:
+        if not solved.incumbent.is_decided or clock.stopped():
             return solved
+        if clock.seconds_left < LAST_SHARE * clock.limit:
+            context.notices.append(
+                f"The tree of least cost was found too late in a time limit of {clock.limit:g} s to ask the guide: it "
+                "did not choose among trees of equal cost."
+            )
+            return replace(solved, ended=TIME_LIMIT)
+        clock = clock.anew()
+        context = replace(context, clock=clock)
         guided = advised(prepared, self.guidance, context)
         if guided is None or guided.problem.guide is None:
-            ended = INTERRUPTED if clock.stopped() else solved.ended
-            return StrategyResult(prepared, solved.tree, solved.bound, ended, solved.incumbent)
+            return replace(solved, ended=INTERRUPTED if clock.stopped() else TIME_LIMIT)
         context.listener.stage(BREAKING_TIES)
         # The cost of this incumbent is the guide's charge, so the listener of the fit is not informed.
         ties = Incumbent(clock, partial(_charge, guided, solved.incumbent.best_cost))
         ties.offer(solved.tree)
         instance = Instance.of(guided, solved.bound.value).charged(TIE_PRICE * guided.problem.guide.charges)
-        # The search ends by itself and not by the clock, so that it gives the same tree every time.
+        # The search ends by itself, so that it gives the same tree every time unless the time limit cuts it.
         Exploration(
             instance,
             ties,
@@ -134,8 +142,7 @@ class TieBreak:
             patience=PATIENCE,
             worth=WORTH,
         ).run()
-        ended = INTERRUPTED if clock.stopped() else solved.ended
-        return StrategyResult(guided, ties.winner, solved.bound, ended, solved.incumbent)
+        return StrategyResult(guided, ties.winner, solved.bound, ended_by(clock, solved.ended), solved.incumbent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +159,7 @@ class WeighEvidence:
             clock = replace(context.clock, reserve=2 * context.clock.reserve)
             instead = Paper().run(prepared, replace(context, clock=clock))
             # A proof about P2 says nothing about the model that was asked for.
-            return replace(instead, ended=INTERRUPTED) if context.clock.stopped() else instead
+            return replace(instead, ended=INTERRUPTED if clock.stopped() else TIME_LIMIT)
         context.listener.stage(SEARCHING)
         evidence = Evidence.of(guided.problem, guided.topology, self.guidance.weight)
         price = self.guidance.sparsity.price_of(evidence.n_given)
@@ -161,14 +168,12 @@ class WeighEvidence:
         search = EvidenceSearch(evidence, self.guidance.sparsity, context.budget.seed, context.clock.deadline())
         best = search.run(incumbent.offer if wants_trees(context.listener) else None)
         incumbent.offer(best)
-        if context.clock.is_over:
+        if context.clock.has_cut or context.clock.stopped():
             # A search that was cut short may have nothing that is better than one class for all rows.
             offer_constant_trees(guided, incumbent)
             best = incumbent.winner
         cost = evidence.cost_of(best)
-        ended = PROVED if evidence.is_least(cost) else CONVERGED
-        if ended != PROVED and context.clock.is_over:
-            ended = INTERRUPTED if context.clock.stopped() else TIME_LIMIT
+        ended = ended_by(context.clock, PROVED if evidence.is_least(cost) else CONVERGED)
         return StrategyResult(
             guided,
             lengthened(guided, best),
@@ -177,6 +182,13 @@ class WeighEvidence:
             incumbent,
             Weighed(evidence, cost, search),
         )
+
+
+def ended_by(clock: Clock, otherwise: str) -> str:
+    """Why a stage of a fit ended: somebody stopped it, the time limit cut it, or it came to its own end."""
+    if clock.stopped():
+        return INTERRUPTED
+    return TIME_LIMIT if clock.has_cut else otherwise
 
 
 def _weigh(evidence: Evidence, term_price: float, tree: ObliqueTree) -> tuple[ObliqueTree, float]:
