@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from s2oct.fit.advice import Guidance, advised
+from s2oct.fit.advice import GUIDE_RUNS_ON, Guidance, advised
 from s2oct.fit.context import FitContext
 from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
@@ -126,7 +126,7 @@ class TieBreak:
         context = replace(context, clock=clock)
         guided = advised(prepared, self.guidance, context)
         if guided is None or guided.problem.guide is None:
-            return replace(solved, ended=INTERRUPTED if clock.stopped() else TIME_LIMIT)
+            return _without_answer(solved, self.guidance, context)
         context.listener.stage(BREAKING_TIES)
         # The cost of this incumbent is the guide's charge, so the listener of the fit is not informed.
         ties = Incumbent(clock, partial(_charge, guided, solved.incumbent.best_cost))
@@ -157,9 +157,7 @@ class WeighEvidence:
         if guided is None:
             # A guide that is left behind works on beside the fit, so the last steps take longer.
             clock = replace(context.clock, reserve=2 * context.clock.reserve)
-            instead = Paper().run(prepared, replace(context, clock=clock))
-            # A proof about P2 says nothing about the model that was asked for.
-            return replace(instead, ended=INTERRUPTED if clock.stopped() else TIME_LIMIT)
+            return _without_answer(Paper().run(prepared, replace(context, clock=clock)), self.guidance, context)
         context.listener.stage(SEARCHING)
         evidence = Evidence.of(guided.problem, guided.topology, self.guidance.weight)
         price = self.guidance.sparsity.price_of(evidence.n_given)
@@ -182,6 +180,13 @@ class WeighEvidence:
             incumbent,
             Weighed(evidence, cost, search),
         )
+
+
+def _without_answer(instead: StrategyResult, guidance: Guidance, context: FitContext) -> StrategyResult:
+    """A result of P2 in place of one with a guide: a proof about P2 is none about the model that was asked for."""
+    if guidance.is_busy():
+        context.notices.append(GUIDE_RUNS_ON)
+    return replace(instead, ended=INTERRUPTED if context.clock.stopped() else TIME_LIMIT)
 
 
 def ended_by(clock: Clock, otherwise: str) -> str:
