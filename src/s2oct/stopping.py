@@ -33,8 +33,8 @@ class Deadline:
     """A moment (of `now`) at which work ends, or sooner if ``stop`` returns True.
 
     A deadline remembers whether it has cut any work short for lack of time. All deadlines derived from one another, or
-    from one `Clock`, share this memory. Ask it, not the time, why work ended: work may end some seconds before the limit
-    because its next step would not have finished.
+    from one `Clock`, share this memory. Ask it, not the time, why work ended: work may end before the limit because its
+    next step would not have finished.
     """
 
     at: float

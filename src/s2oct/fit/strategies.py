@@ -152,8 +152,8 @@ class WeighEvidence:
     guidance: Guidance
 
     def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
-        """Ask the guide, and search until nothing better is found."""
-        guided = advised(prepared, self.guidance, context)
+        """Ask the guide, and search until nothing better is found; without unlabeled rows there is nothing to ask."""
+        guided = advised(prepared, self.guidance, context) if prepared.problem.n_unlabeled else prepared
         if guided is None:
             # A guide that is left behind works on beside the fit, so the last steps take longer.
             clock = replace(context.clock, reserve=2 * context.clock.reserve)

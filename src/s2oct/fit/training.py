@@ -193,9 +193,9 @@ def with_reserve(context: FitContext) -> FitContext:
 
 
 def _strategy(problem: Problem, guidance: Guidance | None) -> Strategy:
-    if guidance is None or not problem.n_unlabeled:
-        return Sparsest()
-    return TieBreak(guidance) if guidance.weight == 0 else WeighEvidence(guidance)
+    if guidance is not None and guidance.weight > 0:
+        return WeighEvidence(guidance)
+    return Sparsest() if guidance is None or not problem.n_unlabeled else TieBreak(guidance)
 
 
 def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree], context: FitContext) -> Trained:
