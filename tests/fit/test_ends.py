@@ -14,6 +14,7 @@ import pytest
 
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
+from s2oct.fit import strategies
 from tests.register.tables import table as register_table
 
 SHARES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
@@ -131,3 +132,14 @@ def test_a_limit_that_cuts_nothing_changes_nothing(case, compiled, stepping_cloc
     assert limited.ended == unlimited.ended
     assert limited.warned == unlimited.warned
     assert limited.same_tree(unlimited)
+
+
+def test_a_guide_that_comes_too_late_to_break_ties_is_not_left_out_without_a_word(
+    compiled, stepping_clock, monkeypatch
+):
+    monkeypatch.setattr(strategies, "LAST_SHARE", 2.0)  # all of the time is late
+    late = fit_within(CASES["a guide that breaks ties"], UNLIMITED, stepping_clock)
+    assert late.ended == "time limit"
+    assert late.fitted.certificate_.proved
+    assert any("too late" in message and "to ask the guide" in message for message in late.warned)
+    assert any("No better tree exists" in message for message in late.warned)

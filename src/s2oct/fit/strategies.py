@@ -25,7 +25,7 @@ from s2oct.model.feasibility import feasible_cost, feasible_score, lengthened, m
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.near_rows import bound_without_solver
 from s2oct.model.prepared import Prepared
-from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound
+from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch, Instance, Neighbourhoods, polish
 from s2oct.stopping import Clock
@@ -36,6 +36,9 @@ is what the guide charges for a row of which it is sure."""
 
 LAST_SHARE = 0.05
 """The last share of the time limit, in which a guide that only breaks ties is no longer asked."""
+
+BOUND_SHARE = 0.25
+"""Share of the remaining time that the bound without a solver may take: after a slow guide little is left."""
 
 TIE_PRICE = 0.05
 """Price of the guide's charges while it breaks ties: small beside a labeled row's error or a row off the total."""
@@ -203,8 +206,12 @@ def _weigh(evidence: Evidence, term_price: float, tree: ObliqueTree) -> tuple[Ob
 
 def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
     """An incumbent with the bound that needs no solver and the two constant trees, which need no search."""
-    least = bound_without_solver(prepared.problem, prepared.spec.C, prepared.bounds.s)
-    opening = Bound(least, "a bound that needs no solver")
+    opening = NOT_NEGATIVE
+    # Bounds of a large table take seconds, which a fit that is over does not have.
+    if not context.clock.is_over:
+        deadline = context.clock.deadline(BOUND_SHARE * context.clock.seconds_left)
+        least = bound_without_solver(prepared.problem, prepared.spec.C, prepared.bounds.s, deadline)
+        opening = Bound(least, "a bound that needs no solver")
     incumbent = Incumbent(context.clock, partial(assess, prepared), opening, context.listener)
     offer_constant_trees(prepared, incumbent)
     return incumbent
