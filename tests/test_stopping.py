@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from s2oct.stopping import NO_DEADLINE, Clock, Deadline, never
+from s2oct.stopping import NO_DEADLINE, Clock, Deadline, Foresight, never
 
 
 class Wish:
@@ -151,3 +151,54 @@ def test_no_deadline_of_a_clock_is_later_than_its_limit(now, seconds, left):
     now.seconds = 1004.0
     assert clock.deadline(seconds).seconds_left == left
     assert clock.deadline().seconds_left == 6.0
+
+
+def test_a_deadline_remembers_that_it_cut_work_and_those_derived_from_it_share_the_memory(now):
+    for derive in (lambda d: d, lambda d: d.within(2.0), lambda d: d.sooner(3.0)):
+        deadline = Deadline.after(5.0)
+        derived = derive(deadline)
+        assert not derived.passed
+        assert not deadline.has_cut
+        now.advance(6.0)
+        assert not deadline.has_cut  # nobody asked, so nothing was cut
+        assert derived.passed
+        assert deadline.has_cut
+
+
+def test_a_step_that_is_left_out_because_it_would_take_too_long_counts_as_cut(now):
+    deadline = Deadline.after(5.0)
+    assert deadline.allows(5.0)
+    assert not deadline.has_cut
+    assert not deadline.allows(5.5)
+    assert deadline.has_cut
+
+
+def test_foresight_that_ends_work_early_counts_as_a_cut_of_the_clock(now):
+    clock = Clock(10.0)
+    ends = Foresight(clock.deadline())
+    with ends.step():
+        now.advance(6.0)
+    assert not clock.has_cut
+    assert ends.now
+    assert clock.seconds_left == 4.0
+    assert clock.has_cut
+
+
+def test_a_request_to_stop_is_not_a_cut_by_the_time_limit(now):
+    clock = Clock(10.0, lambda: True)
+    now.advance(11.0)
+    assert clock.is_over
+    assert clock.deadline().passed
+    assert not clock.deadline().allows(1.0)
+    assert not clock.has_cut
+
+
+def test_each_stage_of_a_fit_can_have_a_record_of_its_own(now):
+    clock = Clock(10.0)
+    now.advance(11.0)
+    assert clock.is_over
+    assert clock.has_cut
+    later = clock.anew()
+    assert not later.has_cut
+    assert later.deadline().passed
+    assert later.has_cut

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Stop = Callable[[], bool]
@@ -30,10 +30,16 @@ def never() -> bool:
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment (of `now`) at which work ends, or sooner if ``stop`` returns True."""
+    """A moment (of `now`) at which work ends, or sooner if ``stop`` returns True.
+
+    A deadline remembers whether it has cut any work short for lack of time. All deadlines derived from one another, or
+    from one `Clock`, share this memory. Ask it, not the time, why work ended: work may end before the limit because its
+    next step would not have finished.
+    """
 
     at: float
     stop: Stop = never
+    _cut: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
 
     @classmethod
     def after(cls, seconds: float, stop: Stop = never) -> Deadline:
@@ -42,8 +48,28 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether to end now."""
-        return now() > self.at or self.stop()
+        """Whether to end now. Ask only if there is work left: a deadline that has passed counts as having cut it."""
+        if now() > self.at:
+            self.note_cut()
+            return True
+        return self.stop()
+
+    def allows(self, seconds: float) -> bool:
+        """Whether a step of that many seconds ends in time. A step that is left out for lack of time counts as cut."""
+        if self.seconds_left >= seconds:
+            return True
+        self.note_cut()
+        return False
+
+    def note_cut(self) -> None:
+        """Remember that work was left unfinished for lack of time; a request to stop is another reason."""
+        if not self.stop():
+            self._cut.set()
+
+    @property
+    def has_cut(self) -> bool:
+        """Whether this deadline, or one that shares its memory, has cut any work short."""
+        return self._cut.is_set()
 
     @property
     def seconds_left(self) -> float:
@@ -53,14 +79,14 @@ class Deadline:
 
     def sooner(self, seconds: float) -> Deadline:
         """The same deadline, some seconds earlier: for work that cannot be left in the middle."""
-        return Deadline(self.at - seconds, self.stop)
+        return replace(self, at=self.at - seconds)
 
     def within(self, seconds: float) -> Deadline:
         """The same deadline, or the one some seconds from now if that is sooner."""
-        return Deadline(min(self.at, now() + seconds), self.stop)
+        return replace(self, at=min(self.at, now() + seconds))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process has another clock and cannot see the request to stop: it gets the remaining seconds."""
+        """Another process has another clock and sees neither the request to stop nor the memory: it gets seconds."""
         return Deadline.after, (self.seconds_left,)
 
 
@@ -107,6 +133,11 @@ class Clock:
     began: float = field(default_factory=lambda: now())
     reserve: float = 0.0
     _interrupted: threading.Event = field(default_factory=threading.Event, repr=False)
+    _cut: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    def anew(self) -> Clock:
+        """The same clock for another stage of the fit, with no cut on record."""
+        return replace(self, _cut=threading.Event())
 
     def interrupt(self) -> None:
         """Ask the fit to stop, from inside it: a solver caught a Ctrl-C, which did not reach the fit."""
@@ -128,9 +159,19 @@ class Clock:
 
     @property
     def is_over(self) -> bool:
-        """Whether the limit is reached or the fit was asked to stop."""
-        return self.seconds_left <= 0 or self.stopped()
+        """Whether the limit is reached or the fit was asked to stop. Ask only if there is work left."""
+        if self.stopped():
+            return True
+        if self.seconds_left <= 0:
+            self._cut.set()
+            return True
+        return False
+
+    @property
+    def has_cut(self) -> bool:
+        """Whether the limit has cut any work short since the clock was made, or made `anew`."""
+        return self._cut.is_set()
 
     def deadline(self, seconds: float = float("inf")) -> Deadline:
         """The end of the fit, or some seconds from now if that is sooner."""
-        return Deadline(min(self.began + self.limit - self.reserve, now() + seconds), self.stopped)
+        return Deadline(min(self.began + self.limit - self.reserve, now() + seconds), self.stopped, self._cut)

@@ -353,6 +353,19 @@ def test_a_fully_labeled_table_is_fitted_with_a_warning():
     assert clf.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_fully_labeled_table_is_fitted_until_nothing_better_turns_up(n_classes, stepping_clock):
+    """The time stands still, so that no limit can end the fit; labels without a pattern leave P2 open for long."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), rng.choice(list("abc")[:n_classes], 80)
+    with pytest.warns(S2OCTWarning, match="Every row is labeled"):
+        clf = S2OCTClassifier(depth=2, random_state=0).fit(X, y)
+    assert clf.certificate_.ended == "converged"
+    assert clf.certificate_.model == "evidence"
+    assert "guide" not in str(clf.certificate_)
+    assert clf.score(X, y) > 1 / n_classes
+
+
 @pytest.mark.parametrize("guide", [None, "auto"])
 def test_constant_features_are_accepted(guide):
     with pytest.warns(S2OCTWarning, match="misses the total by 1 row.* No tree can come nearer"):

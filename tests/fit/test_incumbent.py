@@ -173,6 +173,7 @@ def test_the_ending_names_the_first_reason_that_holds():
     ):
         incumbent = Incumbent(Clock(limit, lambda wish=stopped: wish, began), assess)
         incumbent.offer(tree_of_cost(0.0 if proved else 1.0))
+        assert incumbent.is_over == (ending != CONVERGED)  # a search that looks at it ends
         assert incumbent.ending == ending
 
 

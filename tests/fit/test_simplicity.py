@@ -190,12 +190,11 @@ def test_only_a_fit_with_a_guide_has_a_path(survey):
         S2OCTClassifier().simplicity_path()
 
 
-def test_fit_without_unlabeled_rows_has_none(survey):
+def test_a_fit_without_unlabeled_rows_has_a_path_by_its_labels(survey):
     X, y, _ = survey
     with pytest.warns(S2OCTWarning, match="Every row is labeled"):
-        clf = S2OCTClassifier(depth=1, solver=None, time_limit=2, random_state=0).fit(X[:6], y[:6])
-    with pytest.raises(InvalidProblem, match=NO_PATH):
-        clf.simplicity_path()
+        clf = S2OCTClassifier(depth=1, random_state=0).fit(X[:6], y[:6])
+    assert any(step.tree is clf.tree_ for step in clf.simplicity_path())
 
 
 def test_a_path_is_fitted_once_and_anew_after_another_fit(survey):

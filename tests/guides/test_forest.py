@@ -423,6 +423,7 @@ def test_ctrl_c_while_the_guide_is_asked_ends_the_fit(clusters, ctrl_c):
     assert watch.within(0.4 + 0.5)
 
 
+@pytest.mark.filterwarnings("ignore:The guide did not end with the fit")
 def test_a_guide_that_does_not_answer_in_time_is_left_behind_with_a_warning(clusters):
     X, y, _, _, totals = clusters
     watch = Stopwatch()

@@ -12,6 +12,7 @@ from s2oct.model.feasibility import feasible_cost
 from s2oct.model.near_rows import near_pairs, near_row_bound
 from s2oct.model.problem import Problem
 from s2oct.solvers import load_solver
+from s2oct.stopping import Deadline
 from tests.cells import trees_of_cells
 from tests.preparing import prepared_as_is, score_of
 from tests.solvers.watchers import solve
@@ -59,6 +60,19 @@ def test_near_pairs_are_those_that_loops_find(X, s):
     assert found is not None
     expected = {(i, k) for i in range(12) for k in range(i + 1, 12) if s * np.abs(X[i] - X[k]).sum() < 2 - 1e-3}
     assert set(zip(found[0].tolist(), found[1].tolist(), strict=True)) == expected
+
+
+def test_the_search_for_near_pairs_ends_at_a_deadline_without_a_bound(stepping_clock):
+    stepping_clock.step = 1.0
+    X = np.linspace(0.0, 1.0, 50)[:, None]
+    reads = 10  # of the forty that it takes
+    assert near_pairs(X, 2.0, Deadline.after(1000.0)) is not None
+    deadline = Deadline.after(reads)
+    assert near_pairs(X, 2.0, deadline) is None
+    assert deadline.has_cut
+    assert (
+        near_row_bound(Problem.from_arrays(X, ["A", *[None] * 49], totals={"A": 9, "B": 40}), 1.0, 2.0, deadline) == 0.0
+    )
 
 
 def test_two_labels_at_a_small_distance_pay_what_the_distance_leaves():

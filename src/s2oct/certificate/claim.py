@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from s2oct.certificate.shortcomings import Shortcoming, interruption
+from s2oct.certificate.shortcomings import Shortcoming, cut_off, interruption
 from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, Moment
 
 
@@ -103,4 +103,4 @@ class Claim(ABC):
         tuple of Shortcoming
             The gravest first; empty if there are none.
         """
-        return interruption(self)
+        return (*interruption(self), *cut_off(self))

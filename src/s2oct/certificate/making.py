@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from s2oct.model.data_summary import whole_if_whole
 from s2oct.model.feasibility import is_feasible
 from s2oct.model.lower_bound import lower_bound, total_bound
 from s2oct.model.prepared import Prepared
-from s2oct.model.proof import CONVERGED, PROVED, FitRecord
+from s2oct.model.proof import FitRecord
 from s2oct.model.score import score
 from s2oct.model.tree import ObliqueTree
 from s2oct.model.tree_size import TreeSize
@@ -29,7 +28,7 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
     size = TreeSize.of_tree(tree if rules is None else rules)
     assignment = Assignment.of(prepared.given, tree)
     found = score(assignment, prepared.spec.C)
-    certificate = Certificate(
+    return Certificate(
         objective=unit * found.objective,
         lower_bound=unit * record.bound.value,
         feasible=is_feasible(assignment, prepared.bounds, found, prepared.scaling.scale, most),
@@ -55,10 +54,6 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
         n_terms=size.n_terms,
         **_in_rows(assignment),
     )
-    if certificate.ended == PROVED and not certificate.proved_best:
-        # Features so large that rows change sides between the units of the search and those of the user.
-        return replace(certificate, ended=CONVERGED)
-    return certificate
 
 
 def _in_rows(assignment: Assignment) -> dict[str, Any]:

@@ -198,8 +198,10 @@ class Certificate(Claim):
     def proved_best(self) -> bool:
         """Whether it is proved that no tree is better by what the fit minimised."""
         cost, bound = self.minimised
-        # The evidence model has no margins, so a tree need not be feasible for P2.
-        return (self.feasible or self.model == EVIDENCE) and abs(cost - bound) <= DECIDED_TOLERANCE
+        if self.model == EVIDENCE:
+            # It has no margins, so a tree need not be feasible for P2, and it counts rows, not survey weights.
+            return abs(cost - bound) <= DECIDED_TOLERANCE
+        return self.feasible and abs(cost - bound) <= self.tolerance
 
     def sentences(self, classes: Sequence[Any] | None = None) -> tuple[str, ...]:
         """Say what the tree does and how the fit ended, in rows; of a fit to P2 alone also what it costs there.

@@ -47,7 +47,7 @@ def shortcomings_of(certificate: Certificate, classes: Sequence[Any]) -> tuple[S
     """What a fit with totals did not reach, the gravest first."""
     return (
         *interruption(certificate),
-        *_cut_off(certificate),
+        *cut_off(certificate),
         *_not_counted(certificate),
         *_missed_total(certificate, classes),
         *_unlabeled_classes(certificate, classes),
@@ -64,23 +64,18 @@ def interruption(certificate: Claim) -> tuple[Shortcoming, ...]:
     return (Shortcoming(f"The fit was interrupted after {seconds}. Its tree is the best that was found until then"),)
 
 
-def _cut_off(certificate: Certificate) -> tuple[Shortcoming, ...]:
-    """That the clock ended the fit.
-
-    A fit to P2 alone usually ends that way unless its tree is proved optimal. So there it counts only if the tree is
-    visibly not good: it splits nothing, or it misses a total that it might meet.
-    """
-    is_bad = certificate.n_splits == 0 or certificate.xi > certificate.least_xi
-    if certificate.ended != TIME_LIMIT or (certificate.minimises_p2 and not is_bad):
+def cut_off(certificate: Claim) -> tuple[Shortcoming, ...]:
+    """That the time limit cut the fit off: a longer one may lead to another tree."""
+    if certificate.ended != TIME_LIMIT:
         return ()
-    seconds = duration(certificate.seconds)
-    found = "It found no split" if certificate.n_splits == 0 else "Its tree is the best that was found until then"
-    return (
-        Shortcoming(
-            f"The time limit cut the fit off after {seconds}. {found}, and a better tree may exist",
-            (Remedy.MORE_TIME,),
-        ),
-    )
+    if certificate.proved_best:
+        found = "No better tree exists, but the choice among equally good trees was not completed"
+    elif certificate.has_splits:
+        found = "Its tree is the best that was found until then, and a better tree may exist"
+    else:
+        found = "It found no split, and a better tree may exist"
+    cut = f"The time limit cut the fit off after {duration(certificate.seconds)}"
+    return (Shortcoming(f"{cut}. {found}", (Remedy.MORE_TIME,)),)
 
 
 def _not_counted(certificate: Certificate) -> tuple[Shortcoming, ...]:

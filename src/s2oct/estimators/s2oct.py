@@ -41,8 +41,10 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         Price of one row off the total in P2.
     guide : classifier, "auto" or None
         Says how likely each class is for each unlabeled row. Any scikit-learn classifier with ``predict_proba`` is made
-        to meet the totals by `TopTotalClassifier`; "auto" is a `SelfTrainedForest`. None is the paper's P2 and nothing
-        else; of its trees of least cost that were found, one with few features.
+        to meet the totals by `TopTotalClassifier`; "auto" is a `SelfTrainedForest`. A guide that gives no answer within
+        80 % of the remaining time is ended, and the fit warns and goes on without it; compiled code inside a guide ends
+        only when it returns to Python. None is the paper's P2 and nothing else; of its trees of least cost that were
+        found, one with few features.
     guide_weight : float or "auto"
         What an unlabeled row of which the guide is sure counts against a labeled row; "auto" is 1/4. With 0 the paper's
         P2 is solved first, and the guide only chooses among its trees of least cost; if P2 is not solved in time, the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
 from s2oct.fit.simplicity import Simplification
 from s2oct.fit.training import Trained
-from s2oct.guides import SelfTrainedForest, guide_probabilities
+from s2oct.guides import SelfTrainedForest, guide_probabilities, runs_on
 from s2oct.inputs import Answers, at_least_zero_or_auto, without_columns
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
 from s2oct.model.problem import Problem
@@ -49,14 +50,17 @@ class ToldFits(Choices, Margins):
         """The guide, asked about the unlabeled rows when the fit wants it."""
         guide = self._unfitted_guide(told.budget.n_jobs, told.budget.seed)
         answers, weights = told.answers, relative_weights(told)
+        left_behind: list[Thread] = []
 
         def ask(deadline: Deadline) -> FloatArray | None:
             given = told.rows
             if not isinstance(guide, SelfTrainedForest):
                 given = answers.of_counted(without_columns(told.X, self._left_out))
-            return guide_probabilities(guide, given, answers.labels, told.problem.targets, weights, deadline)
+            return guide_probabilities(
+                guide, given, answers.labels, told.problem.targets, weights, deadline, left_behind
+            )
 
-        return Guidance(ask, self._guide_weight(), self._sparsity())
+        return Guidance(ask, self._guide_weight(), self._sparsity(), lambda: any(map(runs_on, left_behind)))
 
     def _guide_weight(self) -> float:
         weight = at_least_zero_or_auto("guide_weight", self.guide_weight)

@@ -11,10 +11,15 @@ from s2oct.fit.listening import ASKING_GUIDE
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, Sparsity
 from s2oct.model.guide import Guide
 from s2oct.model.prepared import Prepared
-from s2oct.stopping import Deadline
+from s2oct.stopping import Deadline, never
 
 GUIDE_PATIENCE = 0.8
 """Share of the time that is left for which a fit waits for its guide: the rest is for a tree without it."""
+
+GUIDE_RUNS_ON = (
+    "The guide did not end with the fit and still runs in the background: compiled code cannot be ended from outside. "
+    "It ends by itself or with this process. Allow the fit more time, or use a faster guide."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +36,14 @@ class Guidance:
         among the trees of least cost in P2.
     sparsity : Sparsity
         How sparse the splits of the evidence model should be.
+    is_busy : callable
+        Whether the guide still runs although the fit no longer waits for it.
     """
 
     ask: Callable[[Deadline], FloatArray | None]
     weight: float = AUTO_GUIDE_WEIGHT
     sparsity: Sparsity = field(default_factory=Sparsity)
+    is_busy: Callable[[], bool] = never
     _answers: list[FloatArray] = field(default_factory=list)
 
     @property

@@ -68,15 +68,13 @@ class Exploration:
         incumbent, until = self.incumbent, self.incumbent.clock.deadline(seconds)
         number = led = first_round
         to_beat = incumbent.best_cost
-        while not incumbent.is_over and not until.passed:
-            if self._deadline(until).seconds_left < self.instance.step_seconds:
-                # Nothing ends in time any more.
-                if incumbent.clock.seconds_left < self.instance.step_seconds:
-                    incumbent.give_up()
-                break
+        while True:
+            # The clock comes last: a search that is done was not cut.
             if max_rounds is not None and number - first_round >= max_rounds:
                 break
             if self.patience is not None and number - led >= self.patience:
+                break
+            if incumbent.is_over or until.passed or not self._deadline(until).allows(self.instance.step_seconds):
                 break
             numbers = range(number, number + self.n_jobs)
             turns = [descends(self.instance, k, descents_lead=self.descents_lead) for k in numbers]
@@ -100,6 +98,8 @@ class Exploration:
             delayed(run_round)(self.instance, self.seed, number + k, deadline, best, by_descents=by_descents)
             for k, by_descents in enumerate(turns)
         )
+        # Rounds in other processes cannot tell this one that they were cut.
+        deadline.sooner(self.instance.step_seconds).allows(0.0)
         return found
 
     def _deadline(self, until: Deadline) -> Deadline:

@@ -52,7 +52,6 @@ class Incumbent:
         self._assess = assess
         self._listener = listener or NoListener()
         self._refuted: set[str] = set()
-        self._gave_up = False
         self._lock = threading.Lock()
 
     def offer(self, tree: ObliqueTree) -> bool:
@@ -84,10 +83,6 @@ class Incumbent:
                 self.bound = Bound(min(value, self.best_cost), source)
                 self._note()
 
-    def give_up(self) -> None:
-        """Report that the time that is left is too short for anything."""
-        self._gave_up = True
-
     @property
     def winner(self) -> ObliqueTree:
         """The best tree. It exists once a constant tree was offered, which is always feasible."""
@@ -112,7 +107,7 @@ class Incumbent:
             return PROVED
         if self.clock.stopped():
             return INTERRUPTED
-        return TIME_LIMIT if self._gave_up or self.clock.seconds_left <= 0 else CONVERGED
+        return TIME_LIMIT if self.clock.has_cut else CONVERGED
 
     def _note(self) -> None:
         moment = Moment(self.clock.elapsed, self.best_cost, self.bound.value)

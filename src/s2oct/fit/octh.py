@@ -19,7 +19,7 @@ from s2oct.milp.octh_bounds import NO_ERRORS, counting_bound
 from s2oct.milp.size import octh_size
 from s2oct.model.bounds import paper_depth
 from s2oct.model.problem import Problem
-from s2oct.model.proof import NOT_NEGATIVE, Bound, FitRecord
+from s2oct.model.proof import CONVERGED, NOT_NEGATIVE, PROVED, Bound, FitRecord
 from s2oct.model.scaling import Scaling
 from s2oct.model.topology import MAX_DEPTH, Topology
 from s2oct.model.tree import ObliqueTree
@@ -85,11 +85,13 @@ def train_octh(
                     return first_round
         number = first_round
         last = np.inf if spec.complexity == 0 else PRICED_ROUNDS
-        while not incumbent.is_over and not until.passed and number < last:
+        while number < last and not incumbent.is_over and not until.passed:
             incumbent.offer(search.run_round(number, incumbent.best, until))
             number += 1
         if first_round == 0 and context.solver is not None and not incumbent.is_over:
-            raise_bound_by_parts(scaled, topology, spec, incumbent, context.clock.deadline(PARTS_SHARE * seconds))
+            # These bounds end after their share of the time as a rule, and no tree depends on them.
+            until = context.clock.anew().deadline(PARTS_SHARE * seconds)
+            raise_bound_by_parts(scaled, topology, spec, incumbent, until)
         return number
 
     head_start = HEAD_START if scaled.n_labeled > FEW_ROWS else SHORT_HEAD_START
@@ -126,4 +128,7 @@ def _trained(
     tree = scaling.to_user(incumbent.winner)
     record = FitRecord(incumbent.bound, context.clock.elapsed, incumbent.ending, tuple(incumbent.history))
     certificate = certify_octh(problem, tree, spec, record, scaling=scaling)
+    if certificate.ended == PROVED and not certificate.proved:
+        # In the user's units a sum was rounded otherwise.
+        certificate = replace(certificate, ended=CONVERGED)
     return TrainedOcth(tree, certificate, scaling, tuple(context.notices))

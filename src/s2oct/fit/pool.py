@@ -41,7 +41,7 @@ def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> 
     found: list[ObliqueTree] = []
     last = -1
     for number in range(POOL_ROUNDS):
-        if until.passed or len(found) >= POOL or number - last > FRUITLESS_ROUNDS:
+        if len(found) >= POOL or number - last > FRUITLESS_ROUNDS or until.passed:
             break
         by_descents = descends(instance, number, descents_lead=False)
         for candidate in reversed(run_round(instance, seed, number, until, by_descents=by_descents)):

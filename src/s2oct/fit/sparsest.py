@@ -10,10 +10,10 @@ import numpy as np
 from s2oct.fit.context import FitContext
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import BREAKING_TIES
-from s2oct.fit.strategies import Paper, StrategyResult
+from s2oct.fit.strategies import Paper, StrategyResult, ended_by
 from s2oct.model.feasibility import feasible_score, mended
 from s2oct.model.prepared import Prepared
-from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED
+from s2oct.model.proof import DECIDED_TOLERANCE
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, fewer_features, round_work, run_round
 from s2oct.stopping import Deadline
@@ -41,6 +41,7 @@ class Sparsest:
         solved = Paper().run(prepared, replace(context, clock=replace(clock, limit=clock.limit - reserve)))
         if clock.stopped():
             return solved
+        clock = clock.anew()
         context.listener.stage(BREAKING_TIES)
         incumbent = solved.incumbent
         # A certificate is computed in other units: half of the tolerance is left for rounding.
@@ -51,9 +52,8 @@ class Sparsest:
         sparse.offer(solved.tree)
         sparse.offer(fewer_features(prepared, sparse.winner, clock.deadline()))
         if incumbent.is_decided:
-            _bisect(prepared, sparse, least, context)
-        ended = INTERRUPTED if clock.stopped() else solved.ended
-        return StrategyResult(prepared, sparse.winner, solved.bound, ended, incumbent)
+            _bisect(prepared, sparse, least, context.budget.seed, clock.deadline())
+        return StrategyResult(prepared, sparse.winner, solved.bound, ended_by(clock, solved.ended), incumbent)
 
 
 def _n_terms(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
@@ -65,13 +65,12 @@ def _n_terms(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[Obliqu
     return assignment.tree, float(np.count_nonzero(assignment.tree.omega))
 
 
-def _bisect(prepared: Prepared, sparse: Incumbent, floor: float, context: FitContext) -> None:
+def _bisect(prepared: Prepared, sparse: Incumbent, floor: float, seed: int, deadline: Deadline) -> None:
     """Search for trees with fewer features in the split that has most."""
-    deadline = context.clock.deadline()
     failed, reached = 0, most_used(sparse.winner)
     while reached - failed > 1 and not deadline.passed:
         k = (failed + reached) // 2
-        if _search_with(prepared, k, sparse, floor, context.budget.seed, deadline):
+        if _search_with(prepared, k, sparse, floor, seed, deadline):
             reached = min(k, most_used(sparse.winner))
         else:
             failed = k
@@ -84,7 +83,7 @@ def _search_with(prepared: Prepared, k: int, sparse: Incumbent, floor: float, se
     start, work = _cut_down(prepared, sparse.winner, k), 0.0
     for number in range(ROUNDS):
         work += round_work(instance, number)
-        if deadline.passed or work > ROUND_WORK:
+        if work > ROUND_WORK or deadline.passed:
             return False
         # The fourth round starts from the tree that is known.
         for tree in reversed(run_round(instance, seed, number, deadline, start)):

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from s2oct.fit.advice import Guidance, advised
+from s2oct.fit.advice import GUIDE_RUNS_ON, Guidance, advised
 from s2oct.fit.context import FitContext
 from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
@@ -25,9 +25,10 @@ from s2oct.model.feasibility import feasible_cost, feasible_score, lengthened, m
 from s2oct.model.lower_bound import lower_bound
 from s2oct.model.near_rows import bound_without_solver
 from s2oct.model.prepared import Prepared
-from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound
+from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch, Instance, Neighbourhoods, polish
+from s2oct.stopping import Clock
 
 PATIENCE, WORTH = 6, 0.25
 """Rounds without a better tree after which breaking ties ends; and by how much a tree must be better to count, where 1
@@ -35,6 +36,9 @@ is what the guide charges for a row of which it is sure."""
 
 LAST_SHARE = 0.05
 """The last share of the time limit, in which a guide that only breaks ties is no longer asked."""
+
+BOUND_SHARE = 0.25
+"""Share of the remaining time that the bound without a solver may take: after a slow guide little is left."""
 
 TIE_PRICE = 0.05
 """Price of the guide's charges while it breaks ties: small beside a labeled row's error or a row off the total."""
@@ -113,18 +117,25 @@ class TieBreak:
         """Solve P2, then choose."""
         solved = Paper().run(prepared, context)
         clock = context.clock
-        if not solved.incumbent.is_decided or clock.stopped() or clock.seconds_left < LAST_SHARE * clock.limit:
+        if not solved.incumbent.is_decided or clock.stopped():
             return solved
+        if clock.seconds_left < LAST_SHARE * clock.limit:
+            context.notices.append(
+                f"The tree of least cost was found too late in a time limit of {clock.limit:g} s to ask the guide: it "
+                "did not choose among trees of equal cost."
+            )
+            return replace(solved, ended=TIME_LIMIT)
+        clock = clock.anew()
+        context = replace(context, clock=clock)
         guided = advised(prepared, self.guidance, context)
         if guided is None or guided.problem.guide is None:
-            ended = INTERRUPTED if clock.stopped() else solved.ended
-            return StrategyResult(prepared, solved.tree, solved.bound, ended, solved.incumbent)
+            return _without_answer(solved, self.guidance, context)
         context.listener.stage(BREAKING_TIES)
         # The cost of this incumbent is the guide's charge, so the listener of the fit is not informed.
         ties = Incumbent(clock, partial(_charge, guided, solved.incumbent.best_cost))
         ties.offer(solved.tree)
         instance = Instance.of(guided, solved.bound.value).charged(TIE_PRICE * guided.problem.guide.charges)
-        # The search ends by itself and not by the clock, so that it gives the same tree every time.
+        # The search ends by itself, so that it gives the same tree every time unless the time limit cuts it.
         Exploration(
             instance,
             ties,
@@ -134,8 +145,7 @@ class TieBreak:
             patience=PATIENCE,
             worth=WORTH,
         ).run()
-        ended = INTERRUPTED if clock.stopped() else solved.ended
-        return StrategyResult(guided, ties.winner, solved.bound, ended, solved.incumbent)
+        return StrategyResult(guided, ties.winner, solved.bound, ended_by(clock, solved.ended), solved.incumbent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +155,12 @@ class WeighEvidence:
     guidance: Guidance
 
     def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
-        """Ask the guide, and search until nothing better is found."""
-        guided = advised(prepared, self.guidance, context)
+        """Ask the guide, and search until nothing better is found; without unlabeled rows there is nothing to ask."""
+        guided = advised(prepared, self.guidance, context) if prepared.problem.n_unlabeled else prepared
         if guided is None:
             # A guide that is left behind works on beside the fit, so the last steps take longer.
             clock = replace(context.clock, reserve=2 * context.clock.reserve)
-            instead = Paper().run(prepared, replace(context, clock=clock))
-            # A proof about P2 says nothing about the model that was asked for.
-            return replace(instead, ended=INTERRUPTED) if context.clock.stopped() else instead
+            return _without_answer(Paper().run(prepared, replace(context, clock=clock)), self.guidance, context)
         context.listener.stage(SEARCHING)
         evidence = Evidence.of(guided.problem, guided.topology, self.guidance.weight)
         price = self.guidance.sparsity.price_of(evidence.n_given)
@@ -161,14 +169,12 @@ class WeighEvidence:
         search = EvidenceSearch(evidence, self.guidance.sparsity, context.budget.seed, context.clock.deadline())
         best = search.run(incumbent.offer if wants_trees(context.listener) else None)
         incumbent.offer(best)
-        if context.clock.is_over:
+        if context.clock.has_cut or context.clock.stopped():
             # A search that was cut short may have nothing that is better than one class for all rows.
             offer_constant_trees(guided, incumbent)
             best = incumbent.winner
         cost = evidence.cost_of(best)
-        ended = PROVED if evidence.is_least(cost) else CONVERGED
-        if ended != PROVED and context.clock.is_over:
-            ended = INTERRUPTED if context.clock.stopped() else TIME_LIMIT
+        ended = ended_by(context.clock, PROVED if evidence.is_least(cost) else CONVERGED)
         return StrategyResult(
             guided,
             lengthened(guided, best),
@@ -179,6 +185,20 @@ class WeighEvidence:
         )
 
 
+def _without_answer(instead: StrategyResult, guidance: Guidance, context: FitContext) -> StrategyResult:
+    """A result of P2 in place of one with a guide: a proof about P2 is none about the model that was asked for."""
+    if guidance.is_busy():
+        context.notices.append(GUIDE_RUNS_ON)
+    return replace(instead, ended=INTERRUPTED if context.clock.stopped() else TIME_LIMIT)
+
+
+def ended_by(clock: Clock, otherwise: str) -> str:
+    """Why a stage of a fit ended: somebody stopped it, the time limit cut it, or it came to its own end."""
+    if clock.stopped():
+        return INTERRUPTED
+    return TIME_LIMIT if clock.has_cut else otherwise
+
+
 def _weigh(evidence: Evidence, term_price: float, tree: ObliqueTree) -> tuple[ObliqueTree, float]:
     cost = evidence.cost_of(tree)
     return tree, cost.rows + evidence.row_off * cost.off + term_price * cost.terms
@@ -186,8 +206,12 @@ def _weigh(evidence: Evidence, term_price: float, tree: ObliqueTree) -> tuple[Ob
 
 def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
     """An incumbent with the bound that needs no solver and the two constant trees, which need no search."""
-    least = bound_without_solver(prepared.problem, prepared.spec.C, prepared.bounds.s)
-    opening = Bound(least, "a bound that needs no solver")
+    opening = NOT_NEGATIVE
+    # Bounds of a large table take seconds, which a fit that is over does not have.
+    if not context.clock.is_over:
+        deadline = context.clock.deadline(BOUND_SHARE * context.clock.seconds_left)
+        least = bound_without_solver(prepared.problem, prepared.spec.C, prepared.bounds.s, deadline)
+        opening = Bound(least, "a bound that needs no solver")
     incumbent = Incumbent(context.clock, partial(assess, prepared), opening, context.listener)
     offer_constant_trees(prepared, incumbent)
     return incumbent

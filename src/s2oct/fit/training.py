@@ -32,7 +32,7 @@ from s2oct.model.columns import narrowed_tree, uses_others, widened_scaling, wid
 from s2oct.model.near_rows import bound_without_solver
 from s2oct.model.prepared import LARGEST_M, prepare
 from s2oct.model.problem import Problem
-from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, EVIDENCE, INTERRUPTED, PROVED, Bound, FitRecord
+from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound, FitRecord
 from s2oct.model.rounding import as_rules
 from s2oct.model.scaling import Scaling
 from s2oct.model.spec import ModelSpec
@@ -149,6 +149,8 @@ def train(
     outcome = _strategy(problem, guidance).run(prepared, context)
     seconds = context.clock.elapsed
     others = [] if alone else _others(outcome, context)
+    if outcome.weighed is not None and context.clock.has_cut and outcome.ended != INTERRUPTED:
+        outcome = replace(outcome, ended=TIME_LIMIT)
     if context.clock.stopped() and outcome.ended != INTERRUPTED:
         context.notices.append(
             f"The fit was stopped while it looked for other trees of the same cost: it had found {len(others)}."
@@ -186,14 +188,14 @@ def with_reserve(context: FitContext) -> FitContext:
     That takes less than twice as long as reading and preparing did. Measured on this table and with the present load of
     the machine, this is nearer to the truth than any constant.
     """
-    clock = context.clock
+    clock = context.clock.anew()  # what preparing had to leave out has a notice of its own
     return replace(context, clock=replace(clock, reserve=min(2 * clock.elapsed, LARGEST_RESERVE * clock.limit)))
 
 
 def _strategy(problem: Problem, guidance: Guidance | None) -> Strategy:
-    if guidance is None or not problem.n_unlabeled:
-        return Sparsest()
-    return TieBreak(guidance) if guidance.weight == 0 else WeighEvidence(guidance)
+    if guidance is not None and guidance.weight > 0:
+        return WeighEvidence(guidance)
+    return Sparsest() if guidance is None or not problem.n_unlabeled else TieBreak(guidance)
 
 
 def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree], context: FitContext) -> Trained:
@@ -215,9 +217,9 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
     certificate = certify(prepared, witness, record, tree)
     if outcome.weighed is not None and certificate.xi > certificate.unit * _rows_off(outcome) + DECIDED_TOLERANCE:
         # Features so large that their last digits are lost in sums: in the user's units rows have changed sides.
-        cost = outcome.weighed.cost.rows + certificate.xi / certificate.unit
-        ended = CONVERGED if outcome.ended == PROVED else outcome.ended
-        certificate = replace(certificate, evidence_cost=cost, ended=ended)
+        certificate = replace(certificate, evidence_cost=outcome.weighed.cost.rows + certificate.xi / certificate.unit)
+    if certificate.ended == PROVED and not (certificate.proved_best if weighed else certificate.proved):
+        certificate = replace(certificate, ended=CONVERGED)
     note = too_few_others(len(others), outcome.ended, weighed=weighed)
     alternatives = distinct(map(prepared.scaling.to_user, others), prepared.given.X, tree)
     return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices), note, alternatives)

@@ -1,11 +1,14 @@
 """Ask a guide about the unlabeled rows, so that a fit can end before the guide answers.
 
 Our own forests check the deadline themselves. Any other classifier knows neither deadlines nor requests to stop. So it
-works in its own thread, and a fit that must end goes on without it.
+works in its own thread, and a fit that must end goes on without it. An exception ends that thread at the next line of
+Python that it runs, an endless loop in Python included. Compiled code runs until it returns to Python: only a process
+can be ended at any time, and not every classifier can be sent to another one.
 """
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -27,8 +30,10 @@ from s2oct.guides.top_total import TopTotalClassifier
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
 from s2oct.stopping import NO_DEADLINE, Deadline
+from s2oct.wording import brief
 
-_POLL_SECONDS = 0.02
+_POLL_SECONDS, _GRACE_SECONDS = 0.02, 0.2
+"""Between two looks at the deadline; and for which a thread that was told to end is waited for."""
 
 
 def guide_probabilities(
@@ -38,13 +43,14 @@ def guide_probabilities(
     targets: Targets,
     weights: FloatArray | None = None,
     deadline: Deadline = NO_DEADLINE,
+    left_behind: list[threading.Thread] | None = None,
 ) -> FloatArray | None:
     """Probability of each class for each unlabeled row, shape (m, n_classes), by any classifier with probabilities.
 
     ``X`` are all rows: as an array of floats for our own forests, as the user passed them for any other classifier.
     ``targets`` are the totals of the unlabeled rows, ``weights`` what each of all rows counts. The likeliest classes
     meet the totals, except with a guide that only weights the classes. Returns None if there is no answer until the
-    deadline.
+    deadline; the thread of the guide is then ended and added to ``left_behind``, see `runs_on`.
     """
     if labels.is_labeled.all():
         return np.empty((0, len(labels.classes)))
@@ -53,7 +59,13 @@ def guide_probabilities(
             return np.asarray(clone(guide)._fit_rows(X, labels, targets, weights, deadline).probabilities_)
         except GuideStopped:
             return None
-    return _answer_in_thread(lambda: _ask(guide, X, labels, targets, weights), deadline)
+    try:
+        return _answer_in_thread(
+            lambda: _ask(guide, X, labels, targets, weights), deadline, [] if left_behind is None else left_behind
+        )
+    except Exception as error:
+        error.add_note(f"The guide {brief(guide)} failed while the fit asked it about the unlabeled rows.")
+        raise
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +115,14 @@ def _answer(
     return probabilities
 
 
-def _answer_in_thread(ask: Callable[[], FloatArray], deadline: Deadline) -> FloatArray | None:
-    """What ``ask`` returns, or None if the deadline passes first; then nothing waits for the thread."""
+class _Left(SystemExit):
+    """Ends the thread of a guide that nobody waits for any more; a SystemExit ends a thread without a message."""
+
+
+def _answer_in_thread(
+    ask: Callable[[], FloatArray], deadline: Deadline, left_behind: list[threading.Thread]
+) -> FloatArray | None:
+    """What ``ask`` returns, or None if the deadline passes first: then its thread is told to end."""
     answers: list[FloatArray] = []
     errors: list[BaseException] = []
     done = threading.Event()
@@ -121,13 +139,28 @@ def _answer_in_thread(ask: Callable[[], FloatArray], deadline: Deadline) -> Floa
         finally:
             done.set()
 
-    threading.Thread(target=work, name="s2oct-guide", daemon=True).start()
+    thread = threading.Thread(target=work, name="s2oct-guide", daemon=True)
+    thread.start()
     while not done.wait(_POLL_SECONDS):
         if deadline.passed:
+            _end(thread)
+            left_behind.append(thread)
             return None
     if errors:
         raise errors[0]
     return answers[0]
+
+
+def _end(thread: threading.Thread) -> None:
+    """Raise `_Left` in a thread, before the next line of Python that it runs."""
+    assert thread.ident is not None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Left))
+
+
+def runs_on(thread: threading.Thread) -> bool:
+    """Whether a thread that was told to end still runs a moment later, because it is inside compiled code."""
+    thread.join(_GRACE_SECONDS)
+    return thread.is_alive()
 
 
 def _thread_settings() -> list[Callable[[], AbstractContextManager[Any]]]:

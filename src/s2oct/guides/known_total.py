@@ -115,16 +115,11 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
 
     def _class_probabilities(self, X: Any) -> FloatArray:
         """The wrapped classifier's probabilities, with a column for each class."""
-        probabilities = np.asarray(self.estimator_.predict_proba(X))
-        fitted = getattr(self.estimator_, "classes_", self.classes_)
-        return probabilities_of_all(probabilities, fitted, self.classes_, self._missing)
+        return probabilities_of_all(self.estimator_, X, self.classes_, self._missing)
 
     def _class_scores(self, X: Any) -> FloatArray:
         """The wrapped classifier's decision function: of the second of two classes, or with a column for each class."""
-        scores = np.asarray(self.estimator_.decision_function(X), dtype=float)
-        if len(self.classes_) == 2:
-            return scores
-        return scores_of_all(scores, self.estimator_.classes_, self.classes_, self._missing)
+        return scores_of_all(self.estimator_, X, self.classes_, self._missing)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
+from s2oct.guides.all_classes import predicted_codes
 from s2oct.guides.known_total import KnownTotalClassifier, weight_keyword
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
@@ -74,7 +75,9 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
         self._fit_estimator(X, labels, self.class_weights_[codes] * own)
         unlabeled = np.flatnonzero(~labels.is_labeled)
         predicted = self.predict(_safe_indexing(X, unlabeled)) if len(unlabeled) else labels.classes[:0]
-        self.transduction_ = labels.completed(np.searchsorted(labels.classes, predicted))
+        self.transduction_ = labels.completed(
+            predicted_codes(self.estimator_, predicted, len(unlabeled), labels.classes)
+        )
 
     def _class_weights(self, codes: IntArray, own: FloatArray, totals: FloatArray) -> FloatArray:
         """Known share of each class over its share among the fitted rows; 1 for a class that none of them has."""

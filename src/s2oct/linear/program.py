@@ -85,6 +85,9 @@ class LinearProgram:
         self._deadline = deadline
         self._highs.run()
         self.iterations = int(self._highs.getInfo().simplex_iteration_count)
-        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        status = self._highs.getModelStatus()
+        if status == highspy.HighsModelStatus.kTimeLimit:
+            deadline.note_cut()
+        if status != highspy.HighsModelStatus.kOptimal:
             return None
         return np.array(self._highs.getSolution().col_value)

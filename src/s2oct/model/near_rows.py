@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.lower_bound import counts_one_number, least_moves, lower_bound, misses_of_counts
 from s2oct.model.problem import Problem
+from s2oct.stopping import NO_DEADLINE, Deadline
 
 WORK = 1e8
 """Pairs times features up to which near rows are looked for: some tenths of a second."""
@@ -26,19 +27,19 @@ Pairs = tuple[IntArray, IntArray, FloatArray]
 """Two rows each, and s times their distance."""
 
 
-def bound_without_solver(problem: Problem, C: float, s: float) -> float:
+def bound_without_solver(problem: Problem, C: float, s: float, deadline: Deadline = NO_DEADLINE) -> float:
     """The best lower bound on the cost of a tree with coefficients within s that needs no solver."""
-    return max(lower_bound(problem, C), near_row_bound(problem, C, s))
+    return max(lower_bound(problem, C), near_row_bound(problem, C, s, deadline))
 
 
-def near_row_bound(problem: Problem, C: float, s: float) -> float:
+def near_row_bound(problem: Problem, C: float, s: float, deadline: Deadline = NO_DEADLINE) -> float:
     """The least that any tree with coefficients within s must cost, for labels and totals together; 0 if it takes long.
 
     Unlabeled rows that cannot be told apart have one class. The bound is the minimum over all classes of such groups
     of what the labeled rows near them pay, plus C times the miss of the total. Labeled rows near no unlabeled row are
     paired with others of other classes.
     """
-    pairs = near_pairs(problem.X, s)
+    pairs = near_pairs(problem.X, s, deadline)
     if pairs is None:
         return 0.0
     n = problem.n_labeled
@@ -60,8 +61,10 @@ def near_row_bound(problem: Problem, C: float, s: float) -> float:
     return apart + _cheapest_classes(problem, as_class, group, C)
 
 
-def near_pairs(X: FloatArray, s: float) -> Pairs | None:
+def near_pairs(X: FloatArray, s: float, deadline: Deadline = NO_DEADLINE) -> Pairs | None:
     """All pairs of rows that coefficients within s cannot tell apart, the lower row first; None if it takes long."""
+    if deadline.passed:
+        return None
     radius = (2 - SAFE) / s
     line = X @ _direction(X)
     order = np.argsort(line, kind="stable")
@@ -71,6 +74,8 @@ def near_pairs(X: FloatArray, s: float) -> Pairs | None:
         return None
     found: list[tuple[IntArray, IntArray, FloatArray]] = []
     for step in range(1, int(after.max(initial=0)) + 1):
+        if deadline.passed:
+            return None
         at = np.flatnonzero(after >= step)
         one, other = order[at], order[at + step]
         distance = np.abs(X[one] - X[other]).sum(axis=1)

@@ -66,4 +66,9 @@ class FitRecord:
 
 
 PROVED, CONVERGED, TIME_LIMIT, INTERRUPTED = ENDINGS = ("proved", "converged", "time limit", "interrupted")
-"""Why a fit ends: its tree is proved optimal, nothing better was found, the time was up, or it was asked to stop."""
+"""Why a fit ends.
+
+"proved": its tree is proved optimal. "converged": the search came to its own end, and a longer time limit leads to the
+same tree. "time limit": the limit cut something short, be it the guide, the search or the choice among equally good
+trees; what is proved about the tree is stated apart. "interrupted": the fit was asked to stop.
+"""

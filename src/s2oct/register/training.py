@@ -86,6 +86,8 @@ def train_register(
     else:
         trained = replace(trained, tree=found.tree, witness=found.tree)
         certificate = _counted(register, problem, trained, found.finding, evidence, spec)
+        if end.has_cut and certificate.ended != INTERRUPTED:
+            certificate = replace(certificate, ended=TIME_LIMIT)
     certificate = replace(certificate, seconds=now() - began)
     summary = _summary(register, problem, marks)
     return SettledFit(replace(trained, certificate=certificate), summary)

@@ -76,6 +76,8 @@ def _minimises_p2(certificate: Any) -> bool:
 
 def _best(certificate: Certificate, depth: int) -> str:
     measure = "labels and total" if certificate.minimises_p2 else "labels, total and guide together"
+    if certificate.n_unlabeled == 0:
+        measure = "the labels"
     if certificate.proved_best:
         return (
             f"It is proved that no tree of depth {depth} fits {measure} better. Others may fit as well. Optimal is not "

@@ -44,8 +44,8 @@ def fewer_features(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) ->
         if np.count_nonzero(omega[b]) < 2 or deadline.passed:
             continue
         rows, sign = path_rows(tree.topology, assignment.cheapest_leaf, b)
-        most = min(MOST_ENTRIES, ENTRIES_PER_SECOND * deadline.seconds_left)
-        if len(rows) * (len(rows) + 2 * tree.n_features) > most:
+        n_entries = len(rows) * (len(rows) + 2 * tree.n_features)
+        if n_entries > MOST_ENTRIES or not deadline.allows(n_entries / ENTRIES_PER_SECOND):
             continue
         node = _NodeProgram(prepared, omega[b], gamma[b], rows, sign)
         found = node.fewest(deadline, work)
@@ -105,7 +105,7 @@ class _NodeProgram:
             self._use(np.array([j]), 0.0)
             found = self._shortest(np.ones(self._p), deadline, work)
             if found is None:
-                if deadline.passed or self.work > work:
+                if self.work > work or deadline.passed:
                     return best
                 self._use(np.array([j]), self._s)
             else:

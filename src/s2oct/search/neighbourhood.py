@@ -66,7 +66,7 @@ class Neighbourhoods:
             return None
         n_free, b = self._steps.pop()
         n_entries = self._instance.n_features * (self._instance.n_labeled + _FIXED_ROWS)
-        if n_entries > ENTRIES_PER_SECOND * deadline.seconds_left:
+        if not deadline.allows(n_entries / ENTRIES_PER_SECOND):
             return None
         return refit_node(self._instance, leader, b, n_free, self._minimise, deadline)
 

@@ -73,7 +73,8 @@ class NodeProgram:
     def solve(self, deadline: Deadline) -> FloatArray | None:
         """(omega, gamma) of least cost; None if there is none, none was found in time, or the program is too large."""
         p, n, k = len(self.largest), len(self.sign), int(self.may_pay.sum())
-        if (n + k + _NEW_ROWS) * (n + k + p) > min(ENTRIES_PER_SECOND * deadline.seconds_left, MOST_ENTRIES):
+        n_entries = (n + k + _NEW_ROWS) * (n + k + p)
+        if n_entries > MOST_ENTRIES or not deadline.allows(n_entries / ENTRIES_PER_SECOND):
             return None
         program = LinearProgram(
             cost=np.concatenate([np.zeros(p + 1), self.prices, np.full(k, MISSING_PRICE)]),

@@ -152,7 +152,7 @@ class OcthSearch:
         room = new_octh_room(self.problem.n_labeled, self.topology.n_leaves)
         stretch = max(int(STRETCH / ((MOVES + self.topology.n_leaves) * self.problem.n_labeled)), 1)
         for begin in range(0, course.n_visits, stretch):
-            if deadline.passed or cost <= RESTS:
+            if cost <= RESTS or deadline.passed:
                 break
             part = course._replace(visit_from=begin, visit_to=min(begin + stretch, course.n_visits))
             cost = anneal_octh(data, planes, best, cost, random_state, part, room)

@@ -40,7 +40,7 @@ def refitted(problem: Problem, spec: OcthSpec, tree: ObliqueTree, deadline: Dead
             if deadline.passed:
                 return tree
             for omega, gamma in _candidates(problem, spec, tree, node, deadline):
-                if deadline.passed or fewest == 0:
+                if fewest == 0 or deadline.passed:
                     return tree
                 other = standard_form(problem, tree.topology, spec, omega, gamma, deadline)
                 errors = errors_of(problem, other)

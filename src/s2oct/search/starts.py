@@ -61,7 +61,7 @@ def separating_start(instance: Instance, rng: np.random.Generator, deadline: Dea
 def _least_hinge_errors(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> FloatArray | None:
     """(omega, gamma) of least hinge error between two classes, and then of least 1-norm; None if the LP fails."""
     n, p = instance.n_labeled, instance.n_features
-    if n * (n + 2 * p) > ENTRIES_PER_SECOND * deadline.seconds_left:
+    if not deadline.allows(n * (n + 2 * p) / ENTRIES_PER_SECOND):
         return None
     sign = np.where(instance.labels == 1, 1.0, -1.0)
     X = sign[:, None] * instance.XT[:, :n].T
