@@ -23,6 +23,9 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.GIVE_TOTALS: "give totals",
     Remedy.SAY_SHARES: "say that the totals are shares",
     Remedy.PASS_DOMAINS: "Choose the column of the domains",
+    Remedy.MORE_EVIDENCE: "label more rows, or add columns that tell the classes apart",
+    Remedy.COMPLETE_TOTALS: "give a total for every class but one",
+    Remedy.SPLIT_LABELS: "Say whether the totals count the unlabeled rows or all rows",
     Remedy.NAME_BOTH_CLASSES: "one class is enough if a total says how many of the other rows are of another class",
 }
 """Each remedy in terms of the page."""
@@ -73,7 +76,7 @@ class Complaints:
             message = str(error) or "There is not enough memory."
         else:
             message = str(error)
-        for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS):
+        for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.SPLIT_LABELS):
             message = message.replace(remedy.value, PHRASES[remedy])
         for name, known in self.replaced.items():
             message = message.replace(name, known)

@@ -24,6 +24,7 @@ from s2oct.guides.forest import SelfTrainedForest
 from s2oct.guides.known_total import KnownTotalClassifier
 from s2oct.guides.stopped import GuideStopped
 from s2oct.guides.top_total import TopTotalClassifier
+from s2oct.model.guide import Advice
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
 from s2oct.stopping import NO_DEADLINE, Deadline
@@ -31,15 +32,15 @@ from s2oct.stopping import NO_DEADLINE, Deadline
 _POLL_SECONDS = 0.02
 
 
-def guide_probabilities(
+def ask_guide(
     guide: Any,
     X: Any,
     labels: Labels,
     targets: Targets,
     weights: FloatArray | None = None,
     deadline: Deadline = NO_DEADLINE,
-) -> FloatArray | None:
-    """Probability of each class for each unlabeled row, shape (m, n_classes), by any classifier with probabilities.
+) -> Advice | None:
+    """Ask any classifier with probabilities about the unlabeled rows.
 
     ``X`` are all rows: as an array of floats for our own forests, as the user passed them for any other classifier.
     ``targets`` are the totals of the unlabeled rows, ``weights`` what each of all rows counts. The likeliest classes
@@ -47,13 +48,15 @@ def guide_probabilities(
     deadline.
     """
     if labels.is_labeled.all():
-        return np.empty((0, len(labels.classes)))
+        return Advice(np.empty((0, len(labels.classes))))
     if isinstance(guide, SelfTrainedForest):
         try:
-            return np.asarray(clone(guide)._fit_rows(X, labels, targets, weights, deadline).probabilities_)
+            forest = clone(guide)._fit_rows(X, labels, targets, weights, deadline)
         except GuideStopped:
             return None
-    return _answer_in_thread(lambda: _ask(guide, X, labels, targets, weights), deadline)
+        return Advice(np.asarray(forest.probabilities_), forest._held_out)
+    probabilities = _answer_in_thread(lambda: _ask(guide, X, labels, targets, weights), deadline)
+    return None if probabilities is None else Advice(probabilities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,7 @@ class FittedGuide:
 def fitted_guide(
     guide: Any, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None, seed: int
 ) -> FittedGuide:
-    """Fit a guide anew, with another seed where it takes one; the rest as in `guide_probabilities`, without a limit."""
+    """Fit a guide anew, with another seed where it takes one; the rest as in `ask_guide`, without a limit."""
     known = isinstance(guide, KnownTotalClassifier | SelfTrainedForest)
     wrapped = clone(guide if known else TopTotalClassifier(guide))
     seeds = {name: seed for name in wrapped.get_params() if name.split("__")[-1] == "random_state"}
