@@ -43,7 +43,10 @@ class Remedy(Enum):
     LABEL_MORE = "label at least 10 rows of each class"
     MORE_EVIDENCE = "label more rows, or add features that tell the classes apart"
     COMPLETE_TOTALS = "pass a total for every class but one"
-    SPLIT_LABELS = "In cross-validation, split with LabeledKFold and pass totals of the unlabeled rows"
+    COUNT_ROWS = (
+        "Note that totals count the unlabeled rows and population_totals all rows; in cross-validation, split with "
+        "LabeledKFold and pass totals"
+    )
 
 
 class InvalidTable(InvalidProblem):

@@ -243,5 +243,5 @@ def test_cross_validation_that_splits_unlabeled_rows_is_a_warning_and_labeled_fo
 def test_totals_that_do_not_fit_a_training_fold_name_the_remedy():
     X, y = line(10, 10)
     train = np.r_[0:5, 10:15, 20:30]
-    with pytest.raises(InvalidProblem, match=r"add up to 10 .* In cross-validation, split with LabeledKFold"):
+    with pytest.raises(InvalidProblem, match=r"add up to 10 .* in cross-validation, split with LabeledKFold"):
         quick().fit(X[train], [y[i] for i in train], totals={"a": 10, "b": 10})

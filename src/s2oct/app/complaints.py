@@ -25,7 +25,7 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.PASS_DOMAINS: "Choose the column of the domains",
     Remedy.MORE_EVIDENCE: "label more rows, or add columns that tell the classes apart",
     Remedy.COMPLETE_TOTALS: "give a total for every class but one",
-    Remedy.SPLIT_LABELS: "Say whether the totals count the unlabeled rows or all rows",
+    Remedy.COUNT_ROWS: "Say whether the totals count the unlabeled rows or all rows",
     Remedy.NAME_BOTH_CLASSES: "one class is enough if a total says how many of the other rows are of another class",
 }
 """Each remedy in terms of the page."""
@@ -76,7 +76,7 @@ class Complaints:
             message = str(error) or "There is not enough memory."
         else:
             message = str(error)
-        for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.SPLIT_LABELS):
+        for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.COUNT_ROWS):
             message = message.replace(remedy.value, PHRASES[remedy])
         for name, known in self.replaced.items():
             message = message.replace(name, known)

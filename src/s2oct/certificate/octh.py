@@ -46,8 +46,8 @@ class OCTHCertificate(Claim):
     labels : tuple of int
         Labels of each class; a labeled row of weight 0 does not count. Empty in model files that do not record it.
     chance : float or None
-        p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held out
-        from forests; None if it was not tested.
+        The p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held
+        out from forests; None if it was not tested.
     """
 
     n_errors: int

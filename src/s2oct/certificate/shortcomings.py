@@ -84,8 +84,8 @@ def at_chance(certificate: Claim) -> tuple[Shortcoming, ...]:
         return ()
     return (
         Shortcoming(
-            "The tree may be no better than chance: forests that predict labels they have not seen do not do clearly "
-            f"better (p = {certificate.chance:.2f} in a permutation test)",
+            "The tree may be no better than chance: on held-out labels, forests are not significantly better "
+            f"(p = {certificate.chance:.2f}, permutation test)",
             (Remedy.MORE_EVIDENCE,),
             ChanceLevelWarning,
         ),
@@ -97,23 +97,22 @@ def few_labels(certificate: Claim, classes: Sequence[Any], among: Iterable[int])
     few = [c for c in among if certificate.labels[c] < FEW_LABELS]
     if not few:
         return ()
-    named = _named(few, [f"class {classes[c]!r} ({plural(certificate.labels[c], 'label')})" for c in few])
+    named = _named([f"class {classes[c]!r} ({plural(certificate.labels[c], 'label')})" for c in few])
     return (Shortcoming(f"Too few labels to recognise {named} reliably", (Remedy.LABEL_MORE,), FewLabelsWarning),)
 
 
 def _labeled_classes(certificate: Certificate) -> list[int]:
     """The classes that have labels, and rows or a total above 0."""
+    put, known = certificate.assigned or certificate.labels, certificate.totals or certificate.labels
     return [
-        c
-        for c in range(len(certificate.labels))
-        if c not in certificate.classes_without_label and (certificate.assigned[c] or certificate.totals[c])
+        c for c in range(len(certificate.labels)) if c not in certificate.classes_without_label and (put[c] or known[c])
     ]
 
 
-def _named(all_of_them: Sequence[int], texts: Sequence[str]) -> str:
+def _named(classes: Sequence[str]) -> str:
     """Classes in a sentence, only the first ones if they are many."""
-    more = [f"{plural(len(all_of_them) - NAMED, 'other class', 'other classes')}"] if len(texts) > NAMED else []
-    return listed([*texts[:NAMED], *more])
+    n_more = len(classes) - NAMED
+    return listed([*classes[:NAMED], *([plural(n_more, "other class", "other classes")] if n_more > 0 else [])])
 
 
 def _cut_off(certificate: Certificate) -> tuple[Shortcoming, ...]:
@@ -195,7 +194,7 @@ def _open_totals(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shor
     """The classes whose number of rows is left to the fit, or that get no row although their totals allow some."""
     if len(still_open := _open_classes(certificate)) > 1:
         rows = [f"class {classes[c]!r} ({plural(certificate.assigned[c], 'row')})" for c in still_open]
-        finding = f"The totals do not say how many rows belong to {_named(still_open, rows)}, so the fit decides"
+        finding = f"The totals do not say how many rows belong to {_named(rows)}, so the fit decides"
         return (Shortcoming(finding, (Remedy.COMPLETE_TOTALS,), OpenTotalsWarning),)
     empty = [
         c
@@ -204,7 +203,7 @@ def _open_totals(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shor
     ]
     if not empty:
         return ()
-    named = _named(empty, [f"class {classes[c]!r}" for c in empty])
+    named = _named([f"class {classes[c]!r}" for c in empty])
     return (Shortcoming(f"No unlabeled row gets {named}, although the totals allow some", (), OpenTotalsWarning),)
 
 

@@ -40,7 +40,7 @@ REMEDIES = {
     Remedy.LABEL_MORE: "label at least 10 rows of each class in the column of --label",
     Remedy.MORE_EVIDENCE: "label more rows in the column of --label, or add columns that tell the classes apart",
     Remedy.COMPLETE_TOTALS: "give --total for every class but one",
-    Remedy.SPLIT_LABELS: "--total counts the unlabeled rows, and --population-total counts all rows",
+    Remedy.COUNT_ROWS: "Note that --total counts the unlabeled rows and --population-total all rows",
 }
 """Each remedy in terms of command-line options."""
 
@@ -52,7 +52,7 @@ def with_options(error: InvalidTable) -> str:
 
 def cures_as_options(message: str) -> str:
     """Replace cures in a message that only Python has by options."""
-    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.SPLIT_LABELS):
+    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.COUNT_ROWS):
         message = message.replace(remedy.value, REMEDIES[remedy])
     return message
 

@@ -18,7 +18,7 @@ MOST_ROWS = 500
 
 
 def chance_of_votes(votes: FloatArray, codes: IntArray) -> float | None:
-    """p-value of the hypothesis that held-out votes have nothing to do with the classes of the rows.
+    """Test the hypothesis that held-out votes have nothing to do with the classes of the rows.
 
     The statistic adds up, over the classes, the mean rank that the rows of a class have among all rows by the votes for
     this class. So it does not depend on how many labels each class has, which a biased sample decides. Its mean and

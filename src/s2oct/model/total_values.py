@@ -21,7 +21,7 @@ AGREE = 1e-6
 _ALMOST_WHOLE = 1e-9
 """A share times a number of rows misses a whole number by rounding errors only."""
 PERCENT_CURE = f"Divide percentages by 100 and {Remedy.SAY_SHARES.value}."
-FOLD_CURE = f"{Remedy.SPLIT_LABELS.value}."
+COUNT_CURE = f"{Remedy.COUNT_ROWS.value}."
 _SHARES_CURE = f"Multiply a share by the number of rows, or {Remedy.SAY_SHARES.value}."
 
 
@@ -164,7 +164,7 @@ def _refuse_outside(number: float, shown: str, label: Any, base: Base) -> None:
     if not 0 <= number <= most + slack:
         cure = " Divide percentages by 100." if base.as_shares and 1 < number <= 100 else ""
         if number > most and not base.as_shares:
-            cure = f" {FOLD_CURE}"
+            cure = f" {COUNT_CURE}"
         raise InvalidProblem(f"{base.expected(label)}, got {shown}.{cure}")
 
 
