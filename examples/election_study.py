@@ -60,7 +60,7 @@ print(f"for Dole in the election:          {election['Dole'] / len(truth):.1%}")
 
 # %%
 # The default fit needs nothing but rows, answers and the total. Its rules are in the units of the table. The fit warns
-# that few voters of Dole have answered. As the comparison below fits many such samples, the warning is printed here, once.
+# that few voters of Dole have answered. The comparison below fits many such samples, so the warning is shown here only.
 
 warnings.simplefilter("ignore", FewLabelsWarning)
 tree = S2OCTClassifier(random_state=0)

@@ -71,6 +71,11 @@ class Base:
         """What rounding errors may add to a sum over the rows; always less than a row without weights."""
         return AGREE * self.rows if self.is_weighted else min(AGREE * self.rows, 0.25)
 
+    @property
+    def can_miscount(self) -> bool:
+        """Whether totals that do not fit may count other rows: those of all rows, or more rows than a fold has."""
+        return not self.as_shares and not self.is_weighted and not self.where
+
     def expected(self, label: Any) -> str:
         """The beginning of a refusal."""
         if self.as_shares:
@@ -163,7 +168,7 @@ def _refuse_outside(number: float, shown: str, label: Any, base: Base) -> None:
     slack = AGREE if base.as_shares else base.slack
     if not 0 <= number <= most + slack:
         cure = " Divide percentages by 100." if base.as_shares and 1 < number <= 100 else ""
-        if number > most and not base.as_shares:
+        if number > most and base.can_miscount:
             cure = f" {COUNT_CURE}"
         raise InvalidProblem(f"{base.expected(label)}, got {shown}.{cure}")
 
