@@ -92,11 +92,11 @@ class RegisterFits(ToldFits, Estimating):
             # The user's price is in rows of the register.
             price = guidance.sparsity.term_price * register.share
             guidance = replace(guidance, sparsity=replace(guidance.sparsity, term_price=price))
-        chance = self._test_rows(sample, stop)
         spent = now() - began
         with edge_of(self, stop, listener) as edge:
             # Compiling is not part of the time limit, reading the data is.
             began = now() - spent
+            chance = self._test_rows(sample, edge.stop)
 
             def fit_sample(budget: Budget) -> Trained:
                 seconds = now() - began

@@ -80,7 +80,7 @@ class ToldFits(Choices, Margins):
             probabilities=None if guidance is None or guidance.answer is None else guidance.answer.probabilities,
         )
 
-    def _test_rows(self, told: FitTold, stop: Stop | None) -> float | None:
+    def _test_rows(self, told: FitTold, stop: Stop) -> float | None:
         """Test the labels against chance before the fit, unless the guide is a forest that does so on its way."""
         if isinstance(self._unfitted_guide(1, 0), SelfTrainedForest) and not told.answers.labels.is_labeled.all():
             return None

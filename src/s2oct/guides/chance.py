@@ -13,6 +13,9 @@ from s2oct.model.labels import FEW_LABELS, Labels
 from s2oct.model.targets import Targets
 from s2oct.stopping import Deadline
 
+N_TREES = 30
+"""Trees of each of the four forests: more of them would hardly change the votes, but take time."""
+
 MOST_ROWS = 500
 """Labeled rows that the forests are fitted to at most: more would not change the verdict, but take time."""
 
@@ -64,7 +67,7 @@ def chance_of_rows(rows: FloatArray, codes: IntArray, seed: int, deadline: Deadl
     classes, codes = np.unique(codes[chosen], return_inverse=True)
     if len(classes) < 2:
         return None
-    forest = SelfTrainedForest(n_rounds=0, random_state=seed)
+    forest = SelfTrainedForest(n_estimators=N_TREES, n_rounds=0, random_state=seed)
     nothing = Targets.exact(np.zeros(len(classes)), 0)
     try:
         forest._fit_rows(rows[chosen], Labels(classes.astype(object), codes), nothing, deadline=deadline)
