@@ -12,13 +12,18 @@ and every row gets the class that Python predicts. The command ``s2oct fit peopl
 
 import sqlite3
 import tempfile
+import warnings
 from pathlib import Path
 
 import pandas as pd
 
 import s2oct
 from s2oct.datasets import make_labour_force
+from s2oct.errors import FewLabelsWarning
 from s2oct.export import tree_to_sql
+
+# Only five people who do not work have answered. That is too few for a survey, but enough for this example.
+warnings.simplefilter("ignore", FewLabelsWarning)
 
 survey = make_labour_force(seed=0)
 folder = Path(tempfile.mkdtemp())

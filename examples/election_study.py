@@ -14,6 +14,8 @@ page shows what a tree makes of it, and compares it with other classifiers that 
 # population of the place in thousands, and ``TVnews`` counts how often a week people watch the news. ``logpopul`` says
 # the same as ``popul`` and is left out.
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -25,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from statsmodels.datasets import anes96
 
 from s2oct import PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier, plot_simplicity, plot_tree
+from s2oct.errors import FewLabelsWarning
 
 study = anes96.load_pandas().data
 truth = np.where(study["vote"] == 1, "Dole", "Clinton").astype(object)
@@ -56,10 +59,13 @@ print(f"for Dole among those who answered: {np.mean(y[answered] == 'Dole'):.1%}"
 print(f"for Dole in the election:          {election['Dole'] / len(truth):.1%}")
 
 # %%
-# The default fit needs nothing but rows, answers and the total. Its rules are in the units of the table.
+# The default fit needs nothing but rows, answers and the total. Its rules are in the units of the table. The fit warns
+# that few voters of Dole have answered. The comparison below fits many such samples, so the warning is shown here only.
 
+warnings.simplefilter("ignore", FewLabelsWarning)
 tree = S2OCTClassifier(random_state=0)
 tree.fit(X, y, population_totals=election)
+print(*tree.notices_, sep="\n")
 print(tree.rules_)
 
 # %%

@@ -10,11 +10,17 @@ features there are three ways to draw a picture. This page shows two of them. Th
 # Two clouds of class "a" lie in opposite corners, and two clouds of class "b" in the other corners. Twenty of two
 # hundred rows have a label.
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 
 from s2oct import S2OCTClassifier, plot_partition
 from s2oct.datasets import make_labour_force
+from s2oct.errors import FewLabelsWarning
+
+# Fewer than ten labels of a class are enough for a picture.
+warnings.simplefilter("ignore", FewLabelsWarning)
 
 rng = np.random.default_rng(3)
 corner = rng.integers(0, 2, size=(200, 2))

@@ -9,20 +9,26 @@ makes a tree from this. You can read the tree as text, as a picture, and for a s
 # %%
 # A fit needs three things: rows, labels with gaps, and a total for the gaps.
 
+import warnings
+
 import pandas as pd
 
 from s2oct import S2OCTClassifier, plot_simplicity, plot_tree
 from s2oct.datasets import make_labour_force
+from s2oct.errors import FewLabelsWarning
 
 survey = make_labour_force(seed=0)
 rows, answered = pd.DataFrame(survey.X, columns=survey.feature_names), survey.is_labeled
 print(f"{answered.sum()} of {len(survey.y)} answered; of the others {survey.totals['yes']} are employed")
 
 # %%
-# The region is a code from 1 to 4 without order. It makes no sense in a sum, so the rules may not use it.
+# The region is a code from 1 to 4 without order. It makes no sense in a sum, so the rules may not use it. What a fit
+# warns of is in its notices as well: here, few people without work have answered.
 
+warnings.simplefilter("ignore", FewLabelsWarning)
 tree = S2OCTClassifier(features=[name for name in rows if name != "region"], random_state=0)
 tree.fit(rows, survey.y, totals=survey.totals)
+print(*tree.notices_, sep="\n")
 
 # %%
 # These are the rules. They have exactly the numbers that decide, in the units of the table.

@@ -15,6 +15,10 @@ import numpy as np
 
 from s2oct import S2OCTClassifier, plot_totals
 from s2oct.datasets import make_labour_force
+from s2oct.errors import FewLabelsWarning
+
+# Only one person without work has answered. This page is about other warnings.
+warnings.simplefilter("ignore", FewLabelsWarning)
 
 survey = make_labour_force(n_people=200, n_labeled=30, seed=2)
 silent = ~survey.is_labeled

@@ -12,6 +12,7 @@ import pytest
 
 from s2oct import ObliqueTree, OCTHClassifier, S2OCTClassifier, Topology
 from s2oct.datasets import make_labour_force
+from s2oct.errors import ChanceLevelWarning, FewLabelsWarning
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,8 @@ def _quiet_pictures():
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        for of_few_rows in (FewLabelsWarning, ChanceLevelWarning):
+            warnings.simplefilter("ignore", of_few_rows)
         yield
         for number in plt.get_fignums():
             plt.figure(number).canvas.draw()

@@ -43,6 +43,13 @@ class Remedy(Enum):
     DEEPER_TREE = "allow a deeper tree"
     MORE_FEATURES = "allow more features in a split"
     LABEL_SOME = "label some rows of this class"
+    LABEL_MORE = "label at least 10 rows of each class"
+    MORE_EVIDENCE = "label more rows, or add features that tell the classes apart"
+    COMPLETE_TOTALS = "pass a total for every class but one"
+    COUNT_ROWS = (
+        "Note that totals count the unlabeled rows and population_totals all rows; in cross-validation, split with "
+        "LabeledKFold and pass totals"
+    )
 
 
 class InvalidTable(InvalidProblem):
@@ -165,3 +172,19 @@ class InvalidModelFile(S2OCTError, ValueError):
 
 class S2OCTWarning(UserWarning):
     """The fit went on, but the user should know something about it."""
+
+
+class FewLabelsWarning(S2OCTWarning):
+    """A class has too few labels to be recognised reliably."""
+
+
+class ChanceLevelWarning(S2OCTWarning):
+    """The labels do not show that the tree is better than chance."""
+
+
+class OpenTotalsWarning(S2OCTWarning):
+    """The totals leave open how many rows some classes get."""
+
+
+class UnlabeledScoreWarning(S2OCTWarning):
+    """Some of the rows to be scored are unlabeled, as in a cross-validation that splits unlabeled rows."""

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from s2oct.certificate import Certificate, Shortcoming
-from s2oct.errors import Remedy
+from s2oct.certificate.cell import Cell
+from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, OpenTotalsWarning, Remedy
 from s2oct.model.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT
 
 CLASSES = ["no", "yes"]
@@ -130,6 +131,44 @@ def test_a_class_without_labels_is_called_a_guess_even_if_the_tree_is_proved_opt
 def test_a_class_without_labels_is_no_matter_where_there_should_be_none_of_it(paper):
     nobody = {"classes_without_label": (1,), "totals": (360, 0), "assigned": (360, 0)}
     assert replace(paper, **nobody).shortcomings(CLASSES) == ()
+
+
+def test_classes_with_few_labels_are_one_shortcoming_with_a_category(paper):
+    assert replace(paper, labels=(10, 30)).shortcomings(CLASSES) == ()
+    (found,) = replace(paper, labels=(9, 1)).shortcomings(CLASSES)
+    assert "class 'no' (9 labels) and class 'yes' (1 label)" in found.finding
+    assert (found.remedies, found.category) == ((Remedy.LABEL_MORE,), FewLabelsWarning)
+
+
+def test_of_many_classes_with_few_labels_the_first_are_named(paper):
+    many = replace(paper, labels=(1,) * 9, totals=(40,) * 9, assigned=(40,) * 9)
+    (found,) = many.shortcomings(list("abcdefghi"))
+    assert "class 'e' (1 label) and 4 other classes reliably" in found.finding
+    assert "'f'" not in found.finding
+
+
+def test_few_labels_are_no_matter_of_a_class_that_no_row_has(paper):
+    nobody = {"labels": (40, 3), "totals": (360, 0), "assigned": (360, 0)}
+    assert replace(paper, **nobody).shortcomings(CLASSES) == ()
+
+
+def test_a_class_without_labels_is_said_once(paper):
+    (found,) = replace(paper, labels=(40, 0), classes_without_label=(1,)).shortcomings(CLASSES)
+    assert found.remedies == (Remedy.LABEL_SOME,)
+
+
+@pytest.mark.parametrize(("p", "is_said"), [(None, False), (0.001, False), (0.149, False), (0.15, True), (0.8, True)])
+def test_a_tree_that_may_be_no_better_than_chance_says_so(paper, p, is_said):
+    found = replace(paper, chance=p).shortcomings(CLASSES)
+    assert [one.category for one in found] == [ChanceLevelWarning] * is_said
+    assert not is_said or f"p = {p:.2f}" in found[0].finding
+
+
+def test_a_class_that_bounds_leave_without_rows_is_named(paper):
+    cells = (Cell("", "", 0, 200, 360, 360), Cell("", "", 1, 0, 160, 0))
+    (found,) = replace(paper, cells=cells, assigned=(360, 0), totals=(280, 80)).shortcomings(CLASSES)
+    assert "No unlabeled row gets class 'yes', although the totals allow some" in found.finding
+    assert found.category is OpenTotalsWarning
 
 
 def test_an_interruption_comes_first(guided):

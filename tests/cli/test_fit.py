@@ -11,6 +11,7 @@ import pytest
 import s2oct
 from s2oct.certificate.sentences import about_tree
 from s2oct.cli.app import run
+from s2oct.cli.messages import REMEDIES
 from s2oct.export import read_model
 from s2oct.tabular.source import Source
 from s2oct.wording import duration
@@ -346,8 +347,23 @@ def test_what_a_fit_did_not_reach_is_printed_last_with_options_that_may_help(fol
     assert "no label of class 'b'\n" in printed.out
     assert run(["show", "twins.json", "--as", "certificate"]) == 0
     shown = capsys.readouterr().out
-    assert shown.splitlines()[-2:] == [line.removeprefix("s2oct: warning: ") for line in lines]
+    assert lines[2].startswith("s2oct: warning: Too few labels to recognise class 'a' (2 labels) reliably. ")
+    assert lines[2].endswith(" What may help: label at least 10 rows of each class in the column of --label.")
+    assert shown.splitlines()[-3:] == [line.removeprefix("s2oct: warning: ") for line in lines]
     assert "P2 cost 1 = leaf error 0 + C * xi (1 row off the total)\n" in shown
+
+
+def test_open_totals_and_labels_without_a_pattern_are_warnings_with_options(folder, capsys):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(120, 2)), columns=["u", "v"])
+    frame["label"] = [*["a", "b", "c"] * 15, *[None] * 75]
+    frame.to_csv("noise.csv", index=False)
+    assert run(["fit", "noise.csv", "--label", "label", "--total", "a=25", "--solver", "none"]) == 0
+    err = capsys.readouterr().err
+    assert "warning: The totals do not say how many rows belong to class 'b' (" in err
+    assert "What may help: give --total for every class but one.\n" in err
+    assert "warning: The tree may be no better than chance" in err
+    assert "add columns that tell the classes apart.\n" in err
 
 
 def test_a_fit_without_enough_time_names_the_option(folder, capsys):
@@ -366,7 +382,9 @@ def test_a_fit_without_enough_time_names_the_option(folder, capsys):
 def test_show_puts_the_certificate_into_words(folder, capsys):
     assert run(["show", "model.json", "--as", "certificate"]) == 0
     certificate = s2oct.load("model.json").certificate_
-    assert capsys.readouterr().out.splitlines() == list(certificate.sentences(["no", "yes"]))
+    found = [shortcoming.worded(REMEDIES) for shortcoming in certificate.shortcomings(["no", "yes"])]
+    assert capsys.readouterr().out.splitlines() == [*certificate.sentences(["no", "yes"]), *found]
+    assert ["class 'no' (5 labels)" in line for line in found] == [True]
 
 
 def test_guided_fit_of_the_newcomer_is_checked_like_any_other(folder, capsys):

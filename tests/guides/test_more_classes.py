@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from s2oct import PriorCorrectedClassifier, SelfTrainedForest, TopTotalClassifier
-from s2oct.guides import guide_probabilities
+from s2oct.guides import ask_guide
 from s2oct.guides.rivals import assign_classes, usual_rivals
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Margin, Targets
@@ -220,7 +220,7 @@ def test_a_class_without_labels_gets_rows_that_resemble_no_labeled_class(name):
     codes = np.where((np.arange(180) % 6 == 0) & (truth < 2), truth, -1)
     totals = np.bincount(truth[codes == -1])
     labels = Labels(np.array(["left", "right", "third"]), codes)
-    found = guide_probabilities(OUTLIERS[name], X, labels, Targets.exact(totals, int(totals.sum())))
+    found = ask_guide(OUTLIERS[name], X, labels, Targets.exact(totals, int(totals.sum()))).probabilities
     assert np.bincount(found.argmax(axis=1)).tolist() == totals.tolist()
     assert (found.argmax(axis=1) == truth[codes == -1]).mean() > 0.8
 
@@ -233,7 +233,7 @@ def test_one_labeled_class_of_three_is_told_from_the_others(name):
     codes = np.where((np.arange(180) % 6 == 0) & (truth == 0), 0, -1)
     totals = np.bincount(truth[codes == -1])
     labels = Labels(np.array(["left", "right", "third"]), codes)
-    found = guide_probabilities(OUTLIERS[name], X, labels, Targets.exact(totals, int(totals.sum())))
+    found = ask_guide(OUTLIERS[name], X, labels, Targets.exact(totals, int(totals.sum()))).probabilities
     assert np.bincount(found.argmax(axis=1)).tolist() == totals.tolist()
     assert ((found.argmax(axis=1) == 0) == (truth[codes == -1] == 0)).mean() > 0.85
 

@@ -91,6 +91,8 @@ def test_a_file_without_cells_unit_and_values_is_read_as_one_of_an_earlier_versi
         (("certificate", "cells", 2, "high"), None, r"certificate.cells\[2\] has no 'high'"),
         (("certificate", "totals", 0), "many", r"certificate.totals\[0\] should be number, not 'many'"),
         (("certificate", "assigned", 0), -0.5, r"certificate.assigned\[0\] should be at least 0, not -0.5"),
+        (("certificate", "labels"), [1, 2.5, 3], r"certificate.labels\[1\] should be integer, not 2.5"),
+        (("certificate", "chance"), -0.5, "certificate.chance should be at least 0, not -0.5"),
         (("certificate", "classes_without_label"), [-1], r"classes_without_label\[0\] should be at least 0, not -1"),
         (("provenance", "data", "totals", 1), -2.5, r"data.totals\[1\] should be at least 0, not -2.5"),
     ],
@@ -106,6 +108,7 @@ def test_cells_against_the_schema_are_refused_with_their_place(text, path, value
     [
         (("certificate", "cells", 3, "class_index"), 3, "3 classes, and its certificate names class 3"),
         (("certificate", "classes_without_label"), [9], "3 classes, and its certificate names class 9"),
+        (("certificate", "labels"), [1, 2], "3 classes and certificate.labels of 2"),
         (("certificate", "totals"), [1.0, 2.0], "3 classes and certificate.totals of 2"),
         (("certificate", "assigned"), [1.0] * 4, "3 classes and certificate.assigned of 4"),
         (("certificate", "cells", 0, "low"), 1e9, "a lower bound of its certificate.cells is above the upper one"),

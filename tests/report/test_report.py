@@ -30,7 +30,11 @@ from s2oct.wording import amount
 from s2oct.writers.rules import conditions, pruned, rule_text
 from tests.fitted import Fit
 
-pytestmark = pytest.mark.filterwarnings("error::UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("error::UserWarning"),
+    pytest.mark.filterwarnings("ignore::s2oct.errors.FewLabelsWarning"),
+    pytest.mark.filterwarnings("ignore::s2oct.errors.ChanceLevelWarning"),
+]
 matplotlib.use("Agg")
 
 VIEWS = list(itertools.product((1280, 390), (False, True)))
@@ -496,7 +500,8 @@ def test_what_the_fit_did_not_reach_stands_in_a_box_at_the_top(browser, unseen, 
         proof = page.evaluate("document.querySelector('.figures div:last-child dd').innerText")
         colour = page.evaluate("document.querySelector('.figures div:last-child dd').className")
     assert box == list(unseen.clf.notices_)
-    assert "No labeled row has class 'there'. The tree puts" in box[-1]
+    assert "No labeled row has class 'there'. The tree puts" in box[-2]
+    assert "class 'here' (2 labels)" in box[-1]
     assert border == "8px"
     assert top < 250
     assert unseen.clf.certificate_.proved
@@ -505,8 +510,9 @@ def test_what_the_fit_did_not_reach_stands_in_a_box_at_the_top(browser, unseen, 
 
 
 def test_a_fit_that_reached_everything_has_no_box(labour_force):
-    assert labour_force.clf.notices_ == ()
-    page = report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False)
+    clf = copy.copy(labour_force.clf)
+    clf.certificate_ = replace(clf.certificate_, labels=(20, 20))
+    page = report_html(clf, labour_force.X, labour_force.y, rivals=False)
     assert 'class="caution"' not in page
 
 

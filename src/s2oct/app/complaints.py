@@ -23,6 +23,9 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.GIVE_TOTALS: "give totals",
     Remedy.SAY_SHARES: "say that the totals are shares",
     Remedy.PASS_DOMAINS: "Choose the column of the domains",
+    Remedy.MORE_EVIDENCE: "label more rows, or add columns that tell the classes apart",
+    Remedy.COMPLETE_TOTALS: "give a total for every class but one",
+    Remedy.COUNT_ROWS: "Say whether the totals count the unlabeled rows or all rows",
     Remedy.NAME_BOTH_CLASSES: "one class is enough if a total says how many of the other rows are of another class",
 }
 """Each remedy in terms of the page."""
@@ -30,7 +33,7 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
 
 def in_terms_of_the_page(message: str) -> str:
     """Replace what only Python has in a message by what the page has."""
-    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS):
+    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.COUNT_ROWS):
         message = message.replace(remedy.value, PHRASES[remedy])
     return message
 

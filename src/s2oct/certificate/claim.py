@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from s2oct.certificate.shortcomings import Shortcoming, cut_off, interruption
+import numpy as np
+
+from s2oct.certificate.shortcomings import Shortcoming, at_chance, cut_off, few_labels, interruption
+from s2oct.model.problem import Problem
 from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, Moment
 
 
@@ -34,6 +37,11 @@ class Claim(ABC):
     ended : str
         Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
         not record it.
+    labels : tuple of int
+        Labels of each class; a labeled row of weight 0 does not count. Empty in model files that do not record it.
+    chance : float or None
+        The p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held
+        out from forests; None if it was not tested.
     """
 
     objective: float
@@ -44,6 +52,8 @@ class Claim(ABC):
     seconds: float
     history: tuple[Moment, ...]
     ended: str = field(default="unknown", kw_only=True)
+    labels: tuple[int, ...] = field(default=(), kw_only=True)
+    chance: float | None = field(default=None, kw_only=True)
 
     @property
     def gap(self) -> float:
@@ -103,4 +113,15 @@ class Claim(ABC):
         tuple of Shortcoming
             The gravest first; empty if there are none.
         """
-        return (*interruption(self), *cut_off(self))
+        return (
+            *interruption(self),
+            *cut_off(self),
+            *at_chance(self),
+            *few_labels(self, classes, range(len(self.labels))),
+        )
+
+
+def labels_of(problem: Problem) -> tuple[int, ...]:
+    """Count the labeled rows of each class, with their multiplicities."""
+    counts = np.bincount(problem.labels, weights=problem.labeled_multiplicity, minlength=problem.n_classes)
+    return tuple(counts.astype(int).tolist())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.certificate.cell import counted_cells
+from s2oct.certificate.claim import labels_of
 from s2oct.certificate.p2 import Certificate
 from s2oct.model.assignment import Assignment
 from s2oct.model.data_summary import whole_if_whole
@@ -72,5 +73,6 @@ def _in_rows(assignment: Assignment) -> dict[str, Any]:
         "cells": ()
         if problem.targets.is_plain
         else counted_cells(problem.targets, assignment.unlabeled_classes, problem.unlabeled_size, problem.unit),
+        "labels": labels_of(problem),
         "classes_without_label": tuple(np.flatnonzero(labeled == 0).tolist()),
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from s2oct.certificate.claim import Claim
+from s2oct.certificate.claim import Claim, labels_of
 from s2oct.milp.octh import OcthSpec, baseline_errors
 from s2oct.model.problem import Problem
 from s2oct.model.proof import FitRecord
@@ -43,6 +43,11 @@ class OCTHCertificate(Claim):
     ended : str
         Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
         not record it.
+    labels : tuple of int
+        Labels of each class; a labeled row of weight 0 does not count. Empty in model files that do not record it.
+    chance : float or None
+        The p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held
+        out from forests; None if it was not tested.
     """
 
     n_errors: int
@@ -93,6 +98,7 @@ def certify_octh(
         n_errors=int(n_errors),
         n_coefficients=n_coefficients,
         ended=record.ended,
+        labels=labels_of(problem),
     )
 
 

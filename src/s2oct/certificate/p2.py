@@ -64,6 +64,11 @@ class Certificate(Claim):
     ended : str
         Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
         not record it.
+    labels : tuple of int
+        Labels of each class; a labeled row of weight 0 does not count. Empty in model files that do not record it.
+    chance : float or None
+        The p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held
+        out from forests; None if it was not tested.
     n_labeled, n_unlabeled : int or None
         Numbers of rows, each counted with its multiplicity like all numbers of rows here.
     n_contradicted : int or None

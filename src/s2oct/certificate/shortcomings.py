@@ -1,14 +1,17 @@
-"""What a fit did not reach: its total, its end, or labels of every class."""
+"""What users should know before they use a tree: what its fit did not reach, and what its data do not support."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from s2oct.errors import Remedy
+from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, OpenTotalsWarning, Remedy, S2OCTWarning
+from s2oct.model.labels import FEW_LABELS
 from s2oct.model.proof import INTERRUPTED, TIME_LIMIT
-from s2oct.wording import amount, duration, plural
+from s2oct.model.targets import NEARLY_MET
+from s2oct.wording import amount, duration, listed, plural
 
 if TYPE_CHECKING:
     from s2oct.certificate.claim import Claim
@@ -16,7 +19,12 @@ if TYPE_CHECKING:
 
 
 NAMED = 5
-"""Missed totals that a message names at most."""
+"""Missed totals, or classes, that a message names at most."""
+
+AT_CHANCE = 0.15
+"""From this p-value on the labels do not show that the tree is better than chance.
+
+In `bench/chance.py` it separates noise from tables with signal."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +37,13 @@ class Shortcoming:
         What was not reached, in sentences without the last full stop.
     remedies : tuple of Remedy
         What may help, the best first.
+    category : type
+        The category of the warning in Python, by which users can filter it.
     """
 
     finding: str
     remedies: tuple[Remedy, ...] = ()
+    category: type[S2OCTWarning] = S2OCTWarning
 
     def __str__(self) -> str:
         return self.worded({remedy: remedy.value for remedy in Remedy})
@@ -50,7 +61,10 @@ def shortcomings_of(certificate: Certificate, classes: Sequence[Any]) -> tuple[S
         *cut_off(certificate),
         *_not_counted(certificate),
         *_missed_total(certificate, classes),
+        *_open_totals(certificate, classes),
+        *at_chance(certificate),
         *_unlabeled_classes(certificate, classes),
+        *few_labels(certificate, classes, _labeled_classes(certificate)),
     )
 
 
@@ -62,6 +76,43 @@ def interruption(certificate: Claim) -> tuple[Shortcoming, ...]:
     if not certificate.is_worth_keeping:
         return (Shortcoming(f"The fit was interrupted after {seconds}, before it found a tree that splits the rows"),)
     return (Shortcoming(f"The fit was interrupted after {seconds}. Its tree is the best that was found until then"),)
+
+
+def at_chance(certificate: Claim) -> tuple[Shortcoming, ...]:
+    """That the features seem to say nothing about the classes."""
+    if certificate.chance is None or certificate.chance < AT_CHANCE:
+        return ()
+    return (
+        Shortcoming(
+            "The tree may be no better than chance: on held-out labels, forests are not significantly better "
+            f"(p = {certificate.chance:.2f}, permutation test)",
+            (Remedy.MORE_EVIDENCE,),
+            ChanceLevelWarning,
+        ),
+    )
+
+
+def few_labels(certificate: Claim, classes: Sequence[Any], among: Iterable[int]) -> tuple[Shortcoming, ...]:
+    """The classes that have fewer labels than it takes to recognise them, all in one sentence."""
+    few = [c for c in among if certificate.labels[c] < FEW_LABELS]
+    if not few:
+        return ()
+    named = _named([f"class {classes[c]!r} ({plural(certificate.labels[c], 'label')})" for c in few])
+    return (Shortcoming(f"Too few labels to recognise {named} reliably", (Remedy.LABEL_MORE,), FewLabelsWarning),)
+
+
+def _labeled_classes(certificate: Certificate) -> list[int]:
+    """The classes that have labels, and rows or a total above 0."""
+    put, known = certificate.assigned or certificate.labels, certificate.totals or certificate.labels
+    return [
+        c for c in range(len(certificate.labels)) if c not in certificate.classes_without_label and (put[c] or known[c])
+    ]
+
+
+def _named(classes: Sequence[str]) -> str:
+    """Classes in a sentence, only the first ones if they are many."""
+    n_more = len(classes) - NAMED
+    return listed([*classes[:NAMED], *([plural(n_more, "other class", "other classes")] if n_more > 0 else [])])
 
 
 def cut_off(certificate: Claim) -> tuple[Shortcoming, ...]:
@@ -132,6 +183,38 @@ def _worst_cells(certificate: Certificate, classes: Sequence[Any]) -> str:
     ]
     more = f"; and {plural(len(missed) - len(worst), 'other total')}" if len(missed) > len(worst) else ""
     return f": {'; '.join(described)}{more}"
+
+
+def _open_totals(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+    """The classes whose number of rows is left to the fit, or that get no row although their totals allow some."""
+    if len(still_open := _open_classes(certificate)) > 1:
+        rows = [f"class {classes[c]!r} ({plural(certificate.assigned[c], 'row')})" for c in still_open]
+        finding = f"The totals do not say how many rows belong to {_named(rows)}, so the fit decides"
+        return (Shortcoming(finding, (Remedy.COMPLETE_TOTALS,), OpenTotalsWarning),)
+    empty = [
+        c
+        for c, assigned in enumerate(certificate.assigned)
+        if not assigned and any(cell.class_index == c and cell.low < cell.high for cell in certificate.cells)
+    ]
+    if not empty:
+        return ()
+    named = _named([f"class {classes[c]!r}" for c in empty])
+    return (Shortcoming(f"No unlabeled row gets {named}, although the totals allow some", (), OpenTotalsWarning),)
+
+
+def _open_classes(certificate: Certificate) -> list[int]:
+    """The classes of which every margin has a domain that may have none or nothing but rows of this class."""
+    size: dict[tuple[str, str], float] = defaultdict(float)
+    for cell in certificate.cells:
+        size[cell.margin, cell.domain] += cell.assigned
+    slack = NEARLY_MET * certificate.unit
+    is_open = {
+        (cell.margin, cell.class_index)
+        for cell in certificate.cells
+        if cell.value is None and cell.low <= 0 and cell.high >= (n := size[cell.margin, cell.domain]) - slack and n > 0
+    }
+    margins = {cell.margin for cell in certificate.cells}
+    return [c for c in range(len(certificate.assigned)) if margins and all((m, c) in is_open for m in margins)]
 
 
 def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # refusals should not wait for the packages that a model need
     from s2oct.persistence.model import Model
 
 COMPARED = ("objective", "leaf_error", "xi", "min_margin", "n_margin_violations", "feasible")
-COUNTED = ("n_labeled", "n_unlabeled", "n_contradicted", "n_splits", "n_terms", "totals", "assigned", "unit")
+COUNTED = ("n_labeled", "n_unlabeled", "n_contradicted", "n_splits", "n_terms", "labels", "totals", "assigned", "unit")
 NO_SIGNATURE = (
     "The checksum of the file shows that it was not damaged. It is no signature: anybody can change a model and "
     "compute it anew."
@@ -176,6 +176,8 @@ def _believed(stored: Certificate, found: Certificate, own_bound: float) -> Iter
     yield from about_end(stored)
     if stored.evidence_cost is not None:
         yield f"evidence against the tree, guide included: {plural(round(stored.evidence_cost, 1), 'row')}"
+    if stored.chance is not None:
+        yield f"held-out labels tested against chance: p = {stored.chance:.2g}"
     if stored.lower_bound > own_bound + DECIDED_TOLERANCE:
         proof = ", which proves the tree optimal" if found.proved else ""
         yield f"lower bound {amount(stored.lower_bound, 6)} from {stored.bound_source}{proof}"

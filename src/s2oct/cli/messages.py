@@ -37,6 +37,10 @@ REMEDIES = {
     Remedy.NAME_BOTH_CLASSES: "one class is enough if --total A=120 says how many of the other rows are of a class A",
     Remedy.GIVE_TOTALS: "give --total or --population-total",
     Remedy.LABEL_SOME: "label some rows of this class in the column of --label",
+    Remedy.LABEL_MORE: "label at least 10 rows of each class in the column of --label",
+    Remedy.MORE_EVIDENCE: "label more rows in the column of --label, or add columns that tell the classes apart",
+    Remedy.COMPLETE_TOTALS: "give --total for every class but one",
+    Remedy.COUNT_ROWS: "Note that --total counts the unlabeled rows and --population-total all rows",
 }
 """Each remedy in terms of command-line options."""
 
@@ -48,7 +52,7 @@ def with_options(error: InvalidTable) -> str:
 
 def cures_as_options(message: str) -> str:
     """Replace cures in a message that only Python has by options."""
-    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS):
+    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.COUNT_ROWS):
         message = message.replace(remedy.value, REMEDIES[remedy])
     return message
 

@@ -121,10 +121,11 @@ def notices_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArra
     return (*notices, *(str(shortcoming) for shortcoming in certificate.shortcomings(classes.tolist())))
 
 
-def warn_of(notices: tuple[str, ...]) -> None:
-    """Warn the user. Call it from ``fit`` itself."""
+def warn_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArray) -> None:
+    """Warn the user, in the categories of the certificate's shortcomings. Call it from ``fit`` itself."""
+    categories = {str(found): found.category for found in certificate.shortcomings(classes.tolist())}
     for notice in notices:
-        warnings.warn(notice, S2OCTWarning, stacklevel=4)
+        warnings.warn(notice, categories.get(notice, S2OCTWarning), stacklevel=4)
 
 
 @contextmanager

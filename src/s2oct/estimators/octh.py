@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.fit.listening import Listener
 from s2oct.fit.octh import train_octh
+from s2oct.guides.chance import chance_of_rows
 from s2oct.inputs import at_least_zero, positive, read_features, warn_of_column, whole_or_auto
 from s2oct.milp.octh import OcthSpec
 from s2oct.model.data_summary import DataSummary
@@ -140,17 +142,21 @@ class OCTHClassifier(TreeClassifier):
         spec = self._octh_spec(problem.n_labeled)
         spent = now() - began
         with edge_of(self, stop, listener) as edge:
+            # Compiling is not part of the time limit, reading and testing the data is.
+            began = now() - spent
+            chance = chance_of_rows(problem.X_labeled, problem.labels, budget.seed, budget.for_checks(edge.stop))
+            spent = now() - began
             trained = train_octh(
                 problem, spec, budget, depth=depth, stop=edge.stop, listener=edge.listener, spent=spent
             )
         edge.require_result(trained.certificate)
         self.tree_ = self.witness_ = trained.tree
-        self.certificate_ = trained.certificate
+        self.certificate_ = replace(trained.certificate, chance=chance)
         self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
         self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
-        self.notices_ = notices_of((*edge.notices, *trained.notices), trained.certificate, labels.classes)
-        warn_of(self.notices_)
+        self.notices_ = notices_of((*edge.notices, *trained.notices), self.certificate_, labels.classes)
+        warn_of(self.notices_, self.certificate_, labels.classes)
         return self
 
     def _octh_spec(self, n_labeled: int) -> OcthSpec:

@@ -22,6 +22,7 @@ from s2oct.guides.asking import fitted_guide
 from s2oct.guides.forest import SelfTrainedForest
 from s2oct.inputs import without_columns
 from s2oct.model.evidence import Sparsity
+from s2oct.model.guide import Advice
 from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
@@ -147,5 +148,5 @@ class FittedOn:
             table = table if self.counted is None else _safe_indexing(table, self.counted)
         guide = fitted_guide(self.guide, _safe_indexing(table, chosen), labels, targets, weights, seed)
         said = guide.probabilities
-        guidance = Guidance(lambda deadline: said, self.guide_weight, self.sparsity)
+        guidance = Guidance(lambda deadline: Advice(said), self.guide_weight, self.sparsity)
         return said, lambda rows: guide.of_rows(_safe_indexing(table, rows)), guidance

@@ -76,7 +76,7 @@ class RegisterFits(ToldFits, Estimating):
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         told = RegisterTold(register, register.rows, self._spec(self.n_features_in_), self._budget())
         self._learn_register(told, began, stop, listener)
-        warn_of(self.notices_[len(register.answers.doubts) :])
+        warn_of(self.notices_[len(register.answers.doubts) :], self.certificate_, self.classes_)
         return self
 
     def _can_sample(self, answers: Answers) -> bool:
@@ -96,6 +96,7 @@ class RegisterFits(ToldFits, Estimating):
         with edge_of(self, stop, listener) as edge:
             # Compiling is not part of the time limit, reading the data is.
             began = now() - spent
+            chance = self._test_rows(sample, edge.stop)
 
             def fit_sample(budget: Budget) -> Trained:
                 seconds = now() - began
@@ -103,7 +104,7 @@ class RegisterFits(ToldFits, Estimating):
 
             found = train_register(register, problem, fit_sample, guidance, spec, told.budget, edge.stop, began)
         edge.require_result(found.trained.certificate)
-        self._keep(found.trained, sample, edge.notices)
+        self._keep(found.trained, sample, edge.notices, self._tested(sample, guidance, chance))
         self._fitted_on = None
         self.data_summary_ = found.summary
         self.contradicted_ = register.positions[register.answers.labels.is_labeled][self._contradicts(problem)]

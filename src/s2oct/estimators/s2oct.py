@@ -222,7 +222,7 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
             self._learn_register(RegisterTold(register, sample, spec, budget), began, stop, listener)
             self._complete(rows, answers.labels, register)
             self._over_all_rows(answers, X)
-            warn_of(self.notices_[len(answers.doubts) :])
+            warn_of(self.notices_[len(answers.doubts) :], self.certificate_, self.classes_)
             return self
         rows = np.asarray(rows, dtype=float)
         problem = Problem.from_labels(
@@ -232,13 +232,16 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         guidance = None if self.guide is None else self._guidance(told)
         spent = now() - began
         with edge_of(self, stop, listener) as edge:
+            # Compiling is not part of the time limit, reading and testing the data is.
+            began = now() - spent
+            chance, spent = self._test_rows(told, edge.stop), now() - began
             trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=spent)
         edge.require_result(trained.certificate)
-        self._keep(trained, told, edge.notices)
+        self._keep(trained, told, edge.notices, self._tested(told, guidance, chance))
         self._fitted_on = self._replicable(told, guidance)
         self.data_summary_ = DataSummary.of(problem)
         self.transduction_ = answers.labels.completed(self.tree_.predict(problem.X_unlabeled))
         self.contradicted_ = np.flatnonzero(answers.labels.is_labeled)[self._contradicts(problem)]
         self._over_all_rows(answers, X)
-        warn_of(self.notices_[len(answers.doubts) :])
+        warn_of(self.notices_[len(answers.doubts) :], self.certificate_, self.classes_)
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -17,13 +18,15 @@ from s2oct.fit.advice import Guidance
 from s2oct.fit.context import Budget
 from s2oct.fit.simplicity import Simplification
 from s2oct.fit.training import Trained
-from s2oct.guides import SelfTrainedForest, guide_probabilities, runs_on
+from s2oct.guides import SelfTrainedForest, ask_guide, runs_on
+from s2oct.guides.chance import chance_of_rows, chance_of_votes
 from s2oct.inputs import Answers, at_least_zero_or_auto, without_columns
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
+from s2oct.model.guide import Advice
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
 from s2oct.model.tree import ObliqueTree
-from s2oct.stopping import Deadline
+from s2oct.stopping import Deadline, Stop
 
 
 class FitTold(NamedTuple):
@@ -52,13 +55,11 @@ class ToldFits(Choices, Margins):
         answers, weights = told.answers, relative_weights(told)
         left_behind: list[Thread] = []
 
-        def ask(deadline: Deadline) -> FloatArray | None:
+        def ask(deadline: Deadline) -> Advice | None:
             given = told.rows
             if not isinstance(guide, SelfTrainedForest):
                 given = answers.of_counted(without_columns(told.X, self._left_out))
-            return guide_probabilities(
-                guide, given, answers.labels, told.problem.targets, weights, deadline, left_behind
-            )
+            return ask_guide(guide, given, answers.labels, told.problem.targets, weights, deadline, left_behind)
 
         return Guidance(ask, self._guide_weight(), self._sparsity(), lambda: any(map(runs_on, left_behind)))
 
@@ -82,13 +83,30 @@ class ToldFits(Choices, Margins):
             guide=self._unfitted_guide(1, 0),
             guide_weight=0.0 if guidance is None else guidance.weight,
             sparsity=self._sparsity(),
-            probabilities=None if guidance is None else guidance.answer,
+            probabilities=None if guidance is None or guidance.answer is None else guidance.answer.probabilities,
         )
 
-    def _keep(self, trained: Trained, told: FitTold, notices: tuple[str, ...]) -> None:
-        """Keep what a fit found."""
+    def _test_rows(self, told: FitTold, stop: Stop) -> float | None:
+        """Test the labels against chance before the fit, unless the guide is a forest that does so on its way."""
+        if isinstance(self._unfitted_guide(1, 0), SelfTrainedForest) and not told.answers.labels.is_labeled.all():
+            return None
+        rows, codes, counted = told.problem.X_labeled, told.problem.labels, told.problem.labeled_size > 0
+        return chance_of_rows(rows[counted], codes[counted], told.budget.seed, told.budget.for_checks(stop))
+
+    @staticmethod
+    def _tested(told: FitTold, guidance: Guidance | None, chance: float | None) -> float | None:
+        """The p-value of the test against chance: by the guide's votes if it has any, or else as it is."""
+        answer = None if guidance is None else guidance.answer
+        if answer is None or answer.held_out is None:
+            return chance
+        counted = told.problem.labeled_size > 0
+        return chance_of_votes(answer.held_out[counted], told.problem.labels[counted])
+
+    def _keep(self, trained: Trained, told: FitTold, notices: tuple[str, ...], chance: float | None) -> None:
+        """Keep what a fit found; ``chance`` is the p-value of its test against chance."""
         problem, labels = told.problem, told.answers.labels
-        self.tree_, self.certificate_, self.stability_ = trained.tree, trained.certificate, trained.stability
+        self.certificate_ = replace(trained.certificate, chance=chance)
+        self.tree_, self.stability_ = trained.tree, trained.stability
         self.stability_note_, self.scaling_ = trained.stability_note, trained.scaling
         self.witness_, self._simplification = trained.witness, trained.simplification
         self.alternatives_ = trained.others
@@ -100,7 +118,7 @@ class ToldFits(Choices, Margins):
         self._slope = self._fitted_slope(problem.X_unlabeled, problem.unlabeled_size, problem.totals, rows_off)
         self.notices_ = (
             *told.answers.doubts,
-            *notices_of((*notices, *trained.notices), trained.certificate, labels.classes),
+            *notices_of((*notices, *trained.notices), self.certificate_, labels.classes),
         )
 
     def _over_all_rows(self, answers: Answers, X: Any) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from s2oct.arrays import FloatArray
 from s2oct.fit.context import FitContext
 from s2oct.fit.listening import ASKING_GUIDE
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, Sparsity
-from s2oct.model.guide import Guide
+from s2oct.model.guide import Advice, Guide
 from s2oct.model.prepared import Prepared
 from s2oct.stopping import Deadline, never
 
@@ -29,8 +28,8 @@ class Guidance:
     Attributes
     ----------
     ask : callable
-        Takes the deadline after which the fit goes on without the guide. Returns the probability of each class for each
-        unlabeled row, or None if there is no answer by the deadline.
+        Takes the deadline after which the fit goes on without the guide. Returns the guide's `Advice`, or None if there
+        is no answer by the deadline.
     weight : float
         What an unlabeled row of which the guide is sure counts against a labeled one. With 0 the guide only chooses
         among the trees of least cost in P2.
@@ -40,18 +39,18 @@ class Guidance:
         Whether the guide still runs although the fit no longer waits for it.
     """
 
-    ask: Callable[[Deadline], FloatArray | None]
+    ask: Callable[[Deadline], Advice | None]
     weight: float = AUTO_GUIDE_WEIGHT
     sparsity: Sparsity = field(default_factory=Sparsity)
     is_busy: Callable[[], bool] = never
-    _answers: list[FloatArray] = field(default_factory=list)
+    _answers: list[Advice] = field(default_factory=list)
 
     @property
-    def answer(self) -> FloatArray | None:
+    def answer(self) -> Advice | None:
         """What the guide said; None if it was not asked or gave no answer in time."""
         return self._answers[-1] if self._answers else None
 
-    def asked(self, deadline: Deadline) -> FloatArray | None:
+    def asked(self, deadline: Deadline) -> Advice | None:
         """Ask the guide, and remember what it says."""
         said = self.ask(deadline)
         if said is not None:
@@ -64,14 +63,14 @@ def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prep
     context.listener.stage(ASKING_GUIDE)
     clock = context.clock
     patience = GUIDE_PATIENCE * clock.seconds_left
-    probabilities = None
+    advice = None
     if not clock.is_over:
-        probabilities = guidance.asked(clock.deadline(patience))
-    if probabilities is None:
+        advice = guidance.asked(clock.deadline(patience))
+    if advice is None:
         if not clock.stopped():
             context.notices.append(
                 f"The guide gave no answer within {patience:.3g} s of a time limit of {clock.limit:g} s: the tree was "
                 "chosen without it."
             )
         return None
-    return prepared.guided_by(Guide.from_probabilities(probabilities, guidance.weight))
+    return prepared.guided_by(Guide.from_probabilities(advice.probabilities, guidance.weight))

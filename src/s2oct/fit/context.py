@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 
 from s2oct.fit.listening import Listener
 from s2oct.solvers import Solver
-from s2oct.stopping import Clock
+from s2oct.stopping import Clock, Deadline, Stop
+
+CHECK_SHARE = 0.05
+"""Share of the time limit that a check of the labels before the fit may take."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,10 @@ class Budget:
     time_limit: float = 60.0
     n_jobs: int = 1
     seed: int = 0
+
+    def for_checks(self, stop: Stop) -> Deadline:
+        """The deadline of a check that begins now."""
+        return Deadline.after(CHECK_SHARE * self.time_limit, stop)
 
 
 @dataclass(frozen=True, eq=False)

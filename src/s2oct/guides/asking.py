@@ -27,6 +27,7 @@ from s2oct.guides.forest import SelfTrainedForest
 from s2oct.guides.known_total import KnownTotalClassifier
 from s2oct.guides.stopped import GuideStopped
 from s2oct.guides.top_total import TopTotalClassifier
+from s2oct.model.guide import Advice
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
 from s2oct.stopping import NO_DEADLINE, Deadline
@@ -36,7 +37,7 @@ _POLL_SECONDS, _GRACE_SECONDS = 0.02, 0.2
 """Between two looks at the deadline; and for which a thread that was told to end is waited for."""
 
 
-def guide_probabilities(
+def ask_guide(
     guide: Any,
     X: Any,
     labels: Labels,
@@ -44,8 +45,8 @@ def guide_probabilities(
     weights: FloatArray | None = None,
     deadline: Deadline = NO_DEADLINE,
     left_behind: list[threading.Thread] | None = None,
-) -> FloatArray | None:
-    """Probability of each class for each unlabeled row, shape (m, n_classes), by any classifier with probabilities.
+) -> Advice | None:
+    """Ask any classifier with probabilities about the unlabeled rows.
 
     ``X`` are all rows: as an array of floats for our own forests, as the user passed them for any other classifier.
     ``targets`` are the totals of the unlabeled rows, ``weights`` what each of all rows counts. The likeliest classes
@@ -53,19 +54,21 @@ def guide_probabilities(
     deadline; the thread of the guide is then ended and added to ``left_behind``, see `runs_on`.
     """
     if labels.is_labeled.all():
-        return np.empty((0, len(labels.classes)))
+        return Advice(np.empty((0, len(labels.classes))))
     if isinstance(guide, SelfTrainedForest):
         try:
-            return np.asarray(clone(guide)._fit_rows(X, labels, targets, weights, deadline).probabilities_)
+            forest = clone(guide)._fit_rows(X, labels, targets, weights, deadline)
         except GuideStopped:
             return None
+        return Advice(np.asarray(forest.probabilities_), forest._held_out)
     try:
-        return _answer_in_thread(
+        probabilities = _answer_in_thread(
             lambda: _ask(guide, X, labels, targets, weights), deadline, [] if left_behind is None else left_behind
         )
     except Exception as error:
         error.add_note(f"The guide {brief(guide)} failed while the fit asked it about the unlabeled rows.")
         raise
+    return None if probabilities is None else Advice(probabilities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +82,7 @@ class FittedGuide:
 def fitted_guide(
     guide: Any, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None, seed: int
 ) -> FittedGuide:
-    """Fit a guide anew, with another seed where it takes one; the rest as in `guide_probabilities`, without a limit."""
+    """Fit a guide anew, with another seed where it takes one; the rest as in `ask_guide`, without a limit."""
     known = isinstance(guide, KnownTotalClassifier | SelfTrainedForest)
     wrapped = clone(guide if known else TopTotalClassifier(guide))
     seeds = {name: seed for name in wrapped.get_params() if name.split("__")[-1] == "random_state"}

@@ -27,6 +27,9 @@ class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over the labeled rows; rows that ``y`` marks as unlabeled do not count.
 
+        A warning says how many rows do not count: in a cross-validation they are missing from the training set, unless
+        `LabeledKFold` splits the rows.
+
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)

@@ -175,6 +175,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         self.classes_ = labels.classes
         self._widening, self._members = widening, tuple(fitting.members)
         self._multipliers = multipliers_for_new_rows(fitting.ranking, told)
+        self._held_out = fitting.held_out
         result = settled(fitting.ranking, told)
         self.probabilities_ = result.probabilities
         self.transduction_ = labels.completed(result.classes)

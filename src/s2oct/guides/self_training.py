@@ -49,6 +49,9 @@ class Member:
 class SelfTraining:
     """Self-training in progress: ``ranking`` has the present votes on the unlabeled rows.
 
+    ``held_out`` has the mean votes of the first forests on the labeled rows, each by the trees that have not seen it;
+    None if one class alone is labeled.
+
     ``labeled`` and ``unlabeled`` are rows of ``n_features`` features and their principal components. All of it is
     counted work. Only the deadline of ``grower`` ends it sooner, with `GuideStopped`.
     """
@@ -63,6 +66,7 @@ class SelfTraining:
         self.weights = told.known_share_weights()
         self.members: list[Member] = []
         self.ranking = np.empty((0, 1 if self.n_classes == 2 else self.n_classes))
+        self.held_out: FloatArray | None = None
 
     def run(self, n_rounds: int) -> None:
         """Fit and mix the first forests, then the rounds."""
@@ -74,7 +78,8 @@ class SelfTraining:
             ("best", p, min(p, MOST_FEATURES)),
         )
         rows = self.labeled if self.has_several else np.concatenate([self.labeled, self.unlabeled])
-        members, rankings, losses = zip(*(self._first(rows, *kind) for kind in kinds), strict=True)
+        members, rankings, losses, unseen = zip(*(self._first(rows, *kind) for kind in kinds), strict=True)
+        self.held_out = np.mean(unseen, axis=0) if self.has_several else None
         shares = _shares(np.array(losses))
         opening = [replace(member, share=float(share)) for member, share in zip(members, shares, strict=True)]
         first = (shares @ np.array(rankings).reshape(len(shares), -1)).reshape(rankings[0].shape)
@@ -95,8 +100,9 @@ class SelfTraining:
 
     def _first(
         self, rows: Float32Array, splitter: Splitter, n_columns: int, n_tried: int
-    ) -> tuple[Member, FloatArray, float]:
-        """A forest of the labeled rows, its votes, and its log loss on labels that its trees have not seen.
+    ) -> tuple[Member, FloatArray, float, FloatArray]:
+        """A forest of the labeled rows, its votes, its log loss on labels that its trees have not seen, and the votes
+        of these trees on the labeled rows.
 
         If all labeled rows are of one class, it is a forest of labeled against unlabeled rows; its loss is 0.
         """
@@ -105,21 +111,21 @@ class SelfTraining:
             return self._first_of_one_class(rows, splitter, n_columns, n_tried)
         votes = as_votes(codes, self.n_classes)
         forest, unseen = self.grower.grow(rows[:, :n_columns], votes, self.weights, splitter, n_tried)
-        unseen = np.clip(unseen, LEAST_UNSEEN, 1 - LEAST_UNSEEN)
-        of_label = np.where(votes == 1, unseen, 1 - unseen)[:, 0] if self.n_classes == 2 else unseen[votes == 1]
+        likely = np.clip(unseen, LEAST_UNSEEN, 1 - LEAST_UNSEEN)
+        of_label = np.where(votes == 1, likely, 1 - likely)[:, 0] if self.n_classes == 2 else likely[votes == 1]
         member = Member(forest, n_columns, 0.0, self.missing)
-        return member, self._votes(member), -float(self.weights @ np.log(of_label))
+        return member, self._votes(member), -float(self.weights @ np.log(of_label)), unseen
 
     def _first_of_one_class(
         self, rows: Float32Array, splitter: Splitter, n_columns: int, n_tried: int
-    ) -> tuple[Member, FloatArray, float]:
+    ) -> tuple[Member, FloatArray, float, FloatArray]:
         """A forest in which the unlabeled rows vote evenly for all classes that no labeled row has."""
         n = len(self.labeled)
         others = as_votes(np.flatnonzero(self.missing), self.n_classes).mean(axis=0, keepdims=True)
         votes = np.concatenate([as_votes(self.told.codes, self.n_classes), np.repeat(others, len(rows) - n, axis=0)])
         weights = np.append(self.told.weights, self._relative_sizes())
         forest, unseen = self.grower.grow(rows[:, :n_columns], votes, weights, splitter, n_tried)
-        return Member(forest, n_columns, 0.0, np.zeros(self.n_classes, dtype=bool)), unseen[n:], 0.0
+        return Member(forest, n_columns, 0.0, np.zeros(self.n_classes, dtype=bool)), unseen[n:], 0.0, unseen[:n]
 
     def _again(self) -> tuple[Forest, FloatArray]:
         """A forest of the labeled rows and the labels that the present votes give to the others."""

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
-from s2oct.errors import Remedy, S2OCTWarning
+from s2oct.errors import Remedy, S2OCTWarning, UnlabeledScoreWarning
 from s2oct.inputs.domains import read_domains
 from s2oct.inputs.weights import counted_rows, read_weights, refuse_weightless
 from s2oct.model.labels import (
@@ -25,7 +25,7 @@ from s2oct.model.labels import (
 )
 from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals, named_classes, read_targets
-from s2oct.wording import amount, listed, plural
+from s2oct.wording import amount, count, listed, plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +168,20 @@ def warn_of_column(y: Any) -> None:
 
 
 def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sample_weight: Any) -> float:
-    """Share of the labeled rows of ``y`` that are predicted correctly."""
+    """Share of the labeled rows of ``y`` that are predicted correctly; warns if other rows are left out.
+
+    Call it from ``score``, so that the warning points at the user's line.
+    """
     labels = read_labels(y, n_rows=len(predicted), named=classes.tolist())
     known = labels.is_labeled
+    if not known.all():
+        warnings.warn(
+            f"{count((~known).sum())} of {plural(len(known), 'row')} to be scored are unlabeled and do not count. In "
+            "cross-validation, use LabeledKFold: other splitters take unlabeled rows out of the training set, so that "
+            "the known totals no longer hold there.",
+            UnlabeledScoreWarning,
+            stacklevel=3,
+        )
     weights = None if sample_weight is None else np.asarray(sample_weight)[known]
     truth = labels.classes[labels.codes[known]]
     return float(accuracy_score(truth, predicted[known], sample_weight=weights))

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
+
+
+class Advice(NamedTuple):
+    """The answer of a guide: class probabilities of the unlabeled rows, and held-out votes on the labeled rows.
+
+    ``probabilities`` has shape (m, n_classes). ``held_out`` has a row for each labeled row, from models that were not
+    fitted to that row, and is None if the guide has no such votes.
+    """
+
+    probabilities: FloatArray
+    held_out: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)

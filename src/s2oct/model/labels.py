@@ -20,6 +20,9 @@ UNLABELED = -1
 MOST_CLASSES = 2**MAX_DEPTH
 """A deepest tree has so many leaves."""
 
+FEW_LABELS = 10
+"""A class with fewer labels than this is not recognised reliably."""
+
 _MARKING = "Mark unlabeled rows with NaN, None or NA"
 
 

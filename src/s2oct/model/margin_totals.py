@@ -16,6 +16,7 @@ from s2oct.model.labels import Labels
 from s2oct.model.targets import Margin
 from s2oct.model.total_tables import Cells
 from s2oct.model.total_values import (
+    COUNT_CURE,
     PERCENT_CURE,
     Base,
     Total,
@@ -136,7 +137,7 @@ def _refuse_impossible_sums(known: list[Total], given: Mapping[Any, Any], base: 
     if all(total.is_exact for total in known):
         if low > base.rows + base.slack or (is_complete and low < base.rows - base.slack):
             are_percent = not base.as_shares and is_complete and abs(low - 100) < 0.5
-            cure = f" {PERCENT_CURE}" if are_percent else ""
+            cure = f" {PERCENT_CURE if are_percent else COUNT_CURE}" if are_percent or base.can_miscount else ""
             raise InvalidProblem(
                 f"Expected {noun} that add up to {rows}{base.where} ({base.which}), got {shown}, "
                 f"{number_text(low / unit)} in all.{cure}"

@@ -21,6 +21,7 @@ AGREE = 1e-6
 _ALMOST_WHOLE = 1e-9
 """A share times a number of rows misses a whole number by rounding errors only."""
 PERCENT_CURE = f"Divide percentages by 100 and {Remedy.SAY_SHARES.value}."
+COUNT_CURE = f"{Remedy.COUNT_ROWS.value}."
 _SHARES_CURE = f"Multiply a share by the number of rows, or {Remedy.SAY_SHARES.value}."
 
 
@@ -69,6 +70,11 @@ class Base:
     def slack(self) -> float:
         """What rounding errors may add to a sum over the rows; always less than a row without weights."""
         return AGREE * self.rows if self.is_weighted else min(AGREE * self.rows, 0.25)
+
+    @property
+    def can_miscount(self) -> bool:
+        """Whether totals that do not fit may count other rows: those of all rows, or more rows than a fold has."""
+        return not self.as_shares and not self.is_weighted and not self.where
 
     def expected(self, label: Any) -> str:
         """The beginning of a refusal."""
@@ -166,6 +172,8 @@ def _refuse_outside(number: float, shown: str, label: Any, base: Base) -> None:
     slack = AGREE if base.as_shares else base.slack
     if not 0 <= number <= most + slack:
         cure = " Divide percentages by 100." if base.as_shares and 1 < number <= 100 else ""
+        if number > most and base.can_miscount:
+            cure = f" {COUNT_CURE}"
         raise InvalidProblem(f"{base.expected(label)}, got {shown}.{cure}")
 
 

@@ -173,12 +173,13 @@ def _read_parameters(kind: type[TreeEstimator], stored: Mapping[str, Any]) -> di
 
 def _refuse_other_classes(certificate: Claim, n_classes: int) -> None:
     """Refuse a certificate that is about classes which the model does not have."""
-    if not isinstance(certificate, Certificate):
-        return
-    for name, numbers in (("totals", certificate.totals), ("assigned", certificate.assigned)):
-        # Earlier versions did not store these numbers.
+    for name in ("labels", "totals", "assigned"):
+        numbers = getattr(certificate, name, ())
+        # Earlier versions did not store these numbers, and OCT-H has no totals.
         if numbers and len(numbers) != n_classes:
             raise InvalidProblem(f"it has {n_classes} classes and certificate.{name} of {len(numbers)}.")
+    if not isinstance(certificate, Certificate):
+        return
     named = (*certificate.classes_without_label, *(cell.class_index for cell in certificate.cells))
     if any(index >= n_classes for index in named):
         raise InvalidProblem(f"it has {n_classes} classes, and its certificate names class {max(named)}.")

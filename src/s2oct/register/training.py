@@ -96,7 +96,7 @@ def train_register(
 def _evidence(problem: Problem, tree: ObliqueTree, guidance: Guidance) -> Evidence:
     """What classes cost the rows of the sample, as they are; without an answer of the guide, labels alone."""
     said = guidance.answer
-    guide = None if said is None else Guide.from_probabilities(said, guidance.weight)
+    guide = None if said is None else Guide.from_probabilities(said.probabilities, guidance.weight)
     return Evidence.of(replace(problem, guide=guide), tree.topology, guidance.weight)
 
 

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score, matthews_corrcoef
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem
 from s2oct.estimators import LabeledKFold, S2OCTClassifier
 from s2oct.estimators.tree_size import tree_size
 from s2oct.guides.rivals import light_rivals, strong
@@ -223,9 +223,18 @@ def cross_fit(
             assigned[held] = fitted[-1].transduction_[held]
         seconds = (time.perf_counter() - began) / len(folds)
         sizes = tuple(size for clf in fitted if (size := tree_size(clf)) is not None)
-        notices = tuple(notice for clf in fitted for notice in getattr(clf, "notices_", ()))
+        notices = tuple(notice for clf in fitted for notice in _notices(clf))
         trials.append(Trial(name, assigned, sizes, seconds, notices))
     return trials
+
+
+def _notices(clf: Any) -> list[str]:
+    """The notices of a fit except those about its labels: a fold has fewer labels than the user's table."""
+    if not isinstance(clf, S2OCTClassifier):
+        return []
+    shortcomings = clf.certificate_.shortcomings(clf.classes_.tolist())
+    of_fold = {str(found) for found in shortcomings if found.category in (FewLabelsWarning, ChanceLevelWarning)}
+    return [notice for notice in clf.notices_ if notice not in of_fold]
 
 
 def _fit_without(method: Any, X: FloatArray, known: KnownRows, held: IntArray) -> Any:
