@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -152,8 +153,10 @@ def ctrl_c():
 def compiled() -> None:
     """The search's kernels, compiled: a machine that never ran them compiles for seconds at the first fit."""
     X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", None]
-    S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=0.5).fit(X, y, totals={"b": 1})
-    OCTHClassifier(depth=1, solver=None, time_limit=0.5).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tests that come first may make errors of warnings
+        S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=0.5).fit(X, y, totals={"b": 1})
+        OCTHClassifier(depth=1, solver=None, time_limit=0.5).fit(X, y)
 
 
 PACKAGES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
