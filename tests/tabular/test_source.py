@@ -40,6 +40,35 @@ def test_byte_order_mark_is_no_part_of_the_first_name(table):
     assert table("a,b\n1,2\n".encode("utf-8-sig")).columns == ("a", "b")
 
 
+@pytest.mark.parametrize("break_in_names", ["", "\n"], ids=["one line", "line breaks in names"])
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_header_may_be_long(table, delimiter, break_in_names):
+    names = [f"ENSG{i:011d}{break_in_names}.{i % 20}" for i in range(6000)]
+    header = delimiter.join(f'"{name}"' if break_in_names else name for name in names)
+    source = table(f"{header}\n" + f"{delimiter.join(['1'] * len(names))}\n" * 3)
+    assert source.columns == tuple(names)
+    assert source.whole().shape == (3, len(names))
+
+
+def test_blank_lines_before_a_header_may_be_many(table):
+    assert table("\n" * 2**17 + "a,b\n1,2\n").whole().to_pylist() == [{"a": "1", "b": "2"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('a,"b\n' + "1,2\n" * 2**16, "closing quote"),
+        ("a," * 2**23, "more than 8 MiB"),
+        ("a,b\n" + "1" * 2**24 + ",2\n", "more than 8 MiB"),
+    ],
+    ids=["open quote", "endless header", "endless row"],
+)
+def test_endless_lines_are_refused_in_our_words(table, text, sentence):
+    with pytest.raises(InvalidProblem, match=sentence) as refusal:
+        table(text).whole()
+    assert not any(word in str(refusal.value) for word in ("straddling", "field limit", "block"))
+
+
 @pytest.mark.parametrize(("opening", "delimiter"), [("a;b\n1,5;2\n", ";"), ("a\tb\n", "\t"), ("a\n1\n", ",")], ids=repr)
 def test_delimiter_is_the_one_that_makes_equally_many_cells(opening, delimiter):
     assert detect_delimiter(opening) == delimiter
