@@ -74,7 +74,7 @@ CASES = {
     "text for Parquet": (
         {"d.parquet": SMALL},
         ["fit", "d.parquet", *FIT[2:]],
-        "Expected a Parquet file in 'd.parquet'",
+        "The Parquet file 'd.parquet' is damaged, or is not a Parquet file.",
     ),
     "text for gzip": (
         {"d.csv.gz": SMALL},

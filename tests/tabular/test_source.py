@@ -108,6 +108,53 @@ def test_damaged_gzip_is_refused(table, damage):
         source.whole()
 
 
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        OSError("Couldn't deserialize thrift: TProtocolException: Invalid data"),
+        pa.ArrowNotImplementedError("Integers with less than 8 bits not implemented"),
+        pa.ArrowMemoryError("malloc of size 9223372036854775807 failed"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("moment", ["opened", "read"])
+def test_damaged_parquet_is_refused_in_our_words(tmp_path, monkeypatch, trouble, moment):
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"a": [1, 2]}), path)
+
+    def fail(*_args, **_options):
+        raise trouble
+
+    monkeypatch.setattr(pq.ParquetFile, "__init__" if moment == "opened" else "iter_batches", fail)
+    with pytest.raises(InvalidProblem) as refusal:
+        Source(path).whole()
+    assert "d.parquet" in str(refusal.value)
+    assert str(trouble) not in str(refusal.value)
+
+
+def test_a_damaged_footer_of_parquet_is_refused_in_our_words(tmp_path):
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"a": [1, 2]}), path)
+    whole = path.read_bytes()
+    length = int.from_bytes(whole[-8:-4], "little")
+    path.write_bytes(whole[: -8 - length] + b"\xff" * length + whole[-8:])
+    with pytest.raises(InvalidProblem, match=r"Parquet file .* damaged") as refusal:
+        _ = Source(path).columns
+    assert "thrift" not in str(refusal.value)
+
+
+def test_a_parquet_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"a": [1, 2]}), path)
+
+    def fail(*_args, **_options):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(pq.ParquetFile, "__init__", fail)
+    with pytest.raises(PermissionError):
+        _ = Source(path).columns
+
+
 def test_a_column_that_is_not_there_is_refused_by_its_role(table):
     with pytest.raises(InvalidProblem, match=r"Expected the id column 'key' among \['a', 'b'\] of"):
         table("a,b\n1,2\n").require(["a", "key"], "id")

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _num_samples
@@ -117,6 +116,6 @@ def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sampl
     """Share of the labeled rows of ``y`` that are predicted correctly."""
     labels = read_labels(y, n_rows=len(predicted), named=classes.tolist())
     known = labels.is_labeled
-    weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+    weights = read_weights(sample_weight, len(predicted))
     truth = labels.classes[labels.codes[known]]
-    return float(accuracy_score(truth, predicted[known], sample_weight=weights))
+    return float(accuracy_score(truth, predicted[known], sample_weight=None if weights is None else weights[known]))

@@ -10,6 +10,9 @@ from s2oct.arrays import BoolArray, FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.wording import brief, plural
 
+_LIGHTEST, _HEAVIEST = 1e-100, 1e100
+"""Bounds of positive weights; sums and ratios of weights beyond them overflow or vanish."""
+
 
 def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """One finite weight of at least 0 for each row, None if there are none; a single number is every row's weight."""
@@ -34,6 +37,13 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
         raise InvalidProblem(
             f"Expected weights that are finite numbers of at least 0, got {weights[first]} in row {first} "
             f"and {plural(int(strange.sum()), 'such weight')} in all."
+        )
+    extreme = (weights > 0) & ((weights < _LIGHTEST) | (weights > _HEAVIEST))
+    if extreme.any():
+        first = int(np.flatnonzero(extreme)[0])
+        raise InvalidProblem(
+            f"Positive weights must be between {_LIGHTEST:g} and {_HEAVIEST:g}, got {weights[first]} in row {first}: "
+            "divide all weights by one number, and the totals too."
         )
     if n_rows and not weights.any():
         raise InvalidProblem("Expected weights of which some are positive, got only zeros in sample_weight.")

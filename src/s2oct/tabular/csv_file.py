@@ -150,9 +150,7 @@ class CsvFile:
         )
 
     def _too_long(self, what: str) -> InvalidProblem:
-        return InvalidProblem(
-            f"{what} of {self._name} has more than {_BLOCK >> 20} MiB: is this a CSV file, and is a closing quote missing?"
-        )
+        return InvalidProblem(f"{what} of {self._name} has more than {_BLOCK >> 20} MiB: is a closing quote missing?")
 
     def _wrong_charset(self) -> InvalidTable:
         return InvalidTable(
