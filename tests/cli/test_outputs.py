@@ -242,8 +242,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(folder, cap
     ("arguments", "name"),
     [
         ([*FIT, "--out", "o.json"], "o.json"),
-        ([*FIT, "--sql", "o.sql", "--report", "o.html"], "o.html"),
-        ([*FIT, "--out", "o.json", "--predictions", "o.csv"], "o.json"),
+        ([*FIT, "--report", "o.html"], "o.html"),
+        ([*FIT, "--predictions", "o.csv"], "o.csv"),
         ([*PREDICT, "--out", "o.csv"], "o.csv"),
         ([*PREDICT, "--out", "o.parquet"], "o.parquet"),
         (["show", "model.json", "--as", "json", "--out", "o.json"], "o.json"),
@@ -258,6 +258,41 @@ def test_a_disk_without_room_ends_with_one_sentence_and_leaves_nothing(folder, c
     assert capsys.readouterr().err == f"s2oct: Expected to be able to write '{name}': File too large.\n"
     assert (folder / name).read_text() == "old"
     assert sorted(os.listdir(folder)) == before
+
+
+def test_what_fits_on_a_disk_is_written_beside_what_does_not(folder, capsys):
+    (folder / "o.html").write_text("old")
+    with full_after(50_000):
+        assert run([*FIT, "--out", "o.json", "--report", "o.html", "--sql", "o.sql"]) == 2
+    printed = capsys.readouterr()
+    assert printed.err == (
+        "s2oct: Expected to be able to write 'o.html': File too large. The other files are complete: o.json, o.sql.\n"
+    )
+    assert "wrote o.json" in printed.out
+    assert "wrote o.html" not in printed.out
+    assert IS_COMPLETE["--out"]((folder / "o.json").read_text())
+    assert IS_COMPLETE["--sql"]((folder / "o.sql").read_text())
+    assert (folder / "o.html").read_text() == "old"
+    assert sorted(os.listdir(folder)) == ["model.json", "o.html", "o.json", "o.sql", "people.csv"]
+
+
+def test_every_file_that_does_not_fit_on_a_disk_is_named(folder, capsys):
+    with full_after(1000):
+        assert run([*FIT, "--out", "o.json", "--predictions", "o.csv"]) == 2
+    assert capsys.readouterr().err == (
+        "s2oct: Expected to be able to write 'o.json': File too large. "
+        "Expected to be able to write 'o.csv': File too large.\n"
+    )
+
+
+@pytest.mark.parametrize("place", ["out", "folder"])
+def test_estimates_that_do_not_fit_on_a_disk_name_the_file(folder, capsys, place):
+    more = ["--folder", "kept"] if place == "folder" else []
+    with full_after(100):
+        assert run(["estimate", "model.json", "people.csv", "--replicates", "2", "--out", "o.csv", *more]) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert ("kept/" if more else "'o.csv'") in message
+    assert "File too large" in message
 
 
 @contextmanager

@@ -206,12 +206,13 @@ def _estimated(
 def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas: bool) -> None:
     from s2oct.tabular.estimates_table import estimates_table
 
-    dialect = encoded.table.source.dialect
-    with (
-        Outputs() as outputs,
-        closing(Target(outputs.draft(out), table_name(out), dialect, keep_formulas=keep_formulas)) as target,
-    ):
-        target.write(estimates_table(found))
+    def write(draft: Path) -> None:
+        dialect = encoded.table.source.dialect
+        with closing(Target(draft, table_name(out), dialect, keep_formulas=keep_formulas)) as target:
+            target.write(estimates_table(found))
+
+    with Outputs() as outputs:
+        outputs.write(out, write)
     with messages_beside([out]):
         say(f"{found}\n")
         for note in found.notes:
