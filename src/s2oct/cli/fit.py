@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from s2oct.cli.column_table import print_columns
-from s2oct.cli.messages import notes_with_options, print_warning, printed_warnings, say
+from s2oct.cli.messages import notes_with_options, print_note, print_warning, printed_warnings, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions
 from s2oct.cli.outputs import Outputs, UnwrittenFiles, messages_beside, name_of, table_name
@@ -109,6 +109,9 @@ def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: s
         if options.out is not None:
             outputs.write(options.out, model_to_json(model))
         if options.report is not None:
+            print_note(
+                f"writing the report {name_of(options.report)}, for which other classifiers are fitted to the table"
+            )
             outputs.write(options.report, lambda draft: _write_report(fitted, draft, command))
         if options.sql is not None:
             outputs.write(options.sql, query_of(model, options.table, options.dialect) + "\n")

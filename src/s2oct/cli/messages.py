@@ -80,6 +80,11 @@ def print_failure(message: str) -> None:
     print(f"s2oct: {_harmless(message)}", file=sys.stderr)
 
 
+def print_note(message: str) -> None:
+    """Print what the command is doing."""
+    print(f"s2oct: {printable(message)}", file=sys.stderr, flush=True)
+
+
 def print_warning(message: str) -> None:
     """Print one sentence about a result that the command gives nevertheless."""
     print(f"s2oct: warning: {_harmless(on_one_line(message))}", file=sys.stderr)

@@ -15,9 +15,9 @@ from typing import Any
 from s2oct.arrays import ObjectArray
 from s2oct.certificate import Claim
 from s2oct.errors import InvalidKind, S2OCTWarning
-from s2oct.fit.listening import Listener, SeveralListeners
+from s2oct.fit.listening import COMPILING, Listener, SeveralListeners
 from s2oct.model.proof import Moment
-from s2oct.search import compile_kernels, kernels_are_kept
+from s2oct.search import compile_kernels, kernels_are_kept, kernels_are_ready
 from s2oct.stopping import Stop, never
 from s2oct.wording import brief
 
@@ -93,15 +93,20 @@ def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Ite
         The listener that the caller passed to ``fit``.
     """
     _check_callables(stop, listener)
+    callbacks = _Callbacks(estimator)
+    listeners: list[Listener] = [
+        *([] if listener is None else [listener]),
+        *([_Printer()] if estimator.verbose else []),
+    ]
+    if not kernels_are_ready():
+        SeveralListeners(listeners).stage(COMPILING)
     # Some seconds on a new machine, in which Ctrl-C ends everything as usual.
     compile_kernels()
-    callbacks = _Callbacks(estimator)
-    listeners = [callbacks, *([] if listener is None else [listener]), *([_Printer()] if estimator.verbose else [])]
     with _ctrl_c() as pressed, callbacks:
         asked = stop or never
         yield Edge(
             stop=lambda: pressed() or callbacks.stop() or asked(),
-            listener=SeveralListeners(listeners),
+            listener=SeveralListeners([callbacks, *listeners]),
             has_asked=lambda: callbacks.stop() or asked(),
             notices=_of_this_process(),
         )
