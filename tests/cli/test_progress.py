@@ -73,7 +73,7 @@ def test_replicates_are_forecast_and_counted_outside_a_terminal(stepping_clock, 
     [
         (
             [*FIT, "--report", "r.html"],
-            "s2oct: writing the report r.html, for which other classifiers are fitted to the table",
+            "s2oct: writing the report to r.html, for which other classifiers are fitted to the table",
         ),
         (
             ["estimate", "model.json", "people.csv", "--replicates", "2", "--out", "e.csv"],

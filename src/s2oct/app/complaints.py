@@ -16,6 +16,7 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.KEEP_AS_ID: "choose the role “id”",
     Remedy.MAKE_NUMBER: "use a number instead, for instance a year or an age, and choose the role “left out”",
     Remedy.MARK_GAPS: "add {value} to the marks of gaps",
+    Remedy.OWN_MARKS: 'write "" into the marks of gaps, so that only empty cells and the marks beside it are gaps',
     Remedy.OTHER_DECIMAL: "choose the right decimal sign",
     Remedy.OTHER_CHARSET: "choose the right encoding, for instance latin-1",
     Remedy.NAME_WEIGHT: "choose the role “weight”",
@@ -73,7 +74,7 @@ class Complaints:
             message = str(error) or "There is not enough memory."
         else:
             message = str(error)
-        for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS):
+        for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.OWN_MARKS):
             message = message.replace(remedy.value, PHRASES[remedy])
         for name, known in self.replaced.items():
             message = message.replace(name, known)

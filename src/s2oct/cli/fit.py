@@ -110,7 +110,7 @@ def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: s
             outputs.write(options.out, model_to_json(model))
         if options.report is not None:
             print_note(
-                f"writing the report {name_of(options.report)}, for which other classifiers are fitted to the table"
+                f"writing the report to {name_of(options.report)}, for which other classifiers are fitted to the table"
             )
             outputs.write(options.report, lambda draft: _write_report(fitted, draft, command))
         if options.sql is not None:

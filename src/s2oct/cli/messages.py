@@ -24,6 +24,7 @@ REMEDIES = {
         "use a number instead, for instance a year or an age, and leave the column out with --exclude {column}"
     ),
     Remedy.MARK_GAPS: "say that it is a gap with --missing {value}",
+    Remedy.OWN_MARKS: "give --missing '', so that only empty cells and the marks of other --missing are gaps",
     Remedy.OTHER_DECIMAL: "name the decimal sign with --decimal , or --decimal .",
     Remedy.OTHER_CHARSET: "name the right encoding with --encoding, for instance --encoding latin-1",
     Remedy.NAME_WEIGHT: "weigh the rows with --weight {column}",
@@ -48,7 +49,7 @@ def with_options(error: InvalidTable) -> str:
 
 def cures_as_options(message: str) -> str:
     """Replace cures in a message that only Python has by options."""
-    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS):
+    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.OWN_MARKS):
         message = message.replace(remedy.value, REMEDIES[remedy])
     return message
 
