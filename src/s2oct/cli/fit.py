@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from s2oct.cli.column_table import print_columns
+from s2oct.cli.column_table import print_columns, warn_of_columns
 from s2oct.cli.messages import notes_with_options, print_note, print_warning, printed_warnings, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions
@@ -70,6 +70,7 @@ def fit(
     with messages_beside(written):
         _print_summary(fitted, written)
     # Last, so that no rules push them off the screen.
+    warn_of_columns(fitted.encoded.uses)
     clf = fitted.classifier
     for note in notes_with_options(fitted.notes, clf.certificate_.shortcomings(clf.classes_.tolist())):
         print_warning(note)

@@ -24,6 +24,10 @@ REMEDIES = {
         "use a number instead, for instance a year or an age, and leave the column out with --exclude {column}"
     ),
     Remedy.MARK_GAPS: "say that it is a gap with --missing {value}",
+    Remedy.KNOWN_LEVEL: (
+        "replace it by one of these, call it a gap with --missing {value} if the model fills gaps, or fit a model to a "
+        "table that has it"
+    ),
     Remedy.OWN_MARKS: "give --missing '', so that only empty cells and the marks of other --missing are gaps",
     Remedy.OTHER_DECIMAL: "name the decimal sign with --decimal , or --decimal .",
     Remedy.OTHER_CHARSET: "name the right encoding with --encoding, for instance --encoding latin-1",
