@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from s2oct import LabeledKFold, ObliqueTree, OCTHClassifier, S2OCTClassifier, Topology
 from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r, tree_to_sql, tree_to_text
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -27,6 +28,11 @@ def fit(X: Any = X, y: Any = Y, **keywords: Any) -> S2OCTClassifier:
     given = {name: keywords.pop(name) for name in ("totals", "population_totals") if name in keywords}
     parameters = {"depth": 1, "random_state": 0, **keywords}
     return S2OCTClassifier(**parameters).fit(X, y, **(given or {"totals": {"yes": 2}}))
+
+
+def fit_with(**arguments: Any) -> S2OCTClassifier:
+    """Fit with other arguments of the method ``fit``."""
+    return S2OCTClassifier(depth=1, random_state=0).fit(X, Y, **{"totals": {"yes": 2}, **arguments})
 
 
 def octh(X: Any = X, y: Any = Y, **parameters: Any) -> OCTHClassifier:
@@ -44,8 +50,60 @@ def column(name: str, values: Any) -> pd.DataFrame:
     return FRAME.assign(**{name: values})
 
 
+TREE = ObliqueTree.of(Topology(1), np.array([[1.0]]), np.array([5.0]))
+
 Call = Callable[[], Any]
 CASES: dict[str, tuple[Call, type[Exception], str]] = {
+    # Arguments of fit
+    "stop that is not a callable": (
+        lambda: fit_with(stop=True),
+        TypeError,
+        "stop must be a function without arguments, or None, got True",
+    ),
+    "listener that is a number": (
+        lambda: fit_with(listener=5),
+        TypeError,
+        "listener must have the methods stage and progress, got 5",
+    ),
+    "listener that is a function": (
+        lambda: fit_with(listener=print),
+        TypeError,
+        "listener must have the methods stage and progress, got <built-in function print>",
+    ),
+    "stop of OCT-H": (
+        lambda: OCTHClassifier(depth=1).fit(X, [0, 0, 1, 1] * 2, stop=1),
+        TypeError,
+        "stop must be a function without arguments",
+    ),
+    "as_shares in words": (
+        lambda: fit_with(totals={"yes": 0.5}, as_shares="no"),
+        TypeError,
+        "as_shares must be True or False, got 'no'",
+    ),
+    "weights whose sum is infinite": (
+        lambda: fit_with(sample_weight=[1e308] * 8),
+        ValueError,
+        r"The largest weight must be between 1e-100 and 1e\+100, got 1e\+308 in row 0: divide all weights by one number",
+    ),
+    "one huge weight as every row's": (
+        lambda: fit_with(sample_weight=1e308),
+        ValueError,
+        r"The largest weight must be between 1e-100 and 1e\+100, got 1e\+308 in row 0",
+    ),
+    "tiny weights": (
+        lambda: fit_with(sample_weight=[0.0] * 7 + [5e-324]),
+        ValueError,
+        r"The largest weight must be between 1e-100 and 1e\+100, got 5e-324 in row 7",
+    ),
+    # Writers
+    **{
+        f"too few classes for {writer.__name__}": (
+            lambda writer=writer: writer(TREE, ["age"], ["no"]),
+            ValueError,
+            "The tree has 2 classes, but only 1 class was given",
+        )
+        for writer in (tree_to_text, tree_to_dot, tree_to_sql, tree_to_python, tree_to_r, tree_to_onnx)
+    },
     # Features
     "features with one axis": (lambda: fit(X=[1.0] * 8), ValueError, "Expected 2D array, got 1D array"),
     "features with three axes": (lambda: fit(X=np.zeros((8, 1, 1))), ValueError, "dim 3, while dim <= 2 is required"),
@@ -496,6 +554,11 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
         InvalidProblem,
         "Expected one label per row, got 7 labels for 8 rows",
     ),
+    "scoring with fewer weights than rows": (
+        lambda: fit().score(X, Y, sample_weight=[1.0] * 7),
+        InvalidProblem,
+        "Expected sample_weight with one weight per row, got 7 weights for 8 rows",
+    ),
     "scoring without a labeled row": (
         lambda: fit().score(X, [None] * 8),
         InvalidProblem,
@@ -545,6 +608,7 @@ UNUSUAL: dict[str, Call] = {
     "one labeled row of each class": lambda: fit(y=["no", None, None, "yes", *[None] * 4]),
     "a float that is a whole total": lambda: fit(totals={"yes": 2.0}),
     "a column of labels": lambda: fit(y=np.array(Y, dtype=object)),
+    "one weight for every row": lambda: fit_with(sample_weight=2.0, totals={"yes": 4}),
     "features from numpy": lambda: fit(features=np.array([0])),
     "a feature twice": lambda: fit(X=FRAME, features=["age", "age", 0]),
     "a depth from numpy": lambda: fit(depth=np.int64(1)),
@@ -561,3 +625,8 @@ def test_unusual_input_is_accepted_without_a_word(call):
 
 def test_the_table_is_long_enough():
     assert len(CASES) >= 45
+
+
+def test_one_weight_for_every_row_does_not_change_a_score():
+    clf = fit()
+    assert clf.score(X, Y, sample_weight=2.0) == clf.score(X, Y)

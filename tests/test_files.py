@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import stat
 import subprocess
@@ -289,3 +290,71 @@ def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
     target = tmp_path / ("n" * 250 + ".json")
     write_whole(target, b"new")
     assert os.listdir(tmp_path) == [target.name]
+
+
+DRAFTING = """
+import sys
+from pathlib import Path
+from s2oct.files import Draft
+
+print(Draft.beside(Path(sys.argv[1])).path, flush=True)
+sys.stdin.read()
+"""
+WRITING = """
+import sys
+from pathlib import Path
+from s2oct.files import write_whole
+
+write_whole(Path(sys.argv[1]), b"new")
+"""
+
+
+def made_long_ago(path):
+    os.utime(path, (0, 0))
+    return path
+
+
+def test_drafts_of_a_killed_process_are_removed_by_the_next_one(tmp_path):
+    target = tmp_path / "file.csv"
+    with subprocess.Popen(
+        [sys.executable, "-c", DRAFTING, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as drafting:
+        draft = Path(drafting.stdout.readline().strip())
+        drafting.kill()
+    made_long_ago(draft)
+    subprocess.run([sys.executable, "-c", WRITING, tmp_path / "other"], check=True)
+    assert os.listdir(tmp_path) == ["other"]
+
+
+def test_drafts_of_a_living_process_and_files_that_are_no_drafts_stay(tmp_path):
+    draft = Draft.beside(tmp_path / "file.csv")
+    made_long_ago(draft.path)
+    for name in (".s2oct-settings.json", "s2oct-draft-abcdefgh"):
+        (tmp_path / name).touch()
+        made_long_ago(tmp_path / name)
+    before = set(os.listdir(tmp_path))
+    subprocess.run([sys.executable, "-c", WRITING, tmp_path / "other"], check=True)
+    assert set(os.listdir(tmp_path)) == {*before, "other"}
+    draft.discard()
+
+
+def test_an_abandoned_draft_that_is_new_stays_for_a_while(tmp_path):
+    """File systems without locks exist: there, a new draft may belong to another machine."""
+    draft = Draft.beside(tmp_path / "file.csv")
+    draft.lock.close()
+    subprocess.run([sys.executable, "-c", WRITING, tmp_path / "other"], check=True)
+    assert draft.path.exists()
+    draft.discard()
+
+
+def test_a_failed_write_names_the_file(tmp_path):
+    """A limit on the size of files stands for a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as failure:
+            write_whole(tmp_path / "file", b"x" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert failure.value.filename == str(tmp_path / "file")
+    assert os.listdir(tmp_path) == []

@@ -30,6 +30,8 @@ class Remedy(Enum):
     KEEP_AS_ID = "keep it as an id"
     MAKE_NUMBER = "use a number instead, for instance a year or an age, and leave the column out"
     MARK_GAPS = "say that {value} is a gap"
+    KNOWN_LEVEL = "replace it by one of these, or fit a model to a table that has it"
+    OWN_MARKS = "name the marks of gaps yourself, an empty one among them, so that no other cell is a gap"
     OTHER_DECIMAL = "name the right decimal sign"
     OTHER_CHARSET = "name the right encoding, for instance latin-1"
     NAME_BOTH_CLASSES = "one class is enough if the totals name the other class too, as in totals={'A': 120, 'B': 80}"

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks, and there abandoned drafts stay
+    fcntl = None  # type: ignore[assignment]
+
+_PREFIX = ".s2oct-draft-"
+_DRAFT_NAME = re.compile(re.escape(_PREFIX) + r"[a-z0-9_]{8}(\..*)?")
+_ABANDONED_AFTER = 60.0
+"""Seconds without a write after which a draft that nobody has locked may be removed. Locks alone would do, but some
+network folders have none."""
 
 
 def write_whole(target: Path, content: str | bytes) -> Path:
@@ -28,6 +42,10 @@ def replaced(target: Path) -> Iterator[IO[bytes]]:
         with draft.path.open("wb") as file:
             yield file
         draft.publish()
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(draft.path)):
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(target)) from error
     finally:
         draft.discard()
 
@@ -40,11 +58,15 @@ class Draft:
     are followed. A file with several names, or one of somebody else that we may only write, is written in place: a move
     would part the names or change the owner. A device or a FIFO is never replaced: it gets the content.
 
+    A draft is locked until it is published or discarded. A process that is killed cannot discard its drafts, but the
+    system unlocks them, and the next process that writes to the folder removes them.
+
     No other code decides which targets can be written, or how a draft becomes the file.
     """
 
     path: Path
     target: Path
+    lock: IO[bytes] | None = field(default=None, repr=False)
 
     @classmethod
     def beside(cls, target: Path) -> Draft:
@@ -56,12 +78,14 @@ class Draft:
             # Names such as /dev/fd/3 lead to no path, and folders of devices are no place for files.
             return cls.apart(target)
         file = Path(os.path.realpath(target))
-        return cls(_empty_file(file.parent, file.suffix), file)
+        path, lock = _empty_file(file.parent, file.suffix)
+        return cls(path, file, lock)
 
     @classmethod
     def apart(cls, target: Path) -> Draft:
         """Make an empty draft in the folder of temporary files."""
-        return cls(_empty_file(None, target.suffix), target)
+        path, lock = _empty_file(Path(tempfile.gettempdir()), target.suffix)
+        return cls(path, target, lock)
 
     def publish(self) -> None:
         """Make the target what the draft is."""
@@ -77,6 +101,8 @@ class Draft:
     def discard(self) -> None:
         """Delete the draft if it is still there."""
         self.path.unlink(missing_ok=True)
+        if self.lock is not None:
+            self.lock.close()
 
     def _takes_after(self, found: os.stat_result) -> bool:
         """Give the draft the owner and the permissions of a file; False if we may not."""
@@ -123,11 +149,34 @@ def _refuse_unwritable(target: Path, found: os.stat_result) -> None:
         raise PermissionError(f"Expected a file to write to, got {str(target)!r}, which is write-protected.")
 
 
-def _empty_file(folder: Path | None, suffix: str) -> Path:
-    """Make a file that only we can read, in a folder or among the temporary files."""
-    handle, name = tempfile.mkstemp(prefix=".s2oct-", suffix=suffix, dir=folder)
-    os.close(handle)
-    return Path(name)
+def _empty_file(folder: Path, suffix: str) -> tuple[Path, IO[bytes] | None]:
+    """Make a file in a folder that only we can read, and lock it where there are locks."""
+    _remove_abandoned(folder)
+    handle, name = tempfile.mkstemp(prefix=_PREFIX, suffix=suffix, dir=folder)
+    if fcntl is None:
+        os.close(handle)
+        return Path(name), None
+    with suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return Path(name), os.fdopen(handle, "rb")
+
+
+@cache
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the drafts that killed processes left in a folder, once in a process: folders may be large."""
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if _DRAFT_NAME.fullmatch(entry.name):
+                _remove_if_abandoned(Path(entry.path))
+
+
+def _remove_if_abandoned(draft: Path) -> None:
+    with suppress(OSError), open(os.open(draft, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        if time.time() - os.fstat(file.fileno()).st_mtime > _ABANDONED_AFTER:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            draft.unlink()
 
 
 def _umask() -> int:

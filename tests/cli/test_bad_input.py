@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from s2oct.cli.app import run
+from s2oct.tabular.source import Source
 from tests.persistence.test_model import signed
 
 SMALL = "id,x,y,label\n1,1.0,5,a\n2,2.0,6,b\n3,3.0,7,\n4,4.0,8,\n"
@@ -80,7 +81,7 @@ CASES = {
     "text for Parquet": (
         {"d.parquet": SMALL},
         ["fit", "d.parquet", *FIT[2:]],
-        "Expected a Parquet file in 'd.parquet'",
+        "The Parquet file 'd.parquet' is damaged, or is not a Parquet file.",
     ),
     "text for gzip": (
         {"d.csv.gz": SMALL},
@@ -311,7 +312,9 @@ CASES = {
     "new table with an unknown category": (
         {"new.csv": lambda people: people.replace("hills", "lake")},
         ["predict", "model.json", "new.csv", "--out", "o.csv"],
-        "Expected one of ['capital', 'coast', 'hills', 'plain'] in column 'region', got 'lake'",
+        "Column 'region' has 'lake' in 100 rows, the first of them row 1, but the model knows only ['capital', "
+        "'coast', 'hills', 'plain']: replace it by one of these, call it a gap with --missing lake if the model fills "
+        "gaps, or fit a model to a table that has it.",
     ),
     "new table with a word for a number": (
         {"new.csv": lambda people: "\n".join([*people.splitlines(), "9999,hills,2,far,57,14,1,0,4,"])},
@@ -388,7 +391,7 @@ def test_output_is_found_unwritable_before_anything_is_read(folder, capsys):
     assert "Expected a folder to write 'o.json' to" in capsys.readouterr().err
 
 
-def test_disk_that_fails_while_writing_leaves_nothing_behind(folder, capsys, monkeypatch):
+def test_a_table_for_which_there_is_no_room_leaves_nothing_behind_but_the_model(folder, capsys, monkeypatch):
     from s2oct.cli import fit
 
     def full(*arguments):
@@ -398,7 +401,7 @@ def test_disk_that_fails_while_writing_leaves_nothing_behind(folder, capsys, mon
     monkeypatch.setattr(fit, "_write_predictions", full)
     assert run([*FIT, "--time-limit", "1", "--solver", "none"]) == 2
     assert "No space left on device" in capsys.readouterr().err
-    assert sorted(os.listdir(folder)) == ["d.csv", "model.json", "people.csv"]
+    assert sorted(os.listdir(folder)) == ["d.csv", "model.json", "o.json", "people.csv"]
 
 
 @pytest.mark.parametrize("arguments", [["fit", "not there.csv", "--label", "x"], ["fit"]], ids=str)
@@ -439,3 +442,15 @@ def test_no_table_whatever_is_in_it_ends_in_a_traceback(folder, capsys, content)
         assert (code == 0) == (printed.err == "")
         assert code == 0 or printed.err.count("\n") == 1
     assert not (folder / "o.csv").exists()
+
+
+def test_an_unknown_level_is_counted_over_the_whole_file(folder, capsys, monkeypatch):
+    """Batches of 50 rows: the level is in several of them, and not in the first."""
+    lines = (folder / "people.csv").read_text().splitlines()
+    changed = [line.replace("hills", "lake") if i > 60 else line for i, line in enumerate(lines)]
+    (folder / "new.csv").write_text("\n".join(changed) + "\n")
+    where = [i for i, line in enumerate(changed) if "lake" in line]
+    monkeypatch.setattr(Source.batches, "__defaults__", (50,))
+    assert run(["predict", "model.json", "new.csv", "--out", "o.csv"]) == 2
+    said = capsys.readouterr().err
+    assert f"Column 'region' has 'lake' in {len(where)} rows, the first of them row {where[0]}, but" in said

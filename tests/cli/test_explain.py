@@ -111,7 +111,7 @@ def test_unknown_category_names_its_row_in_the_table(folder_of_four, capsys):
     PEOPLE.replace({"region": {"east": "west"}}).to_csv("people.csv", index=False)
     assert run(["explain", "model.json", "people.csv", "--row", "1"]) == 0
     assert run(["explain", "model.json", "people.csv", "--row", "4"]) == 2
-    assert "in column 'region', got 'west' in row 4." in capsys.readouterr().err
+    assert "Column 'region' has 'west' in row 4, but the model knows only" in capsys.readouterr().err
 
 
 def test_missing_columns_and_missing_ids_are_named(folder_of_four, capsys):

@@ -7,10 +7,11 @@ import pickle
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import s2oct
-from s2oct.cli.app import COMMANDS, load_command
+from s2oct.cli.app import COMMANDS, load_command, run
 from s2oct.cli.messages import REMEDIES, with_options
 from s2oct.errors import InvalidTable, Remedy
 
@@ -67,3 +68,14 @@ def test_remedies_survive_a_way_between_processes():
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.remedies, again.column) == (str(error), error.remedies, "x")
     assert str(error) == "Expected a, got b: leave the column out."
+
+
+def test_too_little_memory_is_said_without_the_text_of_a_library(monkeypatch, capsys):
+    def fail(_arguments):
+        raise pa.ArrowMemoryError("malloc of size 9223372036854775807 failed")
+
+    monkeypatch.setattr("s2oct.cli.app._call", fail)
+    assert run(["fit"]) == 2
+    message = capsys.readouterr().err
+    assert "not enough memory" in message
+    assert "malloc" not in message

@@ -104,9 +104,10 @@ def test_weights_and_running_numbers_are_pointed_out(tables, capsys):
     assert "Expected to be told what column 'design_weight' is" in capsys.readouterr().err
     (tables / "survey.csv").write_text("\n".join(["nr,design_weight,x,y,w", *(f"{row},1" for row in rows)]))
     assert run(["fit", "survey.csv", "--label", "y", "--total", "a=11", "--weight", "w", *OUT]) == 0
-    printed = capsys.readouterr().out
+    printed = capsys.readouterr().err
     assert (
-        "nr is a feature, but its name says that it is an id, and every value differs: keep it as an id with" in printed
+        "warning: nr is a feature, but its name says that it is an id, and every value differs: keep it as an id with"
+        in printed
     )
     assert "design_weight is a feature, but its name says that it is a weight:" in printed
     assert "x is a feature, but" not in printed

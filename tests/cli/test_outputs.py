@@ -40,6 +40,12 @@ def start(*arguments, **options):
     return subprocess.run([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True, **options)
 
 
+def said(capsys):
+    """What was printed on standard error, apart from the line before a report is written."""
+    lines = capsys.readouterr().err.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("s2oct: writing the report"))
+
+
 def rows_of(text):
     return list(csv.DictReader(text.splitlines()))
 
@@ -58,7 +64,7 @@ def test_standard_output_has_nothing_but_what_a_fit_writes_to_it(folder, capsys,
     assert run([*FIT, option, "-"]) == 0
     printed = capsys.readouterr()
     assert IS_COMPLETE[option](printed.out)
-    assert printed.err.startswith("40 labeled and 360 unlabeled rows")
+    assert "40 labeled and 360 unlabeled rows" in printed.err
     # After it there are warnings alone: too few other trees were found to know the stability of rows.
     _, after = printed.err.split("wrote standard output\n")
     assert all(line.startswith("s2oct: warning: ") for line in after.splitlines())
@@ -182,7 +188,7 @@ def test_a_fifo_whose_reader_is_gone_leaves_every_file_as_it_was(folder, capsys)
     with ThreadPoolExecutor() as pool:
         pool.submit(read_a_little)
         assert run([*FIT, "--out", "o.json", "--report", "fifo"]) == 2
-    assert capsys.readouterr().err == "s2oct: Expected to be able to write 'fifo': Broken pipe.\n"
+    assert said(capsys) == "s2oct: Expected to be able to write 'fifo': Broken pipe.\n"
     assert (folder / "o.json").read_text() == "old"
     assert sorted(os.listdir(folder)) == ["fifo", "model.json", "o.json", "people.csv"]
 
@@ -242,8 +248,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(folder, cap
     ("arguments", "name"),
     [
         ([*FIT, "--out", "o.json"], "o.json"),
-        ([*FIT, "--sql", "o.sql", "--report", "o.html"], "o.html"),
-        ([*FIT, "--out", "o.json", "--predictions", "o.csv"], "o.json"),
+        ([*FIT, "--report", "o.html"], "o.html"),
+        ([*FIT, "--predictions", "o.csv"], "o.csv"),
         ([*PREDICT, "--out", "o.csv"], "o.csv"),
         ([*PREDICT, "--out", "o.parquet"], "o.parquet"),
         (["show", "model.json", "--as", "json", "--out", "o.json"], "o.json"),
@@ -255,9 +261,44 @@ def test_a_disk_without_room_ends_with_one_sentence_and_leaves_nothing(folder, c
     before = sorted(os.listdir(folder))
     with full_after(1000):
         assert run(arguments) == 2
-    assert capsys.readouterr().err == f"s2oct: Expected to be able to write '{name}': File too large.\n"
+    assert said(capsys) == f"s2oct: Expected to be able to write '{name}': File too large.\n"
     assert (folder / name).read_text() == "old"
     assert sorted(os.listdir(folder)) == before
+
+
+def test_what_fits_on_a_disk_is_written_beside_what_does_not(folder, capsys):
+    (folder / "o.html").write_text("old")
+    with full_after(50_000):
+        assert run([*FIT, "--out", "o.json", "--report", "o.html", "--sql", "o.sql"]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[-1] == (
+        "s2oct: Expected to be able to write 'o.html': File too large. The other files are complete: o.json, o.sql."
+    )
+    assert "wrote o.json" in printed.out
+    assert "wrote o.html" not in printed.out
+    assert IS_COMPLETE["--out"]((folder / "o.json").read_text())
+    assert IS_COMPLETE["--sql"]((folder / "o.sql").read_text())
+    assert (folder / "o.html").read_text() == "old"
+    assert sorted(os.listdir(folder)) == ["model.json", "o.html", "o.json", "o.sql", "people.csv"]
+
+
+def test_every_file_that_does_not_fit_on_a_disk_is_named(folder, capsys):
+    with full_after(1000):
+        assert run([*FIT, "--out", "o.json", "--predictions", "o.csv"]) == 2
+    assert capsys.readouterr().err == (
+        "s2oct: Expected to be able to write 'o.json': File too large. "
+        "Expected to be able to write 'o.csv': File too large.\n"
+    )
+
+
+@pytest.mark.parametrize("place", ["out", "folder"])
+def test_estimates_that_do_not_fit_on_a_disk_name_the_file(folder, capsys, place):
+    more = ["--folder", "kept"] if place == "folder" else []
+    with full_after(100):
+        assert run(["estimate", "model.json", "people.csv", "--replicates", "2", "--out", "o.csv", *more]) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert ("kept/" if more else "'o.csv'") in message
+    assert "File too large" in message
 
 
 @contextmanager

@@ -1,11 +1,16 @@
 """Replicates as files: interrupted runs go on, and damaged files are run again."""
 
+import sys
+import time
+
 import numpy as np
+import psutil
 import pytest
 
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.running import run_replicates
 from tests.estimates.nearest_mean import NearestMean, same
+from tests.processes import started
 
 N = 6
 
@@ -87,3 +92,47 @@ def test_a_folder_that_is_a_file_is_refused_in_one_sentence(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(InvalidProblem, match=r"^Expected a folder that can be written, got .*taken.*\.$"):
         run_replicates(NearestMean.example(), 0, 2, folder=tmp_path / "taken")
+
+
+ENDLESS = """
+import os, sys, time
+from pathlib import Path
+from s2oct.estimates.running import run_replicates
+
+class Endless:
+    identity = "endless"
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def replicate(self, seed, number):
+        (Path(self.folder) / str(os.getpid())).touch()
+        time.sleep(3600)
+
+run_replicates(Endless(sys.argv[1]), 0, 4, n_jobs=2)
+"""
+
+
+def is_alive(process):
+    """Whether a process has not ended; what has ended may wait for a parent that asks for its exit code."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_workers_end_when_the_process_that_started_them_is_killed(tmp_path):
+    """The bounds on waiting are far above what the slowest machine needs: only a worker that stays reaches them."""
+    last = time.monotonic() + 150
+    with started([sys.executable, "-c", ENDLESS, str(tmp_path)]) as parent:
+        while len(names := [file.name for file in tmp_path.iterdir()]) < 2 and time.monotonic() < last:
+            time.sleep(0.05)
+        workers = [psutil.Process(int(name)) for name in names]
+        assert len(workers) == 2
+        parent.kill()
+    last = time.monotonic() + 60
+    while (alive := [worker for worker in workers if is_alive(worker)]) and time.monotonic() < last:
+        time.sleep(0.05)
+    for worker in alive:
+        worker.kill()
+    assert not alive

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.estimators.margins import slope_for
+from s2oct.estimators.margins import probabilities_of, slope_for
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TERM_SHARE
 from s2oct.model.problem import Problem
 from tests.preparing import score_of
@@ -455,3 +455,31 @@ def test_probabilities_do_not_depend_on_the_length_of_the_normals(seed, total, l
     assert abs(expit(shorter * length * signed).sum() - total) <= 0.5
     if slope < 64:
         assert shorter * length == pytest.approx(slope)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_probabilities_of_three_classes_add_up_to_every_total(seed):
+    """A sum is off by at most half a row plus the rows by which the tree misses the total, whatever class it is of."""
+    rng = np.random.default_rng(seed)
+    margins = -rng.gamma(0.5, 3.0, size=(80, 3))
+    own = rng.integers(0, 3, 80)
+    margins[np.arange(80), own] = np.where(np.arange(3) == own[:, None], np.inf, -margins).min(axis=1)
+    sizes = rng.choice([0.5, 1.0, 2.0], 80)
+    assigned = np.bincount(own, weights=sizes, minlength=3)
+    shift = np.array([[0.0, 0, 0], [2, -1, -1], [0, -3, 3]])[seed % 3]
+    slope = slope_for(margins, sizes, assigned + shift, np.abs(shift).max())
+    expected = sizes @ probabilities_of(margins, slope)
+    assert np.abs(expected - assigned - shift).max() <= np.abs(shift).max() + 0.5
+
+
+def test_rows_near_a_split_do_not_keep_probabilities_from_adding_up():
+    margins = np.array([1e-4] * 30 + [50.0] * 20 + [-50.0] * 20)
+    slope = slope_for(margins, np.ones(70), np.array([20.0, 50.0]), 0.0)
+    assert probabilities_of(margins, slope)[:, 1].sum() == pytest.approx(50, abs=0.5)
+
+
+def test_bounds_on_a_total_do_not_make_probabilities_certain():
+    """Between bounds a tree may be far from their middle without being off."""
+    margins = np.linspace(1.0, 9.0, 40)
+    slope = slope_for(margins, np.ones(40), np.array([10.0, 30.0]), 0.0)
+    assert probabilities_of(margins, slope)[0, 1] < 0.99

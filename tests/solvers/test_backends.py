@@ -15,6 +15,11 @@ from s2oct.linear.model import Milp, ModelBuilder, linear_rows
 from s2oct.milp.encode import encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2
+from s2oct.model.labels import read_labels
+from s2oct.model.prepared import prepare
+from s2oct.model.problem import Problem
+from s2oct.model.spec import ModelSpec
+from s2oct.model.totals import read_targets
 from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Limits, Termination, load_solver, solve_in_worker
 from tests.conftest import backend_or_skip
@@ -272,6 +277,23 @@ def test_no_status_without_a_proof_is_called_optimal(backend):
 
 def test_a_backend_is_silent(backend, capfd):
     solve(backend, lean("alternating_line_at_depth_3"))
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "")
+
+
+@pytest.mark.slow
+def test_scip_is_silent_about_tolerances(capfd):
+    """A model with linear programs that SCIP would solve again, with a tolerance that it may not set."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(40, 3)) * 10.0 ** rng.integers(-3, 6, size=3)
+    truth = np.where(X[:, 0] + rng.normal(size=40) * X[:, 0].std() > 0, "a", "b").astype(object)
+    is_labeled = rng.random(40) < 0.4
+    is_labeled[:2] = True
+    y = [*"ab", *np.where(is_labeled, truth, None)[2:]]
+    labels = read_labels(y, n_rows=40)
+    targets = read_targets(labels, {"a": (~is_labeled).sum() // 2}, None)
+    prepared = prepare(Problem.from_labels(X, labels, targets), ModelSpec(depth=2, C=1.0))
+    solve(backend_or_skip("scip"), build_p2(prepared), seconds=3)
     printed = capfd.readouterr()
     assert (printed.out, printed.err) == ("", "")
 

@@ -70,13 +70,13 @@ def test_booleans_are_known_in_every_spelling(learned):
     """A tree that was fitted to a CSV file must predict a Parquet file with booleans."""
     column = learn_column("c", text(*learned), "onehot")
     assert column.encode(text("true", "False", "TRUE", "0", "1")).ravel().tolist() == [1, 0, 1, 0, 1]
-    with pytest.raises(InvalidProblem, match="got 'yes' in row 1"):
+    with pytest.raises(InvalidProblem, match="has 'yes' in row 1"):
         column.encode(text("yes"))
 
 
 def test_other_categories_are_known_in_their_own_spelling_only():
     column = learn_column("c", text("false", "true", "unknown"), "onehot")
-    with pytest.raises(InvalidProblem, match="got 'True' in row 1"):
+    with pytest.raises(InvalidProblem, match="has 'True' in row 1"):
         column.encode(text("True"))
     assert learn_column("c", text("True", "true"), "onehot").encode(text("true")).tolist() == [[1.0]]
 
@@ -99,9 +99,13 @@ def test_features_stand_in_the_order_of_the_columns():
         (Column("c", "number"), np.array([1.0, -np.inf]), "finite numbers in column 'c', got infinity in row 12"),
         (Column("c", "number", fill=1.0), np.array([np.nan, np.inf]), "got infinity in row 12"),
         (Column("c", "number"), text("1", None, "one"), "numbers in column 'c', got 'one' in row 13"),
-        (Column("c", "onehot", ("u", "v")), text("u", "x"), r"one of \['u', 'v'\] in column 'c', got 'x' in row 12"),
+        (
+            Column("c", "onehot", ("u", "v")),
+            text("u", "x"),
+            r"Column 'c' has 'x' in row 12, but the model knows only \['u', 'v'\]",
+        ),
         (Column("c", "ordinal", ("u", "v")), text("u", None), "column 'c', got 1, the first in row 12"),
-        (Column("c", "ordinal", ("u", "v"), fill="u"), text(None, "x"), "got 'x' in row 12"),
+        (Column("c", "ordinal", ("u", "v"), fill="u"), text(None, "x"), "has 'x' in row 12"),
     ],
     ids=str,
 )

@@ -40,6 +40,35 @@ def test_byte_order_mark_is_no_part_of_the_first_name(table):
     assert table("a,b\n1,2\n".encode("utf-8-sig")).columns == ("a", "b")
 
 
+@pytest.mark.parametrize("break_in_names", ["", "\n"], ids=["one line", "line breaks in names"])
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_header_may_be_long(table, delimiter, break_in_names):
+    names = [f"ENSG{i:011d}{break_in_names}.{i % 20}" for i in range(6000)]
+    header = delimiter.join(f'"{name}"' if break_in_names else name for name in names)
+    source = table(f"{header}\n" + f"{delimiter.join(['1'] * len(names))}\n" * 3)
+    assert source.columns == tuple(names)
+    assert source.whole().shape == (3, len(names))
+
+
+def test_blank_lines_before_a_header_may_be_many(table):
+    assert table("\n" * 2**17 + "a,b\n1,2\n").whole().to_pylist() == [{"a": "1", "b": "2"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('a,"b\n' + "1,2\n" * 2**16, "closing quote"),
+        ("a," * 2**23, "more than 8 MiB"),
+        ("a,b\n" + "1" * 2**24 + ",2\n", "more than 8 MiB"),
+    ],
+    ids=["open quote", "endless header", "endless row"],
+)
+def test_endless_lines_are_refused_in_our_words(table, text, sentence):
+    with pytest.raises(InvalidProblem, match=sentence) as refusal:
+        table(text).whole()
+    assert not any(word in str(refusal.value) for word in ("straddling", "field limit", "block"))
+
+
 @pytest.mark.parametrize(("opening", "delimiter"), [("a;b\n1,5;2\n", ";"), ("a\tb\n", "\t"), ("a\n1\n", ",")], ids=repr)
 def test_delimiter_is_the_one_that_makes_equally_many_cells(opening, delimiter):
     assert detect_delimiter(opening) == delimiter
@@ -77,6 +106,53 @@ def test_damaged_gzip_is_refused(table, damage):
     source = table(damage(whole), name="d.csv.gz")
     with pytest.raises(InvalidProblem, match="Expected a complete gzip file"):
         source.whole()
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        OSError("Couldn't deserialize thrift: TProtocolException: Invalid data"),
+        pa.ArrowNotImplementedError("Integers with less than 8 bits not implemented"),
+        pa.ArrowMemoryError("malloc of size 9223372036854775807 failed"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("moment", ["opened", "read"])
+def test_damaged_parquet_is_refused_in_our_words(tmp_path, monkeypatch, trouble, moment):
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"a": [1, 2]}), path)
+
+    def fail(*_args, **_options):
+        raise trouble
+
+    monkeypatch.setattr(pq.ParquetFile, "__init__" if moment == "opened" else "iter_batches", fail)
+    with pytest.raises(InvalidProblem) as refusal:
+        Source(path).whole()
+    assert "d.parquet" in str(refusal.value)
+    assert str(trouble) not in str(refusal.value)
+
+
+def test_a_damaged_footer_of_parquet_is_refused_in_our_words(tmp_path):
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"a": [1, 2]}), path)
+    whole = path.read_bytes()
+    length = int.from_bytes(whole[-8:-4], "little")
+    path.write_bytes(whole[: -8 - length] + b"\xff" * length + whole[-8:])
+    with pytest.raises(InvalidProblem, match=r"Parquet file .* damaged") as refusal:
+        _ = Source(path).columns
+    assert "thrift" not in str(refusal.value)
+
+
+def test_a_parquet_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table({"a": [1, 2]}), path)
+
+    def fail(*_args, **_options):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(pq.ParquetFile, "__init__", fail)
+    with pytest.raises(PermissionError):
+        _ = Source(path).columns
 
 
 def test_a_column_that_is_not_there_is_refused_by_its_role(table):

@@ -16,6 +16,7 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.KEEP_AS_ID: "choose the role “id”",
     Remedy.MAKE_NUMBER: "use a number instead, for instance a year or an age, and choose the role “left out”",
     Remedy.MARK_GAPS: "add {value} to the marks of gaps",
+    Remedy.OWN_MARKS: 'write "" into the marks of gaps, so that only empty cells and the marks beside it are gaps',
     Remedy.OTHER_DECIMAL: "choose the right decimal sign",
     Remedy.OTHER_CHARSET: "choose the right encoding, for instance latin-1",
     Remedy.NAME_WEIGHT: "choose the role “weight”",
@@ -33,7 +34,7 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
 
 def in_terms_of_the_page(message: str) -> str:
     """Replace what only Python has in a message by what the page has."""
-    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.COUNT_ROWS):
+    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.COUNT_ROWS, Remedy.OWN_MARKS):
         message = message.replace(remedy.value, PHRASES[remedy])
     return message
 

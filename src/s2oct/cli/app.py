@@ -118,8 +118,11 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except InvalidTable as error:
         return _fail(with_options(error))
-    except (S2OCTError, MemoryError) as error:
-        return _fail(cures_as_options(str(error)) or "There is not enough memory.")
+    except S2OCTError as error:
+        return _fail(cures_as_options(str(error)))
+    except MemoryError:
+        # Its text is about an array or a block of bytes, which says nothing to a user.
+        return _fail("There is not enough memory for this table: use a machine with more, or fewer rows or columns.")
     except OSError as error:
         return _fail(f"{error.strerror}: {str(error.filename)!r}." if error.filename else f"{error.strerror or error}.")
     except (KeyboardInterrupt, typer.Abort) as interrupt:

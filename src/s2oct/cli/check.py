@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,20 +18,18 @@ from s2oct.tabular.class_totals import ClassTotals
 from s2oct.tabular.partly_labeled import PartlyLabeledTable, read_partly_labeled
 from s2oct.tabular.roles import Roles
 from s2oct.tabular.total_files import TotalFiles
-from s2oct.wording import amount, count, plural
+from s2oct.wording import amount, plural
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a model needs
     from s2oct.certificate import Certificate
     from s2oct.model.problem import Problem
+    from s2oct.persistence.checking import Checked
     from s2oct.persistence.model import Model
 
-COMPARED = ("objective", "leaf_error", "xi", "min_margin", "n_margin_violations", "feasible")
-COUNTED = ("n_labeled", "n_unlabeled", "n_contradicted", "n_splits", "n_terms", "labels", "totals", "assigned", "unit")
 NO_SIGNATURE = (
     "The checksum of the file shows that it was not damaged. It is no signature: anybody can change a model and "
     "compute it anew."
 )
-_RELATIVE = 1e-9
 
 
 @takes_groups
@@ -41,30 +38,19 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     check_model(model)
     data.source()
     known = totals.totals()
-    from s2oct.estimators import S2OCTClassifier
     from s2oct.export import read_model
-    from s2oct.fit.training import recertify
     from s2oct.model.data_summary import DataSummary
-    from s2oct.model.spec import ModelSpec
+    from s2oct.persistence.checking import checked_model
 
     read = read_model(model)
-    clf = read.estimator
-    if not isinstance(clf, S2OCTClassifier):
-        raise InvalidProblem(f"Expected a model of S2OCTClassifier to check against totals, got {type(clf).__name__}.")
     table = _read_table(read, data, label, totals)
     problem = _read_problem(read, table, known)
-    spec = ModelSpec(C=clf.C, scaled=clf.scaling == "paper")
-    found, own_bound = recertify(problem, clf.witness_, clf.certificate_, spec, rules=clf.tree_)
-    is_same = DataSummary.of(problem) == clf.data_summary_
+    checked = checked_model(read, problem, table)
+    is_same = DataSummary.of(problem) == read.estimator.data_summary_
     say(f"The data are {'those' if is_same else 'not those'} of the fit.")
-    differences = differing(clf.certificate_, found, own_bound, read.classes)
-    n_elsewhere = int((clf.tree_.apply(problem.X) != clf.witness_.apply(problem.X)).sum())
-    if n_elsewhere:
-        rows = "1 row ends" if n_elsewhere == 1 else f"{count(n_elsewhere)} rows end"
-        differences.append(f"{rows} in another leaf of the tree than the certified hyperplanes say")
-    for line in differences or _verdict(clf.certificate_, found, own_bound, read.classes):
+    for line in checked.differences or _verdict(read, checked):
         say(line)
-    if differences:
+    if checked.differences:
         raise typer.Exit(1)
 
 
@@ -95,68 +81,19 @@ def _read_problem(model: Model, table: PartlyLabeledTable, totals: ClassTotals |
     return Problem.from_labels(rows, labels, targets, feature_names=encoding.features, weights=answers.weights)
 
 
-def differing(stored: Certificate, found: Certificate, own_bound: float, classes: Sequence[Any]) -> list[str]:
-    """Compare a stored certificate with the recomputed one; each difference is a line."""
-    lines = [
-        f"{name}: the model says {getattr(stored, name)}, the data say {getattr(found, name)}"
-        for name in COMPARED
-        if not _same(getattr(stored, name), getattr(found, name))
-    ]
-    lines += [
-        f"{name}: the model says {_shown(getattr(stored, name))}, the data say {_shown(getattr(found, name))}"
-        for name in COUNTED
-        # Earlier versions did not store these.
-        if getattr(stored, name) not in (None, (), getattr(found, name))
-    ]
-    lines += _differing_cells(stored, found, classes)
-    if stored.lower_bound > found.objective + DECIDED_TOLERANCE:
-        lines.append(f"lower_bound: the model says {stored.lower_bound}, but its own tree costs {found.objective}")
-    if stored.proved and own_bound > stored.lower_bound + DECIDED_TOLERANCE:
-        lines.append(f"lower_bound: the model says {stored.lower_bound}, the data alone prove {own_bound}")
-    return lines
-
-
-def _differing_cells(stored: Certificate, found: Certificate, classes: Sequence[Any]) -> Iterator[str]:
-    """Compare what is known of every domain and class, and what the tree puts there."""
-    if stored.cells == found.cells:
-        return
-    known = {(cell.margin, cell.domain, cell.class_index): cell for cell in found.cells}
-    for cell in stored.cells:
-        other = known.pop((cell.margin, cell.domain, cell.class_index), None)
-        place = f"{cell.place}class {classes[cell.class_index]!r}"
-        if other is None:
-            yield f"{place}: the model knows a total, the data do not"
-        elif not (_same(cell.low, other.low) and _same(cell.high, other.high)):
-            yield f"{place}: in the model {cell.known}, in the data {other.known}"
-        elif not _same(cell.assigned, other.assigned):
-            yield f"{place}: the model puts {amount(cell.assigned, 6)} there, the data {amount(other.assigned, 6)}"
-    if known:
-        yield f"totals: the data know {plural(len(known), 'total')} that the model does not know"
-
-
-def _shown(value: Any) -> Any:
-    """Numbers without a decimal point where they are whole."""
-    if isinstance(value, tuple):
-        return tuple(map(_shown, value))
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _same(stored: float, found: float) -> bool:
-    return stored == found or math.isclose(stored, found, rel_tol=_RELATIVE, abs_tol=_RELATIVE)
-
-
-def _verdict(stored: Certificate, found: Certificate, own_bound: float, classes: Sequence[Any]) -> list[str]:
+def _verdict(model: Model, checked: Checked) -> list[str]:
     """What was recomputed, line by line, and what had to be believed."""
     from s2oct.certificate.sentences import about_tree, p2_cost
 
+    found, own_bound = checked.found, checked.own_bound
     return [
         "The certificate holds. Recomputed from the tree and the table:",
-        *about_tree(found, classes),
+        *about_tree(found, model.classes),
         p2_cost(found),
         *_recomputed_proof(found, own_bound),
         "",
         "Taken from the model file, and not recomputed:",
-        *_believed(stored, found, own_bound),
+        *_believed(model.estimator.certificate_, checked),
         NO_SIGNATURE,
     ]
 
@@ -169,16 +106,18 @@ def _recomputed_proof(found: Certificate, own_bound: float) -> Iterator[str]:
         yield "proved optimal in P2 by this bound"
 
 
-def _believed(stored: Certificate, found: Certificate, own_bound: float) -> Iterator[str]:
+def _believed(stored: Any, checked: Checked) -> Iterator[str]:
     """What only the fit knows: no model file holds what the guide said, and a solver would have to run again."""
     from s2oct.certificate.sentences import about_end
+    from s2oct.persistence.checking import TRUSTED, TRUSTED_OF_SAMPLES
 
     yield from about_end(stored)
     if stored.evidence_cost is not None:
         yield f"evidence against the tree, guide included: {plural(round(stored.evidence_cost, 1), 'row')}"
     if stored.chance is not None:
         yield f"held-out labels tested against chance: p = {stored.chance:.2g}"
-    if stored.lower_bound > own_bound + DECIDED_TOLERANCE:
-        proof = ", which proves the tree optimal" if found.proved else ""
+    if stored.lower_bound > checked.own_bound + DECIDED_TOLERANCE:
+        proof = ", which proves the tree optimal" if checked.found.proved else ""
         yield f"lower bound {amount(stored.lower_bound, 6)} from {stored.bound_source}{proof}"
-    yield "parameters, seed, version and date; how probabilities follow from distances"
+    fields = (*TRUSTED, *(TRUSTED_OF_SAMPLES if checked.is_sampled else ()))
+    yield f"fields of the file: {', '.join(fields)}"

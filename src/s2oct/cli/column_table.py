@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from s2oct.cli.messages import cure, say
+from s2oct.cli.messages import cure, print_warning, say
 from s2oct.tabular.column_use import FEATURE, ColumnUse
 from s2oct.wording import count, plural, printable
 
@@ -15,7 +15,7 @@ _LONGEST_NAME = 40
 
 
 def print_columns(uses: Sequence[ColumnUse]) -> None:
-    """Print one line for each column: name, role, treatment, and values imputed; then what to look at."""
+    """Print one line for each column: name, role, treatment, and values imputed."""
     plain = [use for use in uses if _is_plain(use)]
     hidden = plain[_MOST_PLAIN:]
     shown = [use for use in uses if use not in hidden]
@@ -25,10 +25,14 @@ def print_columns(uses: Sequence[ColumnUse]) -> None:
         say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     if hidden:
         print(f"and {plural(len(hidden), 'more column')} of numbers")
+
+
+def warn_of_columns(uses: Sequence[ColumnUse]) -> None:
+    """Print a warning for each column that may not be a feature, with options that help."""
     for use in uses:
         if use.doubt:
             cures = ", or ".join(cure(remedy, use.name) for remedy in use.remedies)
-            say(f"{_short(use.name)} is a feature, but {use.doubt}: {cures}.")
+            print_warning(f"{_short(use.name)} is a feature, but {use.doubt}: {cures}.")
 
 
 def _is_plain(use: ColumnUse) -> bool:

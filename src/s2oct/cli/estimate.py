@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping
 from contextlib import closing
@@ -178,9 +179,12 @@ def _estimated(
     weights: Mapping[str, FloatArray],
 ) -> Estimates:
     from s2oct.cli.progress import replicate_progress
+    from s2oct.estimators.estimating import DEFAULT
 
-    done = 0
-    with replicate_progress() as show:
+    done, clf = 0, fitted.classifier
+    n_replicates = len(weights) or options.replicates or DEFAULT
+    n_jobs = options.jobs if options.jobs > 0 else os.cpu_count() or 1
+    with replicate_progress(n_replicates, seconds_each=clf.certificate_.seconds, n_jobs=n_jobs) as show:
 
         def progress(number: int, of: int) -> None:
             nonlocal done
@@ -188,7 +192,7 @@ def _estimated(
             show(number, of)
 
         try:
-            return fitted.classifier.estimate(
+            return clf.estimate(
                 domains or None,
                 options.replicates,
                 options.confidence,
@@ -206,12 +210,13 @@ def _estimated(
 def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas: bool) -> None:
     from s2oct.tabular.estimates_table import estimates_table
 
-    dialect = encoded.table.source.dialect
-    with (
-        Outputs() as outputs,
-        closing(Target(outputs.draft(out), table_name(out), dialect, keep_formulas=keep_formulas)) as target,
-    ):
-        target.write(estimates_table(found))
+    def write(draft: Path) -> None:
+        dialect = encoded.table.source.dialect
+        with closing(Target(draft, table_name(out), dialect, keep_formulas=keep_formulas)) as target:
+            target.write(estimates_table(found))
+
+    with Outputs() as outputs:
+        outputs.write(out, write)
     with messages_beside([out]):
         say(f"{found}\n")
         for note in found.notes:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from s2oct.cli.column_table import print_columns
-from s2oct.cli.messages import notes_with_options, print_warning, printed_warnings, say
+from s2oct.cli.column_table import print_columns, warn_of_columns
+from s2oct.cli.messages import notes_with_options, print_note, print_warning, printed_warnings, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions
-from s2oct.cli.outputs import Outputs, messages_beside, name_of, table_name
+from s2oct.cli.outputs import Outputs, UnwrittenFiles, messages_beside, name_of, table_name
 from s2oct.cli.total_options import TotalOptions
 from s2oct.cli.total_table import print_cells
 from s2oct.model.data_summary import MOST_HASHED
@@ -62,17 +62,24 @@ def fit(
     from s2oct.tabular.added_columns import AddedColumns
 
     model = fitted_model(fitted)
-    _write(fitted, model, outputs, shlex.join(["s2oct", *(context.obj or ())]))
-    with messages_beside(outputs.paths):
-        _print_summary(fitted, outputs.paths)
+    failure, written = None, outputs.paths
+    try:
+        _write(fitted, model, outputs, shlex.join(["s2oct", *(context.obj or ())]))
+    except UnwrittenFiles as error:
+        failure, written = error, list(error.written)
+    with messages_beside(written):
+        _print_summary(fitted, written)
     # Last, so that no rules push them off the screen.
+    warn_of_columns(fitted.encoded.uses)
     clf = fitted.classifier
     for note in notes_with_options(fitted.notes, clf.certificate_.shortcomings(clf.classes_.tolist())):
         print_warning(note)
-    if outputs.predictions is not None and clf.stability_note_:
+    if outputs.predictions in written and clf.stability_note_:
         name = AddedColumns(label).stability
         state = "is empty" if np.isnan(clf.stability_).all() else "is to be read with care"
         print_warning(f"The column {name!r} {state}. {clf.stability_note_}")
+    if failure is not None:
+        raise failure
 
 
 def _fitted(encoded: EncodedTable, time_limit: float) -> FittedTable:
@@ -95,7 +102,7 @@ def _fitted_register(request: FitRequest, time_limit: float, scheduler: str | No
 
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:
-    """Write the requested files: all of them, or none if one fails."""
+    """Write the requested files."""
     from s2oct.persistence.file import model_to_json
     from s2oct.persistence.table_models import query_of
 
@@ -103,11 +110,14 @@ def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: s
         if options.out is not None:
             outputs.write(options.out, model_to_json(model))
         if options.report is not None:
-            _write_report(fitted, outputs.draft(options.report), command)
+            print_note(
+                f"writing the report to {name_of(options.report)}, for which other classifiers are fitted to the table"
+            )
+            outputs.write(options.report, lambda draft: _write_report(fitted, draft, command))
         if options.sql is not None:
             outputs.write(options.sql, query_of(model, options.table, options.dialect) + "\n")
         if options.predictions is not None:
-            _write_predictions(fitted, outputs.draft(options.predictions), options)
+            outputs.write(options.predictions, lambda draft: _write_predictions(fitted, draft, options))
 
 
 def _write_report(fitted: FittedTable, draft: Path, command: str) -> None:

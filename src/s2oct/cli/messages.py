@@ -24,6 +24,11 @@ REMEDIES = {
         "use a number instead, for instance a year or an age, and leave the column out with --exclude {column}"
     ),
     Remedy.MARK_GAPS: "say that it is a gap with --missing {value}",
+    Remedy.KNOWN_LEVEL: (
+        "replace it by one of these, call it a gap with --missing {value} if the model fills gaps, or fit a model to a "
+        "table that has it"
+    ),
+    Remedy.OWN_MARKS: "give --missing '', so that only empty cells and the marks of other --missing are gaps",
     Remedy.OTHER_DECIMAL: "name the decimal sign with --decimal , or --decimal .",
     Remedy.OTHER_CHARSET: "name the right encoding with --encoding, for instance --encoding latin-1",
     Remedy.NAME_WEIGHT: "weigh the rows with --weight {column}",
@@ -52,7 +57,13 @@ def with_options(error: InvalidTable) -> str:
 
 def cures_as_options(message: str) -> str:
     """Replace cures in a message that only Python has by options."""
-    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.COUNT_ROWS):
+    for remedy in (
+        Remedy.GIVE_TOTALS,
+        Remedy.SAY_SHARES,
+        Remedy.PASS_DOMAINS,
+        Remedy.COUNT_ROWS,
+        Remedy.OWN_MARKS,
+    ):
         message = message.replace(remedy.value, REMEDIES[remedy])
     return message
 
@@ -82,6 +93,11 @@ def say(text: str) -> None:
 def print_failure(message: str) -> None:
     """Print why the command failed: one sentence, or a line for each of several problems."""
     print(f"s2oct: {_harmless(message)}", file=sys.stderr)
+
+
+def print_note(message: str) -> None:
+    """Print what the command is doing."""
+    print(f"s2oct: {printable(message)}", file=sys.stderr, flush=True)
 
 
 def print_warning(message: str) -> None:

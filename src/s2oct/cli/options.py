@@ -62,7 +62,10 @@ class DialectOptions:
     ] = None
     missing: Annotated[
         list[str] | None,
-        typer.Option(help="Cell that is a gap, in addition to the usual ones such as NA. May be repeated."),
+        typer.Option(
+            help="Cell that is a gap, in addition to the usual ones such as NA; '' replaces the usual ones. "
+            "May be repeated."
+        ),
     ] = None
 
     def open(self, path: Path, usual: Dialect | None = None) -> Source:

@@ -1,4 +1,4 @@
-"""What a command writes: all of it at the end, each file complete or not at all. ``-`` is standard output."""
+"""What a command writes at its end: each file complete or not at all. ``-`` is standard output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from types import TracebackType
@@ -64,26 +64,61 @@ def messages_beside(outputs: Iterable[Path | None]) -> Iterator[None]:
         yield
 
 
+class UnwrittenFiles(InvalidProblem):
+    """Some files could not be written; the others are complete.
+
+    Parameters
+    ----------
+    failures : mapping of Path to OSError
+        What went wrong with each of them.
+    written : sequence of Path
+        The others.
+    """
+
+    def __init__(self, failures: Mapping[Path, OSError], written: Sequence[Path]) -> None:
+        sentences = [str(_refusal(path, error)) for path, error in failures.items()]
+        if written:
+            sentences.append(f"The other files are complete: {', '.join(map(name_of, written))}.")
+        super().__init__(" ".join(sentences))
+        self.written = tuple(written)
+
+
 class Outputs:
-    """Drafts that become files together when the block succeeds, and are deleted when it fails."""
+    """Drafts that become files together when the block succeeds, and are deleted when it fails.
+
+    A file that cannot be written, because the disk is full say, does not keep the others from being written. At the end
+    an `UnwrittenFiles` names it.
+    """
 
     def __init__(self) -> None:
         self._drafts: list[tuple[Path, Draft]] = []
+        self._failures: dict[Path, OSError] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> Outputs:
         return self
 
-    def draft(self, path: Path) -> Path:
-        """Make a file to write to, which becomes ``path`` at the end."""
-        draft = _Printed.apart(path) if is_standard_output(path) else Draft.beside(path)
-        self._drafts.append((path, draft))
+    def write(self, path: Path, content: str | bytes | Callable[[Path], None]) -> None:
+        """Write a whole file: its content, or what a function writes to the draft whose path it gets."""
+        try:
+            draft = _Printed.apart(path) if is_standard_output(path) else Draft.beside(path)
+        except OSError as error:
+            self._failures[path] = error
+            return
         self._stack.callback(draft.discard)
-        return draft.path
-
-    def write(self, path: Path, content: str | bytes) -> None:
-        """Write a whole file."""
-        self.draft(path).write_bytes(content.encode() if isinstance(content, str) else content)
+        try:
+            if callable(content):
+                content(draft.path)
+            else:
+                draft.path.write_bytes(content.encode() if isinstance(content, str) else content)
+        except OSError as error:
+            # Another name is that of an input.
+            if error.filename not in (None, str(draft.path)):
+                raise
+            draft.discard()
+            self._failures[path] = error
+        else:
+            self._drafts.append((path, draft))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -91,19 +126,21 @@ class Outputs:
         with self._stack:
             if kind is None:
                 self._publish()
-            elif isinstance(error, OSError) and error.filename is None and self._drafts:
-                # A full disk ends the write that is under way, and that is of the last draft.
-                raise _refusal(self._drafts[-1][0], error) from error
 
     def _publish(self) -> None:
         """Hand out what others read first: that can fail or be interrupted, and no file is replaced until then."""
         streams = [(path, draft) for path, draft in self._drafts if is_standard_output(path) or is_stream(path)]
         for path, draft in streams:
-            _publish(path, draft)
+            _hand_out(path, draft)
         with _without_ctrl_c():
             for path, draft in self._drafts:
                 if (path, draft) not in streams:
-                    _publish(path, draft)
+                    try:
+                        draft.publish()
+                    except OSError as error:
+                        self._failures[path] = error
+        if self._failures:
+            raise UnwrittenFiles(self._failures, [path for path, _ in self._drafts if path not in self._failures])
 
 
 class _Printed(Draft):
@@ -116,7 +153,7 @@ class _Printed(Draft):
         sys.stdout.flush()
 
 
-def _publish(path: Path, draft: Draft) -> None:
+def _hand_out(path: Path, draft: Draft) -> None:
     try:
         draft.publish()
     except OSError as error:

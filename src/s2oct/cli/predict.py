@@ -44,12 +44,15 @@ def predict(
     ids = split_names(id, source.columns) or tuple(name for name in read.ids if name in source.columns)
     source.require(ids, "id")
     n_rows = 0
-    with (
-        Outputs() as outputs,
-        closing(Target(outputs.draft(out), table_name(out), source.dialect, keep_formulas=keep_formulas)) as target,
-    ):
-        for batch in predictor.batches(source, ids if only_ids else source.columns):
-            target.write(batch)
-            n_rows += batch.num_rows
+
+    def write(draft: Path) -> None:
+        nonlocal n_rows
+        with closing(Target(draft, table_name(out), source.dialect, keep_formulas=keep_formulas)) as target:
+            for batch in predictor.batches(source, ids if only_ids else source.columns):
+                target.write(batch)
+                n_rows += batch.num_rows
+
+    with Outputs() as outputs:
+        outputs.write(out, write)
     with messages_beside([out]):
         say(f"{plural(n_rows, 'row')} predicted; wrote {name_of(out)}")

@@ -1,75 +1,155 @@
-"""The state of a running fit, shown in terminals only."""
+"""The state of a running command: a line that changes in a terminal, and now and then a line elsewhere."""
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from s2oct.fit.listening import PREPARING, Listener, NoListener
+from s2oct.cli.messages import print_note
+from s2oct.fit.listening import COMPILING, PREPARING, Listener
 from s2oct.model.proof import Moment
+from s2oct.stopping import now
+from s2oct.wording import amount, plural
 
 _REFRESHES = 4
+_QUIET_SECONDS = 30.0
+"""Least seconds between two lines outside a terminal."""
 
 
-class _Ticker:
-    """A line with seconds, stage, best cost and bound."""
+class Ticker:
+    """A line with seconds, stage, best cost and bound. Compiling is not part of the time limit, and is not counted."""
 
     def __init__(self, time_limit: float) -> None:
-        self._began, self._limit = time.monotonic(), time_limit
-        self._stage = PREPARING
+        self._began, self._limit = now(), time_limit
+        self._stage, self._stage_began = PREPARING, now()
         self._now: Moment | None = None
 
     def stage(self, name: str) -> None:
-        self._stage = name
+        """Note the stage."""
+        if self._stage == COMPILING:
+            self._began += now() - self._stage_began
+        self._stage, self._stage_began = name, now()
 
     def progress(self, moment: Moment) -> None:
+        """Note cost and bound."""
         self._now = moment
 
     def line(self) -> Text:
-        seconds = f"{time.monotonic() - self._began:6.1f} of {self._limit:g} s"
+        """The state of the fit."""
+        if self._stage == COMPILING:
+            return Text(f"{now() - self._stage_began:6.1f} s   compiling, once on this machine")
+        seconds = f"{now() - self._began:6.1f} of {self._limit:g} s"
         if self._now is None:
             return Text(f"{seconds}   {self._stage}")
         state = f"best cost {self._now.objective:.6g}   lower bound {self._now.lower_bound:.6g}"
-        return Text(f"{seconds}   {self._stage}   {state}   Ctrl-C keeps the best tree")
+        return Text(f"{seconds}   {self._stage}   {state}")
+
+
+class _Spoken(Ticker):
+    """The same, printed now and then."""
+
+    def __init__(self, time_limit: float) -> None:
+        super().__init__(time_limit)
+        self._spoken = _Spaced()
+
+    def stage(self, name: str) -> None:
+        super().stage(name)
+        self._spoken.say(self)
+
+    def progress(self, moment: Moment) -> None:
+        super().progress(moment)
+        self._spoken.say(self)
+
+
+class _Shown(Ticker):
+    """The same in a terminal, where Ctrl-C is at hand."""
+
+    def line(self) -> Text:
+        line = super().line()
+        return line if self._now is None else line.append("   Ctrl-C keeps the best tree")
+
+
+class _HasLine(Protocol):
+    def line(self) -> Text:
+        """What to print."""
+
+
+class _Spaced:
+    """Prints a line if the last one was some time ago."""
+
+    def __init__(self) -> None:
+        self._last = now()
+
+    def say(self, teller: _HasLine) -> None:
+        if now() - self._last >= _QUIET_SECONDS:
+            self._last = now()
+            print_note(teller.line().plain.strip())
 
 
 @contextmanager
 def live_progress(time_limit: float) -> Iterator[Listener]:
-    """Show a fit's progress on standard error while it runs, if that is a terminal."""
+    """Show a fit's progress on standard error while it runs."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield NoListener()
+        yield _Spoken(time_limit)
         return
-    ticker = _Ticker(time_limit)
-    live = Live(console=console, get_renderable=ticker.line, refresh_per_second=_REFRESHES, transient=True)
-    with live:
+    ticker = _Shown(time_limit)
+    with Live(console=console, get_renderable=ticker.line, refresh_per_second=_REFRESHES, transient=True):
         yield ticker
 
 
 class _Counter:
-    """A line with seconds and replicates."""
+    """A line with seconds and replicates, and with the time that is left."""
 
     def __init__(self) -> None:
-        self._began, self._state = time.monotonic(), "replicates"
+        self._began, self._state = now(), "replicates"
 
     def progress(self, done: int, of: int) -> None:
-        self._state = f"{done} of {of} replicates"
+        left = (now() - self._began) * (of - done) / done
+        self._state = f"{done} of {of} replicates   about {_roughly(left)} left"
 
     def line(self) -> Text:
-        return Text(f"{time.monotonic() - self._began:6.1f} s   {self._state}")
+        return Text(f"{now() - self._began:6.1f} s   {self._state}")
 
 
 @contextmanager
-def replicate_progress() -> Iterator[Callable[[int, int], None]]:
-    """Show on standard error how many replicates are done, if that is a terminal."""
+def replicate_progress(n_replicates: int, *, seconds_each: float, n_jobs: int) -> Iterator[Callable[[int, int], None]]:
+    """Say on standard error how long replicates will take, and how many of them are done.
+
+    Parameters
+    ----------
+    n_replicates : int
+        All replicates.
+    seconds_each : float
+        How long the fit took.
+    n_jobs : int
+        Replicates that run at a time.
+    """
     console, counter = Console(stderr=True), _Counter()
-    if not console.is_terminal:
-        yield counter.progress
+    forecast = _roughly(seconds_each * math.ceil(n_replicates / n_jobs))
+    what = plural(n_replicates, "replicate")
+    print_note(f"running {what} of the fit, which took {_roughly(seconds_each)}: about {forecast}")
+    if console.is_terminal:
+        with Live(console=console, get_renderable=counter.line, refresh_per_second=_REFRESHES, transient=True):
+            yield counter.progress
         return
-    with Live(console=console, get_renderable=counter.line, refresh_per_second=_REFRESHES, transient=True):
-        yield counter.progress
+    spoken = _Spaced()
+
+    def progress(done: int, of: int) -> None:
+        counter.progress(done, of)
+        spoken.say(counter)
+
+    yield progress
+
+
+def _roughly(seconds: float) -> str:
+    """A duration as people say it."""
+    if seconds < 90:
+        return f"{amount(max(round(seconds, 1 if seconds < 10 else 0), 0.1))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{amount(round(seconds / 3600, 1))} h"

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import io
+import multiprocessing
+import os
+import threading
+import time
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+import psutil
 from joblib import Parallel, delayed
 
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.replicates import Replicate
 from s2oct.files import write_whole
+
+_LOOK_FOR_PARENT = 1.0
+"""Seconds after which a worker looks again whether the process that started it is still there."""
 
 FIELDS = tuple(Replicate.__dataclass_fields__)
 
@@ -44,7 +53,7 @@ def run_replicates(
     found = {number: kept for number in range(n_replicates) if (kept := _kept(place, number)) is not None}
     missing = [number for number in range(n_replicates) if number not in found]
     runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_numbered)(fit, seed, number) for number in missing
+        delayed(_numbered)(fit, seed, number, os.getpid()) for number in missing
     )
     for number, replicate in runs:
         found[number] = replicate
@@ -54,8 +63,25 @@ def run_replicates(
     return [found[number] for number in range(n_replicates)]
 
 
-def _numbered(fit: Replicable, seed: int, number: int) -> tuple[int, Replicate]:
+def _numbered(fit: Replicable, seed: int, number: int, started_by: int) -> tuple[int, Replicate]:
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid == started_by:
+        _end_with_parent(started_by)
     return number, fit.replicate(seed, number)
+
+
+@cache
+def _end_with_parent(pid: int) -> None:
+    """End this process, a worker, soon after the one that started it; joblib's own would wait for minutes."""
+    parent = psutil.Process(pid) if psutil.pid_exists(pid) else None
+
+    def watch() -> None:
+        # A process whose parent is gone gets another one, except on Windows.
+        while os.getppid() == pid and parent is not None and parent.is_running():
+            time.sleep(_LOOK_FOR_PARENT)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="s2oct-parent", daemon=True).start()
 
 
 def _prepared(folder: Path, identity: str, seed: int) -> Path:

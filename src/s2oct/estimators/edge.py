@@ -14,11 +14,12 @@ from typing import Any
 
 from s2oct.arrays import ObjectArray
 from s2oct.certificate import Claim
-from s2oct.errors import S2OCTWarning
-from s2oct.fit.listening import Listener, SeveralListeners
+from s2oct.errors import InvalidKind, S2OCTWarning
+from s2oct.fit.listening import COMPILING, Listener, SeveralListeners
 from s2oct.model.proof import Moment
-from s2oct.search import compile_kernels, kernels_are_kept
+from s2oct.search import compile_kernels, kernels_are_kept, kernels_are_ready
 from s2oct.stopping import Stop, never
+from s2oct.wording import brief
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -91,18 +92,32 @@ def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Ite
     listener : Listener, optional
         The listener that the caller passed to ``fit``.
     """
+    _check_callables(stop, listener)
+    callbacks = _Callbacks(estimator)
+    listeners: list[Listener] = [
+        *([] if listener is None else [listener]),
+        *([_Printer()] if estimator.verbose else []),
+    ]
+    if not kernels_are_ready():
+        SeveralListeners(listeners).stage(COMPILING)
     # Some seconds on a new machine, in which Ctrl-C ends everything as usual.
     compile_kernels()
-    callbacks = _Callbacks(estimator)
-    listeners = [callbacks, *([] if listener is None else [listener]), *([_Printer()] if estimator.verbose else [])]
     with _ctrl_c() as pressed, callbacks:
         asked = stop or never
         yield Edge(
             stop=lambda: pressed() or callbacks.stop() or asked(),
-            listener=SeveralListeners(listeners),
+            listener=SeveralListeners([callbacks, *listeners]),
             has_asked=lambda: callbacks.stop() or asked(),
             notices=_of_this_process(),
         )
+
+
+def _check_callables(stop: Any, listener: Any) -> None:
+    """Refuse what a fit could not call."""
+    if stop is not None and not callable(stop):
+        raise InvalidKind(f"stop must be a function without arguments, or None, got {brief(stop)}.")
+    if listener is not None and not all(callable(getattr(listener, name, None)) for name in ("stage", "progress")):
+        raise InvalidKind(f"listener must have the methods stage and progress, got {brief(listener)}.")
 
 
 _said: set[str] = set()

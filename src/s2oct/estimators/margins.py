@@ -11,8 +11,11 @@ from s2oct.arrays import FloatArray
 from s2oct.estimators.base import TreeClassifier
 from s2oct.model.tree import ObliqueTree
 
-_STEEPEST = 64.0
-"""With this slope, rows at distance 1 have a probability of 0 or 1 to the last digit."""
+_CERTAIN = 64.0
+"""With this margin times slope, a probability is 0 or 1 to the last digit."""
+
+_NEAREST = 1e-9
+"""Rows nearer to a split than this are on it: whatever the slope is, their probability is about one half."""
 
 
 class Margins(TreeClassifier):
@@ -108,14 +111,15 @@ def slope_for(margins: FloatArray, sizes: FloatArray, totals: FloatArray, xi: fl
     """The smallest of 1, 2, 4, ... divided by the median margin with which probabilities add up to about the totals."""
     if not len(margins):
         return 1.0
+    own = (margins > 0).astype(int) if margins.ndim == 1 else margins.argmax(axis=1)
     distances = np.abs(margins if margins.ndim == 1 else margins.max(axis=1))
     # A tree that splits nothing keeps every row infinitely far from the other classes.
     finite = distances[np.isfinite(distances)]
     slope = 1.0 / max(float(np.median(finite)), 1.0) if len(finite) else 1.0
-    while slope < _STEEPEST:
-        expected = sizes @ probabilities_of(margins, slope)
-        # Of two classes one is off by as much as the other.
-        if np.abs(expected - totals)[1:].max() <= xi + 0.5:
-            break
+    steepest = _CERTAIN / max(float(finite.min()), _NEAREST) if len(finite) else 1.0
+    assigned = np.bincount(own, weights=sizes, minlength=len(totals))
+    # Where only bounds are known, a tree that keeps them may be far from their middle.
+    off = np.maximum(np.abs(assigned - totals), xi)
+    while slope < steepest and (np.abs(sizes @ probabilities_of(margins, slope) - totals) > off + 0.5).any():
         slope *= 2
-    return min(slope, _STEEPEST)
+    return min(slope, steepest)

@@ -8,7 +8,8 @@ from typing import Protocol, runtime_checkable
 from s2oct.model.proof import Moment
 from s2oct.model.tree import ObliqueTree
 
-PREPARING, ASKING_GUIDE, SEARCHING, BREAKING_TIES, SOLVING, COMPARING = STAGES = (
+COMPILING, PREPARING, ASKING_GUIDE, SEARCHING, BREAKING_TIES, SOLVING, COMPARING = STAGES = (
+    "compiling",
     "preparing",
     "asking the guide",
     "searching",

@@ -182,6 +182,6 @@ def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sampl
             UnlabeledScoreWarning,
             stacklevel=3,
         )
-    weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+    weights = read_weights(sample_weight, len(predicted))
     truth = labels.classes[labels.codes[known]]
-    return float(accuracy_score(truth, predicted[known], sample_weight=weights))
+    return float(accuracy_score(truth, predicted[known], sample_weight=None if weights is None else weights[known]))

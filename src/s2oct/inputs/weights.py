@@ -13,6 +13,9 @@ from s2oct.wording import brief, plural
 _NEGLIGIBLE = 1e-9
 """A row with less than this part of the mean weight does not count: sums of weights are no more exact than that."""
 
+_LIGHTEST, _HEAVIEST = 1e-100, 1e100
+"""Bounds of the largest weight; sums and ratios of weights beyond them overflow or vanish."""
+
 
 def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """One finite weight of at least 0 for each row, None if there are none; a single number is every row's weight."""
@@ -37,6 +40,12 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
         raise InvalidProblem(
             f"Expected weights that are finite numbers of at least 0, got {weights[first]} in row {first} "
             f"and {plural(int(strange.sum()), 'such weight')} in all."
+        )
+    heaviest = int(np.argmax(weights)) if n_rows else 0
+    if n_rows and weights[heaviest] and not _LIGHTEST <= weights[heaviest] <= _HEAVIEST:
+        raise InvalidProblem(
+            f"The largest weight must be between {_LIGHTEST:g} and {_HEAVIEST:g}, got {weights[heaviest]} in row "
+            f"{heaviest}: divide all weights by one number, and the totals too."
         )
     if n_rows and not weights.any():
         raise InvalidProblem("Expected weights of which some are positive, got only zeros in sample_weight.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.wording import printable
+from s2oct.wording import plural, printable
 
 INDENT = "    "
 
@@ -134,7 +134,7 @@ def rule_lines(
     note: Callable[[Leaf], str] = lambda _: "",
 ) -> Iterator[str]:
     """The lines of a tree as nested rules; ``note`` writes what comes after the class of a leaf."""
-    check_names(tree, feature_names)
+    check_names(tree, feature_names, classes)
 
     def lines(part: Leaf | Split, indent: str) -> Iterator[str]:
         if isinstance(part, Leaf):
@@ -211,7 +211,14 @@ def signed_terms(products: Iterable[tuple[bool, str]]) -> Iterator[str]:
         yield f"{'- ' if is_negative else '+ '}{product}" if i else f"{'-' * is_negative}{product}"
 
 
-def check_names(tree: ObliqueTree, feature_names: Sequence[str]) -> None:
-    """Refuse names unless there is one for every feature."""
+def check_names(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any]) -> None:
+    """Refuse names unless every feature and every class has one."""
+    n_classes = 1 + int(tree.leaf_classes.max())
+    if len(classes) < n_classes:
+        given = plural(len(classes), "class", "classes")
+        verb = "was" if len(classes) == 1 else "were"
+        raise InvalidProblem(
+            f"The tree has {n_classes} classes, but only {given} {verb} given: name them all, in order."
+        )
     if len(feature_names) != tree.n_features:
         raise InvalidProblem(f"Expected {tree.n_features} feature names, got {len(feature_names)}.")

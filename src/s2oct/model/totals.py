@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidKind, InvalidProblem
 from s2oct.model.divisions import read_divisions
 from s2oct.model.labels import Labels, distinct_values, refuse_unusable_classes
 from s2oct.model.margin_totals import Counting, read_margin
@@ -65,6 +65,8 @@ def read_targets(
     unseen : ndarray of shape (n_rows,), optional
         What unlabeled rows of a register count that are not among these rows, beside one of their domain.
     """
+    if not isinstance(as_shares, (bool, np.bool_)):
+        raise InvalidKind(f"as_shares must be True or False, got {brief(as_shares)}.")
     name, given = _given(totals, population_totals)
     if given is None:
         n_unlabeled = int((~labels.is_labeled).sum())

@@ -131,6 +131,7 @@ def model_of(content: Mapping[str, Any]) -> Model:
         ids=tuple(content["ids"]),
         dialect=decoded(Dialect, content["dialect"], "dialect") if "dialect" in content else None,
         totals_kind=decoded(TotalsKind, content["totals_kind"], "totals_kind") if "totals_kind" in content else None,
+        rules=tuple(content["rules"] or ()),
         provenance=content["provenance"],
     )
 
@@ -141,12 +142,17 @@ def _fitted(content: Mapping[str, Any]) -> TreeEstimator:
     provenance = content["provenance"]
     clf = ESTIMATORS[kind](**_read_parameters(ESTIMATORS[kind], provenance["parameters"]))
     clf.classes_ = np.array(content["classes"], dtype=content["class_dtype"])
+    if clf.classes_.tolist() != content["classes"]:
+        raise InvalidProblem(f"its class_dtype {content['class_dtype']} does not hold its classes.")
     clf.tree_ = _read_tree(content, content["tree"]["splits"])
     clf.witness_ = _read_tree(content, content["witness"]) if "witness" in content else clf.tree_
     clf.n_features_in_ = len(content["features"])
     if content["features_are_named"]:
         clf.feature_names_in_ = np.array(content["features"], dtype=object)
     clf.scaling_ = Scaling(*(np.array(content["scaling"][part], dtype=float) for part in ("shift", "scale")))
+    for name, numbers in (("shift", clf.scaling_.shift), ("scale", clf.scaling_.scale)):
+        if len(numbers) != clf.n_features_in_:
+            raise InvalidProblem(f"it has {clf.n_features_in_} features and a scaling.{name} of {len(numbers)}.")
     # A later version may know more of a certificate or of the data; this one leaves that out.
     clf.certificate_ = decoded(_CERTIFICATES[kind], content["certificate"], "certificate", skip_unknown=True)
     _refuse_other_classes(clf.certificate_, len(content["classes"]))

@@ -32,6 +32,8 @@ class Model:
         How the cells of the fitted table were written; None where there was no table.
     totals_kind : TotalsKind, optional
         Which totals of which columns were known; None where there was no table.
+    rules : tuple of str
+        The rules as the file has them, which anybody may have changed; empty for a model that was not read from a file.
     provenance : mapping
         Where the model comes from, as its file says; empty for a model that was not read from a file.
     """
@@ -42,6 +44,7 @@ class Model:
     ids: tuple[str, ...] = ()
     dialect: Dialect | None = None
     totals_kind: TotalsKind | None = None
+    rules: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -42,6 +42,11 @@ def compile_kernels() -> None:
         _run_kernels_once()
 
 
+def kernels_are_ready() -> bool:
+    """Whether this process has compiled or loaded the kernels."""
+    return compile_kernels.cache_info().currsize > 0
+
+
 def kernels_are_kept() -> bool:
     """Whether the next process finds the compiled kernels on disk."""
     return folder_of(anneal_stretch) is not None

@@ -72,6 +72,8 @@ class ClassTotals:
 
         If only one class is labeled and only this class has a total, all other rows are of a class named after it.
         """
+        for total in (*self.of_unlabeled, *self.of_all):
+            table.refuse_gap_as_class(total.name)
         as_shares = are_shares([total.read for total in (*self.of_unlabeled, *self.of_all)], said=self.as_shares)
         in_all, unlabeled = float(table.n_rows), float(table.n_unlabeled)
         if table.weights is not None:

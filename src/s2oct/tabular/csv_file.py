@@ -18,8 +18,11 @@ import pyarrow.csv
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.tabular.dialect import UTF8_MARKED, Dialect
 from s2oct.tabular.reading_limit import ReadingLimit
+from s2oct.wording import count
 
 _OPENING = 2**16
+"""Characters in which the delimiter is looked for, and in which most headers end."""
+
 _PART = 2**20
 _BLOCK = 2**23
 """Bytes that are parsed at a time; no row may be longer."""
@@ -41,37 +44,31 @@ class CsvFile:
 
     def header(self) -> list[str]:
         """Names of the columns, without the blanks around them."""
-        try:
-            names = next(csv.reader(io.StringIO(self.opening().lstrip("\n")), delimiter=self._delimiter), [])
-        except csv.Error as error:
-            raise InvalidProblem(f"Expected column names in the first line of {self._name}: {error}.") from error
-        if not any(names):
-            raise InvalidProblem(f"Expected column names in the first line of {self._name}, got nothing.")
-        return [name.strip() for name in names]
+        return self._blank_lines_and_names()[1]
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
         """Yield some columns of the table, at most so many rows at a time."""
-        names = self.header()
+        n_blank, names = self._blank_lines_and_names()
         last = None
         try:
-            for batch in self._reader(names):
+            for batch in self._reader(n_blank, names):
                 for first in range(0, batch.num_rows, rows):
                     last = pa.Table.from_batches([batch]).slice(first, rows)
                     yield last.select(list(columns))
         except UnicodeError as error:
             raise self._wrong_charset() from error
-        except pa.ArrowInvalid as error:
+        except pa.ArrowException as error:
             raise self._unreadable(str(error), len(names)) from error
         except OSError as error:
             raise self._damaged_gzip() if self._is_gzipped else error from error
         if last is not None and last.num_rows and str(last[names[-1]][-1]).endswith(("\n", "\r")):
             raise InvalidProblem(f"Expected a closing quote in {self._name}, got a cell that runs to the end.")
 
-    def opening(self) -> str:
-        """The first lines of the file, which end with line feeds."""
+    def opening(self, size: int = _OPENING) -> str:
+        """The first characters of the file; its lines end with line feeds."""
         try:
             with self._binary() as file, io.TextIOWrapper(file, encoding=self.dialect.codec, newline=None) as text:
-                opening = text.read(_OPENING)
+                opening = text.read(size)
         except UnicodeError as error:
             raise self._wrong_charset() from error
         except _DAMAGED_GZIP as error:
@@ -89,15 +86,38 @@ class CsvFile:
         except _DAMAGED_GZIP as error:
             raise self._damaged_gzip() from error
 
-    def _reader(self, names: list[str]) -> Any:
-        opening = self.opening()
+    def _blank_lines_and_names(self) -> tuple[int, list[str]]:
+        """How many blank lines come first, and the names of the columns; as much is read as the header needs."""
+        size = _OPENING
+        while True:
+            opening = self.opening(size)
+            table = opening.lstrip("\n")
+            lines = io.StringIO(table)
+            try:
+                names = next(csv.reader(lines, delimiter=self._delimiter), [])
+            except csv.Error as error:
+                raise InvalidProblem(
+                    f"A column name in the first line of {self._name} has more than {count(csv.field_size_limit())} "
+                    "characters: is a closing quote missing?"
+                ) from error
+            is_complete = len(opening) < size or lines.read(1)
+            if is_complete:
+                break
+            if size >= _BLOCK:
+                raise self._too_long("The header")
+            size *= 2
+        if not any(names):
+            raise InvalidProblem(f"Expected column names in the first line of {self._name}, got nothing.")
+        return len(opening) - len(table), [name.strip() for name in names]
+
+    def _reader(self, n_blank: int, names: list[str]) -> Any:
         codec = self.dialect.codec
         return pyarrow.csv.open_csv(
             pa.input_stream(str(self.path), compression="gzip" if self._is_gzipped else None),
             pyarrow.csv.ReadOptions(
                 block_size=_BLOCK,
                 # Rows before the names are counted in lines, those after them as a reader of CSV counts.
-                skip_rows=len(opening) - len(opening.lstrip("\n")),
+                skip_rows=n_blank,
                 skip_rows_after_names=1,
                 column_names=names,
                 encoding="utf8" if codec == UTF8_MARKED else codec,
@@ -120,13 +140,19 @@ class CsvFile:
     def _unreadable(self, reason: str, n_columns: int) -> InvalidProblem:
         if "invalid UTF8" in reason:
             return self._wrong_charset()
-        found = re.search(r"Row #(\d+): Expected \d+ columns, got (\d+)", reason)
+        if "straddling" in reason:
+            return self._too_long("A row")
+        found = re.search(r"(?:Row #(\d+): )?Expected \d+ columns, got (\d+)", reason)
         if found:
             line, width = found.groups()
-            return InvalidProblem(
-                f"Expected rows of {n_columns} cells in {self._name}, got {width} in row {int(line) - 1}."
-            )
-        return InvalidProblem(f"Expected rows of {n_columns} cells in {self._name}: {' '.join(reason.split())[:200]}.")
+            where = f"in row {int(line) - 1}" if line else "in another row"
+            return InvalidProblem(f"Expected rows of {n_columns} cells in {self._name}, got {width} {where}.")
+        return InvalidProblem(
+            f"The rows of {self._name} cannot be cut into {n_columns} cells each: check its delimiter and its quotes."
+        )
+
+    def _too_long(self, what: str) -> InvalidProblem:
+        return InvalidProblem(f"{what} of {self._name} has more than {_BLOCK >> 20} MiB: is a closing quote missing?")
 
     def _wrong_charset(self) -> InvalidTable:
         return InvalidTable(

@@ -11,7 +11,7 @@ MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"),
     *("NULL", "NaN", "None", "n/a", "nan", "null"),
 )
-"""Cells that are gaps in every file; pandas reads the same ones as such."""
+"""Cells that are gaps unless somebody names others; pandas reads the same ones as such."""
 
 UTF8, UTF8_MARKED = "utf-8", "utf-8-sig"
 """UTF-8 without and with a byte-order mark at the beginning of the file."""
@@ -37,7 +37,7 @@ class Dialect:
     decimal : {".", ","}, optional
         Sign before the decimals of a number.
     missing : tuple of str
-        Cells that are gaps, in addition to the usual ones.
+        Cells that are gaps, in addition to the usual ones; with an empty one among them, instead of the usual ones.
     """
 
     delimiter: str | None = None
@@ -77,4 +77,4 @@ class Dialect:
     @property
     def gaps(self) -> tuple[str, ...]:
         """All cells that are gaps."""
-        return (*MISSING, *self.missing)
+        return self.missing if "" in self.missing else (*MISSING, *self.missing)

@@ -14,6 +14,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
+from s2oct.wording import plural
 
 NUMBER, ONEHOT, ORDINAL = "number", "onehot", "ordinal"
 KINDS = (NUMBER, ONEHOT, ORDINAL)
@@ -124,11 +125,18 @@ class Column:
             if gaps.any() and self.fill is None:
                 self._refuse_gaps(gaps, first_row)
             row = int(np.argmax(found < 0))
-            raise InvalidProblem(
-                f"Expected one of {list(self.categories)} in column {self.name!r}, got {values[row]!r} in row "
-                f"{row + first_row}."
-            )
+            raise self.unknown_level(values[row], int((values == values[row]).sum()), row + first_row)
         return found
+
+    def unknown_level(self, level: Any, n_rows: int, first: int) -> InvalidTable:
+        """Say that some rows have a level that the column had not when its encoding was learned."""
+        where = f"in {plural(n_rows, 'row')}, the first of them row {first}" if n_rows > 1 else f"in row {first}"
+        return InvalidTable(
+            f"Column {self.name!r} has {level!r} {where}, but the model knows only {list(self.categories)}",
+            Remedy.KNOWN_LEVEL,
+            column=self.name,
+            value=str(level),
+        )
 
     def _refuse_gaps(self, gaps: Any, first_row: int) -> None:
         count, row = int(gaps.sum()), int(np.argmax(gaps)) + first_row

@@ -161,4 +161,4 @@ def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Li
         classifier.fit_register(encoded.register, encoding.features, stop=stop, listener=listener)
         return FittedTable(encoded, features, classifier, classifier.notices_)
     classifier.fit(features, encoded.table.labels, **encoded.answers.keywords, stop=stop, listener=listener)
-    return FittedTable(encoded, features, classifier, classifier.notices_)
+    return FittedTable(encoded, features, classifier, (*encoded.table.doubts, *classifier.notices_))

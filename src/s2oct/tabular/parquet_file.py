@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,17 +36,27 @@ class ParquetFile:
     def batches(self, columns: Sequence[str], rows: int, group: int | None = None) -> Iterator[Any]:
         """Yield some columns of the table or of one of its row groups, at most so many rows at a time."""
         groups = None if group is None else [group]
-        try:
+        with self._read_in_our_words():
             for batch in self._open().iter_batches(batch_size=rows, columns=list(columns), row_groups=groups):
                 yield pa.Table.from_batches([batch])
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InvalidProblem(
-                f"Expected a complete Parquet file in {str(self.path)!r}, got a damaged one."
-            ) from error
 
     def _open(self) -> Any:
-        try:
+        with self._read_in_our_words():
             # A buffer keeps long row groups out of memory.
             return pq.ParquetFile(self.path, buffer_size=_READ_BUFFER, pre_buffer=False)
-        except pa.ArrowInvalid as error:
-            raise InvalidProblem(f"Expected a Parquet file in {str(self.path)!r}, got other bytes.") from error
+
+    @contextmanager
+    def _read_in_our_words(self) -> Iterator[None]:
+        """Replace what the Parquet library says about a file by a sentence."""
+        try:
+            yield
+        except MemoryError as error:
+            raise InvalidProblem(
+                f"The Parquet file {str(self.path)!r} asks for more memory than there is: it is too large or damaged."
+            ) from error
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # the operating system, not the content
+                raise
+            raise InvalidProblem(
+                f"The Parquet file {str(self.path)!r} is damaged, or is not a Parquet file."
+            ) from error

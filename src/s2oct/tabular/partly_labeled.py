@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
 from s2oct.tabular.added_columns import AddedColumns
-from s2oct.tabular.cells import read_label_cells, read_numbers
+from s2oct.tabular.cells import is_text, read_label_cells, read_numbers
 from s2oct.tabular.column_use import (
     CALLED_WEIGHT,
     DOMAIN,
@@ -29,7 +30,10 @@ from s2oct.tabular.roles import Roles
 from s2oct.tabular.source import Source
 from s2oct.tabular.treatment import Learned, Treatment
 from s2oct.tabular.weight_cells import weights_of_rows
-from s2oct.wording import amount, plural
+from s2oct.wording import amount, listed, plural
+
+_LIKELY_CLASS = "None"
+"""A mark of gaps that is a word: it may be a class even where it is the only mark."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +75,38 @@ class PartlyLabeledTable:
     def n_unlabeled(self) -> int:
         """Number of rows without a label."""
         return sum(label is None for label in self.labels) + self.n_unseen
+
+    @cached_property
+    def label_marks(self) -> Counter[str]:
+        """How many cells of the label column hold each of the usual marks of gaps, empty cells apart."""
+        cells = self.cells[self.roles.label]
+        if not is_text(cells.type):
+            return Counter()
+        unnamed = set(self.source.dialect.gaps) - {"", *self.source.dialect.missing}
+        texts = (str(text).strip() for text in cells.to_pylist() if text is not None)
+        return Counter(text for text in texts if text in unnamed)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What is doubtful about the gaps of the label column, in sentences: a mark of gaps may be a class."""
+        marks, n_marked = self.label_marks, self.label_marks.total()
+        is_only_mark = n_marked == self.n_unlabeled and len(marks) == 1
+        if not marks or (is_only_mark and _LIKELY_CLASS not in marks):
+            return ()
+        named = listed([repr(mark) for mark in sorted(marks)])
+        return (
+            f"{plural(n_marked, 'row')} count as unlabeled because column {self.roles.label!r} has {named} there, "
+            f"usually a mark of gaps. If it is a class, {Remedy.OWN_MARKS.value}.",
+        )
+
+    def refuse_gap_as_class(self, name: str) -> None:
+        """Refuse a total of a class whose cells count as gaps."""
+        if name in self.label_marks:
+            raise InvalidTable(
+                f"There is a total of class {name!r}, but {plural(self.label_marks[name], 'row')} of column "
+                f"{self.roles.label!r} with this text count as unlabeled, because it is usually a mark of gaps",
+                Remedy.OWN_MARKS,
+            )
 
     @cached_property
     def domains(self) -> tuple[tuple[str, ObjectArray], ...]:

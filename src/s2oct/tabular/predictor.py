@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.model.tree import ObliqueTree
 from s2oct.tabular.added_columns import AddedColumns, class_column, leaf_column
-from s2oct.tabular.cells import encode_rows
+from s2oct.tabular.cells import encode_rows, read_cells
 from s2oct.tabular.encoding import Encoding
 from s2oct.tabular.read_ahead import read_ahead
 from s2oct.tabular.source import Source
@@ -43,7 +44,10 @@ class TablePredictor:
         wanted = list(dict.fromkeys([*kept, *self.encoding.names]))
         n_rows = 0
         for batch in read_ahead(source.batches(wanted)):
-            rows = encode_rows(batch, self.encoding, source.dialect, first_row=n_rows + 1)
+            try:
+                rows = encode_rows(batch, self.encoding, source.dialect, first_row=n_rows + 1)
+            except InvalidTable as error:
+                raise self._in_all_rows(error, source) from error
             leaf = self.tree.apply(rows)
             codes = self.tree.leaf_classes[leaf - self.tree.topology.n_leaves]
             added = {
@@ -54,3 +58,15 @@ class TablePredictor:
             n_rows += len(rows)
         if not n_rows:
             raise InvalidProblem(f"Expected rows in {str(source.path)!r}, got column names only.")
+
+    def _in_all_rows(self, error: InvalidTable, source: Source) -> InvalidTable:
+        """The same error; about an unknown level, it counts the rows of all batches."""
+        column = next((column for column in self.encoding.columns if column.name == error.column), None)
+        if column is None or Remedy.KNOWN_LEVEL not in error.remedies:
+            return error
+        cells = [
+            read_cells(batch[column.name], column.name, column.kind, source.dialect)
+            for batch in source.batches([column.name])
+        ]
+        found = np.flatnonzero(np.concatenate(cells) == error.value)
+        return column.unknown_level(error.value, len(found), int(found[0]) + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -73,7 +74,7 @@ class Source:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, which must be distinct and not empty."""
         names = self._file.header()
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        repeated = sorted(name for name, times in Counter(names).items() if times > 1)
         if repeated:
             raise InvalidProblem(f"Expected distinct column names in {self._name}, got {repeated} more than once.")
         if "" in names:

@@ -44,7 +44,7 @@ def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequen
         n1 -> n3 [label="otherwise"];
     }
     """
-    check_names(tree, feature_names)
+    check_names(tree, feature_names, classes)
     body = "\n".join(f"    {line}" for line in _lines(tree, feature_names, classes, pruned(tree), 1))
     fonts = '    node [shape=box, fontname="sans-serif"];\n    edge [fontname="sans-serif"];\n'
     return f"digraph tree {{\n{fonts}{body}\n}}"

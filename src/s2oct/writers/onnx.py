@@ -49,7 +49,7 @@ def tree_to_onnx(
     bytes
         The serialised model.
     """
-    columns = checked_encoding(tree, feature_names, encoding)
+    columns = checked_encoding(tree, feature_names, classes, encoding)
     graph = _Graph(columns)
     features = graph.read_plain(len(feature_names)) if columns.is_plain else graph.read_columns(columns)
     graph.route(tree, features, _label_tensor(classes))

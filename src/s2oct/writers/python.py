@@ -112,7 +112,7 @@ def tree_to_python(
     >>> module["predict"]({"age": 40, "education": 12})
     'yes'
     """
-    columns = checked_encoding(tree, feature_names, encoding)
+    columns = checked_encoding(tree, feature_names, classes, encoding)
     part = pruned(tree)
     used = set(features_used(tree, part))
     labels = [repr(label.item() if hasattr(label, "item") else label) for label in classes]

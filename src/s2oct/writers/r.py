@@ -137,7 +137,7 @@ def tree_to_r(
     })
     <BLANKLINE>
     """
-    columns = checked_encoding(tree, feature_names, encoding)
+    columns = checked_encoding(tree, feature_names, classes, encoding)
     part = pruned(tree)
     used = set(features_used(tree, part))
     labels = ", ".join(_labels([label.item() if hasattr(label, "item") else label for label in classes]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.rules import (
@@ -39,9 +40,11 @@ __all__ = [
 ]
 
 
-def checked_encoding(tree: ObliqueTree, feature_names: Sequence[str], encoding: Encoding | None) -> Encoding:
+def checked_encoding(
+    tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any], encoding: Encoding | None
+) -> Encoding:
     """The encoding, or one in which every feature is a column; refuses one that makes other features."""
-    check_names(tree, feature_names)
+    check_names(tree, feature_names, classes)
     columns = encoding or plain_encoding(feature_names)
     if columns.features != tuple(feature_names):
         raise InvalidProblem(

@@ -83,7 +83,7 @@ def tree_to_sql(
         END
     END
     """
-    columns = checked_encoding(tree, feature_names, encoding)
+    columns = checked_encoding(tree, feature_names, classes, encoding)
     words = _Sql(tree, tuple(classes), columns, sql_dialect(dialect))
     if table is None:
         return "\n".join(words.expression())

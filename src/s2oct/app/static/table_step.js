@@ -38,8 +38,8 @@ function corrections(complaint) {
       field(t("decimal"), select({ id: "decimal", onchange: change("decimal") },
         [["", t("detected")], [".", t("point")], [",", t("comma")]], wanted.decimal)),
       field(t("missing"), h("input", {
-        type: "text", id: "missing", value: (wanted.missing ?? []).join(" "),
-        onchange: (event) => choose({ dialect: { ...state.choices.dialect, missing: event.target.value.split(/\s+/).filter(Boolean) } }),
+        type: "text", id: "missing", value: (wanted.missing ?? []).map((mark) => mark || '""').join(" "),
+        onchange: (event) => choose({ dialect: { ...state.choices.dialect, missing: event.target.value.split(/\s+/).filter(Boolean).map((mark) => (mark === '""' ? "" : mark)) } }),
       }), { help: t("missing_help") })));
   if (complaint) details.open = true;
   return details;

@@ -1,0 +1,87 @@
+"""What a command says while it works: a line that changes in a terminal, and now and then a line elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from s2oct import S2OCTClassifier
+from s2oct.cli.app import run
+from s2oct.cli.progress import Ticker, live_progress, replicate_progress
+from s2oct.fit.listening import COMPILING, PREPARING, SEARCHING
+from s2oct.model.proof import Moment
+from tests.cli.test_outputs import FIT
+
+
+def test_compiling_is_a_stage_of_its_own_and_no_part_of_the_limit(stepping_clock):
+    ticker = Ticker(60)
+    stepping_clock.advance(2)
+    ticker.stage(COMPILING)
+    stepping_clock.advance(70)
+    assert str(ticker.line()).split() == ["70.0", "s", "compiling,", "once", "on", "this", "machine"]
+    ticker.stage(PREPARING)
+    stepping_clock.advance(3)
+    assert str(ticker.line()).split() == ["5.0", "of", "60", "s", "preparing"]
+
+
+def test_a_listener_hears_of_compiling_before_the_first_fit_of_a_process(monkeypatch):
+    """The kernels seem not to be there; what stands for compiling notes what was said until then."""
+    heard, heard_before_compiling = [], []
+
+    class Listener:
+        def stage(self, name):
+            heard.append(name)
+
+        def progress(self, moment):
+            pass
+
+    monkeypatch.setattr("s2oct.estimators.edge.kernels_are_ready", lambda: False)
+    monkeypatch.setattr("s2oct.estimators.edge.compile_kernels", lambda: heard_before_compiling.extend(heard))
+    X, y = [[1.0], [9.0], [2.0], [8.0]], ["a", "b", None, None]
+    S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=1).fit(X, y, {"a": 1}, listener=Listener())
+    assert heard_before_compiling == [COMPILING]
+    assert heard[:2] == [COMPILING, PREPARING]
+
+
+def test_outside_a_terminal_a_long_fit_says_a_line_now_and_then(stepping_clock, capsys):
+    with live_progress(600) as listener:
+        listener.stage(SEARCHING)
+        for seconds in (1, 20, 10, 5, 40):
+            stepping_clock.advance(seconds)
+            listener.progress(Moment(seconds, 12.0, 3.0))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "s2oct: 31.0 of 600 s   searching   best cost 12   lower bound 3",
+        "s2oct: 76.0 of 600 s   searching   best cost 12   lower bound 3",
+    ]
+
+
+def test_replicates_are_forecast_and_counted_outside_a_terminal(stepping_clock, capsys):
+    with replicate_progress(200, seconds_each=3.0, n_jobs=2) as progress:
+        for done in range(1, 41):
+            stepping_clock.advance(2)
+            progress(done, 200)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "s2oct: running 200 replicates of the fit, which took 3 s: about 5 min"
+    assert lines[1:] == [
+        "s2oct: 30.0 s   15 of 200 replicates   about 6 min left",
+        "s2oct: 60.0 s   30 of 200 replicates   about 6 min left",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (
+            [*FIT, "--report", "r.html"],
+            "s2oct: writing the report to r.html, for which other classifiers are fitted to the table",
+        ),
+        (
+            ["estimate", "model.json", "people.csv", "--replicates", "2", "--out", "e.csv"],
+            "s2oct: running 2 replicates of the fit, which took",
+        ),
+    ],
+    ids=["report", "estimate"],
+)
+def test_what_takes_long_is_said_before_it_begins(folder, capsys, command, sentence):
+    assert run(command) == 0
+    assert sentence in capsys.readouterr().err
