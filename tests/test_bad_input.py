@@ -83,7 +83,7 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
     "weights whose sum is infinite": (
         lambda: fit_with(sample_weight=[1e308] * 8),
         ValueError,
-        r"The largest weight must be between 1e-100 and 1e\+100, got 1e\+308 in row 0: divide all weights by one number",
+        r"The largest weight must be between 1e-100 and 1e\+100, got 1e\+308 in row 0: divide all weights",
     ),
     "one huge weight as every row's": (
         lambda: fit_with(sample_weight=1e308),

@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 from s2oct.errors import InvalidProblem
-from s2oct.inputs import read_weights, refuse_weightless
+from s2oct.inputs import read_weights
+from s2oct.model.counted import refuse_weightless
 
 FORMS = {
     "list": [1, 0, 2.5],

@@ -40,7 +40,8 @@ def test_fit_holds_all_that_outputs_need(request_for):
     assert fitted.table.row_ids[:2] == ["000", "001"]
     assert (fitted.table.n_rows, fitted.table.n_unlabeled) == (12, 8)
     assert fitted.classifier.certificate_.xi == 0
-    assert fitted.notes == ()
+    (note,) = fitted.notes
+    assert note.startswith("Too few labels to recognise class 'no' (2 labels) and class 'yes' (2 labels)")
 
 
 def test_completed_table_keeps_every_cell_and_adds_a_label_for_every_row(request_for):
@@ -68,7 +69,7 @@ def test_what_a_fit_warns_of_is_in_its_notes(request_for):
     """The notes come from the classifier, not from the process's warnings: fits in two threads keep theirs apart."""
     with pytest.warns(S2OCTWarning, match="No totals were given"):
         fitted = fit_table(request_for(totals=ClassTotals()))
-    (note,) = fitted.notes
+    note, _ = fitted.notes
     assert note.startswith("No totals were given: the class shares of the labeled rows are used")
 
 

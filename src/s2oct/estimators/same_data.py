@@ -9,7 +9,8 @@ import numpy as np
 
 from s2oct.estimators.fitted import FittedRows
 from s2oct.estimators.seen_totals import Known
-from s2oct.inputs import counted_rows, read_domains, read_weights
+from s2oct.inputs import read_domains, read_weights
+from s2oct.model.counted import counted_rows
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem

@@ -15,7 +15,8 @@ from s2oct.guides.self_training import SelfTraining
 from s2oct.guides.told import Told
 from s2oct.guides.votes import multipliers_for_new_rows, settled, shifted_probabilities
 from s2oct.guides.widening import Widening
-from s2oct.inputs import counted_rows, read_answers, read_complete_labels, read_features, read_weights, whole
+from s2oct.inputs import read_answers, read_complete_labels, read_features, read_weights, whole
+from s2oct.model.counted import counted_rows
 from s2oct.model.labels import Labels, refuse_unusable_classes
 from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals

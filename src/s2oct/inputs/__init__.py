@@ -29,7 +29,7 @@ from s2oct.inputs.parameters import (
     whole_or_auto,
 )
 from s2oct.inputs.replicate_weights import read_replicate_weights
-from s2oct.inputs.weights import counted_rows, read_weights, refuse_weightless
+from s2oct.inputs.weights import read_weights
 
 __all__ = [
     "Answers",
@@ -37,7 +37,6 @@ __all__ = [
     "at_least_zero_or_auto",
     "between_zero_and_one",
     "check_guide",
-    "counted_rows",
     "doubts_about",
     "labeled_accuracy",
     "positive",
@@ -51,7 +50,6 @@ __all__ = [
     "read_rule_features",
     "read_seed",
     "read_weights",
-    "refuse_weightless",
     "text_columns",
     "warn_of_column",
     "whole",

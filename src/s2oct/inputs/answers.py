@@ -16,7 +16,8 @@ from sklearn.utils.validation import _num_samples
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import Remedy, S2OCTWarning, UnlabeledScoreWarning
 from s2oct.inputs.domains import read_domains
-from s2oct.inputs.weights import counted_rows, read_weights, refuse_weightless
+from s2oct.inputs.weights import read_weights
+from s2oct.model.counted import counted_rows, refuse_weightless
 from s2oct.model.labels import (
     UNLABELED,
     Labels,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
-from s2oct.inputs.weights import counted_rows, refuse_weightless
+from s2oct.model.counted import counted_rows, refuse_weightless
 from s2oct.model.labels import Labels, read_labels, refuse_unusable_classes
 from s2oct.model.targets import Targets
 from s2oct.model.totals import named_classes, read_targets
