@@ -230,7 +230,8 @@ def least_p2(case: Case, most: int | None) -> float:
     """The optimum of P2, by a linear program for every way of one hyperplane past the rows.
 
     All hyperplanes of a tree obey the same constraints. So what a hyperplane costs that has unlabeled rows on given
-    sides, and labeled rows on sides that they want, is computed once and looked up for every node of every tree.
+    sides, and labeled rows on sides that they want, is computed once and looked up for every node of every tree. Only
+    LE <= B(s) is about all of them: a linear program with all hyperplanes decides where a tree may be the best.
     """
     planes = _Planes(case, most)
     ways = _paths(case.depth)
@@ -259,7 +260,10 @@ def least_p2(case: Case, most: int | None) -> float:
                 continue
             for turns in wanted:
                 errors = sum(planes.least_error(z[b], turns[b]) for b in range(n_nodes))
-                best = min(best, off + errors)
+                if off + errors < best - 1e-9:
+                    # Of more than two classes, P2 lets a row choose among all leaves.
+                    may_choose = own if len(case.classes) == 2 else [list(ways)] * len(own)
+                    best = min(best, off + planes.least_error_of_tree(z, turns, may_choose, ways))
     return float(best)
 
 
@@ -300,6 +304,31 @@ class _Planes:
             self._known[side, wanted] = min(self._solved(side, k, wanted) for k in range(len(self.features)))
         return self._known[side, wanted]
 
+    def least_error_of_tree(
+        self, sides: Any, wanted: Any, may_choose: list[list[int]], ways: dict[int, dict[int, int]]
+    ) -> float:
+        """The same for all hyperplanes at once, with no error above B(s) at any leaf that a row may choose."""
+        n_nodes, depth = len(sides), len(next(iter(ways.values())))
+        least = np.inf
+        for used in product(range(len(self.features)), repeat=n_nodes):
+            program = highspy.Highs()
+            program.setOptionValue("output_flag", False)
+            firsts = [self._add_plane(program, sides[b], used[b]) for b in range(n_nodes)]
+            n, after = len(self.X), self.X.shape[1] + 1
+            for b, i in product(range(n_nodes), range(n)):
+                if wanted[b][i] >= 0:
+                    program.changeColCost(firsts[b] + after + n * wanted[b][i] + i, float(self.sizes[i]))
+            for i, leaves in enumerate(may_choose):
+                for leaf in leaves:
+                    columns = [firsts[b - 1] + after + n * turn + i for b, turn in ways[leaf].items()]
+                    program.addRow(
+                        0.0, depth * (self.reach + 1), len(columns), np.array(columns), np.ones(len(columns))
+                    )
+            program.run()
+            if program.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+                least = min(least, float(program.getInfo().objective_function_value))
+        return float(least)
+
     def _solved(self, side: int, used: int, wanted: tuple[int, ...]) -> float:
         program = self._program(side, used)
         n, first = len(self.X), self.X.shape[1] + 1
@@ -317,20 +346,26 @@ class _Planes:
             return self._programs[side, used]
         program = highspy.Highs()
         program.setOptionValue("output_flag", False)
+        self._add_plane(program, side, used)
+        self._programs[side, used] = program
+        return program
+
+    def _add_plane(self, program: Any, side: int, used: int) -> int:
+        """Add the columns and rows of one hyperplane; returns its first column."""
         n, p = self.X.shape
+        first = program.getNumCol()
         for j in range(p):
             bound = self.s if j in self.features[used] else 0.0
             program.addVar(-bound, bound)
         program.addVar(-highspy.kHighsInf, highspy.kHighsInf)
         for _ in range(2 * n):
             program.addVar(0.0, highspy.kHighsInf)
-        value = np.arange(p + 1)
+        value = first + np.arange(p + 1)
         for x, is_right in zip(self.unlabeled, self.sides[side], strict=True):
             low, high = (1.0, self.reach) if is_right else (-self.reach, -1.0)
             program.addRow(low, high, p + 1, value, np.append(x, -1.0))
         for i, x in enumerate(self.X):
-            left, right = np.append(value, p + 1 + i), np.append(value, p + 1 + n + i)
+            left, right = np.append(value, first + p + 1 + i), np.append(value, first + p + 1 + n + i)
             program.addRow(-highspy.kHighsInf, -1.0, p + 2, left, np.append(np.append(x, -1.0), -1.0))
             program.addRow(1.0, highspy.kHighsInf, p + 2, right, np.append(np.append(x, -1.0), 1.0))
-        self._programs[side, used] = program
-        return program
+        return first

@@ -37,6 +37,11 @@ def test_no_certificate_says_what_enumeration_refutes(model, n_cases, block):
     assert n_fitted > n_cases / N_BLOCKS / 3
 
 
+def test_four_classes_whose_leaf_errors_reach_their_bound_are_proved_as_p2_has_them():
+    """The model bounds the errors at all leaves; the check of feasibility once looked at leaves of the row's class."""
+    assert false_claims(random_case(1652), "paper") == []
+
+
 def eight(totals, **parameters):
     X = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.5, 6.5])[:, None]
     clf = S2OCTClassifier(depth=1, random_state=0, **parameters)

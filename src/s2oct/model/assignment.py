@@ -92,12 +92,17 @@ class Assignment:
         return self.unlabeled.of_rows
 
     def errors_are_within(self, most: float) -> bool:
-        """Whether no labeled row has a larger error at any leaf of its class."""
+        """Whether no labeled row has a larger error at any leaf that it may choose.
+
+        Of two classes these are the leaves of its own. With more, the classes of the leaves are variables of P2, and
+        (boundbeta2) is about every leaf.
+        """
         depth = self.tree.topology.depth
         # Far from all hyperplanes there is nothing to add up: a branch error is at most 1 more than the distance.
         if depth * (1 + float(self.labeled.largest.max(initial=0.0))) <= most:
             return True
-        return bool(np.where(self.is_own_leaf, self.leaf_errors, 0.0).max(initial=0.0) <= most)
+        may_choose = self.is_own_leaf if self.tree.topology.n_classes == 2 else True
+        return bool(np.where(may_choose, self.leaf_errors, 0.0).max(initial=0.0) <= most)
 
 
 def branch_errors(values: FloatArray) -> tuple[FloatArray, FloatArray]:
