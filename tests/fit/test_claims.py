@@ -10,7 +10,7 @@ from s2oct.errors import InvalidProblem
 from tests.claims import false_claims
 from tests.random_problems import random_case
 
-N_BLOCKS, PAPER_CASES, EVIDENCE_CASES = 10, 80, 240
+N_BLOCKS, PAPER_CASES, EVIDENCE_CASES = 10, 60, 240
 
 
 def claims_of(seeds, model):
