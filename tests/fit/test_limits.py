@@ -16,7 +16,10 @@ from s2oct.model.spec import ModelSpec
 from s2oct.search import compile_kernels
 from s2oct.stopping import Deadline
 
-pytestmark = pytest.mark.filterwarnings("ignore::s2oct.errors.S2OCTWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::s2oct.errors.S2OCTWarning"),
+    pytest.mark.usefixtures("real_time"),
+]
 
 GUIDES = {"auto": "auto", "no guide": None, "a forest": RandomForestClassifier(random_state=0)}
 
