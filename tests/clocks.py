@@ -10,8 +10,8 @@ import pytest
 
 from s2oct import stopping
 
-SECONDS_PER_READ = 1e-4
-"""Step of the clock that every test starts with. A search of a small table reads it about 10,000 times a second."""
+SECONDS_PER_READ = 1e-3
+"""Step of the clock that every test starts with. A fit of a small table reads it 500 to 20,000 times a second."""
 
 NOT_COUNTED = ("s2oct-", "Dummy-")
 """Names of threads whose reads take no time: how often a solver calls back depends on the machine."""

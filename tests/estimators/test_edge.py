@@ -35,7 +35,7 @@ def fit(noise, **parameters):
 def test_a_second_ctrl_c_raises_as_usual(noise, ctrl_c, monkeypatch):
     """A user who presses twice wants to quit. The search is made deaf, so that the first press has no effect."""
     monkeypatch.setattr("s2oct.stopping.Clock.stopped", lambda self: False)
-    with ctrl_c(0.05), ctrl_c(0.1), pytest.raises(KeyboardInterrupt):
+    with ctrl_c(0.5), ctrl_c(1.0), pytest.raises(KeyboardInterrupt):
         fit(noise, time_limit=5.0)
 
 
@@ -83,7 +83,7 @@ def test_a_proof_about_p2_does_not_stand_for_a_guided_fit_that_was_interrupted()
 
 def test_the_handler_of_ctrl_c_is_put_back(noise):
     before = signal.getsignal(signal.SIGINT)
-    fit(noise, time_limit=0.02)
+    fit(noise, time_limit=0.2)
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -91,8 +91,8 @@ def test_a_program_with_a_handler_of_its_own_keeps_it_during_a_fit(noise):
     pressed = []
     before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
     try:
-        clock_of_fits().call_after(0.05, lambda: signal.raise_signal(signal.SIGINT))
-        clf = fit(noise, time_limit=0.1)
+        clock_of_fits().call_after(0.5, lambda: signal.raise_signal(signal.SIGINT))
+        clf = fit(noise, time_limit=1.0)
     finally:
         signal.signal(signal.SIGINT, before)
     assert pressed == [True]
@@ -105,7 +105,7 @@ def test_a_handler_that_raises_keyboard_interrupt_stops_the_fit_instead(noise):
 
     before = signal.signal(signal.SIGINT, raises)
     try:
-        clock_of_fits().call_after(0.05, lambda: signal.raise_signal(signal.SIGINT))
+        clock_of_fits().call_after(0.5, lambda: signal.raise_signal(signal.SIGINT))
         with pytest.warns(S2OCTWarning, match="interrupted"):
             clf = fit(noise, time_limit=10.0)
         assert signal.getsignal(signal.SIGINT) is raises

@@ -79,7 +79,7 @@ def test_short_fits_beside_scip_keep_their_tree(seed):
     backend_or_skip("scip")
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(30, 2))
-    clf = S2OCTClassifier(depth=2, guide=None, solver="scip", time_limit=0.3, random_state=seed)
+    clf = S2OCTClassifier(depth=2, guide=None, solver="scip", time_limit=2.0, random_state=seed)
     clf.fit(X, ["A", "B"] * 5 + [None] * 20, totals={"A": 7})
     assert clf.certificate_.feasible
     assert not any("failed" in notice for notice in clf.notices_)

@@ -157,7 +157,7 @@ def test_path_has_the_time_limit_of_a_fit_and_at_least_the_fitted_tree(fit):
     clf.time_limit = 1e-9
     began = now()
     path = clf.simplicity_path()
-    assert now() - began <= 0.01
+    assert now() - began <= 0.1
     assert list(path) == [path.fitted]
     assert path.fitted.rules == clf.rules_
     assert path.fitted.rows_lost == 0

@@ -69,8 +69,8 @@ def noise(n_rows: int) -> Problem:
 
 def test_features_are_dropped_within_the_time_limit_where_p2_stays_open():
     began = now()
-    trained = train(noise(1200), ModelSpec(2), Budget(solver=None, time_limit=0.2))
-    assert now() - began <= 0.2 * 1.05 + 0.05
+    trained = train(noise(1200), ModelSpec(2), Budget(solver=None, time_limit=2.0))
+    assert now() - began <= 2.0 * 1.05 + 0.5
     assert trained.certificate.ended == "time limit"
     assert trained.certificate.feasible
 

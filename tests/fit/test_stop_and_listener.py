@@ -207,7 +207,7 @@ def test_a_listener_hears_that_the_guide_is_asked(noise):
     ("parameters", "ended"),
     [
         ({"guide": None}, "proved"),
-        ({"guide": None, "time_limit": 0.05, "noise": True}, "time limit"),
+        ({"guide": None, "time_limit": 0.5, "noise": True}, "time limit"),
         ({"noise": True, "depth": 1, "time_limit": 60.0, "n_rows": 300}, "converged"),
     ],
     ids=["proved", "time limit", "converged"],

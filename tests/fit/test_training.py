@@ -22,7 +22,7 @@ from tests.preparing import score_of
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
-BUDGET = Budget(time_limit=6.0)
+BUDGET = Budget(time_limit=60.0)
 
 
 def with_solver(name: str | None, time_limit: float = 60.0) -> Budget:
@@ -82,7 +82,7 @@ def test_the_certificate_is_true_of_the_predictions_far_from_the_origin(seed, of
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(24, 2)) * rng.choice([1, 30, 1000], 2) + offset
     y = ["a"] * 4 + ["b"] * 4 + [None] * 16
-    certificate, off, margins = fit_claims(X, y, {"a": 7}, guide=None, depth=2, time_limit=0.3)
+    certificate, off, margins = fit_claims(X, y, {"a": 7}, guide=None, depth=2, time_limit=3.0)
     assert certificate.xi == off
     assert certificate.n_margin_violations == (margins < 1 - 1e-6).sum()
     assert certificate.min_margin == margins.min()
@@ -197,17 +197,17 @@ def hard(medium):
 
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
-@pytest.mark.parametrize("seconds", [0.1, 0.4])
+@pytest.mark.parametrize("seconds", [1.0, 4.0])
 def test_ctrl_c_returns_the_best_tree_with_a_warning(backend, hard, ctrl_c, seconds):
-    """Whether it comes in the search or, after its head start of 0.3 s, beside the solver."""
+    """Whether it comes in the search or, after its head start of 3 s, beside the solver."""
     X, y, totals = hard
     with (
         ctrl_c(seconds),
         pytest.warns(S2OCTWarning, match=r"interrupted after .* s. Its tree is the best that was found until then"),
     ):
-        clf = S2OCTClassifier(depth=2, guide=None, solver=backend.name, time_limit=2.0).fit(X, y, totals=totals)
+        clf = S2OCTClassifier(depth=2, guide=None, solver=backend.name, time_limit=20.0).fit(X, y, totals=totals)
     assert clf.certificate_.ended == "interrupted"
-    assert clf.certificate_.seconds <= seconds + 0.05
+    assert clf.certificate_.seconds <= seconds + 0.5
     assert clf.certificate_.feasible
     assert not clf.certificate_.proved
     assert clf.predict(X).shape == (100,)
@@ -217,7 +217,7 @@ def test_ctrl_c_returns_the_best_tree_with_a_warning(backend, hard, ctrl_c, seco
 def test_ctrl_c_returns_the_best_octh_tree_with_a_warning(solver, ctrl_c):
     rng = np.random.default_rng(6)
     X, y = rng.normal(size=(100, 3)), rng.choice(["A", "B"], 100)
-    with ctrl_c(0.05), pytest.warns(S2OCTWarning, match="interrupted after"):
+    with ctrl_c(0.5), pytest.warns(S2OCTWarning, match="interrupted after"):
         clf = OCTHClassifier(depth=2, min_leaf=2, solver=solver, time_limit=6.0).fit(X, y)
     assert clf.certificate_.feasible
     assert clf.predict(X).shape == (100,)
@@ -226,14 +226,14 @@ def test_ctrl_c_returns_the_best_octh_tree_with_a_warning(solver, ctrl_c):
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
 def test_ctrl_c_ends_a_search_without_a_solver(hard, ctrl_c):
     X, y, totals = hard
-    with ctrl_c(0.2), pytest.warns(S2OCTWarning, match="interrupted after"):
+    with ctrl_c(2.0), pytest.warns(S2OCTWarning, match="interrupted after"):
         clf = S2OCTClassifier(depth=2, guide=None, solver=None, time_limit=6.0).fit(X, y, totals=totals)
     assert clf.certificate_.feasible
 
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
 @pytest.mark.parametrize("solver", ["highs", "scip", "gurobi", None])
-@pytest.mark.parametrize("time_limit", [0.05, 0.3])
+@pytest.mark.parametrize("time_limit", [0.5, 3.0])
 def test_the_time_limit_of_a_fit_is_kept_without_a_warning(hard, solver, time_limit):
     """Running out of time is no interrupt, and the usual end of a hard P2; S2OCTWarning is an error in these tests."""
     if solver is not None:
@@ -241,7 +241,7 @@ def test_the_time_limit_of_a_fit_is_kept_without_a_warning(hard, solver, time_li
     X, y, totals = hard
     clf = S2OCTClassifier(depth=2, guide=None, solver=solver, time_limit=time_limit).fit(X, y, totals=totals)
     assert clf.certificate_.ended == "time limit"
-    assert clf.certificate_.seconds <= time_limit * 1.05 + 0.05
+    assert clf.certificate_.seconds <= time_limit * 1.05 + 0.5
     assert clf.certificate_.feasible
 
 
@@ -249,7 +249,7 @@ def test_the_time_limit_of_a_fit_is_kept_without_a_warning(hard, solver, time_li
 def test_a_fit_ends_soon_after_its_tree_is_proved(name):
     """The search has a head start; once the solver proves that its tree cannot be beaten, there is nothing to do."""
     instance = TINY[name]
-    budget = Budget(time_limit=20.0)
+    budget = Budget(time_limit=120.0)
     certificate = train(instance.problem, instance.spec, budget).certificate
     assert certificate.proved
     assert certificate.seconds < budget.time_limit / 2
@@ -263,9 +263,9 @@ def test_the_time_limit_of_a_large_fit_is_kept(solver):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 10))
     y = [*rng.choice(["A", "B"], 300).tolist(), *[None] * 2700]
-    clf = S2OCTClassifier(depth=3, guide=None, solver=solver, time_limit=0.1).fit(X, y, totals={"A": 1000})
+    clf = S2OCTClassifier(depth=3, guide=None, solver=solver, time_limit=1.0).fit(X, y, totals={"A": 1000})
     assert clf.certificate_.ended == "time limit"
-    assert clf.certificate_.seconds <= 0.1 * 1.05 + 0.05
+    assert clf.certificate_.seconds <= 1.0 * 1.05 + 0.5
     assert clf.certificate_.feasible
 
 
@@ -275,11 +275,11 @@ def test_the_time_limit_of_weighing_evidence_is_kept():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 10))
     y = [*rng.choice(["A", "B"], 2000).tolist(), *[None] * 18_000]
-    clf = S2OCTClassifier(depth=3, guide=GaussianNB(), time_limit=0.1, random_state=0)
+    clf = S2OCTClassifier(depth=3, guide=GaussianNB(), time_limit=1.0, random_state=0)
     with pytest.warns(S2OCTWarning, match="The time limit cut the fit off"):
         clf.fit(X, y, totals={"A": 7000})
     assert clf.certificate_.ended == "time limit"
-    assert clf.certificate_.seconds <= 0.1 * 1.05 + 0.05
+    assert clf.certificate_.seconds <= 1.0 * 1.05 + 0.5
     assert set(clf.predict(X)) <= {"A", "B"}
 
 

@@ -101,9 +101,9 @@ def test_a_fit_keeps_its_deadline_in_real_time():
 def test_ctrl_c_during_the_search_returns_the_best_tree(ctrl_c):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 4)), [*rng.choice(["A", "B"], 60).tolist(), *[None] * 540]
-    with ctrl_c(0.1), pytest.warns(S2OCTWarning, match="interrupted"):
+    with ctrl_c(1.0), pytest.warns(S2OCTWarning, match="interrupted"):
         clf = S2OCTClassifier(solver=None, guide=None, random_state=0).fit(X, y, totals={"A": 200})
-    assert clf.certificate_.seconds <= 0.15
+    assert clf.certificate_.seconds <= 1.5
     assert clf.certificate_.feasible
 
 
