@@ -16,7 +16,7 @@ from tests.conftest import require_package
 pytestmark = [
     pytest.mark.usefixtures("compiled"),
     # These fits are cut short.
-    pytest.mark.filterwarnings("ignore:The tree misses the total"),
+    pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off"),
 ]
 
 

@@ -344,7 +344,7 @@ class Watched(LogisticRegression):
         return super().fit(X, y, sample_weight)
 
 
-@pytest.mark.filterwarnings("ignore:The tree misses the total")
+@pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off")
 def test_weight_0_does_not_ask_the_guide_while_p2_is_open():
     """Labels by chance along a line cost something whatever the tree; nothing proves how much."""
     rng = np.random.default_rng(0)
@@ -435,7 +435,7 @@ def test_ctrl_c_while_the_guide_is_asked_ends_the_fit(clusters, ctrl_c, slow):
 
 def test_a_guide_that_does_not_answer_in_time_is_left_behind_with_a_warning(clusters, slow, stepping_clock):
     X, y, _, _, totals = clusters
-    stepping_clock.step = 0.001
+    stepping_clock.step = 0.0001
     stepping_clock.call_after(0.01, lambda: stepping_clock.advance(0.8))
     with pytest.warns(S2OCTWarning, match=r"The guide gave no answer within \S+ s of a time limit of 1 s"):
         clf = S2OCTClassifier(guide=slow, solver=None, time_limit=1.0, random_state=0).fit(X, y, totals=totals)

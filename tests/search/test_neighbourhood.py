@@ -198,7 +198,10 @@ def hard(incumbent: Incumbent) -> tuple[Neighbourhoods, ObliqueTree]:
 
 @pytest.fixture
 def polled(monkeypatch, stepping_clock):
-    """One large neighbourhood, and a clock that goes on with each poll of the thread that waits for HiGHS."""
+    """One large neighbourhood, and a clock that goes on with each poll of the thread that waits for HiGHS.
+
+    Each poll reads the clock a few times, and a solver that was asked to stop has some polls of grace.
+    """
     monkeypatch.setattr(neighbourhood, "FREE_ROWS", (300,))
     stepping_clock.step = POLL_SECONDS
     return stepping_clock
@@ -207,7 +210,7 @@ def polled(monkeypatch, stepping_clock):
 def test_a_neighbourhood_keeps_its_deadline(polled):
     walk, tree = hard(open_incumbent(ENDLESS))
     walk.step(tree, Deadline.after(1.0))
-    assert 0.9 <= polled.seconds <= 2.5
+    assert 1.0 <= polled.seconds <= 4.0
 
 
 def test_a_request_to_stop_ends_a_neighbourhood_at_once(polled):
@@ -215,10 +218,10 @@ def test_a_request_to_stop_ends_a_neighbourhood_at_once(polled):
     walk, tree = hard(open_incumbent(ENDLESS, asked.is_set))
     polled.call_after(0.7, asked.set)
     walk.step(tree, Deadline.after(ENDLESS))
-    assert 0.7 <= polled.seconds <= 0.7 + 0.5
+    assert 0.7 <= polled.seconds <= 0.7 + 2.0
 
 
 def test_the_end_of_the_fit_ends_a_neighbourhood(polled):
     walk, tree = hard(open_incumbent(0.5))
     walk.step(tree, Deadline.after(ENDLESS))
-    assert polled.seconds <= 1.5
+    assert polled.seconds <= 0.5 + 2.0

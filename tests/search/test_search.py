@@ -87,6 +87,7 @@ def test_a_round_returns_by_its_deadline(stepping_clock, number):
 
 
 @pytest.mark.usefixtures("compiled", "real_time")
+@pytest.mark.filterwarnings("ignore:The time limit cut the fit off")
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
 def test_a_fit_keeps_its_deadline_in_real_time():
     """Users set a limit on the clock of the machine: a fit that would not end by itself ends there."""
