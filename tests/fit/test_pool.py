@@ -16,7 +16,7 @@ from tests.preparing import prepared_as_is
 pytestmark = [
     pytest.mark.usefixtures("compiled"),
     # P2 weighs a row off the total against labels.
-    pytest.mark.filterwarnings("ignore:The tree misses the total"),
+    pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off"),
 ]
 
 
