@@ -255,7 +255,7 @@ def test_a_fit_ends_soon_after_its_tree_is_proved(name):
     assert certificate.seconds < budget.time_limit / 2
 
 
-@pytest.mark.filterwarnings("ignore:The tree misses the total")
+@pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off")
 @pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_the_time_limit_of_a_large_fit_is_kept(solver):
     """Building and presolving count too: the watchdog goes on without a solver that does not stop."""
