@@ -110,9 +110,9 @@ def test_many_rows_or_features_take_seconds_and_a_deadline_less(n_rows, p, stepp
     instance, _ = instance_of(2, n_rows, p, 3, labeled=n_rows // 10)
 
     def start(deadline: Deadline) -> float:
-        return processor_seconds(lambda: alternating_start(instance, np.random.default_rng(0), deadline), enough=10)
+        return processor_seconds(lambda: alternating_start(instance, np.random.default_rng(0), deadline), enough=30)
 
-    assert start(NO_DEADLINE) <= 10
+    assert start(NO_DEADLINE) <= 30
     stepping_clock.step, before = 0.1, stepping_clock.reads
     start(Deadline.after(0.5))
     assert stepping_clock.reads - before <= 20
