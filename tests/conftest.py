@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from s2oct.errors import SolverUnavailable
 from s2oct.model.problem import Problem
 from s2oct.solvers import SOLVERS, Solver, load_solver
 from tests.browser import Browser, find_browser
-from tests.clocks import stepping_clock  # noqa: F401 (a fixture for every room that looks at the time)
+from tests.clocks import clock_of_fits, count_work, real_time, stepping_clock  # noqa: F401 (fixtures)
 from tests.fitted import _quiet_pictures, labour_force, plane, tree_of  # noqa: F401 (fixtures for every room that draws)
 from tests.instances import TINY, Tiny
 
@@ -37,6 +36,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 LONGEST_TEST = 600
 """Seconds after which a test hangs: the slowest one needs a tenth of them on a quiet machine."""
+
+
+def pytest_configure() -> None:
+    """Replace the clock before any fixture of a session or a module fits."""
+    count_work()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -134,16 +138,17 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def ctrl_c():
-    """``with ctrl_c(seconds):`` presses Ctrl-C after so many seconds, if what is inside has not ended by then."""
+    """``with ctrl_c(seconds):`` presses Ctrl-C once the clock of fits has gone on so far, unless the block is over."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     @contextmanager
     def press_after(seconds: float) -> Iterator[None]:
-        timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
-        timer.start()
+        def press() -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+        clock_of_fits().call_after(seconds, press)
         yield
-        timer.cancel()
-        timer.join()
+        clock_of_fits().call_off(press)
 
     yield press_after
     signal.signal(signal.SIGINT, before)

@@ -17,10 +17,9 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
-def test_importing_takes_less_than_0_3_seconds():
-    """The best of three, because the first may have to fill the file cache; seconds of the processor."""
-    code = "import time; began = time.process_time(); import s2oct; print(time.process_time() - began)"
-    assert min(float(run(code)) for _ in range(3)) < 0.3
+def test_importing_loads_few_modules():
+    """Names are imported on first use, so that importing takes a small part of a second."""
+    assert int(run("import sys; before = len(sys.modules); import s2oct; print(len(sys.modules) - before)")) < 100
 
 
 def test_importing_imports_no_solver_and_no_table_or_plot_library():

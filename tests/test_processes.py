@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.processes import started
-from tests.stopwatch import Stopwatch
+from tests.stopwatch import processor_seconds
 
 ENDLESS = [sys.executable, "-S", "-c", "import time; time.sleep(1000)"]
 
@@ -26,9 +26,13 @@ def test_a_process_does_not_outlive_a_test_that_fails():
     assert process.returncode < 0
 
 
-def test_a_stopwatch_forgives_waiting_for_the_processor_but_no_work_and_no_long_wait(monkeypatch):
-    wall, processor = iter([0.0, 0.9, 6.0, 6.0, 7.1]), iter([0.0, 0.9, 0.9, 1.1, 0.9])
-    monkeypatch.setattr(time, "monotonic", lambda: next(wall))
+@pytest.mark.parametrize(
+    ("read", "least", "n_attempts"),
+    [([0.0, 0.9], 0.9, 1), ([0.0, 1.5, 1.5, 2.25], 0.75, 2), ([0.0, 3.0, 3.0, 5.0, 5.0, 9.0], 2.0, 3)],
+    ids=["quick at once", "quick once", "slow"],
+)
+def test_the_quickest_of_three_attempts_counts(monkeypatch, read, least, n_attempts):
+    processor, attempts = iter(read), []
     monkeypatch.setattr(time, "process_time", lambda: next(processor))
-    watch = Stopwatch()
-    assert [watch.within(1.0) for _ in range(4)] == [True, True, False, False]
+    assert processor_seconds(lambda: attempts.append(True), enough=1.0) == least
+    assert len(attempts) == n_attempts

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from s2oct import stopping
 from s2oct.stopping import NO_DEADLINE, Clock, Deadline, Foresight, never
 
 
@@ -113,9 +114,14 @@ def test_a_clock_counts_from_its_beginning_to_its_limit(now):
 
 
 def test_a_clock_begins_when_it_is_made():
-    before = time.monotonic()
+    before = stopping.now()
     clock = Clock(10.0)
-    assert before <= clock.began <= time.monotonic()
+    assert before <= clock.began <= stopping.now()
+
+
+@pytest.mark.usefixtures("real_time")
+def test_time_passes_as_on_the_clock_of_the_machine():
+    assert time.monotonic() <= stopping.now() <= time.monotonic()
 
 
 def test_a_clock_is_over_once_a_stop_is_requested(now):

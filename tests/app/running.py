@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,7 +48,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[Running]:
         assert line.startswith("The page is at http://127.0.0.1:"), line
         yield Running(process, line.split()[-1])
         process.send_signal(signal.SIGINT)
-        process.wait(20)
+        process.wait(LONG)
 
 
 class Hands:
@@ -105,7 +104,8 @@ class Hands:
 
     def settle(self) -> None:
         """Wait until the choices are looked at and a fit can start."""
-        time.sleep(0.4)
+        # Timers of a page end in order: after this one the page has asked about what was typed.
+        self.page.evaluate("new Promise((done) => setTimeout(done, 400))")
         self.wait("document.querySelector('#start-fit') && !document.querySelector('#start-fit').disabled")
 
     def fit(self) -> str:

@@ -33,7 +33,7 @@ PEOPLE = pd.DataFrame(
 def folder_of_four(tmp_path, monkeypatch):
     """A model with a rule about each column, and four people."""
     rng = np.random.default_rng(0)
-    clf = OCTHClassifier(depth=2, solver=None, time_limit=1, random_state=0)
+    clf = OCTHClassifier(depth=2, solver=None, time_limit=0.5, random_state=0)
     clf.fit(pd.DataFrame(rng.random((20, 5)), columns=ENCODING.features), ["no", "yes"] * 10)
     # age >= 27, then region=north >= 1 or school <= 0
     omega = np.array([[-1, 0, 0, 0, 0], [0, 0, -1, 0, 0], [0, 0, 0, 0, 1.0]])

@@ -56,7 +56,7 @@ def test_a_guided_fit_that_the_clock_cut_off_is_a_warning():
     with pytest.warns(
         S2OCTWarning, match=r"The time limit cut the fit off after .* give the fit more time\."
     ) as caught:
-        clf = quick(depth=2, guide=LogisticRegression(), time_limit=0.5).fit(X, y, totals={"a": 6000})
+        clf = quick(depth=2, guide=LogisticRegression(), time_limit=1.0).fit(X, y, totals={"a": 6000})
     assert clf.certificate_.ended == "time limit"
     assert [str(one.message) for one in caught] == list(clf.notices_)
 

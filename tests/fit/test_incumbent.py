@@ -1,5 +1,4 @@
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from s2oct.fit.listening import SeveralListeners
 from s2oct.model.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound, Moment
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
-from s2oct.stopping import Clock
+from s2oct.stopping import Clock, now
 
 
 def tree_of_cost(cost: float) -> ObliqueTree:
@@ -140,7 +139,7 @@ def test_the_history_has_every_improvement_in_order(incumbent):
 
 
 def test_the_clock_ends_the_work():
-    incumbent = Incumbent(Clock(60.0, began=time.monotonic() - 61), assess)
+    incumbent = Incumbent(Clock(60.0, began=now() - 61), assess)
     assert incumbent.clock.seconds_left == 0.0
     assert incumbent.is_over
     assert not incumbent.is_decided
@@ -161,7 +160,7 @@ def test_a_request_to_stop_ends_the_work(from_inside):
 
 def test_the_ending_names_the_first_reason_that_holds():
     """A proof counts however late it came, and a request to stop more than the clock."""
-    began = time.monotonic()
+    began = now()
     for limit, stopped, proved, ending in (
         (60.0, False, False, CONVERGED),
         (60.0, False, True, PROVED),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +31,8 @@ class Dying:
         raise Exception("error in LP solver!")
 
 
-def test_a_solver_that_dies_costs_its_bound_and_not_the_tree(medium):
+def test_a_solver_that_dies_costs_its_bound_and_not_the_tree(medium, stepping_clock):
+    stepping_clock.step = 0.002
     context = FitContext(Budget(solver="dying", time_limit=2.0), Dying(), Clock(2.0), NoListener())
     outcome = Paper().run(medium.prepared, context)
     assert context.notices == ["The solver dying failed (error in LP solver!). The fit went on without it."]
@@ -79,7 +79,7 @@ def test_short_fits_beside_scip_keep_their_tree(seed):
     backend_or_skip("scip")
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(30, 2))
-    clf = S2OCTClassifier(depth=2, guide=None, solver="scip", time_limit=0.5, random_state=seed)
+    clf = S2OCTClassifier(depth=2, guide=None, solver="scip", time_limit=2.0, random_state=seed)
     clf.fit(X, ["A", "B"] * 5 + [None] * 20, totals={"A": 7})
     assert clf.certificate_.feasible
     assert not any("failed" in notice for notice in clf.notices_)
@@ -87,15 +87,16 @@ def test_short_fits_beside_scip_keep_their_tree(seed):
 
 @pytest.mark.filterwarnings("ignore::s2oct.S2OCTWarning")
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_is_heard_after_a_refused_licence(size_limited_gurobi, four_hundred):
+def test_ctrl_c_is_heard_after_a_refused_licence(size_limited_gurobi, four_hundred, stepping_clock):
     """Gurobi has refused the model; the search goes on alone and ends when it is asked to."""
+    stepping_clock.step = 0.01
     y = [*four_hundred.classes[four_hundred.labels], *[None] * four_hundred.n_unlabeled]
     clf = S2OCTClassifier(depth=2, guide=None, solver=size_limited_gurobi.name, time_limit=60.0, random_state=0)
 
     class PressSoon(NoListener):
         def stage(self, name: str) -> None:
             if name == SOLVING:
-                threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+                stepping_clock.call_after(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
 
     clf.fit(four_hundred.X, y, totals={"A": 190}, listener=PressSoon())
     assert clf.certificate_.ended == "interrupted"

@@ -18,15 +18,14 @@ from s2oct.solvers import SOLVERS
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
 from tests.preparing import score_of
-from tests.stopwatch import Stopwatch
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
-BUDGET = Budget(time_limit=4.0)
+BUDGET = Budget(time_limit=60.0)
 
 
-def with_solver(name: str | None, time_limit: float = 4.0) -> Budget:
+def with_solver(name: str | None, time_limit: float = 60.0) -> Budget:
     return Budget(solver=name, time_limit=time_limit)
 
 
@@ -83,7 +82,7 @@ def test_the_certificate_is_true_of_the_predictions_far_from_the_origin(seed, of
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(24, 2)) * rng.choice([1, 30, 1000], 2) + offset
     y = ["a"] * 4 + ["b"] * 4 + [None] * 16
-    certificate, off, margins = fit_claims(X, y, {"a": 7}, guide=None, depth=2, time_limit=0.6)
+    certificate, off, margins = fit_claims(X, y, {"a": 7}, guide=None, depth=2, time_limit=3.0)
     assert certificate.xi == off
     assert certificate.n_margin_violations == (margins < 1 - 1e-6).sum()
     assert certificate.min_margin == margins.min()
@@ -198,17 +197,17 @@ def hard(medium):
 
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
-@pytest.mark.parametrize("seconds", [0.4, 1.8])
+@pytest.mark.parametrize("seconds", [1.0, 4.0])
 def test_ctrl_c_returns_the_best_tree_with_a_warning(backend, hard, ctrl_c, seconds):
-    """Whether it comes in the search or, after its head start, beside the solver."""
+    """Whether it comes in the search or, after its head start of 3 s, beside the solver."""
     X, y, totals = hard
-    watch = Stopwatch()
     with (
         ctrl_c(seconds),
         pytest.warns(S2OCTWarning, match=r"interrupted after .* s. Its tree is the best that was found until then"),
     ):
-        clf = S2OCTClassifier(depth=2, guide=None, solver=backend.name, time_limit=6.0).fit(X, y, totals=totals)
-    assert watch.within(seconds + 2.0)
+        clf = S2OCTClassifier(depth=2, guide=None, solver=backend.name, time_limit=20.0).fit(X, y, totals=totals)
+    assert clf.certificate_.ended == "interrupted"
+    assert clf.certificate_.seconds <= seconds + 0.5
     assert clf.certificate_.feasible
     assert not clf.certificate_.proved
     assert clf.predict(X).shape == (100,)
@@ -218,7 +217,7 @@ def test_ctrl_c_returns_the_best_tree_with_a_warning(backend, hard, ctrl_c, seco
 def test_ctrl_c_returns_the_best_octh_tree_with_a_warning(solver, ctrl_c):
     rng = np.random.default_rng(6)
     X, y = rng.normal(size=(100, 3)), rng.choice(["A", "B"], 100)
-    with ctrl_c(1.5), pytest.warns(S2OCTWarning, match="interrupted after"):
+    with ctrl_c(0.5), pytest.warns(S2OCTWarning, match="interrupted after"):
         clf = OCTHClassifier(depth=2, min_leaf=2, solver=solver, time_limit=6.0).fit(X, y)
     assert clf.certificate_.feasible
     assert clf.predict(X).shape == (100,)
@@ -227,24 +226,22 @@ def test_ctrl_c_returns_the_best_octh_tree_with_a_warning(solver, ctrl_c):
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
 def test_ctrl_c_ends_a_search_without_a_solver(hard, ctrl_c):
     X, y, totals = hard
-    with ctrl_c(0.8), pytest.warns(S2OCTWarning, match="interrupted after"):
+    with ctrl_c(2.0), pytest.warns(S2OCTWarning, match="interrupted after"):
         clf = S2OCTClassifier(depth=2, guide=None, solver=None, time_limit=6.0).fit(X, y, totals=totals)
     assert clf.certificate_.feasible
 
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
 @pytest.mark.parametrize("solver", ["highs", "scip", "gurobi", None])
-@pytest.mark.parametrize("time_limit", [0.3, 1.5])
+@pytest.mark.parametrize("time_limit", [0.5, 3.0])
 def test_the_time_limit_of_a_fit_is_kept_without_a_warning(hard, solver, time_limit):
     """Running out of time is no interrupt, and the usual end of a hard P2; S2OCTWarning is an error in these tests."""
     if solver is not None:
         backend_or_skip(solver)
     X, y, totals = hard
-    watch = Stopwatch()
     clf = S2OCTClassifier(depth=2, guide=None, solver=solver, time_limit=time_limit).fit(X, y, totals=totals)
     assert clf.certificate_.ended == "time limit"
-    assert watch.within(time_limit * 1.05 + 1.0)
-    assert clf.certificate_.seconds <= time_limit * 1.05 + 1.0
+    assert clf.certificate_.seconds <= time_limit * 1.05 + 0.5
     assert clf.certificate_.feasible
 
 
@@ -252,12 +249,13 @@ def test_the_time_limit_of_a_fit_is_kept_without_a_warning(hard, solver, time_li
 def test_a_fit_ends_soon_after_its_tree_is_proved(name):
     """The search has a head start; once the solver proves that its tree cannot be beaten, there is nothing to do."""
     instance = TINY[name]
-    certificate = train(instance.problem, instance.spec, Budget(time_limit=10.0)).certificate
+    budget = Budget(time_limit=120.0)
+    certificate = train(instance.problem, instance.spec, budget).certificate
     assert certificate.proved
-    assert certificate.seconds <= 4.0
+    assert certificate.seconds < budget.time_limit / 2
 
 
-@pytest.mark.filterwarnings("ignore:The tree misses the total")
+@pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off")
 @pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_the_time_limit_of_a_large_fit_is_kept(solver):
     """Building and presolving count too: the watchdog goes on without a solver that does not stop."""
@@ -265,29 +263,30 @@ def test_the_time_limit_of_a_large_fit_is_kept(solver):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 10))
     y = [*rng.choice(["A", "B"], 300).tolist(), *[None] * 2700]
-    watch = Stopwatch()
-    clf = S2OCTClassifier(depth=3, guide=None, solver=solver, time_limit=2.0).fit(X, y, totals={"A": 1000})
-    assert watch.within(2.0 * 1.05 + 1.0)
+    clf = S2OCTClassifier(depth=3, guide=None, solver=solver, time_limit=1.0).fit(X, y, totals={"A": 1000})
+    assert clf.certificate_.ended == "time limit"
+    assert clf.certificate_.seconds <= 1.0 * 1.05 + 0.5
     assert clf.certificate_.feasible
 
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
-@pytest.mark.filterwarnings("ignore:The guide gave no answer")  # a busy machine may leave it no time
 def test_the_time_limit_of_weighing_evidence_is_kept():
     """Noise in many rows: the search is cut short wherever it is, and its tree is still one that predicts."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 10))
     y = [*rng.choice(["A", "B"], 2000).tolist(), *[None] * 18_000]
-    clf = S2OCTClassifier(depth=3, guide=GaussianNB(), time_limit=0.5, random_state=0)
-    watch = Stopwatch()
+    clf = S2OCTClassifier(depth=3, guide=GaussianNB(), time_limit=1.0, random_state=0)
     with pytest.warns(S2OCTWarning, match="The time limit cut the fit off"):
         clf.fit(X, y, totals={"A": 7000})
-    assert watch.within(0.5 * 1.05 + 1.0)
     assert clf.certificate_.ended == "time limit"
+    assert clf.certificate_.seconds <= 1.0 * 1.05 + 0.5
     assert set(clf.predict(X)) <= {"A", "B"}
 
 
-def test_a_model_over_gurobis_free_licence_leaves_the_best_tree_with_a_notice(size_limited_gurobi, four_hundred):
+def test_a_model_over_gurobis_free_licence_leaves_the_best_tree_with_a_notice(
+    size_limited_gurobi, four_hundred, stepping_clock
+):
+    stepping_clock.step = 0.01
     trained = train(four_hundred, ModelSpec(2), with_solver(size_limited_gurobi.name, 5.0))
     certificate = trained.certificate
     assert re.search(r"size-limited licence .* Choose the solver 'highs'", trained.notices[0])
@@ -297,7 +296,8 @@ def test_a_model_over_gurobis_free_licence_leaves_the_best_tree_with_a_notice(si
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
 @pytest.mark.parametrize("estimator", [S2OCTClassifier(guide=None), OCTHClassifier()], ids=["s2oct", "octh"])
-def test_a_model_without_memory_leaves_the_best_tree_with_a_warning(estimator, hard, monkeypatch):
+def test_a_model_without_memory_leaves_the_best_tree_with_a_warning(estimator, hard, monkeypatch, stepping_clock):
+    stepping_clock.step = 0.01
     X, y, totals = hard
     monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
     given = {"totals": totals} if isinstance(estimator, S2OCTClassifier) else {}

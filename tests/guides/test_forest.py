@@ -1,5 +1,6 @@
 """The guide: what it says of the rows, and what it does to the tree."""
 
+import threading
 import time
 
 import joblib
@@ -29,7 +30,6 @@ from s2oct.model.guide import Guide
 from s2oct.model.labels import Labels, read_labels
 from s2oct.model.targets import Targets
 from s2oct.stopping import Deadline
-from tests.stopwatch import Stopwatch
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -49,7 +49,7 @@ def clusters():
 
 def fit(data, **parameters):
     X, y, _, _, totals = data
-    return S2OCTClassifier(random_state=0, time_limit=10.0, solver=None, **parameters).fit(X, y, totals=totals)
+    return S2OCTClassifier(random_state=0, solver=None, **parameters).fit(X, y, totals=totals)
 
 
 def agreement(clf, guide, data):
@@ -208,18 +208,19 @@ def test_new_rows_like_the_unlabeled_ones_get_probabilities_like_theirs(clusters
 
 
 @pytest.mark.parametrize("shape", [(40_000, 10), (1600, 1000)], ids=str)
-@pytest.mark.parametrize("seconds", [0.0, 0.3, 1.0])
-def test_the_forests_stop_soon_after_the_deadline(shape, seconds):
-    """Labels by chance make the largest trees. The bound leaves room for a busy machine."""
+@pytest.mark.parametrize("n_reads", [0, 3, 10])
+def test_the_forests_stop_soon_after_the_deadline(shape, n_reads, stepping_clock):
+    """Labels by chance make the largest trees. Each of them reads the clock."""
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=shape), rng.integers(-1, 2, shape[0])
     m = int((codes == -1).sum())
-    deadline, watch = Deadline.after(seconds), Stopwatch()
+    stepping_clock.step = 1.0
+    deadline = Deadline.after(n_reads)
     with pytest.raises(GuideStopped):
         SelfTrainedForest(random_state=0)._fit_rows(
             X, Labels(np.array(["a", "b"]), codes), Targets.exact([m // 2, m - m // 2], m), deadline=deadline
         )
-    assert watch.within(seconds + 1.0)
+    assert n_reads <= stepping_clock.reads <= n_reads + 10
 
 
 def test_a_fit_takes_about_as_long_as_one_random_forest():
@@ -343,7 +344,7 @@ class Watched(LogisticRegression):
         return super().fit(X, y, sample_weight)
 
 
-@pytest.mark.filterwarnings("ignore:The tree misses the total")
+@pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off")
 def test_weight_0_does_not_ask_the_guide_while_p2_is_open():
     """Labels by chance along a line cost something whatever the tree; nothing proves how much."""
     rng = np.random.default_rng(0)
@@ -407,29 +408,39 @@ def test_one_labeled_class_is_fitted_with_a_guide(clusters):
 
 
 class Slow(LogisticRegression):
-    """Takes seconds to fit, and looks at no clock."""
+    """Does not end before the test does, and looks at no clock."""
+
+    may_end = threading.Event()
 
     def fit(self, X, y, sample_weight=None):
-        time.sleep(3.0)
+        self.may_end.wait()
         return super().fit(X, y, sample_weight)
 
 
+@pytest.fixture
+def slow(monkeypatch, stepping_clock):
+    """A guide that does not answer. The thread that waits for it reads the clock, which makes time pass."""
+    monkeypatch.setattr(Slow, "may_end", threading.Event())
+    stepping_clock.step = 0.02
+    yield Slow()
+    Slow.may_end.set()
+
+
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
-def test_ctrl_c_while_the_guide_is_asked_ends_the_fit(clusters, ctrl_c):
+def test_ctrl_c_while_the_guide_is_asked_ends_the_fit(clusters, ctrl_c, slow):
     """There is no tree yet that is worth keeping."""
-    watch = Stopwatch()
     with ctrl_c(0.4), pytest.raises(KeyboardInterrupt):
-        fit(clusters, guide=Slow())
-    assert watch.within(0.4 + 0.5)
+        fit(clusters, guide=slow)
 
 
 @pytest.mark.filterwarnings("ignore:The guide did not end with the fit")
-def test_a_guide_that_does_not_answer_in_time_is_left_behind_with_a_warning(clusters):
+@pytest.mark.filterwarnings("ignore:The time limit cut the fit off")
+def test_a_guide_that_does_not_answer_in_time_is_left_behind_with_a_warning(clusters, slow, stepping_clock):
     X, y, _, _, totals = clusters
-    watch = Stopwatch()
+    stepping_clock.step = 0.0001
+    stepping_clock.call_after(0.01, lambda: stepping_clock.advance(0.8))
     with pytest.warns(S2OCTWarning, match=r"The guide gave no answer within \S+ s of a time limit of 1 s"):
-        clf = S2OCTClassifier(guide=Slow(), solver=None, time_limit=1.0, random_state=0).fit(X, y, totals=totals)
-    assert watch.within(1.0 + 0.5)
+        clf = S2OCTClassifier(guide=slow, solver=None, time_limit=1.0, random_state=0).fit(X, y, totals=totals)
     assert clf.certificate_.guide_weight is None
     assert clf.certificate_.xi == 0, "what is left of the time is enough for the paper's model"
 
@@ -480,9 +491,7 @@ def test_stability_is_a_share_for_every_unlabeled_row(clusters):
     assert ((stability >= 0) & (stability <= 1)).all()
 
 
-def test_rows_that_the_labels_determine_are_stabler_than_rows_in_between(monkeypatch):
-    # Enough time for the pool on a busy machine, too.
-    monkeypatch.setattr("s2oct.fit.pool.POOL_SECONDS", (5.0, 5.0))
+def test_rows_that_the_labels_determine_are_stabler_than_rows_in_between():
     X = np.concatenate([np.linspace(0, 1, 20), np.linspace(9, 10, 20), np.linspace(4, 6, 11)])[:, None]
     y = np.array(["a"] * 10 + [None] * 10 + ["b"] * 10 + [None] * 10 + [None] * 11, dtype=object)
     # With no price worth speaking of on the total, the rows in between may go either way.

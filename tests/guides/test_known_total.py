@@ -165,10 +165,16 @@ def test_tables_go_to_the_classifier_as_they_are(biased, wrapper):
     X, y, _ = biased
     named = wrapper(LogisticRegression()).fit(pd.DataFrame(X, columns=list("abc")), y, totals={"yes": 40})
     assert named.feature_names_in_.tolist() == ["a", "b", "c"]
-    wrapper(LogisticRegression()).fit(sparse.csr_array(X), y, totals={"yes": 40}).predict(sparse.csr_array(X))
+    packed = sparse.csr_array(X)
+    predicted = wrapper(LogisticRegression()).fit(packed, y, totals={"yes": 40}).predict(packed)
+    assert (predicted == named.predict(pd.DataFrame(X, columns=list("abc")))).all()
     holes = np.where(X > 2, np.nan, X)
-    wrapper(HistGradientBoostingClassifier()).fit(holes, y, totals={"yes": 40}).predict(holes)
-    wrapper(make_pipeline(StandardScaler(), GaussianNB())).fit(X, y, totals={"yes": 40}).predict(X)
+    takes_gaps = wrapper(HistGradientBoostingClassifier(learning_rate=1.0, max_iter=9, min_samples_leaf=2)).fit(
+        holes, y, totals={"yes": 40}
+    )
+    assert set(takes_gaps.predict(holes)) == {"no", "yes"}
+    piped = wrapper(make_pipeline(StandardScaler(), GaussianNB())).fit(X, y, totals={"yes": 40})
+    assert set(piped.predict(X)) == {"no", "yes"}
 
 
 @pytest.mark.parametrize("wrapper", WRAPPERS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from scipy.optimize import linprog
 
 from s2oct.linear.program import LinearProgram, use_threads
 from s2oct.stopping import Deadline
-from tests.stopwatch import Stopwatch
+from tests.stopwatch import processor_seconds
 
 
 def random_program(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -29,7 +28,7 @@ def test_rows_added_in_parts_lead_to_the_optimum_of_all_of_them(seed):
     program = LinearProgram(cost, np.full(4, -5.0), np.full(4, 5.0))
     for part in (slice(0, 3), slice(3, 4), slice(4, 12)):
         program.add_rows(A[part], least[part])
-        x = program.solve(Deadline.after(10.0))
+        x = program.solve(Deadline.after(600.0))
         upto = slice(0, part.stop)
         expected = linprog(cost, A_ub=-A[upto], b_ub=-least[upto], bounds=(-5, 5))
         assert (x is None) == (expected.status == 2)
@@ -46,13 +45,13 @@ def test_a_solve_after_new_rows_goes_on_from_the_last_basis():
     extra = rng.normal(size=(1, 60))
     warm = LinearProgram(cost, np.full(60, -1.0), np.full(60, 1.0))
     warm.add_rows(A, np.full(400, -1.0))
-    assert warm.solve(Deadline.after(10.0)) is not None
+    assert warm.solve(Deadline.after(600.0)) is not None
     warm.add_rows(extra, np.array([-0.5]))
-    again = warm.solve(Deadline.after(10.0))
+    again = warm.solve(Deadline.after(600.0))
     cold = LinearProgram(cost, np.full(60, -1.0), np.full(60, 1.0))
     cold.add_rows(np.vstack([A, extra]), np.append(np.full(400, -1.0), -0.5))
     assert again is not None
-    assert cost @ again == pytest.approx(cost @ cold.solve(Deadline.after(10.0)), abs=1e-7)
+    assert cost @ again == pytest.approx(cost @ cold.solve(Deadline.after(600.0)), abs=1e-7)
     assert warm.iterations < cold.iterations / 4
 
 
@@ -66,25 +65,31 @@ def long_program() -> LinearProgram:
 
 
 def test_a_program_that_is_out_of_time_says_nothing_and_soon():
+    """In real time: HiGHS looks at its own clock."""
+
+    def solve() -> None:
+        assert program.solve(Deadline.after(0.02)) is None
+
     program = long_program()
-    watch = Stopwatch()
-    assert program.solve(Deadline.after(0.02)) is None
-    assert watch.within(1.0)
+    assert processor_seconds(solve, enough=1) <= 1
 
 
 def test_a_program_that_is_asked_to_stop_says_nothing_and_soon():
     """The request comes while HiGHS works, long before the time is up."""
+
+    def solve() -> None:
+        polls = iter(range(1000))
+        assert program.solve(Deadline.after(600.0, lambda: next(polls) >= 20)) is None
+
     program = long_program()
-    watch, began = Stopwatch(), time.monotonic()
-    assert program.solve(Deadline.after(60.0, lambda: time.monotonic() - began > 0.05)) is None
-    assert watch.within(1.0)
+    assert processor_seconds(solve, enough=1) <= 1
 
 
 def test_a_program_that_was_asked_to_stop_can_be_solved_later():
     program = LinearProgram(np.ones(1), np.zeros(1), np.ones(1))
     program.add_rows(np.ones((1, 1)), np.full(1, 0.5))
     program.solve(Deadline.after(5.0, lambda: True))
-    assert program.solve(Deadline.after(5.0)) == pytest.approx([0.5])
+    assert program.solve(Deadline.after(600.0)) == pytest.approx([0.5])
 
 
 def test_the_number_of_threads_may_change_between_solves_in_any_thread():
@@ -93,7 +98,7 @@ def test_the_number_of_threads_may_change_between_solves_in_any_thread():
     def solve_one() -> None:
         program = LinearProgram(np.ones(1), np.zeros(1), np.ones(1))
         program.add_rows(np.ones((1, 1)), np.full(1, 0.5))
-        assert program.solve(Deadline.after(5.0)) == pytest.approx([0.5])
+        assert program.solve(Deadline.after(600.0)) == pytest.approx([0.5])
         done.append(True)
 
     done: list[bool] = []

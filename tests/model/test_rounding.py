@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from s2oct import ObliqueTree, Topology
 from s2oct.model.rounding import as_rules, shortest_between
-from tests.stopwatch import Stopwatch
+from tests.stopwatch import processor_seconds
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 whole = st.integers(-5, 5).map(float)
@@ -225,12 +225,9 @@ def test_the_shortest_decimal_lies_between_and_no_coarser_power_of_ten_has_one_t
 
 
 def test_many_rows_are_quick():
-    """Well under the second that this test allows a busy machine."""
+    """Well under the second of the processor that this test allows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50_000, 15))
     tree = ObliqueTree.of(Topology(3), rng.normal(size=(7, 15)), rng.normal(size=7))
-    as_rules(tree, X[:10])
-    watch = Stopwatch()
-    rounded = as_rules(tree, X)
-    assert watch.within(1)
-    np.testing.assert_array_equal(rounded.apply(X), tree.apply(X))
+    np.testing.assert_array_equal(as_rules(tree, X).apply(X), tree.apply(X))
+    assert processor_seconds(lambda: as_rules(tree, X), enough=1) <= 1

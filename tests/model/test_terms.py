@@ -26,10 +26,12 @@ from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
 from s2oct.model.terms import CostTerm, LabelErrors, TotalMiss
 from s2oct.model.terms.base import P2Variables
+from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.compiled.move_costs import Move, Prices, evaluate, new_tally
 from s2oct.search.compiled.node_views import new_view, node_view
 from s2oct.search.compiled.walks import FAR
+from s2oct.search.evaluation import cost_of_tree
 from s2oct.search.instance import Instance
 from tests.oracles import naive_cost, walk
 from tests.preparing import cost_of, merged, prepared_as_is
@@ -174,3 +176,15 @@ def test_where_a_guide_breaks_ties_the_search_charges_row_by_row_what_the_guide_
 def test_every_term_of_a_problem_is_tested_above():
     problem = Problem.from_arrays([[0.0], [1.0]], ["A", None], totals={"A": 1, "B": 0})
     assert [case.kind for case in CASES.values()] == [type(term) for term in prepared_as_is(problem, 1).terms]
+
+
+def test_a_labeled_row_without_weight_costs_nothing_even_if_no_leaf_has_its_class():
+    """Its error is infinite, and 0 times infinity is not a number: the tree could not be compared with any other."""
+    X, y = [[0.0], [4.0], [8.0], [2.0], [6.0]], ["A", "B", "C", None, None]
+    problem = Problem.from_arrays(X, y, totals={"A": 1, "B": 1, "C": 0})
+    problem = replace(problem, labeled_weight=np.array([1.0, 1.0, 0.0]), unlabeled_weight=np.ones(2))
+    tree = ObliqueTree(
+        Topology(2, 3), np.array([[1.0], [0.0], [0.0]]), np.array([3.0, 1.0, 1.0]), np.array([0, 0, 1, 1])
+    )
+    assert LabelErrors().value(Assignment.of(problem, tree)) == 0.0
+    assert cost_of_tree(Instance.of(prepared_as_is(problem, 2), 0.0), tree) == 0.0

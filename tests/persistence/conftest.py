@@ -20,7 +20,7 @@ def fitted(rows, kind=S2OCTClassifier, classes=("no", "yes"), **parameters):
     truth = rows[:, 0] + rows[:, 1] / 1e4 > 0.1
     y = [classes[int(t)] for t in truth[:20]] + [None] * 40
     # A fit with a guide ends by itself.
-    time_limit = 60.0 if kind is S2OCTClassifier else 3.0
+    time_limit = 60.0 if kind is S2OCTClassifier else 0.5
     clf = kind(depth=2, random_state=3, solver=None, time_limit=time_limit, **parameters)
     return clf.fit(rows, y, totals={classes[1]: int(truth[20:].sum())}) if kind is S2OCTClassifier else clf.fit(rows, y)
 

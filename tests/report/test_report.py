@@ -293,7 +293,7 @@ def test_supervised_tree_of_three_classes_has_what_it_can_have(browser, tmp_path
     rng = np.random.default_rng(1)
     X = rng.uniform(size=(60, 2))
     y = np.digitize(X[:, 0], [0.3, 0.7])
-    clf = OCTHClassifier(depth=2, solver=None, time_limit=3, random_state=0).fit(X, y)
+    clf = OCTHClassifier(depth=2, solver=None, time_limit=0.5, random_state=0).fit(X, y)
     path = write_report(clf, X, y, tmp_path / "r.html")
     for width, dark in VIEWS:
         with browser.page(path, width=width, dark=dark) as page:
@@ -301,7 +301,7 @@ def test_supervised_tree_of_three_classes_has_what_it_can_have(browser, tmp_path
             sections = page.evaluate("[...document.querySelectorAll('section')].map(section => section.id)")
             recipe = page.evaluate("document.querySelector('#reproduce pre').innerText")
     assert sections == ["data", "tree", "leaves", "certificate", "reproduce"]
-    assert recipe.endswith("clf = OCTHClassifier(depth=2, random_state=0, solver=None, time_limit=3)\nclf.fit(X, y)")
+    assert recipe.endswith("clf = OCTHClassifier(depth=2, random_state=0, solver=None, time_limit=0.5)\nclf.fit(X, y)")
 
 
 def test_deep_tree_scrolls_in_its_own_frame(browser, tmp_path, tree_of):

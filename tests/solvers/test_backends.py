@@ -4,6 +4,7 @@ import math
 import os
 import signal
 import threading
+import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -22,13 +23,15 @@ from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import read_targets
 from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Limits, Termination, load_solver, solve_in_worker
+from s2oct.solvers.worker import POLL_SECONDS
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
 from tests.preparing import prepared_as_is
 from tests.solvers.watchers import Recorder, solve
-from tests.stopwatch import Stopwatch
 
 WITH_A_COST = "corners_at_depth_1"
+LONG = 120.0
+"""Real seconds in which no backend solves the medium model: what ends sooner was ended."""
 
 
 @pytest.fixture
@@ -47,10 +50,9 @@ def lean(name: str) -> Milp:
     return build_lean(TINY[name].prepared)
 
 
-@pytest.mark.parametrize("seconds", [0.02, 0.5])
-def test_a_complete_start_is_accepted(backend, milp, start, seconds):
-    """Even with hardly any time, what comes back is at least as good as the start."""
-    result = solve(backend, milp, seconds=seconds, start=start)
+def test_a_complete_start_is_accepted(backend, milp, start):
+    """What comes back is at least as good as the start. In real time: taking it up needs a small part of the second."""
+    result = solve(backend, milp, seconds=1.0, start=start)
     assert result.termination is Termination.TIME_LIMIT
     assert result.x is not None
     assert milp.violations(result.x) == {}
@@ -95,7 +97,7 @@ def test_a_suggested_solution_is_taken_up(backend, milp, start):
         return any(milp.c @ x <= milp.c @ start + 1e-6 for x in recorder.incumbents)
 
     watcher = Recorder(stop_when=is_known, suggest=start)
-    result = solve(backend, milp, seconds=8.0, watcher=watcher)
+    result = solve(backend, milp, watcher=watcher)
     assert watcher.suggest is None
     assert is_known(watcher)
     assert milp.c @ result.x <= milp.c @ start + 1e-6
@@ -106,7 +108,7 @@ def test_a_suggestion_survives_a_presolve_that_replaces_variables_by_sums(backen
     milp = build_lean(tiny.prepared)
     constant = ObliqueTree.constant(tiny.topology, tiny.problem.n_features, right=True)
     suggested = encode_tree(milp, tiny.problem, constant)
-    result = solve(backend, milp, seconds=3.0, watcher=Recorder(suggest=suggested))
+    result = solve(backend, milp, watcher=Recorder(suggest=suggested))
     assert milp.c @ result.x <= milp.c @ suggested + 1e-6
 
 
@@ -116,22 +118,16 @@ def test_whatever_a_backend_raises_leaves_the_worker_as_a_failure(backend):
     entries = milp.A.copy()
     entries.data[0] = math.inf
     with pytest.raises(SolverFailed):
-        solve_in_worker(backend, replace(milp, A=entries), limits=Limits(5.0), watcher=Recorder())
+        solve_in_worker(backend, replace(milp, A=entries), limits=Limits(600.0), watcher=Recorder())
 
 
-def test_the_time_limit_is_kept(backend, milp, start):
-    """Within 1 s + 5 % on a model that cannot be solved in that time."""
-    watch = Stopwatch()
-    result = solve(backend, milp, seconds=1.5, start=start)
-    assert watch.within(1.5 * 1.05 + 1.0)
-    assert result.termination is Termination.TIME_LIMIT
+def test_the_time_limit_is_kept_in_a_worker(backend, milp, start, stepping_clock):
+    """The watchdog asks the solver to stop at the same moment: that is the clock, not an interrupt.
 
-
-def test_the_time_limit_is_kept_in_a_worker(backend, milp, start):
-    """The watchdog asks the solver to stop at the same moment: that is the clock, not an interrupt."""
-    watch = Stopwatch()
+    In real time: the solver has a second, of which it needs a part to take up its start.
+    """
+    stepping_clock.step = POLL_SECONDS
     result = solve_in_worker(backend, milp, limits=Limits(1.0), watcher=Recorder(), start=start)
-    assert watch.within(1.0 * 1.05 + 1.0)
     assert result.termination is Termination.TIME_LIMIT
     assert milp.c @ result.x <= milp.c @ start + 1e-6
 
@@ -139,7 +135,6 @@ def test_the_time_limit_is_kept_in_a_worker(backend, milp, start):
 def test_a_watcher_that_asks_to_stop_is_obeyed_and_the_incumbent_kept(backend, milp, start):
     watcher = Recorder(stop_when=has_found, suggest=start)
     result = solve(backend, milp, watcher=watcher)
-    assert watcher.since_asked.within(1.0)
     assert result.termination is Termination.INTERRUPTED
     assert milp.c @ result.x <= min(milp.c @ x for x in watcher.incumbents) + 1e-6
 
@@ -155,17 +150,17 @@ class Trouble(Exception):
 
 @pytest.mark.parametrize("method", ["incumbent", "bound", "should_stop", "suggestion"])
 def test_an_exception_in_a_watcher_reaches_the_caller(backend, milp, method):
-    """Solvers swallow or die of exceptions in their callbacks; ours end the solve and come out."""
+    """Solvers swallow or die of exceptions in their callbacks; ours end the solve and come out, in real time."""
 
     def fail(*_: object):
         raise Trouble(method)
 
     watcher = Recorder()
     setattr(watcher, method, fail)
-    watch = Stopwatch()
+    began = time.monotonic()
     with pytest.raises(Trouble, match=method):
-        solve(backend, milp, seconds=20.0, watcher=watcher, start=None)
-    assert watch.within(4.0)
+        solve(backend, milp, seconds=LONG, watcher=watcher, start=None)
+    assert time.monotonic() - began < LONG / 2
 
 
 def test_an_exception_in_a_watcher_leaves_the_worker(backend, milp):
@@ -176,13 +171,12 @@ def test_an_exception_in_a_watcher_leaves_the_worker(backend, milp):
 
     watcher.suggestion = fail
     with pytest.raises(Trouble):
-        solve_in_worker(backend, milp, limits=Limits(10.0), watcher=watcher)
+        solve_in_worker(backend, milp, limits=Limits(LONG), watcher=watcher)
 
 
 def test_a_request_to_stop_ends_a_solve_in_a_worker_and_keeps_its_incumbent(backend, milp, start):
     watcher = Recorder(stop_when=has_found, suggest=start)
-    result = solve_in_worker(backend, milp, limits=Limits(20.0), watcher=watcher)
-    assert watcher.since_asked.within(1.5)
+    result = solve_in_worker(backend, milp, limits=Limits(LONG), watcher=watcher)
     assert not watcher.was_interrupted
     assert result.termination is Termination.INTERRUPTED
     assert milp.c @ result.x <= min(milp.c @ x for x in watcher.incumbents) + 1e-6
@@ -196,13 +190,12 @@ def test_ctrl_c_ends_a_solve_and_keeps_its_incumbent(backend, milp, start):
 
     def press_once(recorder: Recorder) -> bool:
         if has_found(recorder) and not presses:
-            presses.append(Stopwatch())
+            presses.append(True)
             os.kill(os.getpid(), signal.SIGINT)
         return pressed.is_set()
 
     watcher = Recorder(stop_when=press_once, suggest=start)
-    result = solve_in_worker(backend, milp, limits=Limits(20.0), watcher=watcher)
-    assert presses[0].within(1.5)
+    result = solve_in_worker(backend, milp, limits=Limits(LONG), watcher=watcher)
     assert pressed.is_set() or watcher.was_interrupted
     assert result.termination is Termination.INTERRUPTED
     assert milp.c @ result.x <= min(milp.c @ x for x in watcher.incumbents) + 1e-6
@@ -306,12 +299,12 @@ def test_the_same_seed_gives_the_same_solution(backend):
 
 @pytest.mark.parametrize("seed", [0, 7, 2**31 - 2])
 def test_any_seed_is_accepted(backend, seed):
-    result = backend.solve(lean(WITH_A_COST), limits=Limits(20.0, threads=1, seed=seed), watcher=Recorder())
+    result = backend.solve(lean(WITH_A_COST), limits=Limits(120.0, threads=1, seed=seed), watcher=Recorder())
     assert result.primal_bound == pytest.approx(4.5)
 
 
 def test_two_threads_find_the_same_optimum(backend):
-    result = backend.solve(lean(WITH_A_COST), limits=Limits(20.0, threads=2), watcher=Recorder())
+    result = backend.solve(lean(WITH_A_COST), limits=Limits(120.0, threads=2), watcher=Recorder())
     assert result.primal_bound == pytest.approx(4.5)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from s2oct.linear.model import Milp
 from s2oct.solvers import Limits, Solver, SolveResult
-from tests.stopwatch import Stopwatch
+from s2oct.stopping import now
 
 
 class Recorder:
@@ -16,7 +16,7 @@ class Recorder:
         self.incumbents: list[np.ndarray] = []
         self.bounds: list[float] = []
         self.stop_when, self.suggest = stop_when, suggest
-        self.since_asked: Stopwatch | None = None
+        self.asked_at: float | None = None
         self.was_interrupted = False
 
     def incumbent(self, x: np.ndarray) -> None:
@@ -27,8 +27,8 @@ class Recorder:
 
     def should_stop(self) -> bool:
         stop = bool(self.stop_when(self))
-        if stop and self.since_asked is None:
-            self.since_asked = Stopwatch()
+        if stop and self.asked_at is None:
+            self.asked_at = now()
         return stop
 
     def interrupted(self) -> None:
@@ -39,6 +39,6 @@ class Recorder:
         return suggested
 
 
-def solve(backend: Solver, milp: Milp, *, seconds: float = 30.0, watcher=None, start=None) -> SolveResult:
+def solve(backend: Solver, milp: Milp, *, seconds: float = 120.0, watcher=None, start=None) -> SolveResult:
     """Solve in this thread."""
     return backend.solve(milp, limits=Limits(seconds), watcher=watcher or Recorder(), start=start)

@@ -227,7 +227,7 @@ for _ in range(600):
             ours = ppid == parent and "s2oct.study.worker" in path.joinpath("cmdline").read_text()
             # Compiled code is loaded by the fit itself.
             if ours and "llvmlite" in path.joinpath("maps").read_text():
-                time.sleep(3)
+                time.sleep(0.5)
                 os.kill(int(path.name), signal.SIGKILL)
                 raise SystemExit
         except OSError:

@@ -53,10 +53,10 @@ class LinearProgram:
         self._highs.changeColsCost(n_columns, np.arange(n_columns, dtype=np.int32), cost)
         self.iterations = 0
         self._deadline = NO_DEADLINE
-        self._highs.cbSimplexInterrupt += self._end_on_request
+        self._highs.cbSimplexInterrupt += self._end_in_time
 
-    def _end_on_request(self, event: Any) -> None:
-        if self._deadline.stop():
+    def _end_in_time(self, event: Any) -> None:
+        if self._deadline.passed:
             event.interrupt()
 
     def add_rows(self, A: FloatArray, least: FloatArray) -> None:
@@ -80,8 +80,6 @@ class LinearProgram:
     def solve(self, deadline: Deadline) -> FloatArray | None:
         """An optimal x, or None if no optimal x exists or was found in time."""
         use_threads(1)
-        # HiGHS counts its time over all solves of a model.
-        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(deadline.seconds_left, 0.01))
         self._deadline = deadline
         self._highs.run()
         self.iterations = int(self._highs.getInfo().simplex_iteration_count)

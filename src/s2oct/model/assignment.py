@@ -119,3 +119,12 @@ def leaf_errors(topology: Topology, values: FloatArray) -> FloatArray:
         both = np.stack([errors + left[:, nodes], errors + right[:, nodes]], axis=2)
         errors = both.reshape(len(values), 2 ** (level + 1))
     return errors
+
+
+def sum_of_errors(sizes: FloatArray, errors: FloatArray) -> float:
+    """Errors of labeled rows, each times the size of its row.
+
+    A row of size 0 costs nothing, even if no leaf has its class and its error is infinite.
+    """
+    counts = sizes > 0
+    return float(sizes[counts] @ errors[counts])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.model.assignment import leaf_errors
+from s2oct.model.assignment import leaf_errors, sum_of_errors
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.instance import Instance
 
@@ -27,7 +27,7 @@ def own_leaf_errors(instance: Instance, H: FloatArray) -> FloatArray:
 def tree_cost(instance: Instance, H: FloatArray) -> float:
     """Labeled errors, the price of rows off the totals, and the guide's charges, for any number of classes."""
     n, topology = instance.n_labeled, instance.topology
-    labeled = float(instance.sizes[:n] @ own_leaf_errors(instance, H).min(axis=1)) if n else 0.0
+    labeled = sum_of_errors(instance.sizes[:n], own_leaf_errors(instance, H).min(axis=1)) if n else 0.0
     right, row = H[:, n:] > 0, np.arange(H.shape[1] - n)
     node = np.ones(len(row), dtype=np.int64)
     for _ in range(topology.depth):

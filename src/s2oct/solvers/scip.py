@@ -93,7 +93,7 @@ class _Relay:
         self._model, self._variables, self._watcher = model, variables, watcher
         self.error = KeptError()
         self._over = threading.Event()
-        self._poller = threading.Thread(target=self._poll, daemon=True)
+        self._poller = threading.Thread(target=self._poll, name="s2oct-scip-poller", daemon=True)
         model.includeEventhdlr(_Events(self), "s2oct", "reports to s2oct")
         model.includeHeur(
             _Suggestions(self), "s2oct", "solutions found by s2oct", "Y", priority=10**6, freq=1,

@@ -18,6 +18,7 @@ from s2oct.arrays import FloatArray
 from s2oct.errors import S2OCTError, SolverFailed
 from s2oct.linear.model import Milp
 from s2oct.solvers.protocol import KeptError, Limits, Solver, SolveResult, Termination, Watcher
+from s2oct.stopping import now
 
 GRACE_SECONDS, GRACE_ON_REQUEST = 0.6, 0.15
 """How long a solver may take to stop, after the deadline and after a request, before the fit goes on without it."""
@@ -25,7 +26,8 @@ GRACE_SECONDS, GRACE_ON_REQUEST = 0.6, 0.15
 LAST_WAIT_SECONDS = 5.0
 """How long the end of the program waits for solvers that were left behind. They have been asked to stop."""
 
-_POLL_SECONDS = 0.02
+POLL_SECONDS = 0.02
+"""How often the thread that waits for a solver looks at the clock."""
 
 _left_behind: list[threading.Thread] = []
 
@@ -71,7 +73,7 @@ class _Job:
         self.solver, self.milp, self.limits, self.watcher, self.start = solver, milp, limits, watcher, start
         self.stop = threading.Event()
         self.requested = False
-        self.began = time.monotonic()
+        self.began = now()
         self.abandoned = False
         self.incumbent_x: FloatArray | None = None
         self.best_bound = float("-inf")
@@ -99,14 +101,14 @@ class _Job:
     def wait(self) -> None:
         deadline = self.began + self.limits.seconds
         latest = deadline + GRACE_SECONDS
-        while not self._done.wait(_POLL_SECONDS):
-            now = time.monotonic()
+        while not self._done.wait(POLL_SECONDS):
+            moment = now()
             if not self.requested and self.watcher.should_stop():
                 self.requested = True
-                latest = min(latest, now + GRACE_ON_REQUEST)
-            if self.requested or now > deadline:
+                latest = min(latest, moment + GRACE_ON_REQUEST)
+            if self.requested or moment > deadline:
                 self.stop.set()
-            if now > latest:
+            if moment > latest:
                 self.abandon()
                 return
 
@@ -117,7 +119,7 @@ class _Job:
         _left_behind[:] = [*(thread for thread in _left_behind if thread.is_alive()), self.thread]
 
     def result(self) -> SolveResult:
-        seconds = time.monotonic() - self.began
+        seconds = now() - self.began
         outcome: Any = self._outcome
         if isinstance(outcome, BaseException):
             raise outcome

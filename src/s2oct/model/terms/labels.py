@@ -9,7 +9,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.linear.model import Costs, Rows, Terms, linear_rows
-from s2oct.model.assignment import Assignment
+from s2oct.model.assignment import Assignment, sum_of_errors
 from s2oct.model.problem import Problem
 from s2oct.model.terms.base import P2Variables, hyperplane_terms
 from s2oct.model.topology import Topology
@@ -21,7 +21,7 @@ class LabelErrors:
 
     def value(self, assignment: Assignment) -> float:
         """The sum over the labeled rows of min over t in T_L^c of LE(x, t)."""
-        return float(assignment.problem.labeled_size @ assignment.label_errors)
+        return sum_of_errors(assignment.problem.labeled_size, assignment.label_errors)
 
     def milp_costs(self, v: P2Variables, problem: Problem) -> Costs:
         """Every beta costs 1, times the size of its row."""
