@@ -30,8 +30,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off"),
 ]
 
-WITHIN, ATTEMPTS = 0.3, 3
-"""Seconds of the processor in which a fit must end once it is asked to, in one of a few attempts."""
+LOOKS, SECONDS = 60, 3.0
+"""Looks at the clock in which a fit must end once it is asked to: about 0.3 s. A busy machine has ten times as long."""
 
 
 class Notebook:
@@ -82,11 +82,15 @@ class Request(Notebook):
             self._clock.call_after(self._delay, self._ask)
 
     def _ask(self):
-        self.began = time.process_time()
+        self.looks, self.seconds = self._clock.reads, time.process_time()
         self._asked.set()
 
     def __call__(self):
         return self._asked.is_set()
+
+    def was_soon(self):
+        """Whether the fit, which has ended, did so soon after the request."""
+        return self._clock.reads - self.looks <= LOOKS and time.process_time() - self.seconds <= SECONDS
 
 
 @pytest.mark.filterwarnings("ignore:Gurobi's size-limited licence")
@@ -95,7 +99,7 @@ class Request(Notebook):
     ("guide", "stage", "delay"),
     [(None, SEARCHING, 1.0), (None, SOLVING, 1.0), ("auto", ASKING_GUIDE, 0.2), ("auto", SEARCHING, 0.2)],
 )
-def test_a_fit_in_another_thread_stops_within_0_3_s_and_keeps_its_best_tree(
+def test_a_fit_in_another_thread_stops_soon_and_keeps_its_best_tree(
     noise, much_noise, solver, guide, stage, delay, stepping_clock
 ):
     """While the guide is asked, during the search, in a linear program, or beside a solver."""
@@ -106,38 +110,30 @@ def test_a_fit_in_another_thread_stops_within_0_3_s_and_keeps_its_best_tree(
     X, y, totals = noise if guide is None else much_noise
     clf = S2OCTClassifier(guide=guide, solver=solver, time_limit=60.0 if guide is None else 600.0, random_state=0)
 
-    def seconds_to_stop() -> float:
-        request = Request(stepping_clock, stage, delay)
-        took = []
+    request = Request(stepping_clock, stage, delay)
 
-        def work() -> None:
-            clf.fit(X, y, totals=totals, stop=request, listener=request)
-            took.append(time.process_time() - request.began)
-
-        thread = threading.Thread(target=work)
+    def stop_in_another_thread() -> None:
+        thread = threading.Thread(target=lambda: clf.fit(X, y, totals=totals, stop=request, listener=request))
         thread.start()
         thread.join()
-        return took[0]
 
     with pytest.warns(S2OCTWarning, match="interrupted after"):
-        assert any(seconds_to_stop() <= WITHIN for _ in range(ATTEMPTS))
+        stop_in_another_thread()
+    assert request.was_soon()
     assert clf.certificate_.ended == "interrupted"
     # A tree that weighs evidence need not be feasible for P2.
     assert clf.certificate_.feasible or guide is not None
     assert clf.predict(X).shape == (len(X),)
 
 
-def test_an_octh_fit_stops_within_0_3_s(noise, stepping_clock):
+def test_an_octh_fit_stops_soon(noise, stepping_clock):
     X, y, _ = noise
 
-    def seconds_to_stop() -> float:
-        request = Request(stepping_clock, SEARCHING, 1.0)
-        clf.fit(X, y, stop=request, listener=request)
-        return time.process_time() - request.began
-
+    request = Request(stepping_clock, SEARCHING, 1.0)
     clf = OCTHClassifier(depth=2, solver=None, time_limit=60.0)
     with pytest.warns(S2OCTWarning, match="interrupted after"):
-        assert any(seconds_to_stop() <= WITHIN for _ in range(ATTEMPTS))
+        clf.fit(X, y, stop=request, listener=request)
+    assert request.was_soon()
     assert clf.certificate_.ended == "interrupted"
 
 
