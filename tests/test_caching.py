@@ -53,11 +53,13 @@ print(routing.leaves(np.array([[1.0], [3.0]]), np.array([[1.0]]), np.array([2.0]
 FIT = """
 import warnings
 from s2oct import S2OCTClassifier
+from s2oct.errors import FewLabelsWarning
 X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
 y = ["no", "no", "yes", "yes", None, None, None, None]
 for guide in (None, "auto"):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", FewLabelsWarning)
         clf = S2OCTClassifier(depth=1, guide=guide, solver=None, time_limit=10.0, random_state=0)
         clf.fit(X, y, totals={"yes": 2})
     assert clf.certificate_.seconds < 20.0 and clf.certificate_.has_splits

@@ -96,7 +96,10 @@ def test_typed_totals_are_checked_as_the_command_line_checks_them(asked, session
     assert list(complaints(asked.look(session, **choices, totals=grid))) == [("totals", None)]
     amounts = {"form": "classes", "amounts": {"yes": "5"}}
     (message,) = complaints(asked.look(session, **choices, totals=amounts)).values()
-    assert message == "Expected a total of class 'yes' between 0 and 4 (the unlabeled rows), got 5."
+    assert message == (
+        "Expected a total of class 'yes' between 0 and 4 (the unlabeled rows), got 5. Say whether the totals count the "
+        "unlabeled rows or all rows."
+    )
 
 
 def test_missing_values_in_several_columns_are_one_complaint_that_names_them(asked):

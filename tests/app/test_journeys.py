@@ -252,7 +252,9 @@ def test_a_broken_table_says_at_each_column_what_the_command_line_says(server, b
             )
             == 2
         )
-        assert hands.text("#complaint-totals") in capsys.readouterr().err
+        finding, remedy = hands.text("#complaint-totals").split(". ")
+        assert finding in capsys.readouterr().err
+        assert remedy == "Say whether the totals count the unlabeled rows or all rows."
 
 
 def test_gaps_in_several_columns_are_said_once_and_totals_that_are_not_typed_are_no_mistake(server, browser):

@@ -228,6 +228,7 @@ def test_labeled_rows_alone_are_scored_without_a_warning():
         assert clf.score(X[:20], y[:20]) == 1.0
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
 def test_cross_validation_that_splits_unlabeled_rows_is_a_warning_and_labeled_folds_are_not():
     X, y = line(10, 10)
     y = np.array(y, dtype=object)

@@ -61,6 +61,7 @@ def test_a_guided_fit_that_the_clock_cut_off_is_a_warning():
     assert [str(one.message) for one in caught] == list(clf.notices_)
 
 
+@pytest.mark.filterwarnings("ignore:The time limit cut the fit off")
 def test_contradicted_rows_are_known_by_their_positions(survey):
     """Three people are equal; one of them answers no, two answer yes."""
     X, y, totals = survey

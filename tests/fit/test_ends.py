@@ -20,8 +20,9 @@ from tests.register.tables import table as register_table
 SHARES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 """Time limits, as shares of the seconds that the unlimited fit took."""
 
-UNLIMITED, ENOUGH = 1e9, 2.0
-"""A limit that never matters; and seconds per second of the unlimited fit after which nothing can be cut."""
+UNLIMITED, ENOUGH = 1e9, 50.0
+"""A limit that never matters; and one, in times of what the unlimited fit took, at which no part of a fit is cut: some
+parts may take a share of the limit."""
 
 CUT = "The time limit cut the fit off"
 
