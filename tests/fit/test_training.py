@@ -305,7 +305,7 @@ def test_a_model_without_memory_leaves_the_best_tree_with_a_warning(estimator, h
     monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
     given = {"totals": totals} if isinstance(estimator, S2OCTClassifier) else {}
     with pytest.warns(S2OCTWarning, match=r"needs about .* GiB .* without a solver"):
-        clf = estimator.set_params(depth=2, time_limit=2.0).fit(X, y, **given)
+        clf = estimator.set_params(depth=2, time_limit=10.0).fit(X, y, **given)
     assert clf.certificate_.feasible
     assert not clf.certificate_.proved
 
