@@ -106,7 +106,7 @@ def test_a_guided_fit_that_the_clock_cut_off_says_so(guided):
             "Its tree is the best that was found until then, and a better tree may exist",
         ),
         ({"lower_bound": -1.0, "n_splits": 0, "n_terms": 0}, "It found no split, and a better tree may exist"),
-        ({}, "No better tree exists, but the choice among equally good trees was not completed"),
+        ({}, "No tree fits labels and totals better, but the search for others that fit as well was not completed"),
     ],
     ids=["good", "total missed", "no split", "proved"],
 )

@@ -144,3 +144,18 @@ def test_other_data_end_with_an_exit_code(model, capsys):
     changed.write_text(signed({**content, "provenance": provenance}))
     assert run(["check", *command]) == 1
     assert "data: the rows, labels, classes or totals are not those of the fit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("limit", ["5", "0.001"])
+@pytest.mark.parametrize("is_labeled", [True, False], ids=["every row labeled", "equal rows of two classes"])
+def test_a_model_that_nobody_touched_holds(survey, capsys, is_labeled, limit):
+    """Fits without unlabeled rows have no guide, and those without time have weaker bounds than the data prove."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(0, 3, 60), "employed": np.where(np.arange(60) % 2, "yes", "no")})
+    if not is_labeled:
+        frame.loc[40:, "employed"] = None
+    table, file = survey / "held.csv", survey / "held.json"
+    frame.to_csv(table, index=False)
+    given = [str(table), "--label", "employed", *([] if is_labeled else ["--total", "yes=10"])]
+    assert run(["fit", *given, "--time-limit", limit, "--depth", "1", "--out", str(file)]) == 0
+    assert run(["check", str(file), *given]) == 0, capsys.readouterr()

@@ -179,7 +179,7 @@ def test_rows_without_a_domain_are_a_domain_of_their_own(workplace, capsys):
     found = pd.read_csv("estimates.csv", keep_default_na=False)
     assert found["domain"].unique().tolist() == ["east", "north", "west", "missing"]
     assert set(found.loc[found["domain"] == "missing", "rows"]) == {4}
-    assert "4 rows have no value of 'region'; they are the domain 'missing'." in capsys.readouterr().out
+    assert "4 rows have no value of 'region': domain 'missing'." in capsys.readouterr().out
 
 
 def test_a_known_total_cannot_count_rows_without_a_domain(workplace, capsys):

@@ -220,7 +220,7 @@ def test_rows_without_a_domain_are_a_domain_of_their_own(two_classes, levels, na
     domains = [row["domain"] for row in found]
     assert domains == [*sorted([*levels, *levels], key=str), name, name]
     assert {row["rows"] for row in found if row["domain"] == name} == {5.0}
-    assert f"5 rows have no value of 'region'; they are the domain '{name}'." in found.notes
+    assert f"5 rows have no value of 'region': domain '{name}'." in found.notes
 
 
 def test_without_gaps_there_is_no_domain_of_missing_values(two_classes):

@@ -13,7 +13,7 @@ from tests.cells_of_iris import fitted_iris, iris
 
 def seen(kind, **known):
     clf, data = fitted_iris(kind), iris()
-    return see_totals(clf, read_fit(clf, data.X, data.y), data.X, data.y, Known(**known))
+    return see_totals(clf, read_fit(clf, data.X, data.y), data.X, Known(**known))
 
 
 def test_cells_of_the_fit_have_the_labeled_rows_of_their_domain_scaled_to_its_unlabeled_rows(compiled):

@@ -12,7 +12,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from s2oct import PriorCorrectedClassifier, S2OCTClassifier, SelfTrainedForest, TopTotalClassifier
 from s2oct.errors import InvalidProblem
+from s2oct.export import report_html
 from s2oct.register import register
+from s2oct.tabular.class_totals import ClassTotal, ClassTotals
+from s2oct.tabular.encoded_table import FitRequest
+from s2oct.tabular.fitted_table import fit_table
+from s2oct.tabular.roles import Roles
+from s2oct.tabular.source import Source
 
 REGIONS = np.array(["north", "south", "west"])
 
@@ -220,8 +226,44 @@ def test_a_path_of_totals_does_not_count_rows_of_weight_0():
     assert list(padded) == list(plain)
 
 
-def test_labels_that_all_have_weight_0_are_refused():
+@pytest.mark.parametrize("nothing", [0.0, 1e-13])
+def test_labels_that_all_have_weight_0_are_refused(nothing):
     survey = Survey()
-    weights = np.where(np.equal(survey.y, None), survey.weight, 0.0)
+    weights = np.where(np.equal(survey.y, None), survey.weight, nothing)
     with pytest.raises(InvalidProblem, match="positive weight of at least one labeled row"):
         default().fit(survey.X, survey.y, totals={"a": 30.0}, sample_weight=weights)
+
+
+def test_replicate_weights_fit_a_table_whose_other_weights_are_equal():
+    survey = Survey()
+    weights = np.where(survey.zeros("labeled rows"), 0.0, 5.0)
+    counted = weights > 0
+    totals = {"a": 5.0 * float((survey.truth[np.equal(survey.y, None)] == "a").sum())}
+    clf = default().fit(survey.X, survey.y, totals=totals, sample_weight=weights)
+    replicates = weights[:, None] * np.random.default_rng(0).choice([0.0, 2.0], size=(len(counted), 4))
+    found = clf.estimate(survey.region, replicate_weights=replicates)
+    plain = default().fit(survey.X[counted], survey.y[counted], totals=totals, sample_weight=weights[counted])
+    assert_alike(found, plain.estimate(survey.region[counted], replicate_weights=replicates[counted]))
+
+
+@pytest.mark.parametrize("kind", ["five unlabeled rows", "a whole class"])
+def test_a_report_says_the_same_of_the_fit_with_rows_of_weight_0(kind):
+    survey = Survey(3)
+    zero = survey.zeros(kind)
+    known = {"totals": survey.totals(~zero), "sample_weight": np.where(zero, 0.0, survey.weight)}
+    clf = default().fit(survey.X, survey.y, **known)
+    page = report_html(clf, survey.X, survey.y, rivals=False, **known)  # other data than the fit's would be a warning
+    assert "The data are not those of the fit" not in page
+
+
+def test_a_completed_table_keeps_labels_of_weight_0(tmp_path):
+    survey = Survey(3)
+    zero = survey.zeros("a whole class")
+    path = tmp_path / "people.csv"
+    survey.X.assign(status=survey.y, w=np.where(zero, 0.0, survey.weight)).to_csv(path, index=False)
+    totals = ClassTotals(of_unlabeled=(ClassTotal("a", str(survey.totals(~zero)["a"])),))
+    request = FitRequest(Source(path), Roles("status", weight="w"), totals=totals, parameters={"random_state": 0})
+    completed = fit_table(request).completed()["status_completed"].to_pylist()
+    given = ~np.equal(survey.y, None)
+    assert np.array(completed, dtype=object)[given].tolist() == survey.y[given].tolist()
+    assert "b" not in np.array(completed, dtype=object)[~given]

@@ -63,5 +63,5 @@ def test_labels_that_cannot_be_are_refused(name):
 
 
 def test_unlabeled_rows_without_weight_are_refused():
-    with pytest.raises(InvalidProblem, match="at least one unlabeled row, got weights of 0 for all 6"):
+    with pytest.raises(InvalidProblem, match="at least one unlabeled row, got weights of 0, or nearly 0, for all 6"):
         read(Y, 9, {"a": 0}, sample_weight=np.array([1.0] * 3 + [0.0] * 6))

@@ -20,7 +20,7 @@ matplotlib.use("Agg")
 def sample(kind, **known):
     clf, data = fitted_iris(kind), iris()
     rows = read_fit(clf, data.X, data.y)
-    return describe_sample(rows, see_totals(clf, rows, data.X, data.y, Known(**known)))
+    return describe_sample(rows, see_totals(clf, rows, data.X, Known(**known)))
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
     certificate, names = clf.certificate_, rows.class_names
     answers = fitted.encoded.answers
     known = Known(answers.totals, answers.population_totals, dict(answers.domains) or None, answers.as_shares)
-    seen = see_totals(clf, rows, fitted.features, fitted.table.labels, replace(known, sample_weight=answers.weights))
+    seen = see_totals(clf, rows, fitted.features, replace(known, sample_weight=answers.weights))
     sample = describe_sample(rows, seen)
     depth = rows.tree.topology.depth
     shortcomings = {str(short): short.worded(PHRASES) for short in certificate.shortcomings(clf.classes_.tolist())}

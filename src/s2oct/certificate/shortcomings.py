@@ -120,7 +120,7 @@ def cut_off(certificate: Claim) -> tuple[Shortcoming, ...]:
     if certificate.ended != TIME_LIMIT:
         return ()
     if certificate.proved_best:
-        found = "No better tree exists, but the choice among equally good trees was not completed"
+        found = "No tree fits labels and totals better, but the search for others that fit as well was not completed"
     elif certificate.has_splits:
         found = "Its tree is the best that was found until then, and a better tree may exist"
     else:

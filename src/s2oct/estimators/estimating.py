@@ -161,11 +161,13 @@ def _replicate_weights(fitted_on: FittedOn, given: Any, scale: Any) -> Replicate
     labels, weights = fitted_on.labels, fitted_on.weights
     in_survey_units = None if weights is None else fitted_on.unit * weights
     codes, counted = labels.codes, fitted_on.counted
-    if counted is not None and in_survey_units is not None:
+    if counted is not None:
         # Rows of weight 0 take no part, like unlabeled ones, whose replicate weights are not looked at.
-        of_counted = in_survey_units
-        codes, in_survey_units = np.full(fitted_on.n_given, UNLABELED), np.zeros(fitted_on.n_given)
-        codes[counted], in_survey_units[counted] = labels.codes, of_counted
+        codes = np.full(fitted_on.n_given, UNLABELED)
+        codes[counted] = labels.codes
+        if in_survey_units is not None:
+            of_counted, in_survey_units = in_survey_units, np.zeros(fitted_on.n_given)
+            in_survey_units[counted] = of_counted
     factors = read_replicate_weights(given, fitted_on.X, codes, labels.classes, in_survey_units)
     return ReplicateWeights(factors, 1 / factors.shape[1] if scale is None else positive("replicate_scale", scale))
 
@@ -196,7 +198,7 @@ def _divisions(by: Any, fitted_on: FittedOn) -> tuple[list[tuple[str, ObjectArra
             distinct.append(_name_of_missing(distinct))
             lacking = f"{plural(n_missing, 'row')} {'has' if n_missing == 1 else 'have'} no value"
             of_division = f" of {brief(name)}" if name else ""
-            notes.append(f"{lacking}{of_division}; they are the domain {distinct[-1]!r}.")
+            notes.append(f"{lacking}{of_division}: domain {distinct[-1]!r}.")
         domains = np.empty(len(distinct), dtype=object)
         domains[:] = distinct
         found.append((name, domains, np.array([place[cell] for cell in given], dtype=np.int64)))

@@ -121,7 +121,7 @@ def read_fit(
         feature_names=_names("feature", feature_names, estimator._shown_names()),
         class_names=_names("class", class_names, tuple(str(label) for label in classes)),
         X=rows,
-        codes=_codes(y, classes, len(rows)),
+        codes=_codes(y, classes, len(rows), getattr(estimator, "_uncounted_classes", ())),
     )
 
 
@@ -133,13 +133,14 @@ def _names(kind: str, given: Sequence[str] | None, known: tuple[str, ...]) -> tu
     return tuple(str(name) for name in given)
 
 
-def _codes(y: Any, classes: list[Any], n_rows: int) -> IntArray:
-    """Class index of each row in the estimator's order of classes."""
+def _codes(y: Any, classes: list[Any], n_rows: int, uncounted: Sequence[Any]) -> IntArray:
+    """Class index of each row in the estimator's order of classes; none for classes whose labels have weight 0."""
     if y is None:
         return np.full(n_rows, UNLABELED, dtype=np.int64)
     labels = read_labels(y, n_rows=n_rows, named=classes)
-    strange = [label for label in labels.classes.tolist() if label not in classes]
+    strange = [label for label in labels.classes.tolist() if label not in classes and label not in uncounted]
     if strange:
         raise InvalidProblem(f"Expected labels of the classes {classes}, got {strange[:10]}.")
-    place = np.array([*(classes.index(label) for label in labels.classes.tolist()), UNLABELED], dtype=np.int64)
+    places = [UNLABELED if label in uncounted else classes.index(label) for label in labels.classes.tolist()]
+    place = np.array([*places, UNLABELED], dtype=np.int64)
     return np.asarray(place[labels.codes])

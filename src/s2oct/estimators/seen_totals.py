@@ -12,8 +12,9 @@ from s2oct.arrays import BoolArray, FloatArray
 from s2oct.certificate.cell import Cell, counted_cells
 from s2oct.estimators.fitted import FittedRows
 from s2oct.inputs import read_domains, read_weights
+from s2oct.model.counted import counted_rows
 from s2oct.model.estimate import Estimate
-from s2oct.model.labels import read_labels
+from s2oct.model.labels import Labels
 from s2oct.model.total_forms import Domains, read_forms
 from s2oct.model.total_tables import text_of
 from s2oct.model.totals import Totals, read_targets
@@ -111,7 +112,7 @@ class SeenTotals:
         return tuple(tuple(self.cells[i] for i in part) for part in _by_margin([seen.cell for seen in self.cells]))
 
 
-def see_totals(estimator: Any, rows: FittedRows, X: Any, y: Any, known: Known, *, is_of_fit: bool = True) -> SeenTotals:
+def see_totals(estimator: Any, rows: FittedRows, X: Any, known: Known, *, is_of_fit: bool = True) -> SeenTotals:
     """Read all totals for some rows: as given here or else, if the rows are those of the fit, as in the fit."""
     given = read_weights(known.sample_weight, len(rows.X))
     unit = getattr(estimator.certificate_, "unit", 1.0) if hasattr(estimator, "certificate_") else 1.0
@@ -120,16 +121,18 @@ def see_totals(estimator: Any, rows: FittedRows, X: Any, y: Any, known: Known, *
     domains = read_domains(known.domains, X, len(rows.X))
     has_totals = known.totals is not None or known.population_totals is not None
     if has_totals:
-        labels = read_labels(y, named=estimator.classes_.tolist())
+        positions = counted_rows(given)
+        counted = np.arange(len(rows.X)) if positions is None else positions
         targets = read_targets(
-            labels,
+            Labels(estimator.classes_, rows.codes[counted]),
             known.totals,
             known.population_totals,
-            domains=domains,
+            domains=tuple((name, values[counted]) for name, values in domains),
             as_shares=known.as_shares,
-            weights=given,
+            weights=None if given is None else given[counted],
         )
-        cells = counted_cells(targets, rows.predicted[free], sizes[free])
+        unlabeled = counted[free[counted]]
+        cells = counted_cells(targets, rows.predicted[unlabeled], sizes[unlabeled])
     else:
         cells = _of_fit(estimator, rows) if is_of_fit else ()
     is_known = given is not None or unit == 1 or has_totals or not is_of_fit

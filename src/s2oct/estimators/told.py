@@ -90,8 +90,8 @@ class ToldFits(Choices, Margins):
         """Test the labels against chance before the fit, unless the guide is a forest that does so on its way."""
         if isinstance(self._unfitted_guide(1, 0), SelfTrainedForest) and not told.answers.labels.is_labeled.all():
             return None
-        rows, codes, counted = told.problem.X_labeled, told.problem.labels, told.problem.labeled_size > 0
-        return chance_of_rows(rows[counted], codes[counted], told.budget.seed, told.budget.for_checks(stop))
+        problem = told.problem
+        return chance_of_rows(problem.X_labeled, problem.labels, told.budget.seed, told.budget.for_checks(stop))
 
     @staticmethod
     def _tested(told: FitTold, guidance: Guidance | None, chance: float | None) -> float | None:
@@ -99,8 +99,7 @@ class ToldFits(Choices, Margins):
         answer = None if guidance is None else guidance.answer
         if answer is None or answer.held_out is None:
             return chance
-        counted = told.problem.labeled_size > 0
-        return chance_of_votes(answer.held_out[counted], told.problem.labels[counted])
+        return chance_of_votes(answer.held_out, told.problem.labels)
 
     def _keep(self, trained: Trained, told: FitTold, notices: tuple[str, ...], chance: float | None) -> None:
         """Keep what a fit found; ``chance`` is the p-value of its test against chance."""
@@ -124,6 +123,7 @@ class ToldFits(Choices, Margins):
     def _over_all_rows(self, answers: Answers, X: Any) -> None:
         """Extend what the fit says of single rows to the rows of the table that do not count."""
         super()._over_all_rows(answers, X)
+        self._uncounted_classes = answers.uncounted_classes
         self.contradicted_ = answers.positions(self.contradicted_)
         self.stability_ = answers.of_unlabeled(self.stability_)
 

@@ -71,6 +71,12 @@ class Answers:
             return np.empty(0, dtype=np.int64)
         return np.setdiff1d(np.flatnonzero(~self.given.is_labeled), self.counted)
 
+    @property
+    def uncounted_classes(self) -> tuple[Any, ...]:
+        """Classes of which no row counts: they have labels of weight 0 alone."""
+        known = self.labels.classes.tolist()
+        return () if self.given is None else tuple(c for c in self.given.classes.tolist() if c not in known)
+
     def completed(self, classes: ObjectArray, predict: Callable[[IntArray], ObjectArray]) -> ObjectArray:
         """A label for every row of the table.
 

@@ -83,9 +83,6 @@ class LinearProgram:
         self._deadline = deadline
         self._highs.run()
         self.iterations = int(self._highs.getInfo().simplex_iteration_count)
-        status = self._highs.getModelStatus()
-        if status == highspy.HighsModelStatus.kTimeLimit:
-            deadline.note_cut()
-        if status != highspy.HighsModelStatus.kOptimal:
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         return np.array(self._highs.getSolution().col_value)

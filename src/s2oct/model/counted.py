@@ -15,15 +15,20 @@ def counted_rows(weights: FloatArray | None) -> IntArray | None:
     """Positions of the rows that count; None if all do. A row of weight 0 must not change a fit."""
     if weights is None:
         return None
-    counts = weights > _NEGLIGIBLE * weights.mean()
+    counts = _count(weights)
     return None if counts.all() else np.flatnonzero(counts)
 
 
+def _count(weights: FloatArray) -> BoolArray:
+    return np.asarray(weights > _NEGLIGIBLE * weights.mean())
+
+
 def refuse_weightless(weights: FloatArray, is_labeled: BoolArray) -> None:
-    """Refuse labeled rows, or unlabeled ones, that all weigh nothing."""
+    """Refuse labeled rows, or unlabeled ones, none of which counts."""
+    counts = _count(weights)
     for which, rows in (("labeled", is_labeled), ("unlabeled", ~is_labeled)):
-        if rows.any() and not weights[rows].any():
+        if rows.any() and not counts[rows].any():
             raise InvalidProblem(
-                f"Expected a positive weight of at least one {which} row, got weights of 0 for all "
+                f"Expected a positive weight of at least one {which} row, got weights of 0, or nearly 0, for all "
                 f"{int(rows.sum())} of them."
             )

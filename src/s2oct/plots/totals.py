@@ -108,7 +108,7 @@ class TotalsDisplay(Display):
                 S2OCTWarning,
                 stacklevel=2,
             )
-        return cls.of_totals(rows, see_totals(estimator, rows, X, y, given, is_of_fit=is_of_fit)).plot(ax=ax)
+        return cls.of_totals(rows, see_totals(estimator, rows, X, given, is_of_fit=is_of_fit)).plot(ax=ax)
 
     @classmethod
     def of_totals(cls, rows: FittedRows, seen: SeenTotals) -> TotalsDisplay:

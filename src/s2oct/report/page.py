@@ -152,7 +152,7 @@ def report_html(
     is_of_fit = are_data_of_fit(estimator, rows, X, known)
     if not is_of_fit:
         warn_of_other_data()
-    seen = see_totals(estimator, rows, X, y, known, is_of_fit=is_of_fit)
+    seen = see_totals(estimator, rows, X, known, is_of_fit=is_of_fit)
     sample = describe_sample(rows, seen)
     stability = describe_stability(estimator, rows) if is_of_fit else None
     names = names_of_rows(rows, row_ids)

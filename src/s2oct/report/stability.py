@@ -42,7 +42,8 @@ def describe_stability(estimator: Any, rows: FittedRows) -> Stability | None:
     """Stability of the unlabeled rows as the estimator knows it; None where it does not."""
     found = getattr(estimator, "stability_", None)
     n_unlabeled = int((~rows.is_labeled).sum())
-    if found is None or not n_unlabeled:
+    # Rows of a class whose labels have weight 0 are no unlabeled rows of the fit, and have no stability.
+    if found is None or not n_unlabeled or len(getattr(estimator, "_uncounted_classes", ())):
         return None
     values = np.asarray(found, dtype=float)
     if values.shape != (n_unlabeled,):
@@ -52,10 +53,12 @@ def describe_stability(estimator: Any, rows: FittedRows) -> Stability | None:
         )
     leaves = tuple(LeafStability(leaf, *_shares(values[here])) for leaf, here in unlabeled_by_leaf(rows))
     determined, still_open = _shares(values)
-    known = not np.isnan(values).any()
+    known = not np.isnan(values).all()
     note = getattr(estimator, "stability_note_", "")
     return Stability(values, known, note, determined, 1 - determined - still_open, still_open, leaves)
 
 
 def _shares(values: FloatArray) -> tuple[float, float]:
-    return float((values >= DETERMINED).mean()), float((values < OPEN).mean())
+    """Shares of determined and of open rows among those whose stability is known; rows of weight 0 have none."""
+    known = values[~np.isnan(values)]
+    return (float((known >= DETERMINED).mean()), float((known < OPEN).mean())) if len(known) else (0.0, 0.0)

@@ -84,8 +84,10 @@ class FittedTable:
         The stability of a register is known for its sample alone.
         """
         if self.encoded.register is None:
-            codes = np.searchsorted(self.classifier.classes_, self.classifier.transduction_)
-            yield self._with_classes(self.table.cells, self.rows, codes, self._stability())
+            # Labels of weight 0 may be of a class that the tree does not know.
+            known, codes = np.unique(self.classifier.transduction_, return_inverse=True)
+            completed = class_column(codes, known.tolist())
+            yield self._with_classes(self.table.cells, self.rows, completed, self._stability())
             return
         first, source, positions = 0, self.table.source, self.encoded.register.positions
         stability = np.full(len(positions), np.nan)
@@ -95,7 +97,8 @@ class FittedTable:
             here = np.full(len(rows), np.nan)
             inside = (positions >= first) & (positions < first + len(rows))
             here[positions[inside] - first] = stability[inside]
-            yield self._with_classes(cells, rows, self._completed_codes(cells, rows), here)
+            completed = class_column(self._completed_codes(cells, rows), self.classifier.classes_.tolist())
+            yield self._with_classes(cells, rows, completed, here)
             first += len(rows)
 
     def _completed_codes(self, cells: Any, rows: FloatArray) -> IntArray:
@@ -107,11 +110,11 @@ class FittedTable:
             codes[row] = places.get(str(given[row]), codes[row])
         return codes
 
-    def _with_classes(self, cells: Any, rows: FloatArray, codes: IntArray, stability: FloatArray) -> Any:
+    def _with_classes(self, cells: Any, rows: FloatArray, completed: Any, stability: FloatArray) -> Any:
         tree, classes = self.classifier.tree_, self.classifier.classes_.tolist()
         names = AddedColumns(self.table.roles.label)
         added = {
-            names.completed: class_column(codes, classes),
+            names.completed: completed,
             names.predicted: class_column(tree.predict(rows), classes),
             names.leaf: leaf_column(tree.apply(rows)),
             names.stability: number_column(stability),

@@ -95,7 +95,7 @@ class PartlyLabeledTable:
             return ()
         named = listed([repr(mark) for mark in sorted(marks)])
         return (
-            f"{plural(n_marked, 'row')} count as unlabeled because column {self.roles.label!r} has {named} there, "
+            f"Unlabeled because column {self.roles.label!r} has {named} there: {plural(n_marked, 'row')}. This is "
             f"usually a mark of gaps. If it is a class, {Remedy.OWN_MARKS.value}.",
         )
 
@@ -104,7 +104,7 @@ class PartlyLabeledTable:
         if name in self.label_marks:
             raise InvalidTable(
                 f"There is a total of class {name!r}, but {plural(self.label_marks[name], 'row')} of column "
-                f"{self.roles.label!r} with this text count as unlabeled, because it is usually a mark of gaps",
+                f"{self.roles.label!r} with this text counted as unlabeled, because it is usually a mark of gaps",
                 Remedy.OWN_MARKS,
             )
 

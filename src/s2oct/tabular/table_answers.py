@@ -57,7 +57,7 @@ class TableAnswers:
 
     @property
     def counted(self) -> IntArray | None:
-        """Positions of the rows that count, which are those of positive weight; None if all do."""
+        """Positions of the rows that count; None if all do."""
         return counted_rows(self.weights)
 
     def of_counted(self) -> TableAnswers:
