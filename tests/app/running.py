@@ -9,7 +9,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +46,22 @@ def serving(folder: Path, *arguments: str) -> Iterator[Running]:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith("The page is at http://127.0.0.1:"), line
-        yield Running(process, line.split()[-1])
-        process.send_signal(signal.SIGINT)
-        process.wait(LONG)
+        try:
+            yield Running(process, line.split()[-1])
+            process.send_signal(signal.SIGINT)
+            process.wait(LONG)
+        finally:
+            end_jobs(folder)
+
+
+def end_jobs(folder: Path) -> None:
+    """End what still runs for the sessions of a folder: jobs outlive their server, and a long fit takes an hour."""
+    for file in folder.rglob("process.json"):
+        said = json.loads(file.read_text())
+        with suppress(psutil.NoSuchProcess):
+            process = psutil.Process(said["pid"])
+            if process.create_time() == said["created"]:
+                process.kill()
 
 
 class Hands:

@@ -58,11 +58,11 @@ def do_job(job: StoredJob) -> None:
 
 
 def _watch(file: Path) -> threading.Event:
-    """An event that is set once a file is there."""
+    """An event that is set once a file is there, or its folder is gone: then nobody can ask for a stop any more."""
     is_there = threading.Event()
 
     def look() -> None:
-        while not file.exists():
+        while file.parent.exists() and not file.exists():
             time.sleep(1 / _LOOKS_A_SECOND)
         is_there.set()
 
