@@ -95,8 +95,9 @@ class PartlyLabeledTable:
             return ()
         named = listed([repr(mark) for mark in sorted(marks)])
         return (
-            f"Unlabeled because column {self.roles.label!r} has {named} there: {plural(n_marked, 'row')}. This is "
-            f"usually a mark of gaps. If it is a class, {Remedy.OWN_MARKS.value}.",
+            f"{plural(n_marked, 'row')} {'counts' if n_marked == 1 else 'count'} as unlabeled because column "
+            f"{self.roles.label!r} has {named} there, usually a mark of gaps. If it is a class, "
+            f"{Remedy.OWN_MARKS.value}.",
         )
 
     def refuse_gap_as_class(self, name: str) -> None:
