@@ -143,4 +143,4 @@ def test_a_guide_that_comes_too_late_to_break_ties_is_not_left_out_without_a_wor
     assert late.ended == "time limit"
     assert late.fitted.certificate_.proved
     assert any("too late" in message and "to ask the guide" in message for message in late.warned)
-    assert any("No better tree exists" in message for message in late.warned)
+    assert any("No tree fits labels and totals better" in message for message in late.warned)
