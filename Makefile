@@ -8,7 +8,7 @@ RUNTIME := .venv/.installed-runtime
 DEVELOPMENT := .venv/.installed-development
 
 # The rooms whose tests need neither the clock nor a browser.
-QUICK := $(addprefix tests/,model linear milp search writers persistence tabular test_house.py test_stopping.py \
+QUICK := $(addprefix tests/,model linear milp search writers persistence tables workflow test_house.py test_stopping.py \
 	test_certificate.py test_files.py test_memory.py test_datasets.py test_repository.py)
 
 .PHONY: demo test quick lint docs bench clean

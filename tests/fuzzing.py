@@ -188,7 +188,7 @@ VALUES: tuple[Any, ...] = (
     *("x", "auto", "", b"x", [], [0], ["age"], {}, {"a": 1}, (1,), np.int64(1), np.float64(0.5), object, 1j, "\0"),
 )
 PARAMETERS = (
-    *("depth", "C", "guide", "guide_weight", "max_features_per_split", "term_price", "features", "weight_bound"),
+    *("depth", "C", "guide", "guide_weight", "max_features_per_split", "term_price", "features", "coefficient_bound"),
     *("scaling", "solver", "time_limit", "n_jobs", "random_state", "verbose"),
 )
 

@@ -472,14 +472,18 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
     "a column number beyond the last": (lambda: fit(features=[1]), InvalidProblem, "numbers from 0 to 0, got 1"),
     "a negative column number": (lambda: fit(features=[-1]), InvalidProblem, "numbers from 0 to 0, got -1"),
     "a boolean for a column": (lambda: fit(features=[True]), InvalidProblem, "names or numbers, got True among them"),
-    "a weight bound of 0": (lambda: fit(weight_bound=0), InvalidProblem, "weight_bound to be .*positive number, got 0"),
-    "a weight bound in words": (
-        lambda: fit(weight_bound="x"),
+    "a weight bound of 0": (
+        lambda: fit(coefficient_bound=0),
         InvalidProblem,
-        "weight_bound to be 'auto' or .*got 'x'",
+        "coefficient_bound to be .*positive number, got 0",
+    ),
+    "a weight bound in words": (
+        lambda: fit(coefficient_bound="x"),
+        InvalidProblem,
+        "coefficient_bound to be 'auto' or .*got 'x'",
     ),
     "an infinite weight bound": (
-        lambda: fit(weight_bound=np.inf),
+        lambda: fit(coefficient_bound=np.inf),
         InvalidProblem,
         "a coefficient bound s between 0 and infinity, got inf",
     ),

@@ -208,4 +208,4 @@ def test_a_certificate_repeats_how_the_fit_went(line, unit_line, ended):
     certificate = certify(line.prepared, tree, fit)
     for claim in (certificate, certify_octh(unit_line, octh_tree(1.0, 0.45), SPEC, fit)):
         assert (claim.ended, claim.seconds, claim.history, claim.lower_bound) == (ended, 2.5, moments, 0.0)
-    assert certificate.weight_bound == line.prepared.bounds.s
+    assert certificate.coefficient_bound == line.prepared.bounds.s

@@ -17,7 +17,7 @@ WIDE_FOR_A_REASON = {
     "estimators/s2oct.py::fit": "scikit-learn's contract: everything that belongs to the rows is a parameter of fit",
 }
 EDGE = {"estimators/edge.py", "datasets.py"}
-EDGE_ROOMS = {"cli", "inputs", "report", "persistence", "study", "plots", "tabular"}
+EDGE_ROOMS = {"cli", "inputs", "report", "persistence", "study", "plots", "tables", "workflow"}
 
 
 def name_of(path: Path) -> str:

@@ -13,7 +13,7 @@ import pytest
 import s2oct.app.uploads as uploads
 from s2oct.app.desk import MOST_JOBS
 from s2oct.app.jobs import StoredJob, Workforce
-from s2oct.tabular.reading_limit import ReadingLimit
+from s2oct.tables.reading_limit import ReadingLimit
 from tests.app.conftest import TABLE
 from tests.app.hostile import hostile_files, hostile_names
 

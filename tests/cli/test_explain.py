@@ -10,7 +10,7 @@ from s2oct import ObliqueTree, OCTHClassifier, Topology
 from s2oct.cli.app import run
 from s2oct.persistence.file import model_to_json
 from s2oct.persistence.model import Model
-from s2oct.tabular.encoding import NUMBER, ONEHOT, ORDINAL, Column, Encoding
+from s2oct.tables.encoding import NUMBER, ONEHOT, ORDINAL, Column, Encoding
 
 ENCODING = Encoding(
     (

@@ -13,7 +13,7 @@ from s2oct.certificate.sentences import about_tree
 from s2oct.cli.app import run
 from s2oct.cli.messages import REMEDIES
 from s2oct.export import read_model
-from s2oct.tabular.source import Source
+from s2oct.tables.source import Source
 from s2oct.wording import duration
 from tests.cli.conftest import QUICK
 

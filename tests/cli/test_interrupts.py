@@ -127,8 +127,8 @@ PAPER = ["--guide", "none", "--solver", "none"]
 SHORT = [*PAPER, "--depth", "1", "--time-limit", "0.5"]
 NOTHING_YET = {
     "importing": ("s2oct.cli.app:import_module", 1, ()),
-    "reading": ("s2oct.tabular.encoded_table:read_partly_labeled", 1, ()),
-    "encoding": ("s2oct.tabular.encoded_table:encode_rows", 1, ()),
+    "reading": ("s2oct.workflow.encoded_table:read_partly_labeled", 1, ()),
+    "encoding": ("s2oct.workflow.encoded_table:encode_rows", 1, ()),
     "compiling": ("s2oct.estimators.edge:compile_kernels", 1, ()),
     "preparing": ("s2oct.fit.training:prepare", 1, ()),
     "preparing for P2": ("s2oct.fit.training:prepare", 1, PAPER),

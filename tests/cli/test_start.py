@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from s2oct.solvers import SOLVERS
-from s2oct.tabular.parameter_texts import SOLVER_NAMES
+from s2oct.tables.parameter_texts import SOLVER_NAMES
 
 HEAVY = ("numba", "scipy", "sklearn", "pandas", "matplotlib", "highspy")
 MOST_MODULES = 700

@@ -77,7 +77,7 @@ def test_the_default_parameters_are_those_of_the_contract():
         "max_features_per_split": "auto",
         "term_price": "auto",
         "features": None,
-        "weight_bound": "auto",
+        "coefficient_bound": "auto",
         "scaling": "paper",
         "solver": "highs",
         "time_limit": 60.0,
@@ -227,18 +227,18 @@ def test_the_price_of_the_total_is_C():
 
 def test_coefficients_stay_within_the_weight_bound():
     X, y = [[0.0], [1.0], [10.0]], ["a", "b", None]
-    clf = classifier(guide=None, weight_bound=0.5, scaling=None).fit(X, y, totals={"a": 0})
+    clf = classifier(guide=None, coefficient_bound=0.5, scaling=None).fit(X, y, totals={"a": 0})
     assert np.abs(clf.witness_.omega).max() <= 0.5 + 1e-9
     assert clf.certificate_.objective == pytest.approx(1.5)
 
 
 def test_with_a_guide_the_weight_bound_changes_the_witness_and_not_the_tree(survey):
     X, y, totals = survey
-    wide, narrow = (classifier(weight_bound=s, scaling=None).fit(X, y, totals=totals) for s in (10.0, 1e-3))
+    wide, narrow = (classifier(coefficient_bound=s, scaling=None).fit(X, y, totals=totals) for s in (10.0, 1e-3))
     assert narrow.tree_.omega.tolist() == wide.tree_.omega.tolist()
     assert np.abs(narrow.witness_.omega).max() <= 1e-3 + 1e-12
-    assert (narrow.certificate_.weight_bound, narrow.certificate_.feasible) == (1e-3, False)
-    assert (wide.certificate_.weight_bound, wide.certificate_.feasible) == (10.0, True)
+    assert (narrow.certificate_.coefficient_bound, narrow.certificate_.feasible) == (1e-3, False)
+    assert (wide.certificate_.coefficient_bound, wide.certificate_.feasible) == (10.0, True)
 
 
 @pytest.mark.parametrize("guide_weight", [None, 0.0, "auto"])
@@ -430,10 +430,10 @@ def test_parameters_are_chosen_by_grid_search(ages):
     With a coefficient bound of 1e-6 no hyperplane can part the ages, so only the other value can be right.
     """
     X, y, totals = ages
-    grid = {"weight_bound": [1e-6, 10.0]}
+    grid = {"coefficient_bound": [1e-6, 10.0]}
     search = GridSearchCV(classifier(guide=None, time_limit=3.0), grid, cv=LabeledKFold(3), error_score="raise")
     search.fit(X, y, totals=totals)
-    assert search.best_params_ == {"weight_bound": 10.0}
+    assert search.best_params_ == {"coefficient_bound": 10.0}
     assert search.best_score_ == 1.0
     assert search.cv_results_["mean_test_score"][0] < 1.0
     assert search.best_estimator_.certificate_.proved

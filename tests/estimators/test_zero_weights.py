@@ -14,11 +14,11 @@ from s2oct import PriorCorrectedClassifier, S2OCTClassifier, SelfTrainedForest, 
 from s2oct.errors import InvalidProblem
 from s2oct.export import report_html
 from s2oct.register import register
-from s2oct.tabular.class_totals import ClassTotal, ClassTotals
-from s2oct.tabular.encoded_table import FitRequest
-from s2oct.tabular.fitted_table import fit_table
-from s2oct.tabular.roles import Roles
-from s2oct.tabular.source import Source
+from s2oct.tables.class_totals import ClassTotal, ClassTotals
+from s2oct.tables.roles import Roles
+from s2oct.tables.source import Source
+from s2oct.workflow.encoded_table import FitRequest
+from s2oct.workflow.fitted_table import fit_table
 
 REGIONS = np.array(["north", "south", "west"])
 

@@ -471,7 +471,7 @@ def test_the_guide_runs_under_the_users_settings_of_scikit_learn_and_joblib(clus
 
 
 def test_a_weight_bound_that_is_given_is_kept(clusters):
-    assert fit(clusters, weight_bound=25.0).certificate_.weight_bound == 25.0
+    assert fit(clusters, coefficient_bound=25.0).certificate_.coefficient_bound == 25.0
 
 
 def test_probabilities_of_the_unlabeled_rows_add_up_to_the_total(clusters):

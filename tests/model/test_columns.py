@@ -43,7 +43,7 @@ def test_a_fit_to_some_columns_is_the_fit_to_a_table_without_the_others(narrow):
     )
     assert among.tree.omega[:, [1, 4]].tolist() == alone.tree.omega.tolist()
     assert not among.tree.omega[:, [0, 2, 3, 5]].any()
-    for name in ("objective", "lower_bound", "weight_bound", "min_margin", "proved"):
+    for name in ("objective", "lower_bound", "coefficient_bound", "min_margin", "proved"):
         assert getattr(among.certificate, name) == getattr(alone.certificate, name)
     assert among.certificate.features == (1, 4)
     assert among.scaling.shift[[0, 2, 3, 5]].tolist() == [0.0] * 4

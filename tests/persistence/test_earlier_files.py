@@ -10,7 +10,7 @@ import pytest
 
 from s2oct.errors import S2OCTWarning
 from s2oct.export import read_model
-from s2oct.tabular.encoding import Column, Encoding
+from s2oct.tables.encoding import Column, Encoding
 
 FILES = Path(__file__).parent / "files"
 ROWS = [[62.0, 0.0, 2.0], [51.0, 0.0, 1.0], [44.0, 0.0, 0.0], [32.0, 0.0, 0.0], [34.0, 0.0, 2.0], [20.0, 1.0, 1.0]]

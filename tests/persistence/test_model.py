@@ -23,7 +23,7 @@ from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.persistence.file import model_from_json, model_to_json
 from s2oct.persistence.model import Model
 from s2oct.persistence.schema import model_schema, violation
-from s2oct.tabular.encoding import Column, Encoding
+from s2oct.tables.encoding import Column, Encoding
 from tests.persistence.conftest import fitted
 
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import S2OCTError
-from s2oct.tabular.cells import encode_rows
-from s2oct.tabular.dialect import Dialect
-from s2oct.tabular.encoding import NUMBER, ONEHOT, ORDINAL, Column, Encoding
+from s2oct.tables.cells import encode_rows
+from s2oct.tables.dialect import Dialect
+from s2oct.tables.encoding import NUMBER, ONEHOT, ORDINAL, Column, Encoding
 from s2oct.writers.rules import features_used, pruned
 
 N_ROWS = 12

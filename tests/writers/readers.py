@@ -17,9 +17,9 @@ import pyarrow as pa
 import sqlglot
 
 from s2oct.export import tree_to_onnx, tree_to_python, tree_to_sql
-from s2oct.tabular.cells import read_numbers
-from s2oct.tabular.dialect import MISSING, Dialect
-from s2oct.tabular.encoding import NUMBER
+from s2oct.tables.cells import read_numbers
+from s2oct.tables.dialect import MISSING, Dialect
+from s2oct.tables.encoding import NUMBER
 from tests.writers.r_reader import by_r, by_r_all
 from tests.writers.rule_readers import by_dot, by_text
 

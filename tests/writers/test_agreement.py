@@ -15,7 +15,7 @@ import pytest
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem
 from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r, tree_to_sql
-from s2oct.tabular.encoding import Column, Encoding
+from s2oct.tables.encoding import Column, Encoding
 from s2oct.writers.sql import sql_number
 from tests.writers.readers import READERS, by_duckdb, by_sqlite
 

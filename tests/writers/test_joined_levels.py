@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from s2oct import ObliqueTree, Topology
-from s2oct.tabular.encoding import Encoding
-from s2oct.tabular.treatment import learn_column
+from s2oct.tables.encoding import Encoding
+from s2oct.tables.treatment import learn_column
 from tests.writers.readers import by_duckdb, by_onnx, by_python, by_sqlite
 
 TOWNS = [f"town {i:02d}" for i in range(40)]

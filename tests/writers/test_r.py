@@ -10,7 +10,7 @@ import pytest
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem
 from s2oct.export import tree_to_r
-from s2oct.tabular.encoding import Column, Encoding
+from s2oct.tables.encoding import Column, Encoding
 from s2oct.writers.r import r_number, r_string
 from tests.writers.r_reader import by_r, run_r
 

@@ -13,7 +13,7 @@ from sqlglot import expressions
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem
 from s2oct.export import tree_to_sql
-from s2oct.tabular.encoding import Column, Encoding
+from s2oct.tables.encoding import Column, Encoding
 from s2oct.writers.sql_dialects import DIALECTS
 from tests.writers.readers import SQLGLOT_NAMES, by_duckdb, by_sqlite
 

@@ -13,15 +13,15 @@ from typing import Any
 from s2oct.app.uploads import page_source
 from s2oct.errors import InvalidProblem
 from s2oct.files import write_whole
-from s2oct.tabular.class_totals import ClassTotal, ClassTotals
-from s2oct.tabular.column_use import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
-from s2oct.tabular.dialect import UTF8, Dialect
-from s2oct.tabular.encoded_table import FitRequest
-from s2oct.tabular.parameter_texts import read_parameters
-from s2oct.tabular.roles import Roles
-from s2oct.tabular.total_files import TotalFiles
-from s2oct.tabular.treatment import Treatment
+from s2oct.tables.class_totals import ClassTotal, ClassTotals
+from s2oct.tables.column_use import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
+from s2oct.tables.dialect import UTF8, Dialect
+from s2oct.tables.parameter_texts import read_parameters
+from s2oct.tables.roles import Roles
+from s2oct.tables.total_files import TotalFiles
+from s2oct.tables.treatment import Treatment
 from s2oct.wording import brief
+from s2oct.workflow.encoded_table import FitRequest
 
 NO_TOTALS, BY_CLASS, GRID, UPLOADED = FORMS = ("none", "classes", "grid", "file")
 """Ways to give totals: not at all, class by class, typed by domain, or in a file."""

@@ -9,7 +9,7 @@ from typing import Any
 from s2oct.app.choices import BY_CLASS, DEFAULTS, GRID, UPLOADED, PageChoices
 from s2oct.app.fit_options import OPTIONS
 from s2oct.app.store import StoredSession
-from s2oct.tabular.column_use import ID, LEFT_OUT, WEIGHT
+from s2oct.tables.column_use import ID, LEFT_OUT, WEIGHT
 
 TYPED_TOTALS = "typed-totals.csv"
 """What the table of totals that were typed is called."""

@@ -24,9 +24,9 @@ from s2oct.persistence.model import Model
 from s2oct.persistence.table_models import fitted_model, query_of
 from s2oct.plots.tree import TreeDisplay
 from s2oct.report.table_report import write_table_report
-from s2oct.tabular.encoded_table import EncodedTable
-from s2oct.tabular.fitted_table import FittedTable, fit_encoded
-from s2oct.tabular.target import write_table
+from s2oct.tables.target import write_table
+from s2oct.workflow.encoded_table import EncodedTable
+from s2oct.workflow.fitted_table import FittedTable, fit_encoded
 from s2oct.writers.r import tree_to_r
 
 _EVENTS_A_SECOND = 4

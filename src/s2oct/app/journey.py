@@ -14,13 +14,13 @@ from s2oct.app.complaints import Complaints
 from s2oct.app.store import StoredSession
 from s2oct.app.uploads import page_source
 from s2oct.errors import joined_problems
-from s2oct.tabular.cells import read_label_cells, read_texts
-from s2oct.tabular.column_use import DOMAIN, FEATURE, ColumnUse
-from s2oct.tabular.dialect import Dialect
-from s2oct.tabular.domain_cells import domain_of_rows
-from s2oct.tabular.encoded_table import encode_read
-from s2oct.tabular.partly_labeled import PartlyLabeledTable
-from s2oct.tabular.source import Source
+from s2oct.tables.cells import read_label_cells, read_texts
+from s2oct.tables.column_use import DOMAIN, FEATURE, ColumnUse
+from s2oct.tables.dialect import Dialect
+from s2oct.tables.domain_cells import domain_of_rows
+from s2oct.tables.partly_labeled import PartlyLabeledTable
+from s2oct.tables.source import Source
+from s2oct.workflow.encoded_table import encode_read
 
 SHOWN_CELLS, MOST_DOMAINS, MOST_CLASSES, SHOWN_COLUMNS = 3, 500, 50, 2000
 """How many different cells of a column, domains, classes and columns the page gets."""

@@ -11,7 +11,7 @@ from typing import Any
 from s2oct.app.choices import GRID, UPLOADED, PageChoices
 from s2oct.app.jobs import READING, StoredJob
 from s2oct.app.store import StoredSession
-from s2oct.tabular.encoded_table import EncodedTable, encode_table
+from s2oct.workflow.encoded_table import EncodedTable, encode_table
 
 
 @dataclass(frozen=True, eq=False)

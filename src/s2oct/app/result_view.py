@@ -17,7 +17,7 @@ from s2oct.model.rules import Leaf, Split, pruned, rule_lines, rule_text
 from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.data import Sample, describe_sample
 from s2oct.report.leaves import describe_leaves
-from s2oct.tabular.fitted_table import FittedTable
+from s2oct.workflow.fitted_table import FittedTable
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import json
 
 from s2oct.app.ordered import Ordered
 from s2oct.files import write_whole
-from s2oct.tabular.comparison import compare_encoded
+from s2oct.workflow.comparison import compare_encoded
 
 
 def run_rivals(ordered: Ordered) -> None:

@@ -17,7 +17,7 @@ from s2oct.app.journey import ReadTable
 from s2oct.errors import InvalidProblem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
-from s2oct.tabular.table_row import TableRow
+from s2oct.tables.table_row import TableRow
 
 SHOWN_ROWS = 25
 """Rows of a leaf that are shown at a time."""

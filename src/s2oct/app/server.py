@@ -21,7 +21,7 @@ from s2oct.app.jobs import StoredJob
 from s2oct.app.store import StoredSession
 from s2oct.app.uploads import LIMIT, receive_table, receive_totals
 from s2oct.errors import S2OCTError
-from s2oct.tabular.reading_limit import TooLarge
+from s2oct.tables.reading_limit import TooLarge
 
 MOST_JSON = 2**22
 """Bytes of a question; the totals of thousands of domains need less."""

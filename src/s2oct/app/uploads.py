@@ -10,11 +10,11 @@ from starlette.concurrency import run_in_threadpool
 
 from s2oct.app.store import SessionStore, StoredSession, shown_name, suffix_of
 from s2oct.errors import InvalidProblem
-from s2oct.tabular.csv_file import CsvFile
-from s2oct.tabular.dialect import Dialect
-from s2oct.tabular.foreign_formats import refuse_foreign_formats
-from s2oct.tabular.reading_limit import ReadingLimit, TooLarge
-from s2oct.tabular.source import Source
+from s2oct.tables.csv_file import CsvFile
+from s2oct.tables.dialect import Dialect
+from s2oct.tables.foreign_formats import refuse_foreign_formats
+from s2oct.tables.reading_limit import ReadingLimit, TooLarge
+from s2oct.tables.source import Source
 
 LIMIT = ReadingLimit(n_bytes=2**30, n_cells=3 * 10**7)
 """The largest table that the page takes, in every format."""

@@ -42,7 +42,7 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
         n_margin_violations=found.n_margin_violations,
         guide_cost=None if guide is None else found.guide_cost,
         guide_weight=None if guide is None else guide.weight,
-        weight_bound=prepared.bounds.s,
+        coefficient_bound=prepared.bounds.s,
         max_features_per_split=most,
         uncapped_lower_bound=None if most is None else unit * lower_bound(prepared.problem, prepared.spec.C),
         features=prepared.spec.features,

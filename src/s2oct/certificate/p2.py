@@ -53,7 +53,7 @@ class Certificate(Claim):
         between trees of equal cost.
     guided_lower_bound : float or None
         No feasible tree has a lower `guided_objective`; only in model files of fits that minimised that.
-    weight_bound : float
+    coefficient_bound : float
         The paper's s in the P2 that was solved: the bound on the coefficients in model units.
     max_features_per_split : int or None
         Most features in a split of the P2 that was solved; None if there is no such constraint, as in the paper.
@@ -108,7 +108,7 @@ class Certificate(Claim):
     guide_cost: float | None = None
     guide_weight: float | None = None
     guided_lower_bound: float | None = None
-    weight_bound: float = float("inf")
+    coefficient_bound: float = float("inf")
     max_features_per_split: int | None = None
     uncapped_lower_bound: float | None = None
     features: tuple[int, ...] | None = None

@@ -14,7 +14,7 @@ import typer
 from s2oct.app.serving import serve
 from s2oct.app.store import usual_folder
 from s2oct.cli.messages import say
-from s2oct.tabular.source import Source
+from s2oct.tables.source import Source
 
 
 def app(

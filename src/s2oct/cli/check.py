@@ -13,11 +13,11 @@ from s2oct.cli.options import DataOptions, LabelName, ModelPath, check_model
 from s2oct.cli.total_options import TotalOptions
 from s2oct.errors import InvalidProblem
 from s2oct.model.proof import DECIDED_TOLERANCE
-from s2oct.tabular.cells import encode_rows
-from s2oct.tabular.class_totals import ClassTotals
-from s2oct.tabular.partly_labeled import PartlyLabeledTable, read_partly_labeled
-from s2oct.tabular.roles import Roles
-from s2oct.tabular.total_files import TotalFiles
+from s2oct.tables.cells import encode_rows
+from s2oct.tables.class_totals import ClassTotals
+from s2oct.tables.partly_labeled import PartlyLabeledTable, read_partly_labeled
+from s2oct.tables.roles import Roles
+from s2oct.tables.total_files import TotalFiles
 from s2oct.wording import amount, plural
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a model needs
@@ -57,7 +57,7 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
 def _read_table(model: Model, data: DataOptions, label: str, totals: TotalOptions) -> PartlyLabeledTable:
     """Read a table with domains and weights in the columns of the fit, unless options name others."""
     from s2oct.persistence.table_models import encoding_of
-    from s2oct.tabular.totals_kind import TotalsKind
+    from s2oct.tables.totals_kind import TotalsKind
 
     source, kind = data.source(model.dialect), model.totals_kind or TotalsKind()
     margins = totals.margins(source, kind.margins)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from s2oct.cli.messages import cure, print_warning, say
-from s2oct.tabular.column_use import FEATURE, ColumnUse
+from s2oct.tables.column_use import FEATURE, ColumnUse
 from s2oct.wording import count, plural, printable
 
 _MOST_PLAIN = 20

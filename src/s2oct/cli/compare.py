@@ -12,10 +12,10 @@ from s2oct.cli.messages import notes_with_options, print_warning, printed_warnin
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName
 from s2oct.cli.total_options import TotalOptions
-from s2oct.tabular.encoded_table import FitRequest, encode_table
+from s2oct.workflow.encoded_table import FitRequest, encode_table
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a fit needs
-    from s2oct.tabular.comparison import HeldOutScore, TableComparison
+    from s2oct.workflow.comparison import HeldOutScore, TableComparison
 
 HEADINGS = (
     *("method", "accuracy\nas sampled", "MCC\nas sampled", "accuracy\nby known shares", "MCC\nby known shares"),
@@ -39,7 +39,7 @@ def compare(
     source = data.source()
     roles = columns.roles(source, label, totals.margins(source))
     encoded = encode_table(FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source)))
-    from s2oct.tabular.comparison import compare_encoded
+    from s2oct.workflow.comparison import compare_encoded
 
     with printed_warnings(), Console(stderr=True).status("reading the table") as status:
         comparison = compare_encoded(encoded, n_folds=folds, announce=status.update)

@@ -17,7 +17,7 @@ from s2oct.memory import available_memory
 from s2oct.milp.size import ENTRIES_PER_SECOND, ModelSize, p2_size
 from s2oct.model.bounds import paper_depth
 from s2oct.solvers import SOLVERS, Limits, Unwatched, load_solver
-from s2oct.tabular.partly_labeled import PartlyLabeledTable
+from s2oct.tables.partly_labeled import PartlyLabeledTable
 from s2oct.version import __version__
 from s2oct.wording import count, plural
 

@@ -11,7 +11,7 @@ from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DialectOptions, EstimatorOptions
 from s2oct.errors import InvalidProblem
 from s2oct.model.topology import MAX_DEPTH
-from s2oct.tabular.partly_labeled import read_partly_labeled
+from s2oct.tables.partly_labeled import read_partly_labeled
 
 
 @takes_groups

@@ -19,18 +19,18 @@ from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model,
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.cli.total_options import GivenTotals
 from s2oct.errors import InvalidProblem
-from s2oct.tabular.domain_cells import domain_of_rows, margin_name
-from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_again
-from s2oct.tabular.parameter_texts import read_positive
-from s2oct.tabular.roles import Roles
-from s2oct.tabular.target import Target, check_table_name
-from s2oct.tabular.weight_cells import replicate_weights_of_rows
+from s2oct.tables.domain_cells import domain_of_rows, margin_name
+from s2oct.tables.parameter_texts import read_positive
+from s2oct.tables.roles import Roles
+from s2oct.tables.target import Target, check_table_name
+from s2oct.tables.weight_cells import replicate_weights_of_rows
 from s2oct.wording import plural
+from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_again
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a fit needs
     from s2oct.estimates.table import Estimates
     from s2oct.persistence.model import Model
-    from s2oct.tabular.fitted_table import FittedTable
+    from s2oct.workflow.fitted_table import FittedTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +124,8 @@ def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTab
     """Read the table with the columns, totals and parameters of the model's fit, unless options give other totals."""
     from s2oct.estimators import S2OCTClassifier
     from s2oct.persistence.table_models import encoding_of
-    from s2oct.tabular.remembered_totals import RememberedTotals
-    from s2oct.tabular.totals_kind import TotalsKind
+    from s2oct.tables.totals_kind import TotalsKind
+    from s2oct.workflow.remembered_totals import RememberedTotals
 
     clf, kind = model.estimator, model.totals_kind or TotalsKind()
     if not isinstance(clf, S2OCTClassifier):
@@ -157,7 +157,7 @@ def _refuse_lost_guide(model: Model) -> None:
 def _refitted(model: Model, encoded: EncodedTable) -> FittedTable:
     """Fit the tree again, and say where the data or the tree are not those of the model."""
     from s2oct.cli.progress import live_progress
-    from s2oct.tabular.fitted_table import fit_encoded
+    from s2oct.workflow.fitted_table import fit_encoded
 
     with warnings.catch_warnings(), live_progress(model.estimator.time_limit) as listener:
         warnings.simplefilter("ignore")
@@ -208,7 +208,7 @@ def _estimated(
 
 
 def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas: bool) -> None:
-    from s2oct.tabular.estimates_table import estimates_table
+    from s2oct.workflow.estimates_table import estimates_table
 
     def write(draft: Path) -> None:
         dialect = encoded.table.source.dialect

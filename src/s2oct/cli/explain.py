@@ -10,7 +10,7 @@ from s2oct.cli.messages import say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, ModelPath, check_model
 from s2oct.errors import InvalidProblem
-from s2oct.tabular.table_row import TableRow
+from s2oct.tables.table_row import TableRow
 from s2oct.wording import printable
 
 

@@ -18,13 +18,13 @@ from s2oct.cli.outputs import Outputs, UnwrittenFiles, messages_beside, name_of,
 from s2oct.cli.total_options import TotalOptions
 from s2oct.cli.total_table import print_cells
 from s2oct.model.data_summary import MOST_HASHED
-from s2oct.tabular.encoded_table import EncodedTable, FitRequest, encode_table, may_be_register
-from s2oct.tabular.target import Target
+from s2oct.tables.target import Target
 from s2oct.wording import amount, count, plural, printable
+from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table, may_be_register
 
 if TYPE_CHECKING:
     from s2oct.persistence.model import Model
-    from s2oct.tabular.fitted_table import FittedTable
+    from s2oct.workflow.fitted_table import FittedTable
 
 
 @takes_groups
@@ -59,7 +59,7 @@ def fit(
     import numpy as np
 
     from s2oct.persistence.table_models import fitted_model
-    from s2oct.tabular.added_columns import AddedColumns
+    from s2oct.tables.added_columns import AddedColumns
 
     model = fitted_model(fitted)
     failure, written = None, outputs.paths
@@ -84,7 +84,7 @@ def fit(
 
 def _fitted(encoded: EncodedTable, time_limit: float) -> FittedTable:
     from s2oct.cli.progress import live_progress
-    from s2oct.tabular.fitted_table import fit_encoded
+    from s2oct.workflow.fitted_table import fit_encoded
 
     with warnings.catch_warnings(), live_progress(time_limit) as listener:
         # They are printed at the end, as sentences and once.
@@ -94,8 +94,8 @@ def _fitted(encoded: EncodedTable, time_limit: float) -> FittedTable:
 
 def _fitted_register(request: FitRequest, time_limit: float, scheduler: str | None) -> FittedTable:
     """Fit a table that is read in batches, here or by the workers of a cluster."""
-    from s2oct.tabular.cluster_reader import reader_at
-    from s2oct.tabular.register_table import encode_register
+    from s2oct.workflow.cluster_reader import reader_at
+    from s2oct.workflow.register_table import encode_register
 
     with reader_at(scheduler) as reader:
         return _fitted(encode_register(request, reader), time_limit)

@@ -13,13 +13,13 @@ import typer
 from s2oct.app.fit_options import OPTIONS
 from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
-from s2oct.tabular.dialect import Dialect
-from s2oct.tabular.encoding import ONEHOT, ORDINAL
-from s2oct.tabular.parameter_texts import read_parameters
-from s2oct.tabular.roles import Roles
-from s2oct.tabular.source import Source
-from s2oct.tabular.target import check_table_name
-from s2oct.tabular.treatment import Treatment
+from s2oct.tables.dialect import Dialect
+from s2oct.tables.encoding import ONEHOT, ORDINAL
+from s2oct.tables.parameter_texts import read_parameters
+from s2oct.tables.roles import Roles
+from s2oct.tables.source import Source
+from s2oct.tables.target import check_table_name
+from s2oct.tables.treatment import Treatment
 from s2oct.writers.sql_dialects import DIALECTS, sql_dialect
 
 ModelPath = Annotated[

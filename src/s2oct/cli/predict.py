@@ -12,7 +12,7 @@ from s2oct.cli.messages import say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, IdNames, KeepFormulas, ModelPath, check_model, split_names
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
-from s2oct.tabular.target import Target, check_table_name
+from s2oct.tables.target import Target, check_table_name
 from s2oct.wording import plural
 
 

@@ -31,7 +31,7 @@ class Choices(TreeClassifier):
     max_features_per_split: Any
     term_price: Any
     features: Any
-    weight_bound: Any
+    coefficient_bound: Any
     scaling: Any
 
     def _spec(self, n_features: int) -> ModelSpec:
@@ -39,7 +39,7 @@ class Choices(TreeClassifier):
         return ModelSpec(
             depth=whole_or_auto("depth", self.depth, 1),
             C=positive("C", self.C),
-            coefficient_bound=positive_or_auto("weight_bound", self.weight_bound),
+            coefficient_bound=positive_or_auto("coefficient_bound", self.coefficient_bound),
             scaled=self.scaling == "paper",
             max_features_per_split=whole_auto_or_none("max_features_per_split", self.max_features_per_split, 1),
             features=read_rule_features(self.features, self._feature_names(), n_features),

@@ -58,7 +58,7 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
     features : list of str or of int, or None
         Names or numbers of the columns that the rules may use; None for all. The guide still sees every column: drop a
         column from X to keep it out altogether. P2, its constants and what is proved are about these columns alone.
-    weight_bound : float or "auto"
+    coefficient_bound : float or "auto"
         The paper's s, the bound on every coefficient of P2 in model units; "auto" is the paper's rule. With a
         guide of positive weight it changes nothing but the length of ``witness_`` and whether that is feasible for P2.
     scaling : "paper" or None
@@ -134,7 +134,7 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         max_features_per_split: int | str | None = "auto",
         term_price: float | str = "auto",
         features: Any = None,
-        weight_bound: float | str = "auto",
+        coefficient_bound: float | str = "auto",
         scaling: str | None = "paper",
         solver: str | None = "highs",
         time_limit: float = 60.0,
@@ -149,7 +149,7 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         self.max_features_per_split = max_features_per_split
         self.term_price = term_price
         self.features = features
-        self.weight_bound = weight_bound
+        self.coefficient_bound = coefficient_bound
         self.scaling = scaling
         self.solver = solver
         self.time_limit = time_limit

@@ -268,7 +268,7 @@ def recertify(
         features=claimed.features,
     )
     prepared = prepare(problem, claimed_spec)
-    prepared = prepared.with_coefficient_bound(min(claimed.weight_bound, LARGEST_M))
+    prepared = prepared.with_coefficient_bound(min(claimed.coefficient_bound, LARGEST_M))
     # Inside a fit costs are in rows; a certificate has them in survey weights.
     unit = problem.unit
     bound = Bound(claimed.lower_bound / unit, claimed.bound_source)

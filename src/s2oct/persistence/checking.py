@@ -22,9 +22,9 @@ from s2oct.model.problem import Problem
 from s2oct.model.proof import DECIDED_TOLERANCE, ENDINGS, EVIDENCE, MODELS, PROVED
 from s2oct.persistence.model import Model
 from s2oct.stopping import Deadline
-from s2oct.tabular.cells import read_cells
-from s2oct.tabular.partly_labeled import PartlyLabeledTable
-from s2oct.tabular.treatment import IMPUTATIONS, learn_column
+from s2oct.tables.cells import read_cells
+from s2oct.tables.partly_labeled import PartlyLabeledTable
+from s2oct.tables.treatment import IMPUTATIONS, learn_column
 from s2oct.wording import amount, count, plural
 
 TRUSTED = (
@@ -51,7 +51,7 @@ exceed the cost of the tree. Everything else is recomputed."""
 TRUSTED_OF_SAMPLES = (
     "scaling",
     "probability",
-    "certificate.weight_bound",
+    "certificate.coefficient_bound",
     "columns",
     "certificate.n_sampled",
     "certificate.counted",
@@ -245,8 +245,8 @@ def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str
     # Where a fit had little time, it took a simple bound on the distance of two rows for the distance.
     hasty = prepare(problem, spec, deadline=Deadline(-math.inf)).bounds.s
     low, high = sorted((hasty, prepared.bounds.s))
-    if not low * (1 - _RELATIVE) <= stored.weight_bound <= high * (1 + _RELATIVE):
-        yield f"weight_bound: the model says {stored.weight_bound}, its parameters and the data say {high}"
+    if not low * (1 - _RELATIVE) <= stored.coefficient_bound <= high * (1 + _RELATIVE):
+        yield f"coefficient_bound: the model says {stored.coefficient_bound}, its parameters and the data say {high}"
     slope = clf._fitted_slope(problem.X_unlabeled, problem.unlabeled_size, problem.totals, stored.xi / problem.unit)
     if not _same(clf._slope, slope):
         yield f"probability: the slope in the model is {clf._slope}, that of the data is {slope}"

@@ -20,9 +20,9 @@ from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.persistence.codec import decoded, encoded
 from s2oct.persistence.model import Model, TreeEstimator
-from s2oct.tabular.dialect import Dialect
-from s2oct.tabular.encoding import NUMBER, ONEHOT, Column, Encoding
-from s2oct.tabular.totals_kind import TotalsKind
+from s2oct.tables.dialect import Dialect
+from s2oct.tables.encoding import NUMBER, ONEHOT, Column, Encoding
+from s2oct.tables.totals_kind import TotalsKind
 from s2oct.version import __version__
 
 ESTIMATORS: dict[str, type[TreeEstimator]] = {"S2OCTClassifier": S2OCTClassifier, "OCTHClassifier": OCTHClassifier}

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
-from s2oct.tabular.dialect import Dialect
-from s2oct.tabular.encoding import Encoding
-from s2oct.tabular.totals_kind import TotalsKind
+from s2oct.tables.dialect import Dialect
+from s2oct.tables.encoding import Encoding
+from s2oct.tables.totals_kind import TotalsKind
 
 TreeEstimator = S2OCTClassifier | OCTHClassifier
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from s2oct.persistence.model import Model
-from s2oct.tabular.added_columns import AddedColumns
-from s2oct.tabular.encoding import Encoding, plain_encoding
-from s2oct.tabular.fitted_table import FittedTable
-from s2oct.tabular.predictor import TablePredictor
+from s2oct.tables.added_columns import AddedColumns
+from s2oct.tables.encoding import Encoding, plain_encoding
+from s2oct.workflow.fitted_table import FittedTable
+from s2oct.workflow.predictor import TablePredictor
 from s2oct.writers.sql import tree_to_sql
 
 

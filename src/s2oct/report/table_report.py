@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from s2oct.report.page import write_report
-from s2oct.tabular.fitted_table import FittedTable
+from s2oct.workflow.fitted_table import FittedTable
 
 
 def write_table_report(fitted: FittedTable, path: Path, *, command: str, data_name: str) -> Path:

@@ -11,8 +11,8 @@ import numpy as np
 from s2oct.arrays import ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.tabular.dialect import MISSING
-from s2oct.tabular.encoding import NUMBER, ORDINAL, Column, Encoding
+from s2oct.tables.dialect import MISSING
+from s2oct.tables.encoding import NUMBER, ORDINAL, Column, Encoding
 from s2oct.writers.rules import checked_encoding
 
 OPSET, ML_OPSET, IR_VERSION = 17, 2, 8

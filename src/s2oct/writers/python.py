@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from s2oct.model.tree import ObliqueTree
-from s2oct.tabular.dialect import MISSING
-from s2oct.tabular.encoding import NUMBER, ORDINAL, Encoding
+from s2oct.tables.dialect import MISSING
+from s2oct.tables.encoding import NUMBER, ORDINAL, Encoding
 from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, pruned, rule_text
 
 _HEAD = '''\

@@ -7,8 +7,8 @@ from typing import Any
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.tabular.dialect import MISSING
-from s2oct.tabular.encoding import NUMBER, ORDINAL, Encoding
+from s2oct.tables.dialect import MISSING
+from s2oct.tables.encoding import NUMBER, ORDINAL, Encoding
 from s2oct.writers.rules import (
     Leaf,
     Split,

@@ -21,7 +21,7 @@ from s2oct.model.rules import (
     terms,
 )
 from s2oct.model.tree import ObliqueTree
-from s2oct.tabular.encoding import Encoding, plain_encoding
+from s2oct.tables.encoding import Encoding, plain_encoding
 
 __all__ = [
     "Leaf",

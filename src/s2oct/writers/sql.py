@@ -12,8 +12,8 @@ import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.tabular.dialect import MISSING
-from s2oct.tabular.encoding import NUMBER, ORDINAL, Column, Encoding
+from s2oct.tables.dialect import MISSING
+from s2oct.tables.encoding import NUMBER, ORDINAL, Column, Encoding
 from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, inequality, pruned, signed_terms, terms
 from s2oct.writers.sql_dialects import SqlDialect, sql_dialect
 

@@ -1,0 +1,1 @@
+"""Tables in and out: files and dialects, roles of columns, and how columns become features."""

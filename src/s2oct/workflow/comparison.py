@@ -1,0 +1,291 @@
+"""The tree beside strong rivals on a user's own table: cross-validation over the labeled rows.
+
+The labeled rows of a fold are put among the unlabeled ones, and the totals grow accordingly. Every method is fitted to
+all rows and is judged by the classes that it assigns to the rows that were held back.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score, matthews_corrcoef
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem
+from s2oct.estimators import LabeledKFold, S2OCTClassifier
+from s2oct.estimators.tree_size import tree_size
+from s2oct.guides.rivals import light_rivals, strong
+from s2oct.inputs import doubts_about
+from s2oct.model.bounds import paper_depth
+from s2oct.model.labels import UNLABELED, Labels
+from s2oct.model.proof import INTERRUPTED
+from s2oct.model.tree_size import TreeSize
+from s2oct.search import compile_kernels
+from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table
+from s2oct.workflow.held_back import KnownRows
+
+Announce = Callable[[str], None]
+"""Is called with a few words before every fit."""
+
+
+@dataclass(frozen=True)
+class HeldOutScore:
+    """What a method achieved on labels that it did not see.
+
+    Attributes
+    ----------
+    name : str
+        The method.
+    accuracy, mcc : float
+        Every labeled row counts once: what holds for rows like the labeled ones.
+    weighted_accuracy, weighted_mcc : float
+        Labeled rows weigh so much that the classes have the shares of the known totals.
+    standard_error : float
+        Of the weighted accuracy.
+    difference, difference_error : float
+        Weighted accuracy minus that of the tree, and its standard error, row by row.
+    features_per_split, n_terms : float or None
+        Means over the folds; None for a method that is not one tree.
+    seconds : float
+        Mean wall clock of a fit.
+    """
+
+    name: str
+    accuracy: float
+    mcc: float
+    weighted_accuracy: float
+    weighted_mcc: float
+    standard_error: float
+    difference: float
+    difference_error: float
+    features_per_split: float | None
+    n_terms: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class TableComparison:
+    """The tree, which is the first score, and its rivals on one table; ``n_rarer`` labels are of the rarest class."""
+
+    scores: tuple[HeldOutScore, ...]
+    n_labeled: int
+    n_rarer: int
+    n_folds: int
+    notes: tuple[str, ...]
+    n_classes: int = 2
+
+    def findings(self) -> tuple[str, ...]:
+        """Say in sentences what was done and how much it can say."""
+        tree, *rivals = self.scores
+        best = max(rivals, key=lambda score: score.weighted_accuracy)
+        errors = [score.standard_error for score in self.scores]
+        clear = abs(best.difference) > 2 * best.difference_error
+        side = "above" if best.difference > 0 else "below"
+        rarer = "rarer" if self.n_classes == 2 else "rarest"
+        apart = f"{abs(best.difference):.3f} {side} that" if round(best.difference, 3) else "that"
+        return (
+            f"Each of the {self.n_labeled} labeled rows was held back once, in {self.n_folds} folds. Every method knew "
+            "the totals of the rows without a label, the rows held back included.",
+            "As sampled, every labeled row counts once. By known shares, they are weighted so that the classes have "
+            "the shares of the totals. This corrects the shares of a biased sample, but no bias within a class.",
+            f"With {self.n_labeled} labels, {self.n_rarer} of them of the {rarer} class, the standard error (±) of an "
+            f"accuracy by known shares is {min(errors):.3f} to {max(errors):.3f}. "
+            f"The accuracy of the best rival, {best.name}, is {apart} of the {tree.name}, "
+            f"with a standard error of {best.difference_error:.3f}: "
+            + ("more than two standard errors." if clear else "these labels do not decide which of them is better."),
+        )
+
+
+def compare_table(request: FitRequest, *, n_folds: int = 5, announce: Announce = lambda _: None) -> TableComparison:
+    """Compare the tree of a request with strong rivals, by cross-validation over the labeled rows.
+
+    Parameters
+    ----------
+    request : FitRequest
+        The table, the totals and the parameters of the tree.
+    n_folds : int
+        Folds; there are fewer if a class has fewer labeled rows.
+    announce : callable
+        Is called with a few words before every fit.
+
+    Returns
+    -------
+    TableComparison
+        Scores on the rows held back, the tree first.
+    """
+    return compare_encoded(encode_table(request), n_folds=n_folds, announce=announce)
+
+
+def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announce = lambda _: None) -> TableComparison:
+    """Compare on a table that is read and encoded; the arguments are those of `compare_table`."""
+    answers, counted = encoded.answers.of_counted(), encoded.answers.counted
+    rows = encoded.rows if counted is None else encoded.rows[counted]
+    known = KnownRows(*answers.read(), answers.domains, answers.weights)
+    labels, counts = known.labels, known.targets.class_totals()
+    fewest = int(labels.counts().min())
+    if fewest < 2:
+        name = labels.classes[int(labels.counts().argmin())]
+        raise InvalidProblem(
+            f"Expected at least 2 labeled rows of every class, so that some can be held back, got {fewest} of class "
+            f"{name!s}."
+        )
+    methods, seed = _methods(encoded, len(labels.classes))
+    y = np.where(labels.is_labeled, labels.codes, np.nan)
+    folds = [held for _, held in LabeledKFold(min(n_folds, fewest), random_state=seed).split(None, y)]
+    trials = cross_fit(methods, rows, known, folds, announce)
+    fewer = f"Some class has only {fewest} labeled rows: {fewest} folds instead of {n_folds}."
+    has_totals = answers.totals is not None or answers.population_totals is not None
+    doubts = doubts_about(labels, known.targets, has_totals=has_totals)
+    notices = dict.fromkeys(notice for trial in trials for notice in trial.notices)
+    return TableComparison(
+        scores=tuple(_score(trial, trials[0], labels, counts) for trial in trials),
+        n_labeled=int(labels.is_labeled.sum()),
+        n_rarer=fewest,
+        n_folds=len(folds),
+        notes=(*doubts, *([fewer] if len(folds) < n_folds else []), *notices),
+        n_classes=len(labels.classes),
+    )
+
+
+def _methods(encoded: EncodedTable, n_classes: int) -> tuple[dict[str, Any], int]:
+    """The tree and its rivals by name, not fitted, and the seed of all of them."""
+    request, encoding = encoded.request, encoded.encoding
+    tree = S2OCTClassifier(**request.parameters)
+    if request.rule_columns:
+        chosen = encoding.features_of(request.rule_columns)
+        tree.set_params(features=[encoding.features.index(name) for name in chosen])  # the rows have no names
+    depth = paper_depth(len(encoded.rows), n_classes) if tree.depth == "auto" else int(tree.depth)
+    seed = tree.random_state or 0
+    rivals = {name: strong(rival, seed) for name, rival in light_rivals(depth, seed).items()}
+    return {f"s2oct tree of depth {depth}": tree, **rivals}, seed
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a method did in all folds.
+
+    Attributes
+    ----------
+    assigned : ndarray of shape (n_rows,)
+        Class index that each labeled row got while it was held back; -1 for unlabeled rows.
+    """
+
+    name: str
+    assigned: IntArray
+    sizes: tuple[TreeSize, ...]
+    seconds: float
+    notices: tuple[str, ...]
+
+
+def cross_fit(
+    methods: Mapping[str, Any],
+    X: FloatArray,
+    known: KnownRows,
+    folds: Sequence[IntArray],
+    announce: Announce = lambda _: None,
+) -> list[Trial]:
+    """Fit every method once for each fold, with the rows of the fold unlabeled and added to the totals.
+
+    Parameters
+    ----------
+    methods : mapping of str to classifier
+        Classifiers that take totals and have ``transduction_`` after a fit.
+    X : ndarray of shape (n_rows, n_features)
+        All rows.
+    known : KnownRows
+        What is known of their classes.
+    folds : sequence of ndarray
+        Row numbers to hold back.
+    announce : callable
+        Is called with a few words before every fit.
+
+    Returns
+    -------
+    list of Trial
+        In the order of the methods.
+    """
+    # Once per process and not part of any fit.
+    compile_kernels()
+    trials = []
+    for name, method in methods.items():
+        assigned = np.full(len(X), UNLABELED)
+        fitted = []
+        began = time.perf_counter()
+        for number, held in enumerate(folds, 1):
+            announce(f"fold {number} of {len(folds)}: {name}")
+            fitted.append(_fit_without(method, X, known, held))
+            assigned[held] = fitted[-1].transduction_[held]
+        seconds = (time.perf_counter() - began) / len(folds)
+        sizes = tuple(size for clf in fitted if (size := tree_size(clf)) is not None)
+        notices = tuple(notice for clf in fitted for notice in _notices(clf))
+        trials.append(Trial(name, assigned, sizes, seconds, notices))
+    return trials
+
+
+def _notices(clf: Any) -> list[str]:
+    """The notices of a fit except those about its labels: a fold has fewer labels than the user's table."""
+    if not isinstance(clf, S2OCTClassifier):
+        return []
+    shortcomings = clf.certificate_.shortcomings(clf.classes_.tolist())
+    of_fold = {str(found) for found in shortcomings if found.category in (FewLabelsWarning, ChanceLevelWarning)}
+    return [notice for notice in clf.notices_ if notice not in of_fold]
+
+
+def _fit_without(method: Any, X: FloatArray, known: KnownRows, held: IntArray) -> Any:
+    y, keywords = known.without(held)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # notices of the tree are kept, and warnings of rivals have no cure here
+        clf = clone(method).fit(X, y, **keywords)
+    if isinstance(clf, S2OCTClassifier) and clf.certificate_.ended == INTERRUPTED:
+        # A fit keeps its best tree on Ctrl-C, but scores of unfinished trees would be compared with finished rivals.
+        raise KeyboardInterrupt
+    return clf
+
+
+def _score(trial: Trial, tree: Trial, labels: Labels, counts: FloatArray) -> HeldOutScore:
+    known = labels.is_labeled
+    truth, assigned = labels.codes[known], trial.assigned[known]
+    sampled = labels.counts() / known.sum()
+    shares = counts / counts.sum() if counts.sum() else sampled
+    weights = (shares / sampled)[truth]
+    right, tree_right = assigned == truth, tree.assigned[known] == truth
+    difference = right.astype(float) - tree_right
+    return HeldOutScore(
+        name=trial.name,
+        accuracy=float(right.mean()),
+        mcc=float(matthews_corrcoef(truth, assigned)),
+        weighted_accuracy=float(accuracy_score(truth, assigned, sample_weight=weights)),
+        weighted_mcc=float(matthews_corrcoef(truth, assigned, sample_weight=weights)),
+        standard_error=_error([_rate_variance(right[truth == c]) for c in range(len(shares))], shares),
+        difference=float(weights @ difference / len(truth)),
+        difference_error=_error([_mean_variance(difference[truth == c]) for c in range(len(shares))], shares),
+        features_per_split=_mean([size.features_per_split for size in trial.sizes]),
+        n_terms=_mean([float(size.n_terms) for size in trial.sizes]),
+        seconds=trial.seconds,
+    )
+
+
+def _error(variances: Sequence[float], shares: FloatArray) -> float:
+    """Standard error of a mean over classes with known shares, from the variance of the mean in each class."""
+    return float(np.sqrt(shares**2 @ np.asarray(variances)))
+
+
+def _rate_variance(right: Any) -> float:
+    """Variance of a share; one right and one wrong row are added, or few rows without an error would leave no doubt."""
+    rate = (right.sum() + 1) / (len(right) + 2)
+    return float(rate * (1 - rate) / len(right))
+
+
+def _mean_variance(values: FloatArray) -> float:
+    """Variance of a mean of -1, 0 and 1; one of each is added for the same reason."""
+    return float(np.var([*values, -1, 0, 1]) / len(values))
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None

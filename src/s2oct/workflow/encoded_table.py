@@ -1,0 +1,128 @@
+"""A table that is read and encoded: everything about it that can be refused before a fit is refused here.
+
+No module that this one imports needs seconds to load, so that a refusal comes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from s2oct.arrays import FloatArray
+from s2oct.model.topology import Topology
+from s2oct.tables.cells import encode_rows
+from s2oct.tables.class_totals import ClassTotals
+from s2oct.tables.column_use import ColumnUse
+from s2oct.tables.encoding import Encoding
+from s2oct.tables.partly_labeled import PartlyLabeledTable, read_partly_labeled
+from s2oct.tables.roles import Roles
+from s2oct.tables.source import Source
+from s2oct.tables.table_answers import TableAnswers
+from s2oct.tables.total_files import TotalFiles
+from s2oct.tables.treatment import Treatment
+from s2oct.workflow.remembered_totals import RememberedTotals
+
+if TYPE_CHECKING:
+    from s2oct.register.register import Register
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """All that a fit to a table needs to know.
+
+    Parameters
+    ----------
+    source : Source
+        The table and how its cells are written.
+    roles : Roles
+        Which columns are label, ids, features, domains and weight.
+    treatment : Treatment
+        How columns become features.
+    totals : ClassTotals, TotalFiles or RememberedTotals
+        Known totals, class by class, in files or from a model; without any, the class shares of the labeled rows are
+        used.
+    parameters : mapping of str to object
+        Parameters of the `S2OCTClassifier`.
+    rule_columns : tuple of str
+        Columns that the rules may use; all feature columns if none is named. A categorical column stands for all its
+        features.
+    """
+
+    source: Source
+    roles: Roles
+    treatment: Treatment = field(default_factory=Treatment)
+    totals: ClassTotals | TotalFiles | RememberedTotals = field(default_factory=ClassTotals)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    rule_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """A table with its features.
+
+    Parameters
+    ----------
+    request : FitRequest
+        What was asked for.
+    table : PartlyLabeledTable
+        The table as it was read.
+    encoding : Encoding
+        How its columns become features.
+    rows : ndarray of shape (rows, n_features)
+        The features.
+    uses : tuple of ColumnUse
+        What became of every column.
+    answers : TableAnswers
+        What is known of the classes of the rows: labels, totals, domains and weights.
+    register : Register or None
+        If the table has more rows than a fit looks at together: all of them. Everything else is then about a sample.
+    """
+
+    request: FitRequest
+    table: PartlyLabeledTable
+    encoding: Encoding
+    rows: FloatArray
+    uses: tuple[ColumnUse, ...]
+    answers: TableAnswers
+    register: Register | None = None
+
+
+def encode_table(request: FitRequest) -> EncodedTable:
+    """Read the table of a request and encode it; refuse columns, labels and totals that no fit can use."""
+    return encode_read(request, read_partly_labeled(request.source, request.roles))
+
+
+def encode_read(request: FitRequest, table: PartlyLabeledTable) -> EncodedTable:
+    """Encode a table that is read; refuse what `encode_table` refuses."""
+    table.refuse_added_columns()
+    table.refuse_unnamed_weights(request.treatment)
+    learned = table.learn(request.treatment)
+    uses = table.uses(learned)
+    rows = encode_rows(table.cells, learned.encoding, request.source.dialect)
+    learned.encoding.features_of(request.rule_columns)
+    table.refuse_too_many_classes()
+    answers = request.totals.answers(table)
+    _check_classes(answers, request.parameters.get("depth"))
+    return EncodedTable(request, table.with_ids(learned.ids), learned.encoding, rows, uses, answers)
+
+
+def may_be_register(request: FitRequest) -> bool:
+    """Whether a fit may look at a sample of the rows and read the others in batches.
+
+    The paper's model is about all rows.
+    """
+    return request.parameters.get("guide", "auto") is not None and request.parameters.get("guide_weight") != 0
+
+
+def encode_again(request: FitRequest, encoding: Encoding) -> EncodedTable:
+    """Read the table of a request for an encoding that an earlier fit has learned."""
+    table = read_partly_labeled(request.source, request.roles)
+    rows = encode_rows(table.cells, encoding, request.source.dialect)
+    return EncodedTable(request, table, encoding, rows, (), request.totals.answers(table))
+
+
+def _check_classes(answers: TableAnswers, depth: Any) -> None:
+    labels, _ = answers.of_counted().read()
+    if isinstance(depth, int):
+        Topology(depth, len(labels.classes))

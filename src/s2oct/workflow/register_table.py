@@ -1,0 +1,160 @@
+"""A register in a file: one pass learns its encoding and takes the sample, and the fit makes the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.inputs import Answers, doubts_about
+from s2oct.model.batches import Batches, first_domains
+from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
+from s2oct.register.register import Register, sample_size, without_rows
+from s2oct.register.sampled_targets import scaled_margin, sizes_of_domains
+from s2oct.tables.cells import read_label_cells
+from s2oct.tables.file_batches import EncodeBatch, FileBatches, gaps_of
+from s2oct.tables.partly_labeled import PartlyLabeledTable
+from s2oct.tables.read_ahead import read_ahead
+from s2oct.tables.register_learning import Learning, LookAtRows
+from s2oct.tables.source import Source
+from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_read, encode_table
+
+
+class Reader(Protocol):
+    """Reads a file in batches, here or elsewhere."""
+
+    def look(self, source: Source, look: LookAtRows) -> Learning:
+        """Look at all rows."""
+
+    def batches(self, source: Source, encode: EncodeBatch) -> Batches:
+        """All unlabeled rows, encoded."""
+
+
+class ReadHere:
+    """Reads a file in this process."""
+
+    def look(self, source: Source, look: LookAtRows) -> Learning:
+        """Look at all rows."""
+        found: Learning | None = None
+        first = 0
+        for cells in read_ahead(source.batches(source.columns, look.batch_rows)):
+            part = look(cells, first)
+            found = part if found is None else found + part
+            first += cells.num_rows
+        assert found is not None  # nobody asks for a register of no rows
+        return found
+
+    def batches(self, source: Source, encode: EncodeBatch) -> Batches:
+        """All unlabeled rows, encoded."""
+        return FileBatches(source, encode)
+
+
+def encode_register(request: FitRequest, reader: Reader, most: int | None = None) -> EncodedTable:
+    """Learn the encoding of a register and take its sample; refuse what `encode_table` refuses.
+
+    Categories, gaps and numbers that are not finite are looked for in all rows. What fills gaps, and which categories
+    are rare, comes from the sample. ``most`` unlabeled rows are in the sample, as many as a fit looks at if None.
+    """
+    try:
+        return _encoded(request, reader, most)
+    except InvalidProblem:
+        # The same again by all rows, whose numbers the message then names.
+        encode_table(request)
+        raise
+
+
+def _encoded(request: FitRequest, reader: Reader, most: int | None) -> EncodedTable:
+    source, roles = request.source, request.roles
+    columns = roles.feature_columns(source)
+    most = sample_size(len(columns), is_weighted=roles.weight is not None) if most is None else most
+    seed = int(request.parameters.get("random_state") or 0)
+    look = LookAtRows(roles.label, columns, source.dialect, seed, most, roles.margins, roles.weight)
+    found = reader.look(source, look)
+    rows = found.labeled + found.sampled + found.shown
+    _, kept = np.unique(rows.positions, return_index=True)
+    seen = rows.some(kept)
+    labels = read_label_cells(seen.cells[roles.label], source.dialect)
+    n_unseen = found.n_rows - len(labels)
+    table = PartlyLabeledTable(source, roles, seen.cells, labels, columns, n_unseen, _unseen(found, seen.cells))
+    encoded = encode_read(request, table)
+    n_gaps = dict(zip(columns, found.n_gaps, strict=True))
+    uses = tuple(replace(use, n_imputed=n_gaps[use.name]) if use.n_imputed else use for use in encoded.uses)
+    is_sampled = np.isin(seen.positions, np.concatenate([found.labeled.positions, found.sampled.positions]))
+    n_unlabeled = sum(number for number, _ in found.groups.values())
+    register = _register(encoded, seen.positions, is_sampled, n_unlabeled, reader)
+    return replace(encoded, uses=uses, rows=register.rows, register=register)
+
+
+def _unseen(found: Learning, cells: Any) -> FloatArray:
+    """What the rows that are not in memory count, beside the first unlabeled row that has their domains."""
+    unseen = np.zeros(cells.num_rows)
+    unlabeled = gaps_of(cells[found.look.label], found.look.dialect)
+    for key, (number, weight, first) in found.look.grouped(cells, unlabeled).items():
+        in_all = found.groups[key]
+        unseen[first] = in_all[0] - number if found.look.weight is None else max(in_all[1] - weight, 0.0)
+    return unseen
+
+
+def _register(
+    encoded: EncodedTable, positions: IntArray, is_sampled: BoolArray, n_unlabeled: int, reader: Reader
+) -> Register:
+    """The register of a table of which some rows were seen, the sample among them."""
+    answers, counted, rows = encoded.answers.of_counted(), encoded.answers.counted, encoded.rows
+    if counted is not None:
+        positions, is_sampled, rows = positions[counted], is_sampled[counted], rows[counted]
+    weights = answers.weights
+    labels, targets = answers.read()
+    unlabeled, unseen = ~labels.is_labeled, np.zeros(len(positions)) if answers.unseen is None else answers.unseen
+    own = np.ones(len(positions)) if weights is None else weights
+    unit = 1.0 if weights is None else float((own + unseen)[unlabeled].sum()) / n_unlabeled
+    chosen = is_sampled[unlabeled]
+    margins = tuple(
+        scaled_margin(
+            margin,
+            margin.codes[chosen],
+            sizes_of_domains(margin, margin.codes, (own + unseen)[unlabeled]),
+            sizes_of_domains(margin, margin.codes[chosen], own[unlabeled][chosen]),
+            is_weighted=weights is not None,
+        )
+        for margin in targets.margins
+    )
+    has_totals = answers.totals is not None or answers.population_totals is not None
+    doubts = doubts_about(labels, targets, has_totals=has_totals, n_unseen=n_unlabeled - int(unlabeled.sum()))
+    return Register(
+        batches=reader.batches(encoded.request.source, _encode_batch(encoded, targets, unit)),
+        rows=np.ascontiguousarray(rows[is_sampled]),
+        positions=positions[is_sampled],
+        answers=Answers(
+            Labels(labels.classes, labels.codes[is_sampled]),
+            Targets(margins),
+            None if weights is None else weights[is_sampled],
+            doubts,
+        ),
+        targets=without_rows(targets.over(unit)),
+        n_unlabeled=n_unlabeled,
+        unit=unit,
+        is_weighted=weights is not None and bool((own != own[0]).any()),
+    )
+
+
+def _encode_batch(encoded: EncodedTable, targets: Targets, unit: float) -> EncodeBatch:
+    """How a part of the file becomes a batch."""
+    roles = encoded.table.roles
+    places = [
+        {domain: begin + k for k, domain in enumerate(margin.domains.tolist())}
+        for begin, margin in zip(first_domains(targets), targets.margins, strict=True)
+    ]
+    return EncodeBatch(
+        label=roles.label,
+        encoding=encoded.encoding,
+        dialect=encoded.request.source.dialect,
+        margins=roles.margins,
+        # Without margins the whole table is the only domain.
+        places=tuple(places) if roles.margins else (),
+        weight=roles.weight,
+        unit=unit,
+    )

@@ -1,0 +1,144 @@
+"""The tree beside rivals on one table: which rows are held back, what the scores are, and what they can say."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+
+from s2oct import S2OCTClassifier
+from s2oct.errors import InvalidProblem
+from s2oct.guides import rivals
+from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
+from s2oct.tables.class_totals import ClassTotal, ClassTotals
+from s2oct.tables.roles import Roles
+from s2oct.workflow.comparison import HeldOutScore, TableComparison, compare_table, cross_fit
+from s2oct.workflow.fitted_table import FitRequest
+from s2oct.workflow.held_back import KnownRows
+
+QUICK = {"depth": 1, "guide": LogisticRegression(), "time_limit": 20, "random_state": 0}
+FITS = []
+
+
+@pytest.fixture(autouse=True)
+def small_forests(monkeypatch):
+    monkeypatch.setattr(rivals, "N_TREES", 10)
+
+
+class Noted(ClassifierMixin, BaseEstimator):
+    """Keeps what it was fitted to, and gives every row without a label class 1."""
+
+    def fit(self, X, y, totals):
+        FITS.append((y.copy(), totals))
+        self.transduction_ = np.where(np.isnan(y), 1.0, y)
+        return self
+
+
+@pytest.fixture
+def request_for(table, compiled):
+    """``request_for(labels)`` asks for a comparison on rows 0, 1, 2, ... of which the first have these labels."""
+
+    def ask(labels, total=10):
+        lines = [f"{i % 10 + (5 if label == 'b' else 0)},{i % 3},{label}" for i, label in enumerate(labels)]
+        lines += [f"{i},{i % 3}," for i in range(20)]
+        totals = ClassTotals(of_unlabeled=(ClassTotal("b", str(total)),))
+        return FitRequest(table("x,z,c\n" + "\n".join(lines)), Roles("c"), totals=totals, parameters=QUICK)
+
+    return ask
+
+
+def test_rows_held_back_are_unlabeled_and_counted_in_the_totals(compiled):
+    FITS.clear()
+    labels = Labels(np.array(["a", "b"]), np.array([0, 1, 0, 1, 1, -1, -1, -1]))
+    folds = [np.array([0, 1]), np.array([2, 3, 4])]
+    known = KnownRows(labels, Targets.exact([2, 1], 3))
+    (trial,) = cross_fit({"noted": Noted()}, np.zeros((8, 1)), known, folds)
+    assert [np.flatnonzero(np.isnan(y)).tolist() for y, _ in FITS] == [[0, 1, 5, 6, 7], [2, 3, 4, 5, 6, 7]]
+    assert [totals for _, totals in FITS] == [{0: 3, 1: 2}, {0: 3, 1: 3}]
+    # Rows without a label are judged by nobody.
+    assert trial.assigned.tolist() == [1, 1, 1, 1, 1, -1, -1, -1]
+
+
+def test_weighted_scores_are_means_of_the_classes_by_their_known_shares(request_for):
+    """15 of 20 labels are of class a, but 16 of 20 unlabeled rows are of class b."""
+    comparison = compare_table(request_for(["a"] * 15 + ["b"] * 5, total=16), n_folds=5)
+    assert (comparison.n_labeled, comparison.n_rarer, comparison.n_folds, comparison.notes) == (20, 5, 5, ())
+    for score in comparison.scores:
+        # Both accuracies follow from the shares that are right in each class, and the other way round.
+        equations = [[15 / 20, 5 / 20], [4 / 20, 16 / 20]]
+        right_a, right_b = np.linalg.solve(equations, [score.accuracy, score.weighted_accuracy])
+        assert right_a * 15 == pytest.approx(round(right_a * 15))
+        assert right_b * 5 == pytest.approx(round(right_b * 5))
+        rates = [((right_a * 15 + 1) / 17, 15, 0.2), ((right_b * 5 + 1) / 7, 5, 0.8)]
+        variance = sum(share**2 * rate * (1 - rate) / n for rate, n, share in rates)
+        assert score.standard_error == pytest.approx(math.sqrt(variance))
+
+
+def test_the_tree_comes_first_and_only_trees_have_a_size(request_for):
+    comparison = compare_table(request_for(["a", "b"] * 6), n_folds=3)
+    tree, *others = comparison.scores
+    assert tree.name == "s2oct tree of depth 1"
+    assert [rival.name for rival in others] == [
+        "logistic regression",
+        "random forest",
+        "extremely randomised trees",
+        "decision tree of depth 1",
+    ]
+    assert [score.n_terms is None for score in comparison.scores] == [False, True, True, True, False]
+    assert others[-1].features_per_split == 1
+    assert (tree.difference, tree.seconds > 0) == (0, True)
+
+
+def test_the_same_seed_gives_the_same_scores(request_for):
+    first, second = (compare_table(request_for(["a", "b", "b"] * 4), n_folds=3).scores for _ in range(2))
+    assert [dataclasses.replace(score, seconds=0) for score in first] == [
+        dataclasses.replace(score, seconds=0) for score in second
+    ]
+
+
+def test_fewer_labeled_rows_than_folds_reduce_the_folds_with_a_note(request_for):
+    comparison = compare_table(request_for(["a"] * 6 + ["b"] * 3), n_folds=5)
+    assert comparison.n_folds == 3
+    assert comparison.notes[0] == "Some class has only 3 labeled rows: 3 folds instead of 5."
+
+
+def test_a_class_with_one_labeled_row_is_refused(request_for):
+    with pytest.raises(InvalidProblem, match=r"at least 2 labeled rows of every class, .* got 1 of class b"):
+        compare_table(request_for(["a"] * 6 + ["b"]))
+
+
+def test_an_interrupted_fit_ends_the_comparison(request_for, monkeypatch):
+    """Its tree is unfinished, and the user wants to stop."""
+    fit = S2OCTClassifier.fit
+
+    def interrupted(self, *args, **kwargs):
+        fit(self, *args, **kwargs)
+        self.certificate_ = dataclasses.replace(self.certificate_, ended="interrupted")
+        return self
+
+    monkeypatch.setattr(S2OCTClassifier, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compare_table(request_for(["a", "b"] * 4), n_folds=2)
+
+
+def score(name, difference, error):
+    return HeldOutScore(name, 0.8, 0.6, 0.8 + difference, 0.6, 0.05, difference, error, None, None, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("difference", "error", "words"),
+    [
+        (0.1, 0.04, "is 0.100 above that of the tree, with a standard error of 0.040: more than two standard errors."),
+        (0.1, 0.06, "above that of the tree, with a standard error of 0.060: these labels do not decide which"),
+        (-0.1, 0.04, "is 0.100 below that of the tree"),
+        (1e-17, 0.04, "The accuracy of the best rival, forest, is that of the tree"),
+    ],
+)
+def test_the_last_sentence_says_how_much_the_labels_can_say(difference, error, words):
+    scores = (score("tree", 0.0, 0.0), score("worse", -0.2, 0.01), score("forest", difference, error))
+    assert words in TableComparison(scores, 40, 9, 5, ()).findings()[-1]

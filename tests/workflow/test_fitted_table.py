@@ -1,0 +1,101 @@
+"""One call from a table to a fitted tree, without a command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy, S2OCTWarning
+from s2oct.tables.class_totals import ClassTotal, ClassTotals
+from s2oct.tables.roles import Roles
+from s2oct.tables.treatment import Treatment
+from s2oct.workflow.fitted_table import FitRequest, fit_table
+
+TEXT = "key,age,town,works\n" + "".join(
+    f"{i:03d},{age},{'north' if i % 2 else 'south'},{works}\n"
+    for i, (age, works) in enumerate(
+        [(20, "no"), (25, "no"), (60, "yes"), (65, "yes"), *((a, "") for a in range(22, 70, 6))]
+    )
+)
+QUICK = {"depth": 1, "guide": None, "solver": None, "time_limit": 2.0, "random_state": 0}
+FOUR = ClassTotals(of_unlabeled=(ClassTotal("yes", "4"),))
+
+
+@pytest.fixture
+def request_for(table, compiled):
+    """``request_for(text, **parts)`` asks for a quick fit."""
+
+    def ask(text=TEXT, **parts):
+        usual = {"roles": Roles("works", ids=("key",)), "treatment": Treatment("onehot"), "totals": FOUR}
+        return FitRequest(table(text), **{**usual, "parameters": QUICK, **parts})
+
+    return ask
+
+
+def test_fit_holds_all_that_outputs_need(request_for):
+    fitted = fit_table(request_for())
+    assert fitted.encoding.features == ("age", "town=south")
+    assert list(fitted.features.columns) == ["age", "town=south"]
+    assert fitted.rows.shape == (12, 2)
+    assert fitted.totals == {"no": 4, "yes": 4}
+    assert fitted.table.row_ids[:2] == ["000", "001"]
+    assert (fitted.table.n_rows, fitted.table.n_unlabeled) == (12, 8)
+    assert fitted.classifier.certificate_.xi == 0
+    (note,) = fitted.notes
+    assert note.startswith("Too few labels to recognise class 'no' (2 labels) and class 'yes' (2 labels)")
+
+
+def test_completed_table_keeps_every_cell_and_adds_a_label_for_every_row(request_for):
+    fitted = fit_table(request_for())
+    completed = fitted.completed()
+    added = ["works_completed", "works_predicted", "works_leaf", "works_stability"]
+    assert completed.column_names == ["key", "age", "town", "works", *added]
+    assert completed.select(["key", "age", "town", "works"]).equals(fitted.table.cells)
+    labels = completed["works_completed"].to_pylist()
+    assert labels == fitted.classifier.transduction_.tolist()
+    assert labels[:4] == ["no", "no", "yes", "yes"]
+    assert labels[4:].count("yes") == 4
+    assert fitted.classifier.contradicted_.tolist() == []
+    assert set(completed["works_leaf"].to_pylist()) == {2, 3}
+    assert completed["works_stability"].to_pylist()[:4] == [None] * 4
+
+
+def test_minus_one_marks_unlabeled_rows_as_in_python(request_for):
+    numbers = TEXT.replace(",no\n", ",0\n").replace(",yes\n", ",1\n").replace(",\n", ",-1\n")
+    fitted = fit_table(request_for(numbers, totals=ClassTotals(of_unlabeled=(ClassTotal("1", "4"),))))
+    assert fitted.completed()["works_completed"].to_pylist().count(1) == 6
+
+
+def test_what_a_fit_warns_of_is_in_its_notes(request_for):
+    """The notes come from the classifier, not from the process's warnings: fits in two threads keep theirs apart."""
+    with pytest.warns(S2OCTWarning, match="No totals were given"):
+        fitted = fit_table(request_for(totals=ClassTotals()))
+    note, _ = fitted.notes
+    assert note.startswith("No totals were given: the class shares of the labeled rows are used")
+
+
+@pytest.mark.parametrize("column", ["works_completed", "works_predicted", "works_leaf", "works_stability"])
+def test_columns_of_an_earlier_fit_are_no_features(request_for, column):
+    with pytest.raises(InvalidTable, match=f"got '{column}', which an earlier fit has written") as caught:
+        fit_table(request_for(TEXT.replace("town", column, 1)))
+    assert (caught.value.remedies, caught.value.column) == ((Remedy.LEAVE_OUT,), column)
+    roles = Roles("works", ids=("key",), excluded=(column,))
+    assert fit_table(request_for(TEXT.replace("town", column, 1), roles=roles)).encoding.features == ("age",)
+
+
+def test_parameters_reach_the_classifier_and_unknown_ones_are_refused(request_for):
+    assert fit_table(request_for(parameters={**QUICK, "C": 2.5})).classifier.C == 2.5
+    with pytest.raises(InvalidProblem, match=r"Expected parameters among .*'depth'.*, got 'deep'"):
+        fit_table(request_for(parameters={"deep": 3}))
+
+
+@pytest.mark.parametrize(
+    ("roles", "sentence"),
+    [
+        ({"label": "a", "features": ("a", "b")}, "Expected the label 'a' to be no feature and no id"),
+        ({"label": "a", "ids": ("b",), "features": ("b",)}, r"Expected features that are no ids, got \['b'\] as both"),
+    ],
+    ids=str,
+)
+def test_roles_check_themselves(roles, sentence):
+    with pytest.raises(InvalidProblem, match=sentence):
+        Roles(**roles)
