@@ -53,7 +53,7 @@ class Case:
     def fitted(self, time_limit: float) -> Any:
         clf = self.classifier(depth=2, random_state=0, time_limit=time_limit, **self.parameters)
         if self.as_register:
-            return clf.fit_register(register_table(1000).register(most=150, batch_rows=20))
+            return clf._fit_register(register_table(1000).register(most=150, batch_rows=20), NAMES)
         X, y, totals = rows(self.n_rows, self.n_classes, self.labeled)
         if self.by_domain:
             domains = np.where(np.arange(self.n_rows) % 3, "north", "south")
