@@ -99,4 +99,4 @@ def test_counts_of_the_unlabeled_rows_are_what_they_were_given_as(compiled):
 
 def test_what_fit_does_not_know_is_refused():
     with pytest.raises(TypeError, match="unexpected keyword argument 'total'"):
-        Known(total={"a": 1})
+        known_of_rows(None, None, None, None, total={"a": 1})

@@ -97,12 +97,13 @@ def test_what_is_no_probability_is_refused_as_a_guide_and_in_a_wrapper(broken, m
 
 
 def test_what_is_no_probability_is_refused_from_a_rival():
-    codes = np.array([0, 1, 0, 1, *[-1] * UNLABELED])
+    labels = Labels(np.arange(2), np.array([0, 1, 0, 1, *[-1] * UNLABELED]))
+    known = Known(labels, Targets.exact([4, 4], UNLABELED))
     with pytest.raises(InvalidProblem, match="Saying gave a probability that is NaN or infinite to 8 of 8 rows"):
         assign_classes(
             {"broken": Saying((np.nan, np.nan), (0, 1))},
             X,
-            Known(Labels(np.arange(2), codes), Targets.exact([4, 4], UNLABELED)),
+            known,
         )
 
 

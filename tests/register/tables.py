@@ -16,8 +16,12 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.register.register import Register
 from s2oct.register.settling import CountedTree, settle_totals
 from s2oct.stopping import NO_DEADLINE, Deadline
+from s2oct.tables.encoding import plain_encoding
 
 N_LABELED = 40
+
+PLAIN = plain_encoding(["x0", "x1", "x2"])
+"""How the columns of these tables become features."""
 
 
 @dataclass(frozen=True)

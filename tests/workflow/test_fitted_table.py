@@ -62,7 +62,7 @@ def test_completed_table_keeps_every_cell_and_adds_a_label_for_every_row(request
 
 def test_minus_one_marks_unlabeled_rows_as_in_python(request_for):
     numbers = TEXT.replace(",no\n", ",0\n").replace(",yes\n", ",1\n").replace(",\n", ",-1\n")
-    fitted = fit_table(request_for(numbers, totals=ClassTotals(of_unlabeled=(ClassTotal("1", "4"),))))
+    fitted = fit_encoded(encode_table(request_for(numbers, totals=ClassTotals(of_unlabeled=(ClassTotal("1", "4"),)))))
     assert fitted.completed()["works_completed"].to_pylist().count(1) == 6
 
 

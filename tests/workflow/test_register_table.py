@@ -29,7 +29,7 @@ from s2oct.workflow.encoded_table import EncodedTable, FitRequest
 from s2oct.workflow.fitted_table import fit_encoded
 from s2oct.workflow.register_table import ReadHere, encode_register
 from tests.conftest import require_package
-from tests.register.tables import Table
+from tests.register.tables import PLAIN, Table
 from tests.register.tables import table as small_table
 
 MOST = 150
@@ -80,7 +80,7 @@ def test_a_file_has_the_sample_the_totals_and_the_rows_of_the_same_table_in_memo
 def test_a_fit_to_a_file_gives_the_tree_of_the_array_and_completes_every_row(small: Table, tmp_path: Path) -> None:
     path = write(small, tmp_path / "people.parquet")
     fitted = fit_encoded(encoded_here(path, small, depth=2))
-    in_memory = S2OCTClassifier(depth=2, random_state=3)._fit_register(small.register(most=MOST), NAMES)
+    in_memory = S2OCTClassifier(depth=2, random_state=3)._fit_register(small.register(most=MOST), PLAIN)
     assert fitted.classifier.rules_ == in_memory.rules_
     assert fitted.classifier.data_summary_ == in_memory.data_summary_
     completed = fitted.completed()

@@ -104,7 +104,7 @@ def read_rows(estimator: Any, X: Any) -> FloatArray:
             arrow = arrow.rename_columns(list(estimator.feature_names_in_))
         rows = encode_rows(arrow, encoding, IN_MEMORY, unseen=unseen)
     if unseen:
-        warnings.warn(unseen.sentence(encoding), S2OCTWarning, stacklevel=4)
+        warnings.warn(unseen.sentence(encoding.columns), S2OCTWarning, stacklevel=4)
     return rows
 
 
