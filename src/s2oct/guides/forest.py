@@ -193,7 +193,11 @@ class SelfTrainedForest(PartlyLabeledClassifier):
             Probabilities of ``classes_``.
         """
         check_is_fitted(self)
-        wide = self._widening.transform(read_rows(self, X))
+        return self._probabilities_of(read_rows(self, X))
+
+    def _probabilities_of(self, rows: FloatArray) -> FloatArray:
+        """Class probabilities of rows of features."""
+        wide = self._widening.transform(rows)
         votes = np.zeros((len(wide), 1 if len(self.classes_) == 2 else len(self.classes_)))
         for member in self._members:
             votes += member.share * member.votes(wide, self.n_jobs)

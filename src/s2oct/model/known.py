@@ -274,7 +274,7 @@ def known_of(
     named = [*stated.classes, *also]
     given = labels = read_labels(y, n_rows=n_rows, named=named)
     if weights is not None:
-        _refuse_weightless(weights if unseen is None else weights + unseen, labels.is_labeled)
+        refuse_weightless(weights if unseen is None else weights + unseen, labels.is_labeled)
     counted = counted_rows(weights)
     if counted is not None and weights is not None:
         labels, weights = labels.of_rows(counted, named), weights[counted]
@@ -297,7 +297,7 @@ def _count(weights: FloatArray) -> BoolArray:
     return np.asarray(weights > _NEGLIGIBLE * weights.mean())
 
 
-def _refuse_weightless(weights: FloatArray, is_labeled: BoolArray) -> None:
+def refuse_weightless(weights: FloatArray, is_labeled: BoolArray) -> None:
     """Refuse labeled rows, or unlabeled ones, none of which counts."""
     counts = _count(weights)
     for which, rows in (("labeled", is_labeled), ("unlabeled", ~is_labeled)):
