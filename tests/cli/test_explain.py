@@ -9,14 +9,14 @@ import pytest
 from s2oct import ObliqueTree, OCTHClassifier, Topology
 from s2oct.cli.app import run
 from s2oct.persistence.file import model_to_json
-from s2oct.persistence.model import Model
+from s2oct.persistence.model import Model, Origin
 from s2oct.tables.encoding import NUMBER, ONEHOT, ORDINAL, Column, Encoding
 
 ENCODING = Encoding(
     (
         Column("age", NUMBER, fill=40.0),
-        Column("region", ONEHOT, ("east", "north", "south")),
-        Column("school", ORDINAL, ("none", "some", "much")),
+        Column("region", ONEHOT, ("east", "north", "south"), "other", "other"),
+        Column("school", ORDINAL, ("none", "some", "much"), "some", "some"),
     )
 )
 PEOPLE = pd.DataFrame(
@@ -35,11 +35,13 @@ def folder_of_four(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     clf = OCTHClassifier(depth=2, solver=None, time_limit=0.5, random_state=0)
     clf.fit(pd.DataFrame(rng.random((20, 5)), columns=ENCODING.features), ["no", "yes"] * 10)
+    clf.encoding_, clf.n_features_in_ = ENCODING, 3
+    clf.feature_names_in_ = np.array(ENCODING.names, dtype=object)
     # age >= 27, then region=north >= 1 or school <= 0
     omega = np.array([[-1, 0, 0, 0, 0], [0, 0, -1, 0, 0], [0, 0, 0, 0, 1.0]])
     clf.tree_ = ObliqueTree(Topology(2), omega, np.array([-27.0, -1.0, 0.0]), np.array([0, 1, 0, 1]))
     clf._leaf_shares = np.eye(2)[[0, 1, 0, 1]]
-    (tmp_path / "model.json").write_text(model_to_json(Model(clf, ENCODING, "works", ("person",))))
+    (tmp_path / "model.json").write_text(model_to_json(Model(clf, Origin("works", ("person",)))))
     PEOPLE.to_csv(tmp_path / "people.csv", index=False)
     PEOPLE.to_parquet(tmp_path / "people.parquet")
     monkeypatch.chdir(tmp_path)
