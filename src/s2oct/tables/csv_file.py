@@ -8,7 +8,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -105,7 +105,7 @@ class CsvFile:
         except _DAMAGED_GZIP as error:
             raise self._damaged_gzip() from error
 
-    def utf8(self) -> Iterator[bytes]:
+    def utf8(self) -> Generator[bytes]:
         """Yield all bytes of the file as UTF-8; the encoding is found out on the way."""
         transcoder = Transcoder(self._charset if self._is_certain else self._wanted.charset, self._usual.charset)
         for part in self.parts():
@@ -214,9 +214,9 @@ class CsvFile:
         return InvalidProblem(f"{what} of {self._name} has more than {_BLOCK >> 20} MiB: is a closing quote missing?")
 
     def _wrong_charset(self) -> InvalidTable:
+        charset = Dialect(charset=self._charset).charset_name
         return InvalidTable(
-            f"Expected text in the encoding {Dialect(charset=self._charset).charset_name} in {self._name}, got bytes that it does not "
-            "allow",
+            f"Expected text in the encoding {charset} in {self._name}, got bytes that it does not allow",
             Remedy.OTHER_CHARSET,
         )
 

@@ -220,7 +220,7 @@ class _BegunReading:
 
     def sees_more_than(self, number: int) -> bool:
         """Read until more rows have been seen than this; False if there are not as many."""
-        n_rows = sum(block.num_rows for block in self._seen)
+        n_rows: int = sum(block.num_rows for block in self._seen)
         while n_rows <= number and (block := next(self._blocks, None)) is not None:
             self._seen.append(block)
             n_rows += block.num_rows

@@ -102,7 +102,7 @@ class StatisticsFile:
         """Rows that a limit allows; texts are as wide as the file says."""
         if self.limit is None:
             return 2**62
-        widths = self._facts.variable_storage_width.values()
+        widths: list[int] = list(self._facts.variable_storage_width.values())
         return min(self.limit.n_cells // max(len(widths), 1), self.limit.n_bytes // max(sum(widths), 1))
 
     def _with_labels(self, name: str, column: Any) -> Any:
@@ -130,9 +130,7 @@ class StatisticsFile:
             value if is_text else float(value): label.strip()
             for value, label in self._facts.variable_value_labels.get(name, {}).items()
             # Stata's values from .a to .z arrive as letters.
-            if isinstance(value, str) is is_text
-            and label.strip()
-            and not any(_lies_in(value, part) for part in ranges)
+            if isinstance(value, str) is is_text and label.strip() and not any(_lies_in(value, part) for part in ranges)
         }
 
     @contextmanager
