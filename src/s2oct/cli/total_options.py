@@ -45,8 +45,8 @@ class GivenTotals:
             "--totals",
             metavar="FILE",
             help="Table of totals among the unlabeled rows, in any format of DATA: a row for each domain of --by and a "
-            "column for each class; or columns for domain, class and total, also total and se, or low and high. Without "
-            "--by there are no domains. May be repeated, with --by.",
+            "column for each class; or columns for domain, class and total, also total and se, or low and high. "
+            "Without --by there are no domains. May be repeated, with --by.",
         ),
     ] = None
     population_totals_file: Annotated[
