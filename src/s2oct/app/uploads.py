@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,11 +13,20 @@ from starlette.concurrency import run_in_threadpool
 from s2oct.app.store import SessionStore, StoredSession, shown_name, suffix_of
 from s2oct.errors import InvalidProblem
 from s2oct.tables.dialect import Dialect
+from s2oct.tables.readers import FOREIGN, reader_of
 from s2oct.tables.reading_limit import ReadingLimit, TooLarge
 from s2oct.tables.source import Source
 
 LIMIT = ReadingLimit(n_bytes=2**30, n_cells=3 * 10**7)
 """The largest table that the page takes, in every format."""
+
+TRIAL = """
+import sys
+from pathlib import Path
+from s2oct.app.uploads import page_source
+from s2oct.tables.dialect import Dialect
+page_source(Path(sys.argv[1]), Dialect()).whole()
+"""
 
 
 def page_source(path: Path, dialect: Dialect, sheet: str | None = None) -> Source:
@@ -80,9 +91,19 @@ def refuse_upload(file: Path, name: str) -> None:
     if file.stat().st_size == 0:
         return
     source = Source(file, limit=LIMIT, called=shown_name(name))
+    if source.format in FOREIGN:
+        _refuse_what_breaks_its_reader(source)
     try:
         source.refuse_unread()
     except TooLarge:
         raise
     except (InvalidProblem, OSError):
         return
+
+
+def _refuse_what_breaks_its_reader(source: Source) -> None:
+    """Read a file in another process first: damaged files can end the process of a compiled reader without a word."""
+    reader_of(source.format)
+    ended = subprocess.run([sys.executable, "-c", TRIAL, str(source.path)], capture_output=True, check=False)
+    if ended.returncode not in (0, 1):
+        raise InvalidProblem(f"The {source.format.value} file {source.called!r} is damaged: it cannot be read.")

@@ -93,7 +93,7 @@ class ExcelFile:
             raise InvalidProblem(f"The Excel file {str(self.path)!r} is damaged, or is not an Excel file.") from error
 
     def _chosen(self, names: tuple[str, ...]) -> str:
-        if self.sheet is None:
+        if self.sheet is None and names:
             return names[0]
         if self.sheet not in names:
             raise InvalidProblem(f"Expected one of the sheets {list(names)} of {str(self.path)!r}, got {self.sheet!r}.")

@@ -8,7 +8,7 @@ from typing import Any
 from s2oct.errors import MissingExtra
 from s2oct.tables.formats import Format
 
-_PACKAGES = {
+_READERS = {
     Format.EXCEL: ("python_calamine", "python-calamine"),
     Format.SPSS: ("pyreadstat", "pyreadstat"),
     Format.STATA: ("pyreadstat", "pyreadstat"),
@@ -16,10 +16,13 @@ _PACKAGES = {
 }
 """The module that reads each format, and the package that brings it."""
 
+FOREIGN = frozenset(_READERS)
+"""Formats whose readers are extras."""
+
 
 def reader_of(kind: Format) -> Any:
     """Import the module that reads a format."""
-    module, package = _PACKAGES[kind]
+    module, package = _READERS[kind]
     try:
         return import_module(module)
     except ImportError as error:

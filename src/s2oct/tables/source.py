@@ -206,6 +206,8 @@ class Source:
         return _BegunReading(self._blocks())
 
     def _blocks(self) -> Iterator[Any]:
+        """All rows of a file with good names, as many at a time as its reader has."""
+        _ = self.columns  # refuses others
         assert not isinstance(self._file, ParquetFile)
         found = self._file.blocks()
         return found if self.limit is None else self.limit.bounded_batches(found)
