@@ -68,7 +68,10 @@ def _totals(choices: PageChoices, totals_name: str) -> Iterator[str]:
 
 def _dialect(choices: PageChoices) -> Iterator[str]:
     dialect = choices.dialect
-    named = (("--delimiter", dialect.delimiter), ("--encoding", dialect.charset), ("--decimal", dialect.decimal))
+    named = (
+        *(("--delimiter", dialect.delimiter), ("--encoding", dialect.charset), ("--decimal", dialect.decimal)),
+        ("--sheet", choices.sheet),
+    )
     for option, value in named:
         if value is not None:
             yield from (option, value)
