@@ -118,8 +118,8 @@ def test_missing_values_in_several_columns_are_one_complaint_that_names_them(ask
 def test_a_wrong_option_is_said_at_its_field(asked, session):
     view = asked.look(session, label="employed", roles={"person": "id"}, options={"depth": "deep", "C": "-1"})
     said = complaints(view)
-    assert said["option:depth", None] == "Expected the depth auto or a whole number from 1 to 12, got 'deep'."
-    assert said["option:C", None] == "Expected the price of a row off the total to be a positive number, got -1."
+    assert said["option:depth", None] == "Expected the depth to be auto or a whole number from 1 to 12, got 'deep'."
+    assert said["option:C", None] == "Expected the price of a row off the total to be a positive number, got '-1'."
 
 
 def test_a_parquet_file_is_read(asked):

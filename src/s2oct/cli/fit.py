@@ -52,9 +52,9 @@ def fit(
     request = FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source))
     if may_be_register(request) and source.has_more_rows_than(MOST_HASHED):
         outputs.refuse_report(MOST_HASHED)
-        fitted = _fitted_register(request, estimator.time_limit, scheduler)
+        fitted = _fitted_register(request, scheduler)
     else:
-        fitted = _fitted(encode_table(request), estimator.time_limit)
+        fitted = _fitted(encode_table(request))
     # Refusals should not wait for the packages that a fit needs.
     import numpy as np
 
@@ -82,23 +82,23 @@ def fit(
         raise failure
 
 
-def _fitted(encoded: EncodedTable, time_limit: float) -> FittedTable:
+def _fitted(encoded: EncodedTable) -> FittedTable:
     from s2oct.cli.progress import live_progress
     from s2oct.workflow.fitted_table import fit_encoded
 
-    with warnings.catch_warnings(), live_progress(time_limit) as listener:
+    with warnings.catch_warnings(), live_progress(encoded.request.parameters["time_limit"]) as listener:
         # They are printed at the end, as sentences and once.
         warnings.simplefilter("ignore")
         return fit_encoded(encoded, listener=listener)
 
 
-def _fitted_register(request: FitRequest, time_limit: float, scheduler: str | None) -> FittedTable:
+def _fitted_register(request: FitRequest, scheduler: str | None) -> FittedTable:
     """Fit a table that is read in batches, here or by the workers of a cluster."""
     from s2oct.workflow.cluster_reader import reader_at
     from s2oct.workflow.register_table import encode_register
 
     with reader_at(scheduler) as reader:
-        return _fitted(encode_register(request, reader), time_limit)
+        return _fitted(encode_register(request, reader))
 
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:

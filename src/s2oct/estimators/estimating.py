@@ -19,9 +19,10 @@ from s2oct.estimates.running import run_replicates
 from s2oct.estimates.table import Estimates
 from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.refitting import FittedOn
-from s2oct.inputs import between_zero_and_one, positive, read_domains, read_replicate_weights, whole
+from s2oct.inputs import read_domains, read_replicate_weights
 from s2oct.model.labels import UNLABELED
 from s2oct.model.tree import ObliqueTree
+from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE, whole_from
 from s2oct.wording import brief, plural
 
 DEFAULT, LEAST_REPLICATES = 200, 2
@@ -114,11 +115,13 @@ class Estimating(TreeClassifier):
                 "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
                 "model files nor pickles keep them."
             )
-        covered = between_zero_and_one("confidence", confidence)
+        covered = BETWEEN_ZERO_AND_ONE.read("confidence", confidence)
         divisions, about_gaps = _divisions(by, fitted_on)
         weights = _replicate_weights(fitted_on, replicate_weights, replicate_scale)
         if weights is None:
-            n_replicates = n_runs = whole("replicates", DEFAULT if replicates is None else replicates, LEAST_REPLICATES)
+            n_replicates = n_runs = whole_from(LEAST_REPLICATES).read(
+                "replicates", DEFAULT if replicates is None else replicates
+            )
         else:
             n_replicates, n_runs = _agreed_number(replicates, weights), weights.n_runs
             fitted_on = replace(fitted_on, drawing=weights)
@@ -169,7 +172,7 @@ def _replicate_weights(fitted_on: FittedOn, given: Any, scale: Any) -> Replicate
             of_counted, in_survey_units = in_survey_units, np.zeros(fitted_on.n_given)
             in_survey_units[counted] = of_counted
     factors = read_replicate_weights(given, fitted_on.X, codes, labels.classes, in_survey_units)
-    return ReplicateWeights(factors, 1 / factors.shape[1] if scale is None else positive("replicate_scale", scale))
+    return ReplicateWeights(factors, 1 / factors.shape[1] if scale is None else POSITIVE.read("replicate_scale", scale))
 
 
 def _agreed_number(replicates: int | None, weights: ReplicateWeights) -> int:

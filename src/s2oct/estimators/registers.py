@@ -69,7 +69,7 @@ class RegisterFits(ToldFits, Estimating):
             The fitted classifier.
         """
         began = now()
-        self._check_parameters()
+        self._checked()
         self._left_out = ()
         self.n_features_in_ = register.rows.shape[1]
         if feature_names is not None:

@@ -208,7 +208,7 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
             The fitted classifier.
         """
         began = now()
-        self._check_parameters()
+        self._checked()
         self._left_out = text_columns(X, domains)
         all_rows = read_features(self, X, reset=True, keep_single=is_large(X))
         budget, spec = self._budget(), self._spec(all_rows.shape[1])

@@ -20,7 +20,7 @@ from s2oct.fit.simplicity import Simplification
 from s2oct.fit.training import Trained
 from s2oct.guides import SelfTrainedForest, ask_guide, runs_on
 from s2oct.guides.chance import chance_of_rows, chance_of_votes
-from s2oct.inputs import Answers, at_least_zero_or_auto, without_columns
+from s2oct.inputs import Answers, without_columns
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
 from s2oct.model.guide import Advice
 from s2oct.model.problem import Problem
@@ -64,7 +64,7 @@ class ToldFits(Choices, Margins):
         return Guidance(ask, self._guide_weight(), self._sparsity(), lambda: any(map(runs_on, left_behind)))
 
     def _guide_weight(self) -> float:
-        weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
+        weight = self._checked()["guide_weight"]
         return AUTO_GUIDE_WEIGHT if weight is None else weight
 
     def _replicable(self, told: FitTold, guidance: Guidance | None) -> FittedOn:

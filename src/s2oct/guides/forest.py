@@ -15,11 +15,12 @@ from s2oct.guides.self_training import SelfTraining
 from s2oct.guides.told import Told
 from s2oct.guides.votes import multipliers_for_new_rows, settled, shifted_probabilities
 from s2oct.guides.widening import Widening
-from s2oct.inputs import read_answers, read_complete_labels, read_features, read_weights, whole
+from s2oct.inputs import read_answers, read_complete_labels, read_features, read_weights
 from s2oct.model.counted import counted_rows
 from s2oct.model.labels import Labels, refuse_unusable_classes
 from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
+from s2oct.parameters import whole_from
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 TREES_TIMES_ROWS = 8e5
@@ -160,8 +161,8 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         deadline: Deadline = NO_DEADLINE,
     ) -> SelfTrainedForest:
         """Fit to what is read already; raises `GuideStopped` after the deadline."""
-        n_rounds = whole("n_rounds", self.n_rounds, 0)
-        n_trees = int(min(whole("n_estimators", self.n_estimators, 1), max(30, TREES_TIMES_ROWS / len(rows))))
+        n_rounds = whole_from(0).read("n_rounds", self.n_rounds)
+        n_trees = int(min(whole_from(1).read("n_estimators", self.n_estimators), max(30, TREES_TIMES_ROWS / len(rows))))
         rng = check_random_state(self.random_state)
         widening = Widening.of(rows, rng, deadline)
         told = Told.of(labels, targets, weights)

@@ -1,4 +1,4 @@
-"""What users pass to a classifier, checked at the edge: features, labels, totals and parameters."""
+"""What users pass to a classifier, checked at the edge: features, labels, totals and seeds."""
 
 from s2oct.inputs.answers import (
     Answers,
@@ -15,45 +15,23 @@ from s2oct.inputs.features import (
     text_columns,
     without_columns,
 )
-from s2oct.inputs.parameters import (
-    at_least_zero,
-    at_least_zero_or_auto,
-    between_zero_and_one,
-    check_guide,
-    positive,
-    positive_or_auto,
-    read_n_jobs,
-    read_seed,
-    whole,
-    whole_auto_or_none,
-    whole_or_auto,
-)
 from s2oct.inputs.replicate_weights import read_replicate_weights
+from s2oct.inputs.seeds import read_seed
 from s2oct.inputs.weights import read_weights
 
 __all__ = [
     "Answers",
-    "at_least_zero",
-    "at_least_zero_or_auto",
-    "between_zero_and_one",
-    "check_guide",
     "doubts_about",
     "labeled_accuracy",
-    "positive",
-    "positive_or_auto",
     "read_answers",
     "read_complete_labels",
     "read_domains",
     "read_features",
-    "read_n_jobs",
     "read_replicate_weights",
     "read_rule_features",
     "read_seed",
     "read_weights",
     "text_columns",
     "warn_of_column",
-    "whole",
-    "whole_auto_or_none",
-    "whole_or_auto",
     "without_columns",
 ]
