@@ -330,12 +330,16 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
         InvalidProblem,
         r"a total of class 'yes' between 0 and 4 \(the unlabeled rows\), got -1\.",
     ),
-    "a total above the rows": (lambda: fit(totals={"yes": 5}), InvalidProblem, r"between 0 and 4 .*, got 5\."),
-    "a fractional total": (lambda: fit(totals={"yes": 1.5}), InvalidProblem, r"a whole number, got 1\.5\."),
-    "a share for a total": (lambda: fit(totals={"yes": 0.5}), InvalidProblem, "Multiply a share by the number of rows"),
+    "a total above the rows": (lambda: fit(totals={"yes": 5}), InvalidProblem, r"between 0 and 4 .*, got 5: note"),
+    "a fractional total": (
+        lambda: fit(totals={"yes": 1.5}),
+        InvalidProblem,
+        r"a whole number, got 1\.5: multiply",
+    ),
+    "a share for a total": (lambda: fit(totals={"yes": 0.5}), InvalidProblem, "multiply a share by the number of rows"),
     "a boolean total": (lambda: fit(totals={"yes": True}), InvalidProblem, r"between 0 and 4 .*, got True\."),
-    "a total of NaN": (lambda: fit(totals={"yes": np.nan}), InvalidProblem, r"a whole number, got nan\."),
-    "an infinite total": (lambda: fit(totals={"yes": np.inf}), InvalidProblem, r"a whole number, got inf\."),
+    "a total of NaN": (lambda: fit(totals={"yes": np.nan}), InvalidProblem, "a whole number, got nan:"),
+    "an infinite total": (lambda: fit(totals={"yes": np.inf}), InvalidProblem, "a whole number, got inf:"),
     "text for a total": (lambda: fit(totals={"yes": "2"}), InvalidProblem, r"between 0 and 4 .*, got '2'\."),
     "no number for a total": (lambda: fit(totals={"yes": None}), InvalidProblem, r"between 0 and 4 .*, got None\."),
     "a total of a class misspelt": (
@@ -389,7 +393,7 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
     "a population total above the rows": (
         lambda: fit(population_totals={"yes": 9}),
         InvalidProblem,
-        r"between 0 and 8 \(all rows\), got 9\.",
+        r"between 0 and 8 \(all rows\), got 9: note",
     ),
     # Parameters
     "depth 0": (lambda: fit(depth=0), InvalidProblem, "depth to be 'auto' or a whole number from 1 to 12, got 0"),

@@ -84,7 +84,7 @@ def test_all_problem_columns_are_refused_together(table):
     with pytest.raises(InvalidColumns) as caught:
         Treatment().learn(source.whole(), source.columns, source.dialect)
     problems = {problem.column: problem.remedies[0] for problem in caught.value.problems}
-    assert problems == {"born": Remedy.MAKE_NUMBER, "size": Remedy.MARK_GAPS, "gap": Remedy.FILL_GAPS}
+    assert problems == {"born": Remedy.MAKE_NUMBER, "size": Remedy.MARK_GAPS, "gap": Remedy.LEAVE_OUT}
     assert str(caught.value).count("\n") == 2
 
 

@@ -13,7 +13,6 @@ from s2oct.app.choices import GRID, UPLOADED, PageChoices, write_grid
 from s2oct.app.complaints import Complaints
 from s2oct.app.store import StoredSession
 from s2oct.app.uploads import page_source
-from s2oct.errors import joined_problems
 from s2oct.parameters import FIELDS
 from s2oct.tables.cells import read_label_cells, read_texts
 from s2oct.tables.column_use import DOMAIN, FEATURE, ColumnUse
@@ -149,7 +148,7 @@ def _columns(table: PartlyLabeledTable, choices: PageChoices, complaints: Compla
     orders = {name: order for name, order in choices.treatment.orders.items() if name in table.feature_columns}
     treatment = replace(choices.treatment, kinds=known, orders=orders)
     learned, problems = treatment.try_each(table.cells, table.feature_columns, table.source.dialect)
-    for problem in joined_problems(problems):
+    for problem in problems:
         complaints.add("column", problem)
     with complaints.at("column"):
         table.refuse_added_columns()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from s2oct.cli.column_table import print_columns, warn_of_columns
-from s2oct.cli.messages import notes_with_options, print_note, print_warning, printed_warnings, say
+from s2oct.cli.messages import print_note, print_warning, printed_warnings, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions
 from s2oct.cli.outputs import Outputs, UnwrittenFiles, messages_beside, name_of, table_name
@@ -72,7 +72,7 @@ def fit(
     # Last, so that no rules push them off the screen.
     warn_of_columns(fitted.encoded.uses)
     clf = fitted.classifier
-    for note in notes_with_options(fitted.notes, clf.certificate_.shortcomings(clf.classes_.tolist())):
+    for note in fitted.notes:
         print_warning(note)
     if outputs.predictions in written and clf.stability_note_:
         name = AddedColumns(label).stability

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
-from s2oct.errors import Remedy, S2OCTWarning, UnlabeledScoreWarning
+from s2oct.errors import Notice, Remedy, UnlabeledScoreWarning
 from s2oct.inputs.domains import read_domains
 from s2oct.inputs.weights import read_weights
 from s2oct.model.counted import counted_rows, refuse_weightless
@@ -41,8 +41,8 @@ class Answers:
         What is known about the unlabeled rows, in the units of the weights.
     weights : ndarray of shape (n_rows,) or None
         Survey weights.
-    doubts : tuple of str
-        What is doubtful about labels and totals, in sentences.
+    doubts : tuple of Notice
+        What is doubtful about labels and totals.
     counted : ndarray of int or None
         Positions of these rows in the table; None if all its rows count.
     given : Labels or None
@@ -52,7 +52,7 @@ class Answers:
     labels: Labels
     targets: Targets
     weights: FloatArray | None
-    doubts: tuple[str, ...]
+    doubts: tuple[Notice, ...]
     counted: IntArray | None = None
     given: Labels | None = None
 
@@ -133,7 +133,7 @@ def read_answers(
     targets = read_targets(labels, totals, population_totals, domains=divided, as_shares=as_shares, weights=weights)
     doubts = doubts_about(labels, targets, has_totals=totals is not None or population_totals is not None)
     for doubt in doubts:
-        warnings.warn(doubt, S2OCTWarning, stacklevel=3)
+        warnings.warn(str(doubt), doubt.category, stacklevel=3)
     return Answers(labels, targets, weights, doubts, counted, None if counted is None else given)
 
 
@@ -151,20 +151,17 @@ def read_complete_labels(y: Any, n_rows: int) -> Labels | None:
     return labels
 
 
-def doubts_about(labels: Labels, targets: Targets, *, has_totals: bool, n_unseen: int = 0) -> tuple[str, ...]:
-    """What is doubtful about labels and totals, in sentences; ``n_unseen`` unlabeled rows are not among the labels."""
+def doubts_about(labels: Labels, targets: Targets, *, has_totals: bool, n_unseen: int = 0) -> tuple[Notice, ...]:
+    """What is doubtful about labels and totals; ``n_unseen`` unlabeled rows are not among the labels."""
     m = int((~labels.is_labeled).sum()) + n_unseen
     if m == 0:
-        return ("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree.",)
+        return (Notice("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree"),)
     if has_totals:
         return ()
     counts = targets.class_totals()
     shares = listed([f"{amount(n)} {label!r}" for label, n in zip(labels.classes.tolist(), counts, strict=True)])
-    return (
-        f"No totals were given: the class shares of the labeled rows are used, {shares} of "
-        f"{plural(m, 'unlabeled row')}. "
-        f"A biased sample has wrong shares; {Remedy.GIVE_TOTALS.value}.",
-    )
+    finding = f"the class shares of the labeled rows are used, {shares} of {plural(m, 'unlabeled row')}"
+    return (Notice(f"No totals were given: {finding}. A biased sample has wrong shares", Remedy.GIVE_TOTALS),)
 
 
 def warn_of_column(y: Any) -> None:

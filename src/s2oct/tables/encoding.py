@@ -142,10 +142,8 @@ class Column:
         count, row = int(gaps.sum()), int(np.argmax(gaps)) + first_row
         raise InvalidTable(
             f"Expected no missing values in column {self.name!r}, got {count}, the first in row {row}",
-            Remedy.FILL_GAPS,
             Remedy.LEAVE_OUT,
             column=self.name,
-            n_missing=count,
         )
 
 

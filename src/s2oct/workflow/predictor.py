@@ -68,5 +68,5 @@ class TablePredictor:
             read_cells(batch[column.name], column.name, column.kind, source.dialect)
             for batch in source.batches([column.name])
         ]
-        found = np.flatnonzero(np.concatenate(cells) == error.value)
-        return column.unknown_level(error.value, len(found), int(found[0]) + 1)
+        found = np.flatnonzero(np.concatenate(cells) == error.message.value)
+        return column.unknown_level(error.message.value, len(found), int(found[0]) + 1)
