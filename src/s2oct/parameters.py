@@ -154,6 +154,9 @@ def _spelled(word: Any) -> str:
     return "none" if word is None else str(word)
 
 
+_CHECKED_LATER = Other((), lambda value: True)
+
+
 def _is_classifier(value: Any) -> bool:
     return not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "predict_proba")
 
@@ -183,9 +186,10 @@ PARAMETERS: Mapping[str, Parameter] = {
             "features",
             None,
             "Column that the rules may use; the guide sees all columns. May be repeated.",
-            other=Other((), lambda value: True),
+            other=_CHECKED_LATER,
             option="rule-features",
         ),
+        Parameter("categorical_features", "from_dtype", "Which columns are categories.", other=_CHECKED_LATER),
         Parameter(
             "term_price",
             "auto",

@@ -16,13 +16,14 @@ from s2oct.estimators.notebook import tree_html
 from s2oct.estimators.one_row import read_row
 from s2oct.fit.context import Budget
 from s2oct.guides.base import PartlyLabeledClassifier
-from s2oct.inputs import read_features, read_seed
+from s2oct.inputs import read_rows, read_seed
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.explanation import Explanation, explain_row
 from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
 from s2oct.parameters import checked
+from s2oct.tables.encoding import Encoding
 
 
 class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
@@ -36,6 +37,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     scaling_: Scaling
     data_summary_: DataSummary
     feature_names_in_: ObjectArray
+    encoding_: Encoding
 
     def _checked(self) -> dict[str, Any]:
         """The parameters as a fit takes them; those that cannot be used are refused."""
@@ -50,9 +52,6 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
             n_jobs=joblib.effective_n_jobs(params["n_jobs"] or 1),
             seed=read_seed(params["random_state"]),
         )
-
-    def _feature_names(self) -> list[str] | None:
-        return list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
 
     @property
     def rules_(self) -> str:
@@ -69,8 +68,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
 
     def _shown_names(self) -> tuple[str, ...]:
         """Names of the features; x0, x1, ... where the fit had no names."""
-        names = self._feature_names() or [f"x{j}" for j in range(self.tree_.n_features)]
-        return tuple(str(name) for name in names)
+        return self.encoding_.features
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._tree_html()
@@ -91,7 +89,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
 
     def _rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        return read_features(self, X, reset=False)
+        return read_rows(self, X)
 
     def apply(self, X: Any) -> IntArray:
         """Find the leaf in which each row ends; ids are the paper's, 2^D for the leftmost.
@@ -148,5 +146,4 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         'yes'
         """
         check_is_fitted(self)
-        names = self._shown_names()
-        return explain_row(self.tree_, read_row(row, names), names, self.classes_.tolist())
+        return explain_row(self.tree_, read_row(row, self.encoding_), self._shown_names(), self.classes_.tolist())

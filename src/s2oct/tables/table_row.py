@@ -10,10 +10,12 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
-from s2oct.tables.cells import encode_rows, read_texts
+from s2oct.tables.cells import encode_rows, read_cells
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.encoding import NUMBER, ONEHOT, Encoding
+from s2oct.tables.encoding import NUMBER, ORDINAL, Column, Encoding
 from s2oct.tables.source import Source
+from s2oct.tables.unseen import Unseen
+from s2oct.wording import amount
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,21 +66,28 @@ class TableRow:
 
     def features(self, encoding: Encoding) -> FloatArray:
         """Encode the row, shape (p,)."""
-        return np.asarray(encode_rows(self.cells, encoding, self.dialect, first_row=self.number)[0])
+        return np.asarray(encode_rows(self.cells, encoding, self.dialect, self.number, Unseen())[0])
 
     def remarks(self, encoding: Encoding) -> dict[int, str]:
         """Say for each feature that is not its cell what the cell is."""
-        from s2oct.model.rules import plain_number
-
         found, first = {}, 0
         for column in encoding.columns:
-            cell = read_texts(self.cells[column.name].cast("string"), self.dialect)
-            text = None if cell is None else cell[0]
-            fill = plain_number(column.fill) if isinstance(column.fill, float) else column.fill
-            remark = f"the cell is empty, filled with {fill}" if text is None else f"{column.name} is {text}"
-            if text is None or column.kind == ONEHOT:
+            cells = read_cells(self.cells[column.name], column.name, column.kind, self.dialect)
+            remark = _remark(column, cells[0])
+            if remark:
                 found.update(dict.fromkeys(range(first, first + len(column.features)), remark))
-            elif column.kind != NUMBER:
-                found[first] = str(text)
             first += len(column.features)
         return found
+
+
+def _remark(column: Column, cell: Any) -> str:
+    if column.kind == NUMBER:
+        is_filled = isinstance(cell, float) and cell != cell
+        return f"the cell is empty, filled with {amount(float(column.fill or 0), 6)}" if is_filled else ""
+    if column.kind == ORDINAL and cell in column.readings:
+        return str(cell)
+    if column.is_gap(cell):
+        own = column.gaps and column.fill in column.categories
+        return "the cell is empty" if own else f"the cell is empty, read as {column.fill}"
+    is_new = cell not in column.readings and not column.joins
+    return f"{column.name} is {cell}" + (f", which is new: read as {column.rest}" if is_new else "")
