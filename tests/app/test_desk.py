@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -114,8 +115,23 @@ def test_a_parquet_file_is_read(asked):
     pq.write_table(pa.table({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", None, None]}), written)
     session = asked.upload(written.getvalue(), "t.parquet").json["id"]
     view = asked.look(session, label="y")
-    assert view["dialect"]["is_parquet"]
+    assert view["dialect"]["format"] == "Parquet"
     assert complaints(view) == {}
+
+
+def test_a_sheet_of_an_excel_file_can_be_chosen(asked):
+    book = openpyxl.Workbook()
+    book.active.title = "notes"
+    book.active.append(["nothing here"])
+    sheet = book.create_sheet("data")
+    for row in (["x", "y"], [1, "a"], [2, "b"], [3, None], [4, None]):
+        sheet.append(row)
+    written = io.BytesIO()
+    book.save(written)
+    session = asked.upload(written.getvalue(), "t.xlsx").json["id"]
+    assert asked.look(session)["dialect"]["sheets"] == ["notes", "data"]
+    view = asked.look(session, label="y", dialect={"sheet": "data"})
+    assert (view["dialect"]["format"], view["n_rows"], complaints(view)) == ("Excel", 4, {})
 
 
 def test_choices_become_options_of_the_command_line():

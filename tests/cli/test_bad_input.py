@@ -77,11 +77,6 @@ CASES = {
         ["fit", "d.parquet", *FIT[2:]],
         "The Parquet file 'd.parquet' is damaged, or is not a Parquet file.",
     ),
-    "text for gzip": (
-        {"d.csv.gz": SMALL},
-        ["fit", "d.csv.gz", *FIT[2:]],
-        "Expected a complete gzip file in 'd.csv.gz'",
-    ),
     "truncated gzip": (
         {"d.csv.gz": gzip.compress(SMALL.encode())[:-12]},
         ["fit", "d.csv.gz", *FIT[2:]],

@@ -68,6 +68,7 @@ class PageChoices:
     """Everything that a user chose on the page."""
 
     dialect: Dialect = field(default_factory=Dialect)
+    sheet: str | None = None
     label: str | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     unweighted: bool = False
@@ -119,7 +120,7 @@ class PageChoices:
     def request(self, table: Path, totals: Path | None) -> FitRequest:
         """What a fit to a table is asked for."""
         return FitRequest(
-            page_source(table, self.dialect),
+            page_source(table, self.dialect, self.sheet),
             self.table_roles(),
             self.treatment,
             self.known_totals(totals),
@@ -151,6 +152,7 @@ def read_choices(given: object) -> PageChoices:
     label = entries.get("label")
     return PageChoices(
         dialect=_dialect(entries.get("dialect")),
+        sheet=_text(_mapping(entries.get("dialect"), "dialect").get("sheet") or "", "sheet") or None,
         label=None if label is None else _text(label, "label"),
         roles=roles,
         unweighted=_flag(entries, "unweighted"),

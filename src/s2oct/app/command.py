@@ -74,7 +74,10 @@ def _parameters(choices: PageChoices) -> Iterator[str]:
 
 def _dialect(choices: PageChoices) -> Iterator[str]:
     dialect = choices.dialect
-    named = (("--delimiter", dialect.delimiter), ("--encoding", dialect.charset), ("--decimal", dialect.decimal))
+    named = (
+        *(("--delimiter", dialect.delimiter), ("--encoding", dialect.charset), ("--decimal", dialect.decimal)),
+        ("--sheet", choices.sheet),
+    )
     for option, value in named:
         if value is not None:
             yield from (option, value)

@@ -39,18 +39,18 @@ class ReadTable:
     cells: Any
 
 
-def read_table(path: Path, dialect: Dialect) -> ReadTable:
+def read_table(path: Path, dialect: Dialect, sheet: str | None = None) -> ReadTable:
     """Read a table once for as long as its user works on it; tables of sessions do not change.
 
     One table is read at a time: a page that asks again while a large table is read waits for that reading.
     """
     with _reading:
-        return _read_once(path, dialect)
+        return _read_once(path, dialect, sheet)
 
 
 @lru_cache(maxsize=3)
-def _read_once(path: Path, dialect: Dialect) -> ReadTable:
-    source = page_source(path, dialect)
+def _read_once(path: Path, dialect: Dialect, sheet: str | None) -> ReadTable:
+    source = page_source(path, dialect, sheet)
     return ReadTable(source, source.whole())
 
 
@@ -66,10 +66,11 @@ def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
     view: dict[str, Any] = {"complaints": complaints.found, "parameters": _parameters(), "columns": [], "classes": []}
     read = None
     with complaints.at("table"):
-        view |= _dialect_view(page_source(session.table, choices.dialect))
-        read = read_table(session.table, choices.dialect)
-        view["n_rows"] = read.cells.num_rows
+        read = read_table(session.table, choices.dialect, choices.sheet)
+        view |= _dialect_view(read.source) | {"n_rows": read.cells.num_rows}
     if read is None:
+        with complaints.at("table"):
+            view |= _dialect_view(page_source(session.table, choices.dialect, choices.sheet))
         return view
     if choices.label is None:
         view["suggested_label"] = _likely_label(read)
@@ -117,10 +118,11 @@ def _dialect_view(source: Source) -> dict[str, Any]:
     return {
         "dialect": {
             "delimiter": dialect.delimiter,
-            "charset": None if source.is_parquet else dialect.charset_name,
+            "charset": None if dialect.charset is None else dialect.charset_name,
             "decimal": dialect.decimal,
             "missing": list(dialect.missing),
-            "is_parquet": source.is_parquet,
+            "format": source.format.value,
+            "sheets": list(source.sheets),
         }
     }
 

@@ -22,6 +22,8 @@ from s2oct.tables.target import check_table_name
 from s2oct.tables.treatment import Treatment
 from s2oct.writers.sql_dialects import DIALECTS, sql_dialect
 
+TABLE_FILES = "CSV (also .gz), Parquet, Arrow, Excel (.xlsx), SPSS (.sav), Stata (.dta) or SAS (.sas7bdat, .xpt)"
+
 ModelPath = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model file that s2oct fit or s2oct.save has written.")
 ]
@@ -67,6 +69,7 @@ class DialectOptions:
             "May be repeated."
         ),
     ] = None
+    sheet: Annotated[str | None, typer.Option(help="Sheet of an Excel file; the first one if not given.")] = None
 
     def open(self, path: Path, usual: Dialect | None = None) -> Source:
         """Open the table in a file; ``usual`` is how such tables are usually written."""
@@ -76,14 +79,14 @@ class DialectOptions:
             decimal=self.decimal,
             missing=tuple(self.missing or ()),
         )
-        return Source(path, dialect, usual or Dialect())
+        return Source(path, dialect, usual or Dialect(), sheet=self.sheet)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(DialectOptions):
     """A table and how its cells are written."""
 
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: CSV (.csv, .tsv, .txt, also .gz) or Parquet.")]
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"Table: {TABLE_FILES}.")]
 
     def source(self, usual: Dialect | None = None) -> Source:
         """Open the table; ``usual`` is how such tables are usually written."""
