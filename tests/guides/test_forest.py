@@ -386,7 +386,7 @@ def test_more_weight_never_charges_more(clusters):
 @pytest.mark.parametrize(
     ("guide", "says"),
     [
-        ("forest", "classifier, 'auto' or None"),
+        ("forest", "'auto', None or a classifier"),
         (LinearSVC(), "predict_proba"),
         (LogisticRegression, "predict_proba"),
         (3, "predict_proba"),

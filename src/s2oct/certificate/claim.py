@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.certificate.shortcomings import Shortcoming, at_chance, cut_off, few_labels, interruption
+from s2oct.certificate.shortcomings import at_chance, cut_off, few_labels, interruption
+from s2oct.errors import Notice
 from s2oct.model.problem import Problem
 from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, Moment
 
@@ -99,7 +100,7 @@ class Claim(ABC):
         """
         return self.ended != INTERRUPTED or self.has_splits
 
-    def shortcomings(self, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+    def shortcomings(self, classes: Sequence[Any]) -> tuple[Notice, ...]:
         """Say what the fit did not reach, which its user should know.
 
         Parameters
@@ -109,7 +110,7 @@ class Claim(ABC):
 
         Returns
         -------
-        tuple of Shortcoming
+        tuple of Notice
             The gravest first; empty if there are none.
         """
         return (

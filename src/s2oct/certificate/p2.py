@@ -9,7 +9,8 @@ from typing import Any
 from s2oct.certificate.cell import Cell
 from s2oct.certificate.claim import Claim
 from s2oct.certificate.sentences import about_fit, about_p2
-from s2oct.certificate.shortcomings import Shortcoming, shortcomings_of
+from s2oct.certificate.shortcomings import shortcomings_of
+from s2oct.errors import Notice
 from s2oct.model.proof import DECIDED_TOLERANCE, EVIDENCE, PAPER
 from s2oct.model.targets import NEARLY_MET
 from s2oct.wording import amount, plural
@@ -214,7 +215,7 @@ class Certificate(Claim):
         """What the tree costs in the paper's model, as short sentences."""
         return tuple(about_p2(self))
 
-    def shortcomings(self, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+    def shortcomings(self, classes: Sequence[Any]) -> tuple[Notice, ...]:
         """Say what the fit did not reach, which its user should know.
 
         Parameters
@@ -224,7 +225,7 @@ class Certificate(Claim):
 
         Returns
         -------
-        tuple of Shortcoming
+        tuple of Notice
             The gravest first; empty if there are none.
         """
         return shortcomings_of(self, classes)

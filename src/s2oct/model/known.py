@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.errors import InvalidProblem, Remedy
+from s2oct.errors import InvalidProblem, Notice, Remedy
 from s2oct.model.labels import UNLABELED, Labels, read_labels, refuse_unusable_classes
 from s2oct.model.targets import Margin, Targets
 from s2oct.model.total_forms import WHOLE, Domains
@@ -148,20 +148,17 @@ class Known:
         return self.in_rows if is_equal else self
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """What is doubtful about labels and totals, in sentences."""
+    def doubts(self) -> tuple[Notice, ...]:
+        """What is doubtful about labels and totals."""
         m = int((~self.is_labeled).sum()) + self.n_unseen
         if m == 0:
-            return ("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree.",)
+            return (Notice("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree"),)
         if self.stated.tables:
             return ()
         counts = self.targets.class_totals()
         shares = listed([f"{amount(n)} {label!r}" for label, n in zip(self.classes.tolist(), counts, strict=True)])
-        return (
-            f"No totals were given: the class shares of the labeled rows are used, {shares} of "
-            f"{plural(m, 'unlabeled row')}. "
-            f"A biased sample has wrong shares; {Remedy.GIVE_TOTALS.value}.",
-        )
+        finding = f"the class shares of the labeled rows are used, {shares} of {plural(m, 'unlabeled row')}"
+        return (Notice(f"No totals were given: {finding}. A biased sample has wrong shares", Remedy.GIVE_TOTALS),)
 
     def of_counted(self, rows: Any) -> Any:
         """Those rows of an array that count."""
