@@ -35,7 +35,7 @@ def folder_of_four(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     clf = OCTHClassifier(depth=2, solver=None, time_limit=0.5, random_state=0)
     clf.fit(pd.DataFrame(rng.random((20, 5)), columns=ENCODING.features), ["no", "yes"] * 10)
-    # age >= 27, then region=north >= 1 or school <= 0
+    # age >= 27, then region is north or school <= none
     omega = np.array([[-1, 0, 0, 0, 0], [0, 0, -1, 0, 0], [0, 0, 0, 0, 1.0]])
     clf.tree_ = ObliqueTree(Topology(2), omega, np.array([-27.0, -1.0, 0.0]), np.array([0, 1, 0, 1]))
     clf._leaf_shares = np.eye(2)[[0, 1, 0, 1]]
@@ -54,21 +54,21 @@ def folder_of_four(tmp_path, monkeypatch):
             ["--row", "1"],
             "Row 1, person 007:\n"
             "1. age is 31, and 31 >= 27 holds. It would change below 27.\n"
-            "2. region=north is 1 (region is north), and 1 >= 1 holds. It would change below 1.\n"
+            '2. region is north, so "region is north" holds. It would change with another region.\n'
             "The class is 'no'.\n",
         ),
         (
             ["--id", "008"],
             "Row 2, person 008:\n"
             "1. age is 25, and 25 >= 27 does not hold. It would change at 27 or above.\n"
-            "2. school is 0 (none), and 0 <= 0 holds. It would change above 0.\n"
+            '2. school is none, so "school <= none" holds. It would change at some or above.\n'
             "The class is 'no'.\n",
         ),
         (
             ["--row", "3"],
             "Row 3, person 009:\n"
-            "1. age is 40 (the cell is empty, filled with 40), and 40 >= 27 holds. It would change below 27.\n"
-            "2. region=north is 1 (region is north), and 1 >= 1 holds. It would change below 1.\n"
+            "1. age is missing and counts as 40, and 40 >= 27 holds. It would change below 27.\n"
+            '2. region is north, so "region is north" holds. It would change with another region.\n'
             "The class is 'no'.\n",
         ),
     ],

@@ -80,7 +80,7 @@ class FitReporter:
         sizes = np.ones(int(free.sum())) if self._weights is None else self._weights[free]
         off = self._targets.rows_off(tree.predict(self._rows[free]), sizes)
         classes = [str(label) for label in self._labels.classes.tolist()]
-        rules = "\n".join(rule_lines(tree, self._encoded.encoding.features, classes))
+        rules = "\n".join(rule_lines(tree, self._encoded.encoding.described, classes))
         self._log.append("tree", rules=rules, rows_off=float(off))
 
 

@@ -19,9 +19,11 @@ from s2oct.guides.base import PartlyLabeledClassifier
 from s2oct.inputs import at_least_zero, positive, read_features, read_n_jobs, read_seed
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.explanation import Explanation, explain_row
+from s2oct.model.features import Feature, as_features
 from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
+from s2oct.tables.encoding import Encoding
 from s2oct.wording import brief
 
 
@@ -36,6 +38,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     scaling_: Scaling
     data_summary_: DataSummary
     feature_names_in_: ObjectArray
+    encoding_: Encoding
 
     def _budget(self) -> Budget:
         """What the fit may use, checked."""
@@ -66,12 +69,16 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
             raise AttributeError(str(error)) from error
 
     def _rules_of(self, tree: ObliqueTree) -> str:
-        return "\n".join(rule_lines(tree, self._shown_names(), self.classes_.tolist()))
+        return "\n".join(rule_lines(tree, self._features(), self.classes_.tolist()))
 
     def _shown_names(self) -> tuple[str, ...]:
         """Names of the features; x0, x1, ... where the fit had no names."""
         names = self._feature_names() or [f"x{j}" for j in range(self.tree_.n_features)]
         return tuple(str(name) for name in names)
+
+    def _features(self) -> tuple[Feature, ...]:
+        """The features of the tree as readers know them: by the columns of the table, if the fit had one."""
+        return self.encoding_.described if hasattr(self, "encoding_") else as_features(self._shown_names())
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._tree_html()
@@ -85,7 +92,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
 
     def _tree_html(self) -> str:
         try:
-            return tree_html(self.tree_, self._shown_names(), self.classes_.tolist())
+            return tree_html(self.tree_, self._features(), self.classes_.tolist())
         except Exception:
             # Not fitted, or made by hand and incomplete: a classifier must always be shown somehow.
             return ""
@@ -149,5 +156,5 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         'yes'
         """
         check_is_fitted(self)
-        names = self._shown_names()
-        return explain_row(self.tree_, read_row(row, names), names, self.classes_.tolist())
+        values = read_row(row, self._shown_names())
+        return explain_row(self.tree_, values, self._features(), self.classes_.tolist())

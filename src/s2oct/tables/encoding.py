@@ -14,9 +14,11 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
+from s2oct.model.features import NUMBER, ONEHOT, ORDINAL, Feature
 from s2oct.wording import plural
 
-NUMBER, ONEHOT, ORDINAL = "number", "onehot", "ordinal"
+__all__ = ["KINDS", "NUMBER", "ONEHOT", "ORDINAL", "Column", "Encoding", "plain_encoding"]
+
 KINDS = (NUMBER, ONEHOT, ORDINAL)
 
 _DIGITS = {"false": "0", "true": "1"}
@@ -61,6 +63,18 @@ class Column:
     def features(self) -> tuple[str, ...]:
         """Names of the features this column becomes."""
         return tuple(f"{self.name}={value}" for value in self.indicated) if self.kind == ONEHOT else (self.name,)
+
+    @property
+    def described(self) -> tuple[Feature, ...]:
+        """The features this column becomes, as readers know them."""
+        if self.kind == ONEHOT:
+            rest = self.reference or (self.categories[0] if len(self.categories) == 2 else "other")
+            return tuple(
+                Feature(name, self.name, ONEHOT, level=level, rest=rest)
+                for name, level in zip(self.features, self.indicated, strict=True)
+            )
+        fill = float(self.fill) if isinstance(self.fill, float) else None
+        return (Feature(self.name, self.name, self.kind, levels=self.categories, fill=fill, gaps=fill is not None),)
 
     @property
     def readings(self) -> dict[str, int]:
@@ -164,6 +178,11 @@ class Encoding:
     def features(self) -> tuple[str, ...]:
         """Names of the features."""
         return tuple(feature for column in self.columns for feature in column.features)
+
+    @property
+    def described(self) -> tuple[Feature, ...]:
+        """The features as readers know them."""
+        return tuple(feature for column in self.columns for feature in column.described)
 
     def features_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """Names of the features that columns of these names become."""

@@ -1,4 +1,4 @@
-"""One row of a table, found by its number or by its id, and what its cells say of its features."""
+"""One row of a table, found by its number or by its id."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
-from s2oct.tables.cells import encode_rows, read_texts
+from s2oct.tables.cells import encode_rows, read_cells
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.encoding import NUMBER, ONEHOT, Encoding
+from s2oct.tables.encoding import Encoding
 from s2oct.tables.source import Source
 
 
@@ -66,19 +66,10 @@ class TableRow:
         """Encode the row, shape (p,)."""
         return np.asarray(encode_rows(self.cells, encoding, self.dialect, first_row=self.number)[0])
 
-    def remarks(self, encoding: Encoding) -> dict[int, str]:
-        """Say for each feature that is not its cell what the cell is."""
-        from s2oct.model.rules import plain_number
-
-        found, first = {}, 0
+    def texts(self, encoding: Encoding) -> dict[str, str | None]:
+        """Read the cells of all columns as text; None for a missing value."""
+        found = {}
         for column in encoding.columns:
-            cell = read_texts(self.cells[column.name].cast("string"), self.dialect)
-            text = None if cell is None else cell[0]
-            fill = plain_number(column.fill) if isinstance(column.fill, float) else column.fill
-            remark = f"the cell is empty, filled with {fill}" if text is None else f"{column.name} is {text}"
-            if text is None or column.kind == ONEHOT:
-                found.update(dict.fromkeys(range(first, first + len(column.features)), remark))
-            elif column.kind != NUMBER:
-                found[first] = str(text)
-            first += len(column.features)
+            [cell] = read_cells(self.cells[column.name], column.name, column.kind, self.dialect).tolist()
+            found[column.name] = None if cell is None or cell != cell else str(cell)
         return found

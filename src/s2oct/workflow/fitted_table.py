@@ -162,6 +162,8 @@ def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Li
         classifier.set_params(features=list(encoding.features_of(request.rule_columns)))
     if encoded.register is not None:
         classifier.fit_register(encoded.register, encoding.features, stop=stop, listener=listener)
+        classifier.encoding_ = encoding
         return FittedTable(encoded, features, classifier, classifier.notices_)
     classifier.fit(features, encoded.table.labels, **encoded.answers.keywords, stop=stop, listener=listener)
+    classifier.encoding_ = encoding
     return FittedTable(encoded, features, classifier, (*encoded.table.doubts, *classifier.notices_))
