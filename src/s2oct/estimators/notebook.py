@@ -44,6 +44,6 @@ def _box(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence[Any],
     rule = "<br>".join(escape(line) for line in lines)
     sides = "".join(
         f'<div><div class="side">{answer}</div>{_box(tree, features, classes, side)}</div>'
-        for answer, side in (("yes", part.left), ("no", part.right))
+        for answer, side in (("holds", part.left), ("fails", part.right))
     )
     return f'<div class="part"><div class="rule">{rule}</div><div class="sides">{sides}</div></div>'

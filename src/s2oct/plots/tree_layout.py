@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from s2oct.plots.shown_tree import ShownTree, leaf_label
 from s2oct.plots.style import text_width, wrap_text
-from s2oct.writers.rules import Leaf
+from s2oct.writers.rules import Leaf, remarks
 
 POINTS = 9.0
 """Font size at full scale."""
@@ -24,6 +24,7 @@ TERM_LINES = 3
 LEGEND = "labeled rows by class"
 LEGEND_NAME, LEGEND_MARK = 2.0, 0.38
 """Most for the name of a class in the legend, and what its square and the gaps around it take."""
+CAPTION_LINES = 4
 ROUNDED_CAPTION = "Numbers are rounded."
 
 
@@ -80,7 +81,7 @@ class TreeLayout:
         levels = [0.0] * (max(level for _, level in shown.parts) + 1)
         for part, level in shown.parts:
             levels[level] = max(levels[level], heights[part.node])
-        legend, caption = _legend(shown, width), (ROUNDED_CAPTION,) if shown.rounds else ()
+        legend, caption = _legend(shown, width), _caption(shown, width)
         below = MARGIN + LINE * (len(legend) + len(caption)) + 0.1
         height = sum(levels) + LEVEL_GAP * (len(levels) - 1) + MARGIN + below
         tops = [height - MARGIN - sum(levels[:level]) - LEVEL_GAP * level for level in range(len(levels))]
@@ -187,6 +188,12 @@ def _legend(shown: ShownTree, width: float) -> list[list[int]]:
         lines[-1].append(index)
         left -= needed
     return lines
+
+
+def _caption(shown: ShownTree, width: float) -> tuple[str, ...]:
+    """What the rules leave unsaid, in as many lines as it needs and the picture has room for."""
+    said = [*([ROUNDED_CAPTION] if shown.rounds else []), *remarks(shown.tree, shown.root, shown.features)]
+    return tuple(wrap_text(" ".join(said), width - 2 * MARGIN, POINTS - 1.5, lines=CAPTION_LINES)) if said else ()
 
 
 def legend_indent() -> float:
