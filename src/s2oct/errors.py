@@ -25,7 +25,6 @@ class Remedy(Enum):
     """What would repair a table that cannot be used, or help a fit that fell short; the value says it in words."""
 
     ENCODE_CATEGORIES = "encode it as categories, one-hot or ordinal"
-    FILL_GAPS = "fill them with the median or the most frequent value when fitting"
     LEAVE_OUT = "leave the column out"
     KEEP_AS_ID = "keep it as an id"
     MAKE_NUMBER = "use a number instead, for instance a year or an age, and leave the column out"

@@ -451,6 +451,11 @@ def test_an_unknown_level_is_counted_over_the_whole_file(folder, capsys, monkeyp
     (folder / "new.csv").write_text("\n".join(changed) + "\n")
     where = [i for i, line in enumerate(changed) if "lake" in line]
     monkeypatch.setattr(Source.batches, "__defaults__", (50,))
-    assert run(["predict", "model.json", "new.csv", "--out", "o.csv"]) == 2
+    assert run(["predict", "model.json", "new.csv", "--out", "o.csv", "--strict"]) == 2
     said = capsys.readouterr().err
     assert f"Column 'region' has 'lake' in {len(where)} rows, the first of them row {where[0]}, but" in said
+    assert not (folder / "o.csv").exists()
+    assert run(["predict", "model.json", "new.csv", "--out", "o.csv"]) == 0
+    said = capsys.readouterr().err
+    assert f"column 'region' has 'lake' in {len(where)} rows, read as '" in said
+    assert said.count("\n") == 1

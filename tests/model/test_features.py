@@ -22,13 +22,13 @@ REGION = tuple(
 )
 OWNER = Feature("owner", "owner", BOOLEAN, level="true", rest="false")
 OWNER_WITH_GAPS = tuple(
-    Feature(name, "owner", BOOLEAN, level=level, rest="false", gaps=True)
+    Feature(name, "owner", BOOLEAN, level=level, rest="false", missing="missing")
     for name, level in (("owner", "true"), ("owner=missing", "missing"))
 )
 EDUCATION = Feature("education", "education", ORDINAL, levels=SCHOOL)
-EDUCATION_WITH_GAPS = Feature("education", "education", ORDINAL, levels=("missing", *SCHOOL), gaps=True)
-AGE = Feature("age", "age", fill=41.0, gaps=True)
-FEATURES = (AGE, *REGION, *OWNER_WITH_GAPS, EDUCATION_WITH_GAPS, Feature("income", "income", fill=7.0))
+EDUCATION_WITH_GAPS = Feature("education", "education", ORDINAL, levels=("missing", *SCHOOL), missing="missing")
+AGE = Feature("age", "age", fill=41.0)
+FEATURES = (AGE, *REGION, *OWNER_WITH_GAPS, EDUCATION_WITH_GAPS, Feature("income", "income"))
 LEVELS = {
     "region": ["north", "south", "missing"],
     "owner": ["true", "false", "missing"],
@@ -100,7 +100,7 @@ def test_sums_keep_the_names_of_features_and_explain_their_levels():
 
 def test_only_numbers_that_the_rules_use_and_that_had_gaps_are_remarked_on():
     tree = ObliqueTree.of(Topology(2), np.array([[0, 1.0, 0], [1.0, 0, 0], [1.0, 0, 0]]), np.array([0.0, 3.0, 3.0]))
-    features = (AGE, EDUCATION, Feature("income", "income", fill=7.0))
+    features = (AGE, EDUCATION, Feature("income", "income"))
     text = "\n".join(rule_lines(tree, features, ["no", "yes"]))
     assert text == "if age <= 3:\n    no\notherwise:\n    yes\nA missing age counts as 41."
     assert list(remarks(split(1.0, 3.0), pruned(split(1.0, 3.0)), features[2:])) == []

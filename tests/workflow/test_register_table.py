@@ -171,7 +171,7 @@ def test_gaps_are_refused_by_their_row_or_filled_and_counted_in_all_rows(small: 
     request = asked(path, small)
     filled = replace(request, treatment=replace(request.treatment, impute="median"))
     encoded = encode_register(filled, ReadHere(), MOST)
-    assert [use.n_imputed for use in encoded.uses if use.name == "age"] == [2]
+    assert [use.n_missing for use in encoded.uses if use.name == "age"] == [2]
 
 
 def test_what_is_seen_in_parts_is_what_is_seen_in_the_whole(small: Table, tmp_path: Path) -> None:

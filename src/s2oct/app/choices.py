@@ -14,6 +14,7 @@ from s2oct.app.uploads import page_source
 from s2oct.errors import InvalidProblem
 from s2oct.files import write_whole
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
+from s2oct.tables.column_learning import MEDIAN
 from s2oct.tables.column_use import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
 from s2oct.tables.dialect import UTF8, Dialect
 from s2oct.tables.parameter_texts import read_parameters
@@ -201,11 +202,10 @@ def _dialect(given: object) -> Dialect:
 
 def _treatment(entries: Mapping[str, Any]) -> Treatment:
     orders = {name: _list(values, "an order") for name, values in _mapping(entries.get("orders"), "orders").items()}
-    impute = entries.get("impute")
     return Treatment(
         kinds=_texts(entries.get("kinds"), "kinds"),
         orders={name: values for name, values in orders.items() if values},
-        impute=None if impute is None else _text(impute, "impute"),
+        impute=_text(entries.get("impute") or MEDIAN, "impute"),
     )
 
 

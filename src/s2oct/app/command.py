@@ -9,6 +9,7 @@ from typing import Any
 from s2oct.app.choices import BY_CLASS, DEFAULTS, GRID, UPLOADED, PageChoices
 from s2oct.app.fit_options import OPTIONS
 from s2oct.app.store import StoredSession
+from s2oct.tables.column_learning import MEDIAN
 from s2oct.tables.column_use import ID, LEFT_OUT, WEIGHT
 
 TYPED_TOTALS = "typed-totals.csv"
@@ -42,7 +43,7 @@ def _columns(choices: PageChoices) -> Iterator[str]:
         yield from ("--categorical", f"{name}={kind}")
     for name, order in choices.treatment.orders.items():
         yield from ("--order", f"{name}={','.join(order)}")
-    if choices.treatment.impute:
+    if choices.treatment.impute != MEDIAN:
         yield from ("--impute", choices.treatment.impute)
     for name in choices.rule_columns:
         yield from ("--rule-features", name)

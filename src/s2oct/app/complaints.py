@@ -11,7 +11,6 @@ from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Remedy, S
 
 PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.ENCODE_CATEGORIES: "choose categories or levels in order as its treatment",
-    Remedy.FILL_GAPS: "fill gaps with the median or the most frequent value",
     Remedy.LEAVE_OUT: "choose the role “left out”",
     Remedy.KEEP_AS_ID: "choose the role “id”",
     Remedy.MAKE_NUMBER: "use a number instead, for instance a year or an age, and choose the role “left out”",

@@ -152,7 +152,8 @@ def _columns(table: PartlyLabeledTable, choices: PageChoices, complaints: Compla
             "role": FEATURE if use.name in refused else DOMAIN if DOMAIN in use.role else use.role,
             "treatment": "" if use.name in refused else use.treatment,
             "kind": kinds.get(use.name),
-            "n_imputed": use.n_imputed,
+            "n_missing": use.n_missing,
+            "filling": use.filling,
             "doubt": use.doubt,
             "cells": _some_cells(sample[use.name], table.source.dialect),
         }

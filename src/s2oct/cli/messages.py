@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # it imports numpy, for which no help text should wait
 
 REMEDIES = {
     Remedy.ENCODE_CATEGORIES: "encode it with --categorical {column}=onehot or --categorical {column}=ordinal",
-    Remedy.FILL_GAPS: "fill them with --impute median or --impute most-frequent when fitting",
     Remedy.LEAVE_OUT: "leave the column out with --exclude {column}",
     Remedy.KEEP_AS_ID: "keep it as an id with --id {column}",
     Remedy.MAKE_NUMBER: (

@@ -13,6 +13,7 @@ import typer
 from s2oct.app.fit_options import OPTIONS
 from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
+from s2oct.tables.column_learning import MEDIAN
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import ONEHOT, ORDINAL
 from s2oct.tables.parameter_texts import read_parameters
@@ -124,9 +125,11 @@ class ColumnOptions:
         list[str] | None, typer.Option(help="Ordinal column with its values in order: school=none,some,much.")
     ] = None
     impute: Annotated[
-        str | None,
-        typer.Option(help="Fill missing feature values: median or most-frequent. Otherwise they are refused."),
-    ] = None
+        str,
+        typer.Option(
+            help="What stands for a missing number: median or most-frequent. A missing category is a level of its own."
+        ),
+    ] = MEDIAN
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse text columns and ids that no option names, and rare categories.")
     ] = False

@@ -13,7 +13,6 @@ import numpy as np
 from s2oct.arrays import FloatArray
 from s2oct.model.features import (
     BOOLEAN,
-    MISSING_LEVEL,
     ONEHOT,
     ORDINAL,
     Feature,
@@ -146,8 +145,8 @@ class _SeenRow:
         """What the row has in a feature's column: ``shown``, unless its cell says something else."""
         column, kind = self.features[j].column, self.features[j].kind
         cell = self.cells.get(column, "")
-        if cell is None and shown != MISSING_LEVEL:
-            shown = f"{MISSING_LEVEL} and counts as {shown}"
+        if cell is None and shown != self.features[j].missing:
+            shown = f"missing and counts as {shown}"
         elif cell and kind in (ONEHOT, ORDINAL) and cell != self.level(j):
             shown = f"{as_level(cell)} and counts as {shown}"
         return f"{printable(column)} is {shown}"
@@ -213,10 +212,11 @@ class _Visit:
             return f"It would change {where}."
         if others[1]:
             return f"It would change if {column} were {as_level(str(feature.level))}."
-        if feature.level == MISSING_LEVEL:
-            return f"It would change if {column} were not {MISSING_LEVEL}."
+        if feature.level == feature.missing:
+            return f"It would change if {column} were not {feature.missing}."
         if feature.kind == BOOLEAN:
-            return f"It would change if {column} were {feature.rest}{f' or {MISSING_LEVEL}' * feature.gaps}."
+            levels = (level for level in (feature.rest, feature.missing) if level)
+            return f"It would change if {column} were {' or '.join(levels)}."
         return f"It would change with another {column}."
 
     def _where(self, rises: bool, limit: str) -> str:
@@ -255,13 +255,13 @@ class _Visit:
 
 def _levels_at(feature: Feature, levels: Sequence[str]) -> str:
     """Say which levels of an ordered column these are, its lowest or its highest."""
-    all_known = feature.levels[int(feature.gaps) :]
+    all_known = [level for level in feature.levels if level != feature.missing]
     known = [level for level in levels if level in all_known]
-    missing = f"if it were {MISSING_LEVEL}" if len(known) < len(levels) else ""
+    missing = f"if it were {feature.missing}" if len(known) < len(levels) else ""
     if not known:
         return missing
     if not missing and len(known) == len(all_known):
-        return f"if it were not {MISSING_LEVEL}"
+        return f"if it were not {feature.missing}"
     is_lowest = known[0] == all_known[0]
     where = f"at {as_level(known[-1 if is_lowest else 0])}"
     where += "" if len(known) == 1 else " or below" if is_lowest else " or above"

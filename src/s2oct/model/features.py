@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,8 +10,6 @@ from s2oct.arrays import FloatArray
 from s2oct.wording import printable
 
 NUMBER, BOOLEAN, ONEHOT, ORDINAL = "number", "boolean", "onehot", "ordinal"
-MISSING_LEVEL = "missing"
-"""The level of the rows without a value in a column of categories."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +29,10 @@ class Feature:
         The level of the rows that have 0 in every indicator of the column.
     levels : tuple of str
         The levels of an ordered column, whose feature has their positions 0, 1, 2, ...
+    missing : str or None
+        The level of missing values, the first one of an ordered column; None if the column had none in the fit.
     fill : float or None
-        The number that stands for a missing one.
-    gaps : bool
-        Whether the column had missing values in the fit. In an ordered column the first level is then theirs.
+        The number that stands for missing ones; None if the column had none in the fit.
     """
 
     name: str
@@ -42,8 +41,8 @@ class Feature:
     level: str | None = None
     rest: str | None = None
     levels: tuple[str, ...] = ()
+    missing: str | None = None
     fill: float | None = None
-    gaps: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -80,22 +79,25 @@ class Feature:
         if holds[0] == holds[1]:
             return None
         column = printable(self.column)
-        if self.kind == BOOLEAN and self.level != MISSING_LEVEL:
-            no = f"not {column} or {MISSING_LEVEL}" if self.gaps else f"not {column}"
-            return (column if holds[1] else no,)
+        if self.kind == BOOLEAN and self.level != self.missing:
+            return (column if holds[1] else f"not {column}{self._or_missing}",)
         return (f"{column} is {'' if holds[1] else 'not '}{as_level(self.level)}",)
 
     def _of_levels(self, holds: Sequence[bool]) -> tuple[str, ...]:
         column = printable(self.column)
-        known = list(zip(self.levels, holds, strict=True))[int(self.gaps) :]
+        known = list(zip(self.levels, holds, strict=True))[int(self.missing is not None) :]
         inside = [level for level, is_in in known if is_in]
-        if self.gaps and len(inside) in (0, len(known)) and holds[0] != bool(inside):
-            return (f"{column} is {'not ' if inside else ''}{MISSING_LEVEL}",)
+        if self.missing is not None and len(inside) in (0, len(known)) and holds[0] != bool(inside):
+            return (f"{column} is {'not ' if inside else ''}{self.missing}",)
         if not inside:
             return column, f"> {as_level(self.levels[-1])}"
-        or_missing = f" or {MISSING_LEVEL}" if self.gaps and holds[0] else ""
         is_lowest = known[0][1]
-        return column, f"{'<=' if is_lowest else '>='} {as_level(inside[-1 if is_lowest else 0])}{or_missing}"
+        limit = as_level(inside[-1 if is_lowest else 0])
+        return column, f"{'<=' if is_lowest else '>='} {limit}{self._or_missing if holds[0] else ''}"
+
+    @property
+    def _or_missing(self) -> str:
+        return "" if self.missing is None else f" or {self.missing}"
 
 
 def as_features(names: Iterable[Feature | str]) -> tuple[Feature, ...]:
@@ -141,4 +143,4 @@ def as_level(level: str) -> str:
     """A level in a rule, quoted where it could be read as a part of the rule."""
     shown = printable(level)
     is_clear = shown.strip() == shown != "" and shown[0] != "'" and not shown.startswith("not ")
-    return shown if is_clear and not shown.endswith(f" or {MISSING_LEVEL}") else f"'{shown}'"
+    return shown if is_clear and not re.search(r" or \(*missing\)*$", shown) else f"'{shown}'"

@@ -162,7 +162,7 @@ def remarks(tree: ObliqueTree, part: Leaf | Split, features: Sequence[Feature | 
     summed = {j for pairs in sums if len(pairs) > 1 for j, _ in pairs}
     for j in features_used(tree, part):
         feature, name = known[j], printable(known[j].column)
-        if feature.gaps and feature.fill is not None:
+        if feature.fill is not None:
             yield f"A missing {name} counts as {plain_number(feature.fill)}."
         if feature.levels and j in summed:
             counted = [f"{i} for {as_level(level)}" for i, level in enumerate(feature.levels)]

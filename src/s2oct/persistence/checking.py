@@ -23,8 +23,8 @@ from s2oct.model.proof import DECIDED_TOLERANCE, ENDINGS, EVIDENCE, MODELS, PROV
 from s2oct.persistence.model import Model
 from s2oct.stopping import Deadline
 from s2oct.tables.cells import read_cells
+from s2oct.tables.column_learning import IMPUTATIONS, learn_column
 from s2oct.tables.partly_labeled import PartlyLabeledTable
-from s2oct.tables.treatment import IMPUTATIONS, learn_column
 from s2oct.wording import amount, count, plural
 
 TRUSTED = (
@@ -255,15 +255,15 @@ def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str
 
 
 def _differing_fills(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
-    """Compare what gaps are filled with, even where the table has none: either nothing, or what an imputation says."""
+    """Compare what stands for missing values, even where the table has none, with what an imputation says."""
     columns = () if model.encoding is None else model.encoding.columns
     values = [
         read_cells(table.cells[column.name], column.name, column.kind, table.source.dialect) for column in columns
     ]
     stored = [column.fill for column in columns]
-    for impute in (None, *IMPUTATIONS):
+    for impute in IMPUTATIONS:
         learned = [
-            learn_column(column.name, cells, column.kind, impute=impute, order=column.categories or None).fill
+            learn_column(column.name, cells, column.kind, impute=impute, order=column.levels).fill
             for column, cells in zip(columns, values, strict=True)
         ]
         if stored == learned:

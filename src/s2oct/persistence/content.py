@@ -65,7 +65,7 @@ def _classes(model: Model) -> list[Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    unused: dict[str, Any] = {"categories": [], "reference": None, "joins": False}
+    unused: dict[str, Any] = {"categories": [], "rest": None, "gaps": False}
     return {name: value for name, value in encoded(column).items() if name not in unused or value != unused[name]}
 
 
@@ -241,11 +241,12 @@ def _read_column(stored: Mapping[str, Any], i: int) -> Column:
     column: Column = decoded(Column, stored, f"columns[{i}]")
     has_categories = column.kind != NUMBER
     is_mixed = column.fill is not None and has_categories != isinstance(column.fill, str)
-    if is_mixed or has_categories != bool(column.categories):
+    if is_mixed or has_categories != bool(column.categories) or has_categories != (column.rest is not None):
         raise InvalidProblem(f"its column {column.name!r} mixes numbers and categories.")
-    if has_categories and column.fill is not None and column.fill not in column.categories:
+    if not has_categories:
+        return column if column.fill is None else dataclasses.replace(column, fill=float(column.fill))
+    if column.fill not in (*column.categories, column.rest):
         raise InvalidProblem(f"its column {column.name!r} fills gaps with {column.fill!r}, which is not a category.")
-    is_referred = column.kind == ONEHOT and column.reference in column.categories
-    if (column.joins or column.reference is not None) and not is_referred:
-        raise InvalidProblem(f"its column {column.name!r} has a reference level that is not a category.")
-    return column if column.fill is None or has_categories else dataclasses.replace(column, fill=float(column.fill))
+    if column.joins and column.kind != ONEHOT:
+        raise InvalidProblem(f"its column {column.name!r} has a level {column.rest!r} that is not a category.")
+    return column

@@ -38,12 +38,15 @@ class Dialect:
         Sign before the decimals of a number.
     missing : tuple of str
         Cells that are gaps, in addition to the usual ones; with an empty one among them, instead of the usual ones.
+    typed : bool
+        Whether the types of the columns say what they hold. Otherwise, as in CSV and Excel files, text can be a number.
     """
 
     delimiter: str | None = None
     charset: str | None = None
     decimal: str | None = None
     missing: tuple[str, ...] = ()
+    typed: bool = False
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
@@ -78,3 +81,7 @@ class Dialect:
     def gaps(self) -> tuple[str, ...]:
         """All cells that are gaps."""
         return self.missing if "" in self.missing else (*MISSING, *self.missing)
+
+
+IN_MEMORY = Dialect(missing=("",), typed=True)
+"""The dialect of pandas, polars and Arrow tables: their columns have types, and only an empty text is a gap."""

@@ -14,6 +14,7 @@ from s2oct.tables.cells import encode_rows, read_cells
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import Encoding
 from s2oct.tables.source import Source
+from s2oct.tables.unseen import Unseen
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +65,11 @@ class TableRow:
 
     def features(self, encoding: Encoding) -> FloatArray:
         """Encode the row, shape (p,)."""
-        return np.asarray(encode_rows(self.cells, encoding, self.dialect, first_row=self.number)[0])
+        return np.asarray(encode_rows(self.cells, encoding, self.dialect, self.number, Unseen())[0])
 
     def texts(self, encoding: Encoding) -> dict[str, str | None]:
-        """Read the cells of all columns as text; None for a missing value."""
-        found = {}
-        for column in encoding.columns:
-            [cell] = read_cells(self.cells[column.name], column.name, column.kind, self.dialect).tolist()
-            found[column.name] = None if cell is None or cell != cell else str(cell)
-        return found
+        """Write the cells of all columns: known levels as the fit knows them, and None for a missing value."""
+        return {
+            column.name: column.text(read_cells(self.cells[column.name], column.name, column.kind, self.dialect)[0])
+            for column in encoding.columns
+        }

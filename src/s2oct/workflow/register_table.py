@@ -82,7 +82,7 @@ def _encoded(request: FitRequest, reader: Reader, most: int | None) -> EncodedTa
     table = PartlyLabeledTable(source, roles, seen.cells, labels, columns, n_unseen, _unseen(found, seen.cells))
     encoded = encode_read(request, table)
     n_gaps = dict(zip(columns, found.n_gaps, strict=True))
-    uses = tuple(replace(use, n_imputed=n_gaps[use.name]) if use.n_imputed else use for use in encoded.uses)
+    uses = tuple(replace(use, n_missing=n_gaps[use.name]) if use.n_missing else use for use in encoded.uses)
     is_sampled = np.isin(seen.positions, np.concatenate([found.labeled.positions, found.sampled.positions]))
     n_unlabeled = sum(number for number, _ in found.groups.values())
     register = _register(encoded, seen.positions, is_sampled, n_unlabeled, reader)

@@ -40,8 +40,8 @@ export function showColumns() {
       h("thead", {}, h("tr", {}, ["column", "role", "treatment", "what"].map((key) => h("th", { scope: "col" }, t(`column_${key}`))))),
       h("tbody", {}, view.columns.map(row)))),
     h("div", { class: "fields" },
-      field(t("impute"), select({ id: "impute", onchange: (event) => choose({ impute: event.target.value || null }) },
-        [["", t("impute_refuse")], ["median", t("impute_median")], ["most-frequent", t("impute_most_frequent")]], choices.impute)),
+      field(t("impute"), select({ id: "impute", onchange: (event) => choose({ impute: event.target.value }) },
+        [["median", t("impute_median")], ["most-frequent", t("impute_most_frequent")]], choices.impute)),
       aboutWeights || choices.unweighted ? h("div", { class: "field check" },
         h("input", { type: "checkbox", id: "unweighted", checked: Boolean(choices.unweighted), onchange: (event) => choose({ unweighted: event.target.checked }) }),
         h("label", { for: "unweighted" }, t("unweighted"))) : null));
@@ -52,7 +52,7 @@ function row(column, i) {
   const isShared = state.view.complaints.some((one) => one.columns?.includes(column.name));
   const described = complaint ? `column-${i}-complaint` : isShared ? "complaint-columns" : null;
   const { choices } = state;
-  const notes = [said(column.treatment), column.n_imputed ? t("imputed", { n: number(column.n_imputed) }) : null].filter(Boolean).join(" · ");
+  const notes = [said(column.treatment), column.n_missing ? t("missing_values", { n: number(column.n_missing), filling: said(column.filling) }) : null].filter(Boolean).join(" · ");
   return h("tr", { class: described ? "wrong" : null },
     h("th", { scope: "row" }, column.name),
     h("td", { "data-label": t("column_role") }, roleOf(column, i, described)),
