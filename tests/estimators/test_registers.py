@@ -7,13 +7,13 @@ import pytest
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
-from tests.register.tables import Table, table
+from tests.register.tables import PLAIN, Table, table
 
 
 @pytest.fixture(scope="module")
 def fitted() -> tuple[Table, S2OCTClassifier]:
     small = table()
-    return small, S2OCTClassifier(depth=2, random_state=0).fit_register(small.register(most=300))
+    return small, S2OCTClassifier(depth=2, random_state=0)._fit_register(small.register(most=300), PLAIN)
 
 
 def test_a_register_is_fitted_by_its_sample_and_meets_the_total_of_all_rows(
@@ -43,7 +43,7 @@ def test_a_fit_that_has_no_time_to_count_says_so() -> None:
     small = table()
     clf = S2OCTClassifier(depth=1, random_state=0)
     with pytest.warns(S2OCTWarning) as warned:
-        clf.fit_register(small.register(most=300), stop=lambda: True)
+        clf._fit_register(small.register(most=300), PLAIN, stop=lambda: True)
     assert any("not counted over all 2,000 rows" in str(warning.message) for warning in warned)
     assert not clf.certificate_.counted
     assert "totals not counted over all 2,000 rows, because the time ended" in str(clf.certificate_)
@@ -66,7 +66,7 @@ def test_a_total_that_rows_of_equal_value_cannot_meet_is_missed_with_a_warning()
     small = table(900, whole_numbers=True)
     clf = S2OCTClassifier(depth=1, features=[0], random_state=0)
     with pytest.warns(S2OCTWarning, match=r"misses the total by .* rows of equal value stay together"):
-        clf.fit_register(small.register(most=300))
+        clf._fit_register(small.register(most=300), PLAIN)
     unlabeled = np.array([label is None for label in small.y])
     off = abs(int((clf.predict(small.X[unlabeled]) == "A").sum()) - small.totals["A"])
     assert clf.certificate_.xi == off > 0

@@ -11,7 +11,7 @@ from s2oct import Estimate
 from s2oct.errors import InvalidProblem
 from s2oct.model.labels import read_labels
 from s2oct.model.total_values import largest_remainder
-from s2oct.model.totals import read_targets
+from tests.totals import read_targets
 
 LABELS = read_labels(["a", "b", "c", *[None] * 12])
 WEIGHTS = np.array([1.0, 1.0, 1.0, *[0.5, 2.0, 1.5] * 4])

@@ -29,7 +29,7 @@ from s2oct.workflow.encoded_table import EncodedTable, FitRequest
 from s2oct.workflow.fitted_table import fit_encoded
 from s2oct.workflow.register_table import ReadHere, encode_register
 from tests.conftest import require_package
-from tests.register.tables import Table
+from tests.register.tables import PLAIN, Table
 from tests.register.tables import table as small_table
 
 MOST = 150
@@ -80,7 +80,7 @@ def test_a_file_has_the_sample_the_totals_and_the_rows_of_the_same_table_in_memo
 def test_a_fit_to_a_file_gives_the_tree_of_the_array_and_completes_every_row(small: Table, tmp_path: Path) -> None:
     path = write(small, tmp_path / "people.parquet")
     fitted = fit_encoded(encoded_here(path, small, depth=2))
-    in_memory = S2OCTClassifier(depth=2, random_state=3).fit_register(small.register(most=MOST))
+    in_memory = S2OCTClassifier(depth=2, random_state=3)._fit_register(small.register(most=MOST), PLAIN)
     assert fitted.classifier.rules_ == in_memory.rules_
     assert fitted.classifier.data_summary_ == in_memory.data_summary_
     completed = fitted.completed()
@@ -119,7 +119,7 @@ def test_domains_and_weights_of_a_file_are_those_of_the_same_table_in_memory(sma
     assert register.n_unlabeled == expected.n_unlabeled
     assert register.targets.low == pytest.approx(expected.targets.low)
     assert np.array_equal(register.positions, expected.positions)
-    for one, other in zip(register.answers.targets.margins, expected.answers.targets.margins, strict=True):
+    for one, other in zip(register.known.targets.margins, expected.known.targets.margins, strict=True):
         assert one.codes.tolist() == other.codes.tolist()
         assert one.low == pytest.approx(other.low)
     marks = [one.batches.total(marks_of, NO_DEADLINE) for one in (register, expected)]
@@ -216,6 +216,6 @@ def test_what_is_sent_to_workers_can_be_sent(small: Table, tmp_path: Path) -> No
 
 
 def test_an_array_and_a_register_of_it_have_the_same_unlabeled_rows(small: Table) -> None:
-    register = Register.of_arrays(small.X, small.answers, seed=0, most=MOST)
+    register = Register.of_arrays(small.X, small.known, seed=0, most=MOST)
     assert isinstance(register.batches, ArrayBatches)
     assert sum(len(batch.X) for batch in register.batches) == register.n_unlabeled

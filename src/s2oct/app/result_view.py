@@ -11,7 +11,7 @@ import numpy as np
 
 from s2oct.app.complaints import PHRASES, in_terms_of_the_page
 from s2oct.estimators.fitted import FittedRows
-from s2oct.estimators.seen_totals import Known, see_totals
+from s2oct.estimators.seen_totals import see_totals
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
 from s2oct.model.features import columns_of
 from s2oct.model.rules import Leaf, Split, pruned, rule_lines, rule_text
@@ -79,9 +79,7 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
     """What the page shows of a fit once it has ended."""
     clf, rows = fitted.classifier, views.rows
     certificate, names = clf.certificate_, rows.class_names
-    answers = fitted.encoded.answers
-    known = Known(answers.totals, answers.population_totals, dict(answers.domains) or None, answers.as_shares)
-    seen = see_totals(clf, rows, fitted.features, replace(known, sample_weight=answers.weights))
+    seen = see_totals(clf, rows, fitted.encoded.known)
     sample = describe_sample(rows, seen)
     depth = rows.tree.topology.depth
     shortcomings = {str(short): short.worded(PHRASES) for short in certificate.shortcomings(clf.classes_.tolist())}
@@ -100,7 +98,7 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
             "depth": depth,
         },
         "notes": [shortcomings.get(note) or in_terms_of_the_page(note) for note in fitted.notes],
-        "has_given_totals": answers.totals is not None or answers.population_totals is not None,
+        "has_given_totals": bool(fitted.encoded.known.stated.tables),
         "columns": [dataclasses.asdict(use) | {"remedies": []} for use in fitted.encoded.uses],
         "stability_note": clf.stability_note_,
         "command": command,

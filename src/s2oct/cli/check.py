@@ -73,12 +73,10 @@ def _read_problem(model: Model, table: PartlyLabeledTable, totals: ClassTotals |
 
     encoding = encoding_of(model)
     rows = encode_rows(table.cells, encoding, table.source.dialect)
-    answers = totals.answers(table)
-    rows, answers = rows if answers.counted is None else rows[answers.counted], answers.of_counted()
-    labels, targets = answers.read(also=model.classes)
-    if labels.classes.tolist() != model.classes:
-        raise InvalidProblem(f"Expected labels of the classes {model.classes}, got {labels.classes.tolist()}.")
-    return Problem.from_labels(rows, labels, targets, feature_names=encoding.features, weights=answers.weights)
+    known = totals.known(table, also=model.classes)
+    if known.classes.tolist() != model.classes:
+        raise InvalidProblem(f"Expected labels of the classes {model.classes}, got {known.classes.tolist()}.")
+    return Problem.from_known(known.of_counted(rows), known, encoding.features)
 
 
 def _verdict(model: Model, checked: Checked) -> list[str]:

@@ -16,10 +16,10 @@ from s2oct.estimators.notebook import tree_html
 from s2oct.estimators.one_row import read_row
 from s2oct.fit.context import Budget
 from s2oct.guides.base import PartlyLabeledClassifier
-from s2oct.inputs import at_least_zero, positive, read_features, read_n_jobs, read_seed
+from s2oct.inputs import at_least_zero, positive, read_n_jobs, read_rows, read_seed
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.explanation import Explanation, explain_row
-from s2oct.model.features import Feature, as_features
+from s2oct.model.features import Feature
 from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
@@ -55,9 +55,6 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
             seed=read_seed(params["random_state"]),
         )
 
-    def _feature_names(self) -> list[str] | None:
-        return list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-
     @property
     def rules_(self) -> str:
         """The tree as text, with exactly the numbers that predict."""
@@ -73,12 +70,11 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
 
     def _shown_names(self) -> tuple[str, ...]:
         """Names of the features; x0, x1, ... where the fit had no names."""
-        names = self._feature_names() or [f"x{j}" for j in range(self.tree_.n_features)]
-        return tuple(str(name) for name in names)
+        return self.encoding_.features
 
     def _features(self) -> tuple[Feature, ...]:
-        """The features of the tree as readers know them: by the columns of the table, if the fit had one."""
-        return self.encoding_.described if hasattr(self, "encoding_") else as_features(self._shown_names())
+        """The features of the tree as readers know them, by the columns of the table."""
+        return self.encoding_.described
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._tree_html()
@@ -99,7 +95,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
 
     def _rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        return read_features(self, X, reset=False)
+        return read_rows(self, X)
 
     def apply(self, X: Any) -> IntArray:
         """Find the leaf in which each row ends; ids are the paper's, 2^D for the leftmost.
@@ -156,5 +152,6 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         'yes'
         """
         check_is_fitted(self)
-        values = read_row(row, self._shown_names())
-        return explain_row(self.tree_, values, self._features(), self.classes_.tolist())
+        found, encoding = read_row(row, self.encoding_.names), self.encoding_
+        values, cells = found.features(encoding), found.texts(encoding)
+        return explain_row(self.tree_, values, self._features(), self.classes_.tolist(), cells)

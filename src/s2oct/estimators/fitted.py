@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
-from s2oct.inputs import read_features
+from s2oct.inputs import read_rows
 from s2oct.model.features import Feature, columns_of, renamed
+from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, read_labels
 from s2oct.model.tree import ObliqueTree
 
@@ -126,7 +127,7 @@ def read_fit(
             "For a pipeline or a search, pass its last step or its best_estimator_."
         )
     check_is_fitted(estimator)
-    rows, features = read_features(estimator, X, reset=False), estimator._features()
+    rows, features = read_rows(estimator, X), estimator._features()
     classes = estimator.classes_.tolist()
     return FittedRows(
         tree=estimator.tree_,
@@ -149,7 +150,10 @@ def _codes(y: Any, classes: list[Any], n_rows: int, uncounted: Sequence[Any]) ->
     """Class index of each row in the estimator's order of classes; none for classes whose labels have weight 0."""
     if y is None:
         return np.full(n_rows, UNLABELED, dtype=np.int64)
-    labels = read_labels(y, n_rows=n_rows, named=classes)
+    if isinstance(y, Known):
+        labels = y.labels if y.given is None else y.given
+    else:
+        labels = read_labels(y, n_rows=n_rows, named=classes)
     strange = [label for label in labels.classes.tolist() if label not in classes and label not in uncounted]
     if strange:
         raise InvalidProblem(f"Expected labels of the classes {classes}, got {strange[:10]}.")

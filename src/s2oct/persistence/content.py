@@ -124,12 +124,9 @@ def _parameter(value: Any) -> Any:
 
 def model_of(content: Mapping[str, Any]) -> Model:
     """The model that a file holds; ``content`` follows the schema."""
-    estimator, encoding = _fitted(content), _encoding(content)
-    if encoding is not None:
-        estimator.encoding_ = encoding
     return Model(
-        estimator=estimator,
-        encoding=encoding,
+        estimator=_fitted(content),
+        encoding=_encoding(content),
         label=content["label"],
         ids=tuple(content["ids"]),
         dialect=decoded(Dialect, content["dialect"], "dialect") if "dialect" in content else None,

@@ -14,10 +14,13 @@ import numpy as np
 from s2oct.estimates.table import Estimates
 from s2oct.estimators.fitted import FittedRows, read_fit
 from s2oct.estimators.same_data import are_data_of_fit
-from s2oct.estimators.seen_totals import Known, SeenTotals, see_totals
+from s2oct.estimators.seen_totals import SeenTotals, known_of_rows, see_totals
 from s2oct.files import write_whole
 from s2oct.guides.rivals import assign_classes, usual_rivals
 from s2oct.model.features import Feature
+from s2oct.model.known import Known
+from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
 from s2oct.pages.page import Page
 from s2oct.pages.pictures import Picture
@@ -149,11 +152,21 @@ def report_html(
     """
     page = Page("s2oct.report", "report", FILTERS)
     rows = _with_clean_names(read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names))
-    known = Known(totals, population_totals, domains, as_shares, sample_weight)
-    is_of_fit = are_data_of_fit(estimator, rows, X, known)
+    known = known_of_rows(
+        estimator,
+        rows,
+        X,
+        y,
+        totals=totals,
+        population_totals=population_totals,
+        domains=domains,
+        as_shares=as_shares,
+        sample_weight=sample_weight,
+    )
+    is_of_fit = are_data_of_fit(estimator, rows, known)
     if not is_of_fit:
         warn_of_other_data()
-    seen = see_totals(estimator, rows, X, known, is_of_fit=is_of_fit)
+    seen = see_totals(estimator, rows, known, is_of_fit=is_of_fit)
     sample = describe_sample(rows, seen)
     stability = describe_stability(estimator, rows) if is_of_fit else None
     names = names_of_rows(rows, row_ids)
@@ -229,7 +242,9 @@ def _comparison(
     if rivals is False or not is_known or rows.is_labeled.all():
         return None
     totals = np.array([round(line.known or 0.0) for line in sample.classes], dtype=np.int64)
-    assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, rows.codes, totals)
+    labels = Labels(np.arange(rows.n_classes), rows.codes)
+    known = Known(labels, Targets.exact(totals, int((~rows.is_labeled).sum())))
+    assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, known)
     return compare_rivals(rows, assigned, names, None if stability is None else stability.values)
 
 

@@ -12,6 +12,9 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
+from s2oct.model.known import Known, known_of
+from s2oct.model.total_forms import Domains
+from s2oct.model.totals import stated_totals
 from s2oct.tables.added_columns import AddedColumns
 from s2oct.tables.cells import is_text, read_label_cells, read_numbers
 from s2oct.tables.column_use import (
@@ -122,6 +125,27 @@ class PartlyLabeledTable:
         """Survey weights of the rows; None if there are none."""
         name = self.roles.weight
         return None if name is None else weights_of_rows(self.cells[name], name, self.source.dialect)
+
+    def known(
+        self,
+        totals: Any = None,
+        population_totals: Any = None,
+        *,
+        as_shares: bool = False,
+        domains: Domains = (),
+        also: Sequence[Any] = (),
+    ) -> Known:
+        """Put labels, weights and these totals together; ``also`` are classes that neither labels nor totals name."""
+        stated = stated_totals(totals, population_totals, y=self.labels, domains=domains, as_shares=as_shares)
+        return known_of(
+            self.labels,
+            stated,
+            domains=domains,
+            weights=self.weights,
+            also=also,
+            unseen=self.unseen,
+            n_unseen=self.n_unseen,
+        )
 
     @property
     def row_ids(self) -> list[Any] | None:
