@@ -9,13 +9,13 @@ import pytest
 from s2oct import ObliqueTree, OCTHClassifier, Topology
 from s2oct.cli.app import run
 from s2oct.persistence.file import model_to_json
-from s2oct.persistence.model import Model
+from s2oct.persistence.model import Model, Origin
 from s2oct.tables.encoding import NUMBER, ONEHOT, ORDINAL, Column, Encoding
 
 ENCODING = Encoding(
     (
         Column("age", NUMBER, fill=40.0, gaps=True),
-        Column("region", ONEHOT, ("east", "north", "south"), "east", "east"),
+        Column("region", ONEHOT, ("east", "north", "south"), "other", "other"),
         Column("school", ORDINAL, ("none", "some", "much"), "some", "some"),
     )
 )
@@ -34,12 +34,14 @@ def folder_of_four(tmp_path, monkeypatch):
     """A model with a rule about each column, and four people."""
     rng = np.random.default_rng(0)
     clf = OCTHClassifier(depth=2, solver=None, time_limit=0.5, random_state=0)
-    clf.fit(pd.DataFrame(rng.random((20, 4)), columns=ENCODING.features), ["no", "yes"] * 10)
+    clf.fit(pd.DataFrame(rng.random((20, 5)), columns=ENCODING.features), ["no", "yes"] * 10)
+    clf.encoding_, clf.n_features_in_ = ENCODING, 3
+    clf.feature_names_in_ = np.array(ENCODING.names, dtype=object)
     # age >= 27, then region is north or school <= none
-    omega = np.array([[-1, 0, 0, 0], [0, -1, 0, 0], [0, 0, 0, 1.0]])
+    omega = np.array([[-1, 0, 0, 0, 0], [0, 0, -1, 0, 0], [0, 0, 0, 0, 1.0]])
     clf.tree_ = ObliqueTree(Topology(2), omega, np.array([-27.0, -1.0, 0.0]), np.array([0, 1, 0, 1]))
     clf._leaf_shares = np.eye(2)[[0, 1, 0, 1]]
-    (tmp_path / "model.json").write_text(model_to_json(Model(clf, ENCODING, "works", ("person",))))
+    (tmp_path / "model.json").write_text(model_to_json(Model(clf, Origin("works", ("person",)))))
     PEOPLE.to_csv(tmp_path / "people.csv", index=False)
     PEOPLE.to_parquet(tmp_path / "people.parquet")
     monkeypatch.chdir(tmp_path)
@@ -110,7 +112,7 @@ def test_row_that_is_not_there_is_refused_in_a_sentence(folder_of_four, capsys, 
 def test_an_unknown_level_is_named_beside_the_one_that_stands_for_it(folder_of_four, capsys):
     PEOPLE.replace({"region": {"east": "west"}}).to_csv("people.csv", index=False)
     assert run(["explain", "model.json", "people.csv", "--row", "4"]) == 0
-    said = '2. region is west and counts as east, so "region is north" does not hold.'
+    said = '2. region is west and counts as other, so "region is north" does not hold.'
     assert said in capsys.readouterr().out
 
 

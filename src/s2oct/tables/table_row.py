@@ -61,7 +61,8 @@ class TableRow:
 
     def text(self, column: str) -> str:
         """Write a cell."""
-        return str(self.cells[column].to_pylist()[0])
+        [cell] = self.cells[column].to_pylist()
+        return "" if cell is None else str(cell)
 
     def features(self, encoding: Encoding) -> FloatArray:
         """Encode the row, shape (p,)."""
