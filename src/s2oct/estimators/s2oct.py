@@ -45,6 +45,7 @@ from s2oct.inputs import (
 )
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
 from s2oct.model.known import Known
+from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
 from s2oct.model.tree import ObliqueTree
@@ -340,7 +341,7 @@ class S2OCTClassifier(TreeClassifier):
         self._simplification, self._path = trained.simplification, None
         # Replicates repeat a fit, which nobody can do without all rows.
         self._fit = found.fit if register is None else None
-        self._slope = self._fitted_slope(found.fit)
+        self._slope = self._fitted_slope(found.fit.problem)
         doubts = (*fit.features.doubts, *(known.doubts if register is None else register.doubts))
         self.notices_ = (
             *doubts,
@@ -374,9 +375,8 @@ class S2OCTClassifier(TreeClassifier):
         labeled = fit.known.is_labeled
         return self.tree_.predict(fit.rows[labeled]) != fit.known.labels.codes[labeled]
 
-    def _fitted_slope(self, fit: Fit) -> float:
+    def _fitted_slope(self, problem: Problem) -> float:
         """The slope of probabilities with which they add up to the totals of the rows of the fit."""
-        problem = fit.problem
         rows_off = self.certificate_.xi / problem.unit
         if self.certificate_.n_register is not None:
             # The tree meets the totals of all rows, so that it misses those of the sample.
@@ -505,7 +505,7 @@ class S2OCTClassifier(TreeClassifier):
     def _fit_of_session(self) -> Fit:
         """The data of the fit; refuses a classifier that does not have them."""
         check_is_fitted(self)
-        fit = getattr(self, "_fit", None)
+        fit: Fit | None = getattr(self, "_fit", None)
         if fit is None and self.certificate_.n_register is not None:
             raise InvalidProblem(
                 f"Expected a fit to all rows, because replicates repeat it, got one to a sample of "
@@ -598,7 +598,7 @@ class S2OCTClassifier(TreeClassifier):
         chosen.alternatives_ = ()
         chosen.stability_ = np.full(int((~fit.known.is_labeled).sum()), np.nan)
         chosen.stability_note_ = "The stability of a tree that was chosen from others is not known."
-        chosen._slope = chosen._fitted_slope(fit)
+        chosen._slope = chosen._fitted_slope(fit.problem)
         chosen.notices_ = notices_of(fit.known.doubts, chosen.certificate_, chosen.classes_)
         chosen._complete(fit, fit)
         return chosen

@@ -145,12 +145,12 @@ class SelfTrainedForest(PartlyLabeledClassifier):
             )
         )
         warn_of_doubts((*features.doubts, *(known.doubts if labels is None else ())))
-        self._fit_rows(known.of_counted(rows), known.in_rows)
+        self._fit_rows(known.of_counted(rows), known.unless_equal)
         self._over_all_rows(known, X)
         return self
 
     def _fit_rows(self, rows: FloatArray, known: Known, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
-        """Fit to the rows that count and what is known about them, in mean weights.
+        """Fit to the rows that count and what is known about them; equal weights are none.
 
         Raises `GuideStopped` after the deadline.
         """

@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_feature_names, validate_data
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import BoolArray, FloatArray
 from s2oct.errors import InvalidKind, InvalidProblem, S2OCTWarning
 from s2oct.tables.categorical_features import FROM_DTYPE, read_categorical_features
 from s2oct.tables.cells import encode_rows
+from s2oct.tables.column_learning import learn_column
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import NUMBER, Encoding
 from s2oct.tables.features import Features
 from s2oct.tables.in_memory import arrow_table
-from s2oct.tables.treatment import Learned, Treatment, learn_column
+from s2oct.tables.treatment import Learned, Treatment
 from s2oct.tables.unseen import Unseen
 from s2oct.wording import brief, listed
 
@@ -133,9 +134,9 @@ def _numbers(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False) 
 def _plain(rows: FloatArray, names: Any) -> tuple[Encoding, FloatArray]:
     """The encoding of a table of numbers, and the numbers with its gaps filled."""
     shown = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
-    gaps = np.isnan(rows).any(axis=0)
+    gaps: BoolArray = np.asarray(np.isnan(rows).any(axis=0))
     step = max(len(rows) // _MOST_FOR_MEDIAN, 1)
-    known = [np.asarray(rows[:, j] if gaps[j] else rows[::step, j], dtype=float) for j in range(rows.shape[1])]
+    known = [np.asarray(rows[:: 1 if gaps[j] else step, j], dtype=np.float64) for j in range(rows.shape[1])]
     columns = tuple(learn_column(name, values, NUMBER) for name, values in zip(shown, known, strict=True))
     encoding = Encoding(columns)
     return encoding, _filled(rows, encoding, Unseen()) if gaps.any() else rows

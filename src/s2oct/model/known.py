@@ -142,6 +142,12 @@ class Known:
         return replace(self, targets=self.targets if unit == 1 else self.targets.over(unit), weights=weights)
 
     @property
+    def unless_equal(self) -> Known:
+        """The same without weights, if all of them are equal."""
+        is_equal = self.weights is not None and bool((self.weights == self.weights[0]).all())
+        return self.in_rows if is_equal else self
+
+    @property
     def doubts(self) -> tuple[str, ...]:
         """What is doubtful about labels and totals, in sentences."""
         m = int((~self.is_labeled).sum()) + self.n_unseen

@@ -245,7 +245,7 @@ def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str
     low, high = sorted((hasty, prepared.bounds.s))
     if not low * (1 - _RELATIVE) <= stored.coefficient_bound <= high * (1 + _RELATIVE):
         yield f"coefficient_bound: the model says {stored.coefficient_bound}, its parameters and the data say {high}"
-    slope = clf._fitted_slope(problem.X_unlabeled, problem.unlabeled_size, problem.totals, stored.xi / problem.unit)
+    slope = clf._fitted_slope(problem)
     if not _same(clf._slope, slope):
         yield f"probability: the slope in the model is {clf._slope}, that of the data is {slope}"
     if stored.n_sampled is not None or not stored.counted:
