@@ -17,6 +17,7 @@ from s2oct.estimators.same_data import are_data_of_fit
 from s2oct.estimators.seen_totals import SeenTotals, known_of_rows, see_totals
 from s2oct.files import write_whole
 from s2oct.guides.rivals import assign_classes, usual_rivals
+from s2oct.model.features import Feature
 from s2oct.model.known import Known
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
@@ -218,7 +219,18 @@ def report_html(
 
 def _with_clean_names(rows: FittedRows) -> FittedRows:
     return replace(
-        rows, feature_names=tuple(map(clean, rows.feature_names)), class_names=tuple(map(clean, rows.class_names))
+        rows, features=tuple(map(_with_clean_texts, rows.features)), class_names=tuple(map(clean, rows.class_names))
+    )
+
+
+def _with_clean_texts(feature: Feature) -> Feature:
+    return replace(
+        feature,
+        name=clean(feature.name),
+        column=clean(feature.column),
+        level=None if feature.level is None else clean(feature.level),
+        rest=None if feature.rest is None else clean(feature.rest),
+        levels=tuple(map(clean, feature.levels)),
     )
 
 
@@ -262,7 +274,7 @@ def _about_data(rows: FittedRows, sample: Sample) -> dict[str, Any]:
     features, n_features_left = describe_features(rows)
     names = [f"“{name}”" for name in rows.class_names]
     return {
-        "n_features": rows.X.shape[1],
+        "n_features": len(rows.columns),
         "class_list": f"{', '.join(names[:-1])} or {names[-1]}",
         "has_total": sample.has_total,
         "n_right": sample.n_labeled - int((rows.predicted != rows.codes)[rows.is_labeled].sum()),
