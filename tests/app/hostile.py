@@ -81,6 +81,12 @@ def hostile_files() -> tuple[tuple[str, bytes], ...]:
         ("lies.csv.gz", plain),
         ("twice.csv.gz", gzip.compress(gzip.compress(plain))),
         ("tail.csv.gz", gzip.compress(plain) + b"tail"),
+        ("lies.xlsx", plain),
+        ("lies.sav", plain),
+        ("head.sav", b"$FL2@(#) SPSS DATA FILE" + b"\xff" * 1000),
+        ("head.dta", b"<stata_dta><header><release>118</release>" + b"\xff" * 1000),
+        ("head.arrow", b"ARROW1\0\0" + b"\xff" * 1000),
+        ("stream.arrow", b"\xff\xff\xff\xff" + b"\xff\xff\xff\x7f" * 100),
         ("pickle.csv", b"cos\nsystem\n(S'touch pickled'\ntR."),
         ("zip.csv", b"PK\x03\x04" + b"\0" * 100),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -97,29 +98,16 @@ def test_typed_totals_are_checked_as_the_command_line_checks_them(asked, session
     amounts = {"form": "classes", "amounts": {"yes": "5"}}
     (message,) = complaints(asked.look(session, **choices, totals=amounts)).values()
     assert message == (
-        "Expected a total of class 'yes' between 0 and 4 (the unlabeled rows), got 5. Say whether the totals count the "
+        "Expected a total of class 'yes' between 0 and 4 (the unlabeled rows), got 5: say whether the totals count the "
         "unlabeled rows or all rows."
     )
-
-
-def test_missing_values_in_several_columns_are_one_complaint_that_names_them(asked):
-    content = b"a,b,c,d,y\n1,,3,4,u\n,2,3,4,v\n1,2,3,,\n1,,3,4,\n"
-    session = asked.upload(content).json["id"]
-    (complaint,) = asked.look(session, label="y")["complaints"]
-    assert complaint["columns"] == ["a", "b", "d"]
-    assert complaint["message"] == (
-        "Expected no missing values in the features, got some in 3 columns ('a': 1, 'b': 2, 'd': 1): fill gaps "
-        "with the median or the most frequent value, or choose the role “left out”."
-    )
-    (complaint,) = asked.look(session, label="y", roles={"a": "left out", "b": "left out"})["complaints"]
-    assert (complaint["column"], complaint["columns"]) == ("d", [])
 
 
 def test_a_wrong_option_is_said_at_its_field(asked, session):
     view = asked.look(session, label="employed", roles={"person": "id"}, options={"depth": "deep", "C": "-1"})
     said = complaints(view)
-    assert said["option:depth", None] == "Expected the depth auto or a whole number from 1 to 12, got 'deep'."
-    assert said["option:C", None] == "Expected the price of a row off the total to be a positive number, got -1."
+    assert said["option:depth", None] == "Expected the depth to be auto or a whole number from 1 to 12, got 'deep'."
+    assert said["option:C", None] == "Expected the price of a row off the total to be a positive number, got '-1'."
 
 
 def test_a_parquet_file_is_read(asked):
@@ -127,8 +115,23 @@ def test_a_parquet_file_is_read(asked):
     pq.write_table(pa.table({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", None, None]}), written)
     session = asked.upload(written.getvalue(), "t.parquet").json["id"]
     view = asked.look(session, label="y")
-    assert view["dialect"]["is_parquet"]
+    assert view["dialect"]["format"] == "Parquet"
     assert complaints(view) == {}
+
+
+def test_a_sheet_of_an_excel_file_can_be_chosen(asked):
+    book = openpyxl.Workbook()
+    book.active.title = "notes"
+    book.active.append(["nothing here"])
+    sheet = book.create_sheet("data")
+    for row in (["x", "y"], [1, "a"], [2, "b"], [3, None], [4, None]):
+        sheet.append(row)
+    written = io.BytesIO()
+    book.save(written)
+    session = asked.upload(written.getvalue(), "t.xlsx").json["id"]
+    assert asked.look(session)["dialect"]["sheets"] == ["notes", "data"]
+    view = asked.look(session, label="y", dialect={"sheet": "data"})
+    assert (view["dialect"]["format"], view["n_rows"], complaints(view)) == ("Excel", 4, {})
 
 
 def test_choices_become_options_of_the_command_line():

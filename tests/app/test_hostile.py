@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import io
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -88,6 +89,28 @@ def test_totals_of_many_cells_in_few_bytes_are_refused_while_they_are_read(asked
     choices = {"label": "employed", "roles": {"person": "id"}, "totals": {"form": "file", "by": ["region"]}}
     (complaint,) = asked.look(session, **choices)["complaints"]
     assert complaint["message"].startswith("The table has more than 100,000 cells")
+
+
+def test_a_file_that_breaks_its_reader_is_refused_and_the_server_lives(asked, tmp_path, monkeypatch):
+    monkeypatch.setattr(uploads, "TRIAL", "import os; os.abort()")
+    answer = asked.upload(b"$FL2@(#) SPSS DATA FILE" + bytes(1000), "people.sav")
+    assert (answer.status, answer.json["message"]) == (
+        422,
+        "The SPSS file 'people.sav' is damaged: it cannot be read.",
+    )
+    assert everything_below(tmp_path / "sessions") == []
+
+
+def test_a_sheet_of_many_empty_cells_is_refused(asked, monkeypatch):
+    monkeypatch.setattr(uploads, "LIMIT", ReadingLimit(10**6, 10**4))
+    book = openpyxl.Workbook()
+    book.active.append(["a", "b"])
+    book.active["Z1000"] = 1
+    written = io.BytesIO()
+    book.save(written)
+    answer = asked.upload(written.getvalue(), "t.xlsx")
+    assert answer.status == 413
+    assert answer.json["message"].startswith("The table has more than 10,000 cells")
 
 
 @pytest.mark.parametrize("as_dictionary", [False, True])

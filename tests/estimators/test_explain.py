@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from s2oct import ObliqueTree, OCTHClassifier, S2OCTClassifier, Topology
 from s2oct.errors import InvalidProblem
-from s2oct.tables.encoding import plain_encoding
+from s2oct.tables.encoding import NUMBER, Column, Encoding
 
 ROW = {"age": 31.0, "income": 57.2}
 
@@ -21,8 +21,9 @@ def clf():
     made = OCTHClassifier()
     made.tree_ = ObliqueTree.of(Topology(2), [[-1, 0], [1, -0.5], [0, 1]], [-27, 3, 10])
     made.classes_ = np.array(["no", "yes"], dtype=object)
-    made.n_features_in_, made.encoding_ = 2, plain_encoding(ROW)
+    made.n_features_in_ = 2
     made.feature_names_in_ = np.array(list(ROW), dtype=object)
+    made.encoding_ = Encoding((Column("age", NUMBER, fill=30.0), Column("income", NUMBER, fill=50.0)))
     return made
 
 
@@ -35,7 +36,7 @@ def clf():
         [list(ROW.values())],
         ROW,
         dict(reversed(ROW.items())),
-        ROW | {"a column that the tree does not know": "old"},
+        ROW | {"rent": 3},
         pd.Series(ROW),
         pd.Series(list(ROW.values())),
         pd.Series(ROW, dtype=object)[::-1],
@@ -50,6 +51,11 @@ def test_every_form_of_a_row_is_explained_alike(clf, row):
     assert [step.rule for step in found.steps] == ["age >= 27", "age - 0.5 * income <= 3"]
     assert [step.value for step in found.steps] == pytest.approx([31, 2.4])
     assert found.predicted == clf.predict(pd.DataFrame([ROW]))[0]
+
+
+@pytest.mark.parametrize("row", [[np.nan, 57.2], [pd.NA, 57.2], {"age": None, "income": 57.2}], ids=str)
+def test_a_missing_value_counts_as_in_the_fit(clf, row):
+    assert [step.value for step in clf.explain(row).steps] == pytest.approx([30, 1.4])
 
 
 @pytest.mark.parametrize(
@@ -67,11 +73,8 @@ def test_every_form_of_a_row_is_explained_alike(clf, row):
         ({"age": 1.0}, "Expected a value for each of 'age', 'income', got no value of 'income'."),
         (pd.DataFrame([[1, 2]], columns=["age", "age"]), "Expected distinct column names, got one more than once."),
         (pd.Series([1, 2], index=["age", "age"]), "Expected distinct names of the values, got one more than once."),
-        ([np.nan, 1.0], "Expected no missing values in column 'age', got 1"),
-        ({"age": 1.0, "income": None}, "Expected no missing values in column 'income', got 1"),
         ([np.inf, 1.0], "Expected a finite number for 'age', got inf."),
         (["old", 1.0], "Expected numbers in column 'age', got 'old' in row 1."),
-        ([pd.NA, 1.0], "Expected no missing values in column 'age', got 1"),
         ({"age": np.datetime64("2020-01-01"), "income": 1}, "Expected a finite number for 'age', got"),
         ([pd.Timestamp("2020-01-01"), 1.0], "Expected a finite number for 'age', got"),
     ],

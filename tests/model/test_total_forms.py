@@ -169,9 +169,9 @@ def test_a_class_that_no_row_has_may_be_named_by_a_table():
 REFUSED = {
     "flat mapping by domain": (IN_ALL, [REGION], r"totals to map domains to the counts of classes.*got \{'a': 3"),
     "mixed mapping": ({"n": {"a": 2}, "s": 3}, [REGION], "totals to map domains to the counts of classes"),
-    "nested mapping without domains": (BY_REGION, [], "Expected domains beside totals by domain, got totals alone"),
-    "wide table without domains": (WIDE, [], "Expected domains beside totals of 2 rows, got totals alone"),
-    "long table without domains": (LONG, [], r"got the columns \['where', 'what', 'n'\]. Pass the domain of each row"),
+    "nested mapping without domains": (BY_REGION, [], "Expected domains for totals by domain, got totals alone"),
+    "wide table without domains": (WIDE, [], "Expected domains for totals of 2 rows, got totals alone"),
+    "long table without domains": (LONG, [], r"got the columns \['where', 'what', 'n'\]: pass the domain of each row"),
     "one form for two margins": (BY_REGION, [REGION, SEX], "one table for each of the 2 margins of domains"),
     "three forms for two margins": ([IN_ALL] * 3, [REGION, SEX], "each of the 2 margins"),
     "array": (np.ones((2, 3)), [REGION], "totals to map domains"),

@@ -70,13 +70,13 @@ def test_two_classes_that_are_left_out_are_unknown():
 @pytest.mark.parametrize(
     ("totals", "population_totals", "sentence"),
     [
-        ({"yes": 7}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got 7\."),
+        ({"yes": 7}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got 7: note"),
         ({"yes": -1}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got -1\."),
-        ({"yes": 0.5}, None, r"a whole number, got 0\.5\. Multiply a share by the number of rows, or pass as_shares"),
+        ({"yes": 0.5}, None, r"a whole number, got 0\.5: multiply a share by the number of rows, or pass as_shares"),
         ({"yes": True}, None, r"got True\."),
-        ({"yes": 1, "no": 1}, None, r"add up to 6 \(the unlabeled rows\), got \{'yes': 1, 'no': 1\}, 2 in all\."),
+        ({"yes": 1, "no": 1}, None, r"add up to 6 \(the unlabeled rows\), got \{'yes': 1, 'no': 1\}, 2 in all: note"),
         ({"Yes": 2}, None, r"Expected totals of the classes \['no', 'yes'\], got 'Yes'\. Did you mean 'yes'\?"),
-        (None, {"yes": 11}, r"class 'yes' between 0 and 10 \(all rows\), got 11\."),
+        (None, {"yes": 11}, r"class 'yes' between 0 and 10 \(all rows\), got 11: note"),
         (None, {"no": 2}, r"class 'no' of at least 3 \(its labeled rows\), got 2\."),
         (None, {"yes": 8}, r"class 'no' of at least 3 \(its labeled rows\), got 2\."),
     ],

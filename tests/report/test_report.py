@@ -421,14 +421,6 @@ def test_fair_sample_is_not_called_biased():
         ({"guide_weight": None}, None),
         ({"guide_weight": 0.0}, "chose this one"),
         (
-            {"guide_weight": 0.5, "guided_lower_bound": 1.0},
-            "It is not proved that no tree of depth 2 fits labels, total and",
-        ),
-        (
-            {"guide_weight": 0.5, "guided_lower_bound": 5.0},
-            "It is proved that no tree of depth 2 fits labels, total and",
-        ),
-        (
             {"guide_weight": 0.3, "model": "evidence", "evidence_cost": 30.25, "evidence_bound": 20.0},
             "less than 20 rows",
         ),

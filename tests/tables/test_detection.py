@@ -7,9 +7,11 @@ import pytest
 
 from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Remedy
 from s2oct.tables.content import Content, what_cells_are
-from s2oct.tables.detection import detect_charset, detect_decimal, detect_delimiter
+from s2oct.tables.detection import Transcoder, detect_decimal, detect_delimiter
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.treatment import Treatment
+
+NOT_TEXT = b"\x01\x02\xff"
 
 
 @pytest.mark.parametrize(
@@ -25,12 +27,36 @@ from s2oct.tables.treatment import Treatment
         ("größe".encode("cp437"), "cp437", "cp437"),
         (b"plain", None, "utf-8"),
         (b"plain", "latin-1", "latin-1"),
-        (b"\x01\x02\xff", None, "utf-8"),
+        (NOT_TEXT, None, "utf-8"),
     ],
     ids=repr,
 )
-def test_the_bytes_say_the_character_encoding(content, usual, charset):
-    assert detect_charset([content[:4], content[4:]], usual) == charset
+@pytest.mark.parametrize("n_first", [4, 100])
+def test_the_bytes_say_the_character_encoding(content, usual, charset, n_first):
+    transcoder = Transcoder(usual=usual)
+    read = transcoder.utf8(content[:n_first]) + transcoder.utf8(content[n_first:]) + transcoder.utf8(b"", is_last=True)
+    assert transcoder.charset == charset
+    if content != NOT_TEXT:
+        assert read.decode("utf-8-sig") == content.decode(charset)
+
+
+def test_an_encoding_is_found_out_when_the_first_letter_beyond_ascii_arrives():
+    """Whatever the encoding, what came before is the same."""
+    transcoder = Transcoder()
+    parts = [b"plain, ", "für".encode("latin-1"), " 12 €".encode("cp1252")]
+    assert (b"".join(map(transcoder.utf8, parts)).decode(), transcoder.charset) == ("plain, für 12 €", "cp1252")
+
+
+@pytest.mark.parametrize("rest", [b"\xb6\xdfe", b"n"], ids=["a letter in two bytes", "two letters"])
+def test_a_letter_at_the_end_of_a_part_waits_for_the_next(rest):
+    transcoder = Transcoder()
+    read = transcoder.utf8(b"gr\xc3") + transcoder.utf8(rest) + transcoder.utf8(b"", is_last=True)
+    assert read.decode() == (b"gr\xc3" + rest).decode(transcoder.charset)
+
+
+def test_an_encoding_of_two_bytes_that_is_usual_is_not_taken_for_plain_text():
+    assert Transcoder(usual="utf-16").utf8(b"a,b\n") == b"a,b\n"
+    assert Transcoder(usual="utf-16-le").utf8("a,b\n".encode("utf-16-le")) == b"a,b\n"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import pickle
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -158,3 +160,79 @@ def test_a_parquet_file_that_may_not_be_read_is_not_called_damaged(tmp_path, mon
 def test_a_column_that_is_not_there_is_refused_by_its_role(table):
     with pytest.raises(InvalidProblem, match=r"Expected the id column 'key' among \['a', 'b'\] of"):
         table("a,b\n1,2\n").require(["a", "key"], "id")
+
+
+@pytest.fixture
+def bytes_read(monkeypatch):
+    """How many bytes of files were asked for, one number for each time that a file was opened."""
+    opened: list[list[int]] = []
+    opening = Path.open
+
+    def counted(path, mode="r", *args, **options):
+        file = opening(path, mode, *args, **options)
+        if mode != "rb":
+            return file
+        sizes: list[int] = []
+        opened.append(sizes)
+
+        class Counted:
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *_trouble):
+                file.close()
+
+            def read(self, size=-1):
+                found = file.read(size)
+                sizes.append(len(found))
+                return found
+
+        return Counted()
+
+    monkeypatch.setattr(Path, "open", counted)
+    return lambda: [sum(sizes) for sizes in opened]
+
+
+@pytest.mark.parametrize("header", ["name;x;y", "näme;x;y"], ids=["plain", "with an umlaut"])
+def test_a_csv_file_is_read_once_after_one_look_at_its_beginning(table, bytes_read, header):
+    text = f"{header}\n" + "".join(f"Jürgen {i};{i},5;{i % 7}\n" for i in range(20_000))
+    source = table(text.encode("latin-1"))
+    assert len(source.columns) == 3
+    assert (source.dialect.delimiter, source.dialect.decimal, source.dialect.charset) == (";", ",", "latin-1")
+    assert not source.has_more_rows_than(20_000)
+    assert source.whole().num_rows == 20_000
+    assert source.dialect.charset == "latin-1"
+    assert bytes_read() == [2**16, len(text)]
+
+
+def test_a_csv_file_is_read_once_in_batches(table, bytes_read):
+    text = "x,y\n" + "".join(f"{i}.5,{i % 7}\n" for i in range(200_000))
+    source = table(text)
+    assert source.has_more_rows_than(100_000)
+    assert source.dialect.decimal == "."
+    assert sum(batch.num_rows for batch in source.batches(["x"], rows=30_000)) == 200_000
+    assert bytes_read() == [2**16, len(text)]
+    assert sum(batch.num_rows for batch in source.batches(["y"])) == 200_000
+    assert bytes_read() == [2**16, len(text), len(text)]
+
+
+def test_an_encoding_that_shows_late_is_the_encoding_of_the_file(table):
+    rows = "".join(f"{i},plain\n" for i in range(100_000))
+    source = table(("x,name\n" + rows + "7,für 3 €\n").encode("cp1252"))
+    assert source.whole()["name"].to_pylist()[-1] == "für 3 €"
+    assert source.dialect.charset == "cp1252"
+
+
+def test_bytes_that_contradict_the_encoding_are_refused(table):
+    """A file that has shown letters in UTF-8 is not read in another encoding from there on."""
+    rows = "".join(f"{i},für\n" for i in range(100_000)).encode()
+    with pytest.raises(InvalidTable, match="Expected text in the encoding UTF-8") as caught:
+        table(b"x,name\n" + rows + "7,für\n".encode("latin-1")).whole()
+    assert caught.value.remedies == (Remedy.OTHER_CHARSET,)
+
+
+def test_a_reading_that_has_begun_is_not_sent_to_another_process(table):
+    source = table("x,y\n1,2\n3,4\n")
+    assert source.has_more_rows_than(1)
+    sent = pickle.loads(pickle.dumps(source))
+    assert sent.whole().equals(source.whole())

@@ -133,7 +133,7 @@ def test_parquet_files_with_numbers_meet_text_domains(people, tmp_path):
         ("region,a,b,c\n01,1,2,3\n02,0,1,2\n", [("region",)], "Expected totals that add up to 4 in domain '01'"),
         ("region,a,b,c\n01,1,2,1\n01,1,2,1\n02,0,1,2\n", [("region",)], "got '01' twice"),
         ("region,a,b,C\n01,1,2,1\n02,0,1,2\n", [("region",)], "Did you mean 'c'?"),
-        ("region,a,b,c\n01,1,2,1\n02,0,1,2\n", [], "Expected domains beside totals of 2 rows"),
+        ("region,a,b,c\n01,1,2,1\n02,0,1,2\n", [], "Expected domains for totals of 2 rows"),
         ("region,a,b,c\n01,1,many,1\n02,0,1,2\n", [("region",)], "got 'many'"),
         ("region,a,b,c\n", [("region",)], "got column names only"),
     ],

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from s2oct.app.choices import BY_CLASS, DEFAULTS, GRID, UPLOADED, PageChoices
-from s2oct.app.fit_options import OPTIONS
+from s2oct.app.choices import BY_CLASS, GRID, UPLOADED, PageChoices
 from s2oct.app.store import StoredSession
+from s2oct.parameters import FIELDS
 from s2oct.tables.column_learning import MEDIAN
 from s2oct.tables.column_use import ID, LEFT_OUT, WEIGHT
 
@@ -29,7 +29,7 @@ def fit_arguments(choices: PageChoices, totals_name: str) -> list[str]:
         *_columns(choices),
         *_totals(choices, totals_name),
         *_dialect(choices),
-        *(part for name, text in choices.options.items() if text != DEFAULTS[name] for part in (OPTIONS[name], text)),
+        *_parameters(choices),
     ]
 
 
@@ -66,9 +66,18 @@ def _totals(choices: PageChoices, totals_name: str) -> Iterator[str]:
         yield "--shares"
 
 
+def _parameters(choices: PageChoices) -> Iterator[str]:
+    for name, text in choices.options.items():
+        if text != FIELDS[name].default_text:
+            yield from (f"--{FIELDS[name].option}", text)
+
+
 def _dialect(choices: PageChoices) -> Iterator[str]:
     dialect = choices.dialect
-    named = (("--delimiter", dialect.delimiter), ("--encoding", dialect.charset), ("--decimal", dialect.decimal))
+    named = (
+        *(("--delimiter", dialect.delimiter), ("--encoding", dialect.charset), ("--decimal", dialect.decimal)),
+        ("--sheet", choices.sheet),
+    )
     for option, value in named:
         if value is not None:
             yield from (option, value)

@@ -191,7 +191,8 @@ class Desk:
         self.store.delete(session.id)
 
     def _table(self, session: StoredSession, job: StoredJob) -> ReadTable:
-        return read_table(session.table, read_choices(job.order["choices"]).dialect)
+        choices = read_choices(job.order["choices"])
+        return read_table(session.table, choices.dialect, choices.sheet)
 
 
 def _number(given: object) -> int:

@@ -9,11 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from s2oct.app.choices import DEFAULTS, GRID, UPLOADED, PageChoices, write_grid
+from s2oct.app.choices import GRID, UPLOADED, PageChoices, write_grid
 from s2oct.app.complaints import Complaints
 from s2oct.app.store import StoredSession
 from s2oct.app.uploads import page_source
-from s2oct.errors import joined_problems
+from s2oct.parameters import FIELDS
 from s2oct.tables.cells import read_label_cells, read_texts
 from s2oct.tables.column_use import DOMAIN, FEATURE, ColumnUse
 from s2oct.tables.dialect import Dialect
@@ -39,18 +39,18 @@ class ReadTable:
     cells: Any
 
 
-def read_table(path: Path, dialect: Dialect) -> ReadTable:
+def read_table(path: Path, dialect: Dialect, sheet: str | None = None) -> ReadTable:
     """Read a table once for as long as its user works on it; tables of sessions do not change.
 
     One table is read at a time: a page that asks again while a large table is read waits for that reading.
     """
     with _reading:
-        return _read_once(path, dialect)
+        return _read_once(path, dialect, sheet)
 
 
 @lru_cache(maxsize=3)
-def _read_once(path: Path, dialect: Dialect) -> ReadTable:
-    source = page_source(path, dialect)
+def _read_once(path: Path, dialect: Dialect, sheet: str | None) -> ReadTable:
+    source = page_source(path, dialect, sheet)
     return ReadTable(source, source.whole())
 
 
@@ -63,13 +63,14 @@ def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
         What the page shows, with ``complaints``; a fit can start if there are none.
     """
     complaints = Complaints({str(session.table): session.name})
-    view: dict[str, Any] = {"complaints": complaints.found, "defaults": dict(DEFAULTS), "columns": [], "classes": []}
+    view: dict[str, Any] = {"complaints": complaints.found, "parameters": _parameters(), "columns": [], "classes": []}
     read = None
     with complaints.at("table"):
-        view |= _dialect_view(page_source(session.table, choices.dialect))
-        read = read_table(session.table, choices.dialect)
-        view["n_rows"] = read.cells.num_rows
+        read = read_table(session.table, choices.dialect, choices.sheet)
+        view |= _dialect_view(read.source) | {"n_rows": read.cells.num_rows}
     if read is None:
+        with complaints.at("table"):
+            view |= _dialect_view(page_source(session.table, choices.dialect, choices.sheet))
         return view
     if choices.label is None:
         view["suggested_label"] = _likely_label(read)
@@ -85,6 +86,20 @@ def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
         _try_all(session, choices, table, complaints)
     view["ready"] = not complaints.found
     return view
+
+
+def _parameters() -> list[dict[str, Any]]:
+    """The fields of the form, in English; a field without choices takes any text."""
+    return [
+        {
+            "name": name,
+            "called": parameter.called,
+            "help": parameter.help,
+            "default": parameter.default_text,
+            "choices": [] if parameter.number else list(parameter.choices),
+        }
+        for name, parameter in FIELDS.items()
+    ]
 
 
 def totals_file(session: StoredSession, choices: PageChoices, folder: Path) -> Path | None:
@@ -103,10 +118,11 @@ def _dialect_view(source: Source) -> dict[str, Any]:
     return {
         "dialect": {
             "delimiter": dialect.delimiter,
-            "charset": None if source.is_parquet else dialect.charset_name,
+            "charset": None if dialect.charset is None else dialect.charset_name,
             "decimal": dialect.decimal,
             "missing": list(dialect.missing),
-            "is_parquet": source.is_parquet,
+            "format": source.format.value,
+            "sheets": list(source.sheets),
         }
     }
 
@@ -134,7 +150,7 @@ def _columns(table: PartlyLabeledTable, choices: PageChoices, complaints: Compla
     orders = {name: order for name, order in choices.treatment.orders.items() if name in table.feature_columns}
     treatment = replace(choices.treatment, kinds=known, orders=orders)
     learned, problems = treatment.try_each(table.cells, table.feature_columns, table.source.dialect)
-    for problem in joined_problems(problems):
+    for problem in problems:
         complaints.add("column", problem)
     with complaints.at("column"):
         table.refuse_added_columns()

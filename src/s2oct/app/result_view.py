@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.app.complaints import PHRASES, in_terms_of_the_page
+from s2oct.app.complaints import in_terms_of_the_page
 from s2oct.estimators.fitted import FittedRows
 from s2oct.estimators.seen_totals import see_totals
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
@@ -82,7 +82,6 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
     seen = see_totals(clf, rows, fitted.encoded.known)
     sample = describe_sample(rows, seen)
     depth = rows.tree.topology.depth
-    shortcomings = {str(short): short.worded(PHRASES) for short in certificate.shortcomings(clf.classes_.tolist())}
     return {
         "classes": list(names),
         "tree": views.fitted(),
@@ -97,7 +96,7 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
             "n_against_guide": certificate.n_against_guide,
             "depth": depth,
         },
-        "notes": [shortcomings.get(note) or in_terms_of_the_page(note) for note in fitted.notes],
+        "notes": [in_terms_of_the_page(note) for note in fitted.notes],
         "has_given_totals": bool(fitted.encoded.known.stated.tables),
         "columns": [dataclasses.asdict(use) | {"remedies": []} for use in fitted.encoded.uses],
         "stability_note": clf.stability_note_,

@@ -16,10 +16,11 @@ from typing import Any
 
 from s2oct.errors import InvalidProblem
 from s2oct.files import write_whole
+from s2oct.tables import formats
 from s2oct.wording import printable
 
-SUFFIXES = (".csv", ".tsv", ".txt", ".tab", ".parquet", ".pq", ".csv.gz", ".tsv.gz", ".txt.gz", ".gz")
-"""Endings that say how a table is written; everything else is read as CSV."""
+SUFFIXES = tuple(suffix for suffixes in formats.SUFFIXES.values() for suffix in suffixes)
+"""Endings that say how a table is written; a file with another one is kept as CSV."""
 
 _ID = re.compile(r"[0-9a-f]{24}")
 _JOB = re.compile(r"\d{1,6}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,19 +12,26 @@ from starlette.concurrency import run_in_threadpool
 
 from s2oct.app.store import SessionStore, StoredSession, shown_name, suffix_of
 from s2oct.errors import InvalidProblem
-from s2oct.tables.csv_file import CsvFile
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.foreign_formats import refuse_foreign_formats
+from s2oct.tables.readers import FOREIGN, reader_of
 from s2oct.tables.reading_limit import ReadingLimit, TooLarge
 from s2oct.tables.source import Source
 
 LIMIT = ReadingLimit(n_bytes=2**30, n_cells=3 * 10**7)
 """The largest table that the page takes, in every format."""
 
+TRIAL = """
+import sys
+from pathlib import Path
+from s2oct.app.uploads import page_source
+from s2oct.tables.dialect import Dialect
+page_source(Path(sys.argv[1]), Dialect()).whole()
+"""
 
-def page_source(path: Path, dialect: Dialect) -> Source:
+
+def page_source(path: Path, dialect: Dialect, sheet: str | None = None) -> Source:
     """A table of a session, which is never read beyond the limit of the page."""
-    return Source(path, dialect, limit=LIMIT)
+    return Source(path, dialect, limit=LIMIT, sheet=sheet)
 
 
 async def receive_table(store: SessionStore, name: str, parts: AsyncIterator[bytes]) -> StoredSession:
@@ -75,19 +84,26 @@ async def _write(file: Path, parts: AsyncIterator[bytes]) -> None:
 
 
 def refuse_upload(file: Path, name: str) -> None:
-    """Refuse a file of another program, and a small file that is a huge table; call it outside the event loop.
+    """Refuse a file that cannot be read, and a small file that is a huge table; call it outside the event loop.
 
-    A file that is damaged is refused when it is read.
+    A file that is damaged or empty is refused when it is read.
     """
-    refuse_foreign_formats(file, shown_name(name))
+    if file.stat().st_size == 0:
+        return
+    source = Source(file, limit=LIMIT, called=shown_name(name))
+    if source.format in FOREIGN:
+        _refuse_what_breaks_its_reader(source)
     try:
-        if file.suffix == ".gz":
-            for _ in CsvFile(file, Dialect(), LIMIT).parts():
-                pass
-        elif file.suffix in (".parquet", ".pq"):
-            source = Source(file)
-            LIMIT.refuse_cells(sum(source.row_groups) * max(len(source.columns), 1))
+        source.refuse_unread()
     except TooLarge:
         raise
     except (InvalidProblem, OSError):
         return
+
+
+def _refuse_what_breaks_its_reader(source: Source) -> None:
+    """Read a file in another process first: damaged files can end the process of a compiled reader without a word."""
+    reader_of(source.format)
+    ended = subprocess.run([sys.executable, "-c", TRIAL, str(source.path)], capture_output=True, check=False)
+    if ended.returncode not in (0, 1):
+        raise InvalidProblem(f"The {source.format.value} file {source.called!r} is damaged: it cannot be read.")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from s2oct.cli.messages import cure, print_warning, say
+from s2oct.cli.messages import print_warning, say
+from s2oct.errors import Message
 from s2oct.tables.column_use import FEATURE, ID, ColumnUse
 from s2oct.wording import count, plural, printable
 
@@ -31,8 +32,8 @@ def warn_of_columns(uses: Sequence[ColumnUse]) -> None:
     """Print a warning for each column that may not be a feature, with options that help."""
     for use in uses:
         if use.doubt and use.role != ID:
-            cures = ", or ".join(cure(remedy, use.name) for remedy in use.remedies)
-            print_warning(f"{_short(use.name)} is a feature, but {use.doubt}: {cures}.")
+            problem = f"{_short(use.name)} is a feature, but {use.doubt}"
+            print_warning(Message(problem, *use.remedies, column=use.name))
 
 
 def _is_plain(use: ColumnUse) -> bool:

@@ -18,7 +18,9 @@ from s2oct.tables.partly_labeled import read_partly_labeled
 def doctor(
     columns: ColumnOptions,
     dialect: DialectOptions,
-    data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="Table to fit later.")] = None,
+    data: Annotated[
+        Path | None, typer.Argument(metavar="[DATA]", help="Table to fit later, in any format that fit takes.")
+    ] = None,
     label: Annotated[
         str | None, typer.Option(help="Column of the labels; needed with a table.", rich_help_panel=ColumnOptions.panel)
     ] = None,

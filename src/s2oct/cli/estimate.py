@@ -19,8 +19,8 @@ from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model,
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.cli.total_options import GivenTotals
 from s2oct.errors import InvalidProblem
+from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE
 from s2oct.tables.domain_cells import domain_of_rows, margin_name
-from s2oct.tables.parameter_texts import read_positive
 from s2oct.tables.roles import Roles
 from s2oct.tables.target import Target, check_table_name
 from s2oct.tables.weight_cells import replicate_weights_of_rows
@@ -57,7 +57,7 @@ class ReplicateOptions:
             "default 1 / R, for R columns; (R - 1) / R is for the jackknife."
         ),
     ] = None
-    confidence: Annotated[float, typer.Option(help="What the intervals should cover, between 0 and 1.")] = 0.95
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals, between 0 and 1.")] = 0.95
     jobs: Annotated[int, typer.Option(help="Replicates to run at a time; -1 for all cores.")] = 1
     folder: Annotated[
         Path | None,
@@ -66,10 +66,9 @@ class ReplicateOptions:
 
     def check(self) -> None:
         """Refuse numbers out of range."""
-        if not 0 < self.confidence < 1:
-            raise InvalidProblem(f"Expected --confidence to be a number between 0 and 1, got {self.confidence:g}.")
+        BETWEEN_ZERO_AND_ONE.read("--confidence", self.confidence)
         if self.replicate_scale is not None:
-            read_positive("--replicate-scale", self.replicate_scale)
+            POSITIVE.read("--replicate-scale", self.replicate_scale)
             if not self.replicate_weights:
                 raise InvalidProblem("Expected --replicate-scale with --replicate-weights only, got it alone.")
         if self.jobs == 0:

@@ -44,9 +44,9 @@ class GivenTotals:
         typer.Option(
             "--totals",
             metavar="FILE",
-            help="Table of totals among the unlabeled rows, CSV or Parquet: a row for each domain of --by and a column "
-            "for each class; or columns for domain, class and total, also total and se, or low and high. Without --by "
-            "there are no domains. May be repeated, with --by.",
+            help="Table of totals among the unlabeled rows, in any format of DATA: a row for each domain of --by and a "
+            "column for each class; or columns for domain, class and total, also total and se, or low and high. "
+            "Without --by there are no domains. May be repeated, with --by.",
         ),
     ] = None
     population_totals_file: Annotated[

@@ -16,15 +16,15 @@ from s2oct.estimators.notebook import tree_html
 from s2oct.estimators.one_row import read_row
 from s2oct.fit.context import Budget
 from s2oct.guides.base import PartlyLabeledClassifier
-from s2oct.inputs import at_least_zero, positive, read_n_jobs, read_rows, read_seed
+from s2oct.inputs import read_rows, read_seed
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.explanation import Explanation, explain_row
 from s2oct.model.features import Feature
 from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
+from s2oct.parameters import checked
 from s2oct.tables.encoding import Encoding
-from s2oct.wording import brief
 
 
 class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
@@ -40,18 +40,17 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     feature_names_in_: ObjectArray
     encoding_: Encoding
 
+    def _checked(self) -> dict[str, Any]:
+        """The parameters as a fit takes them; those that cannot be used are refused."""
+        return checked(self.get_params(deep=False))
+
     def _budget(self) -> Budget:
-        """What the fit may use, checked."""
-        params: dict[str, Any] = self.get_params(deep=False)
-        n_jobs, verbose = params["n_jobs"], params["verbose"]
-        at_least_zero("verbose", int(verbose) if isinstance(verbose, bool) else verbose)
-        n_jobs = 1 if n_jobs is None else read_n_jobs(n_jobs)
-        if params["solver"] is not None and not isinstance(params["solver"], str):
-            raise InvalidProblem(f"Expected solver to be a name or None, got {brief(params['solver'])}.")
+        """What the fit may use."""
+        params = self._checked()
         return Budget(
             solver=params["solver"],
-            time_limit=positive("time_limit", params["time_limit"]),
-            n_jobs=joblib.effective_n_jobs(n_jobs),
+            time_limit=params["time_limit"],
+            n_jobs=joblib.effective_n_jobs(params["n_jobs"] or 1),
             seed=read_seed(params["random_state"]),
         )
 

@@ -25,13 +25,14 @@ from s2oct.fit.context import Budget
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest
 from s2oct.guides.asking import fitted_guide
-from s2oct.inputs import between_zero_and_one, positive, read_domains, read_replicate_weights, whole
+from s2oct.inputs import read_domains, read_replicate_weights
 from s2oct.model.guide import Advice
 from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, Labels
 from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
 from s2oct.model.tree import ObliqueTree
+from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE, whole_from
 from s2oct.version import __version__
 from s2oct.wording import brief, plural
 
@@ -60,11 +61,13 @@ def estimate_domains(
     """Estimate how many rows of each class every domain has; see ``estimate`` of the classifier."""
     replicates, given_weights, scale = asked
     n_jobs, folder, progress = running
-    covered = between_zero_and_one("confidence", confidence)
+    covered = BETWEEN_ZERO_AND_ONE.read("confidence", confidence)
     divisions, about_gaps = _divisions(by, fit)
     weights = _replicate_weights(fit, given_weights, scale)
     if weights is None:
-        n_replicates = n_runs = whole("replicates", DEFAULT if replicates is None else replicates, LEAST_REPLICATES)
+        n_replicates = n_runs = whole_from(LEAST_REPLICATES).read(
+            "replicates", DEFAULT if replicates is None else replicates
+        )
     else:
         n_replicates, n_runs = _agreed_number(replicates, weights), weights.n_runs
     refits = Refits(fit, BOOTSTRAP if weights is None else weights)
@@ -158,7 +161,7 @@ def _replicate_weights(fit: Fit, given: Any, scale: Any) -> ReplicateWeights | N
         codes, weights = np.full(n_given, UNLABELED), np.zeros(n_given)
         codes[known.counted], weights[known.counted] = known.labels.codes, known.sizes
     factors = read_replicate_weights(given, fit.features.table, codes, known.classes, weights)
-    return ReplicateWeights(factors, 1 / factors.shape[1] if scale is None else positive("replicate_scale", scale))
+    return ReplicateWeights(factors, 1 / factors.shape[1] if scale is None else POSITIVE.read("replicate_scale", scale))
 
 
 def _agreed_number(replicates: int | None, weights: ReplicateWeights) -> int:

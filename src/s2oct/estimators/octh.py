@@ -16,7 +16,7 @@ from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.fit.listening import Listener
 from s2oct.fit.octh import train_octh
 from s2oct.guides.chance import chance_of_rows
-from s2oct.inputs import at_least_zero, learn_features, positive, warn_of_column, whole_or_auto
+from s2oct.inputs import learn_features, warn_of_column
 from s2oct.milp.octh import OcthSpec
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.labels import read_labels
@@ -134,7 +134,7 @@ class OCTHClassifier(TreeClassifier):
             The fitted classifier.
         """
         began = now()
-        budget, depth = self._budget(), whole_or_auto("depth", self.depth, 1)
+        params, budget = self._checked(), self._budget()
         features = learn_features(self, X, categorical=self.categorical_features)
         rows = features.rows
         warn_of_column(y)
@@ -144,7 +144,7 @@ class OCTHClassifier(TreeClassifier):
             raise InvalidProblem(f"Expected labeled rows of at least two classes, got one class only: {only!r}.")
         no_totals = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
         problem = Problem.from_labels(rows, labels, no_totals, feature_names=self.encoding_.features)
-        spec = self._octh_spec(problem.n_labeled)
+        spec = _octh_spec(params, problem.n_labeled)
         spent = now() - began
         with edge_of(self, stop, listener) as edge:
             # Compiling is not part of the time limit, reading and testing the data is.
@@ -152,7 +152,7 @@ class OCTHClassifier(TreeClassifier):
             chance = chance_of_rows(problem.X_labeled, problem.labels, budget.seed, budget.for_checks(edge.stop))
             spent = now() - began
             trained = train_octh(
-                problem, spec, budget, depth=depth, stop=edge.stop, listener=edge.listener, spent=spent
+                problem, spec, budget, depth=params["depth"], stop=edge.stop, listener=edge.listener, spent=spent
             )
         edge.require_result(trained.certificate)
         self.tree_ = self.witness_ = trained.tree
@@ -165,18 +165,6 @@ class OCTHClassifier(TreeClassifier):
         )
         warn_of(self.notices_, self.certificate_, labels.classes)
         return self
-
-    def _octh_spec(self, n_labeled: int) -> OcthSpec:
-        complexity = at_least_zero("complexity", self.complexity)
-        mu = positive("mu", self.mu)
-        if mu >= 1:
-            raise InvalidProblem(f"Expected mu below 1, the range of a scaled feature, got {mu}.")
-        min_leaf = whole_or_auto("min_leaf", self.min_leaf, 1)
-        if min_leaf is None:
-            min_leaf = max(1, math.ceil(MIN_LEAF_SHARE * n_labeled))
-        if min_leaf > n_labeled:
-            raise InvalidProblem(f"Expected min_leaf of at most {n_labeled}, the labeled rows, got {brief(min_leaf)}.")
-        return OcthSpec(min_leaf=min_leaf, complexity=complexity, mu=mu)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class shares among the labeled rows of each row's leaf; the leaf's class if it has no labeled rows.
@@ -193,6 +181,15 @@ class OCTHClassifier(TreeClassifier):
         """
         leaf = self.apply(X) - self.tree_.topology.n_leaves
         return np.asarray(self._leaf_shares[leaf])
+
+
+def _octh_spec(params: dict[str, Any], n_labeled: int) -> OcthSpec:
+    min_leaf = params["min_leaf"]
+    if min_leaf is None:
+        min_leaf = max(1, math.ceil(MIN_LEAF_SHARE * n_labeled))
+    if min_leaf > n_labeled:
+        raise InvalidProblem(f"Expected min_leaf of at most {n_labeled}, the labeled rows, got {brief(min_leaf)}.")
+    return OcthSpec(min_leaf=min_leaf, complexity=params["complexity"], mu=params["mu"])
 
 
 def _leaf_shares(leaf_ids: IntArray, problem: Problem, leaf_classes: IntArray) -> FloatArray:

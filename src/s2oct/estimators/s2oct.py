@@ -32,16 +32,10 @@ from s2oct.fit.listening import Listener
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep, Simplification
 from s2oct.guides import SelfTrainedForest
 from s2oct.inputs import (
-    at_least_zero_or_auto,
-    check_guide,
     learn_features,
-    positive,
-    positive_or_auto,
     read_known,
     read_rule_features,
     text_columns,
-    whole_auto_or_none,
-    whole_or_auto,
 )
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
 from s2oct.model.known import Known
@@ -254,7 +248,7 @@ class S2OCTClassifier(TreeClassifier):
             The fitted classifier.
         """
         began = now()
-        self._check_parameters()
+        self._checked()
         features = learn_features(
             self,
             X,
@@ -278,7 +272,7 @@ class S2OCTClassifier(TreeClassifier):
     ) -> S2OCTClassifier:
         """Fit the tree to a register whose rows come in batches, so that there is no ``transduction_``."""
         began = now()
-        self._check_parameters()
+        self._checked()
         features = learn_features(self, Features(register.rows, encoding, register.rows))
         fit = self._planned(features, register.known)
         fitted = self._run(fit, register, began, stop, listener)
@@ -287,38 +281,28 @@ class S2OCTClassifier(TreeClassifier):
 
     def _planned(self, features: Features, known: Known) -> Fit:
         """The fit that the parameters ask for, checked."""
-        most = whole_auto_or_none("max_features_per_split", self.max_features_per_split, 1)
-        budget = self._budget()
-        guide = self.guide
+        params, budget = self._checked(), self._budget()
+        guide, weight = params["guide"], params["guide_weight"]
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
-        weight = at_least_zero_or_auto("guide_weight", self.guide_weight)
-        is_auto = isinstance(self.max_features_per_split, str)
-        price = at_least_zero_or_auto("term_price", self.term_price)
+        is_auto, most = isinstance(self.max_features_per_split, str), params["max_features_per_split"]
         return Fit(
             features=features,
             rows=known.of_counted(features.rows),
             known=known,
             spec=ModelSpec(
-                depth=whole_or_auto("depth", self.depth, 1),
-                C=positive("C", self.C),
-                coefficient_bound=positive_or_auto("coefficient_bound", self.coefficient_bound),
-                scaled=self.scaling == "paper",
+                depth=params["depth"],
+                C=params["C"],
+                coefficient_bound=params["coefficient_bound"],
+                scaled=params["scaling"] == "paper",
                 max_features_per_split=most,
-                features=read_rule_features(self.features, self),
+                features=read_rule_features(params["features"], self),
             ),
             budget=budget,
             guide=guide,
             guide_weight=AUTO_GUIDE_WEIGHT if weight is None else weight,
-            sparsity=Sparsity(AUTO_MOST if is_auto else most, price, may_exceed=is_auto),
+            sparsity=Sparsity(AUTO_MOST if is_auto else most, params["term_price"], may_exceed=is_auto),
         )
-
-    def _check_parameters(self) -> None:
-        check_guide(self.guide)
-        at_least_zero_or_auto("guide_weight", self.guide_weight)
-        at_least_zero_or_auto("term_price", self.term_price)
-        if self.scaling not in ("paper", None):
-            raise InvalidProblem(f"Expected scaling to be 'paper' or None, got {brief(self.scaling)}.")
 
     def _run(
         self, fit: Fit, register: Register | None, began: float, stop: Stop | None, listener: Listener | None

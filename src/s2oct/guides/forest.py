@@ -21,10 +21,10 @@ from s2oct.inputs import (
     read_rows,
     read_weights,
     warn_of_doubts,
-    whole,
 )
 from s2oct.model.known import Known
 from s2oct.model.totals import Totals
+from s2oct.parameters import whole_from
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 TREES_TIMES_ROWS = 8e5
@@ -154,8 +154,8 @@ class SelfTrainedForest(PartlyLabeledClassifier):
 
         Raises `GuideStopped` after the deadline.
         """
-        n_rounds = whole("n_rounds", self.n_rounds, 0)
-        n_trees = int(min(whole("n_estimators", self.n_estimators, 1), max(30, TREES_TIMES_ROWS / len(rows))))
+        n_rounds = whole_from(0).read("n_rounds", self.n_rounds)
+        n_trees = int(min(whole_from(1).read("n_estimators", self.n_estimators), max(30, TREES_TIMES_ROWS / len(rows))))
         rng = check_random_state(self.random_state)
         widening = Widening.of(rows, rng, deadline)
         fitting = SelfTraining(
@@ -193,7 +193,11 @@ class SelfTrainedForest(PartlyLabeledClassifier):
             Probabilities of ``classes_``.
         """
         check_is_fitted(self)
-        wide = self._widening.transform(read_rows(self, X))
+        return self._probabilities_of(read_rows(self, X))
+
+    def _probabilities_of(self, rows: FloatArray) -> FloatArray:
+        """Class probabilities of rows of features."""
+        wide = self._widening.transform(rows)
         votes = np.zeros((len(wide), 1 if len(self.classes_) == 2 else len(self.classes_)))
         for member in self._members:
             votes += member.share * member.votes(wide, self.n_jobs)

@@ -1,4 +1,4 @@
-"""What users pass to a classifier, checked at the edge: features, labels, totals and parameters."""
+"""What users pass to a classifier, checked at the edge: features, labels, totals and seeds."""
 
 from s2oct.inputs.domains import read_domains
 from s2oct.inputs.features import (
@@ -18,38 +18,19 @@ from s2oct.inputs.known import (
     warn_of_column,
     warn_of_doubts,
 )
-from s2oct.inputs.parameters import (
-    at_least_zero,
-    at_least_zero_or_auto,
-    between_zero_and_one,
-    check_guide,
-    positive,
-    positive_or_auto,
-    read_n_jobs,
-    read_seed,
-    whole,
-    whole_auto_or_none,
-    whole_or_auto,
-)
 from s2oct.inputs.replicate_weights import read_replicate_weights
+from s2oct.inputs.seeds import read_seed
 from s2oct.inputs.weights import read_weights
 
 __all__ = [
-    "at_least_zero",
-    "at_least_zero_or_auto",
-    "between_zero_and_one",
-    "check_guide",
     "counted_part",
     "has_gaps",
     "holds_numbers",
     "labeled_accuracy",
     "learn_features",
-    "positive",
-    "positive_or_auto",
     "read_complete_labels",
     "read_domains",
     "read_known",
-    "read_n_jobs",
     "read_replicate_weights",
     "read_rows",
     "read_rule_features",
@@ -58,8 +39,5 @@ __all__ = [
     "text_columns",
     "warn_of_column",
     "warn_of_doubts",
-    "whole",
-    "whole_auto_or_none",
-    "whole_or_auto",
     "without_columns",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.errors import InvalidProblem, Remedy
+from s2oct.errors import InvalidProblem, Notice, Remedy
 from s2oct.model.labels import UNLABELED, Labels, read_labels, refuse_unusable_classes
 from s2oct.model.targets import Margin, Targets
 from s2oct.model.total_forms import WHOLE, Domains
@@ -148,20 +148,17 @@ class Known:
         return self.in_rows if is_equal else self
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """What is doubtful about labels and totals, in sentences."""
+    def doubts(self) -> tuple[Notice, ...]:
+        """What is doubtful about labels and totals."""
         m = int((~self.is_labeled).sum()) + self.n_unseen
         if m == 0:
-            return ("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree.",)
+            return (Notice("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree"),)
         if self.stated.tables:
             return ()
         counts = self.targets.class_totals()
         shares = listed([f"{amount(n)} {label!r}" for label, n in zip(self.classes.tolist(), counts, strict=True)])
-        return (
-            f"No totals were given: the class shares of the labeled rows are used, {shares} of "
-            f"{plural(m, 'unlabeled row')}. "
-            f"A biased sample has wrong shares; {Remedy.GIVE_TOTALS.value}.",
-        )
+        finding = f"the class shares of the labeled rows are used, {shares} of {plural(m, 'unlabeled row')}"
+        return (Notice(f"No totals were given: {finding}. A biased sample has wrong shares", Remedy.GIVE_TOTALS),)
 
     def of_counted(self, rows: Any) -> Any:
         """Those rows of an array that count."""
@@ -274,7 +271,7 @@ def known_of(
     named = [*stated.classes, *also]
     given = labels = read_labels(y, n_rows=n_rows, named=named)
     if weights is not None:
-        _refuse_weightless(weights if unseen is None else weights + unseen, labels.is_labeled)
+        refuse_weightless(weights if unseen is None else weights + unseen, labels.is_labeled)
     counted = counted_rows(weights)
     if counted is not None and weights is not None:
         labels, weights = labels.of_rows(counted, named), weights[counted]
@@ -297,7 +294,7 @@ def _count(weights: FloatArray) -> BoolArray:
     return np.asarray(weights > _NEGLIGIBLE * weights.mean())
 
 
-def _refuse_weightless(weights: FloatArray, is_labeled: BoolArray) -> None:
+def refuse_weightless(weights: FloatArray, is_labeled: BoolArray) -> None:
     """Refuse labeled rows, or unlabeled ones, none of which counts."""
     counts = _count(weights)
     for which, rows in (("labeled", is_labeled), ("unlabeled", ~is_labeled)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from s2oct.estimators.fitted import FittedRows
 from s2oct.estimators.seen_totals import SeenCell, SeenTotals
 from s2oct.model.targets import NEARLY_MET
 from s2oct.report.cells import CellTables, describe_cells
-from s2oct.report.wording import percent
+from s2oct.report.wording import clean, percent
 from s2oct.wording import amount, count, plural
 
 SHOWN_FEATURES = 10
@@ -265,6 +265,15 @@ def describe_features(rows: FittedRows) -> tuple[tuple[FeatureLine, ...], int]:
         FeatureLine(rows.features[j].title, float(means[0][j]), float(means[1][j]), float(difference[j])) for j in order
     )
     return lines, rows.X.shape[1] - len(lines)
+
+
+def describe_columns(
+    rows: FittedRows, label: str | None, variable_labels: Mapping[str, str]
+) -> tuple[tuple[str, str], ...]:
+    """What the file says about the column of the labels and about those in the rules."""
+    used = {rows.feature_names[j] for j in np.flatnonzero(rows.tree.omega.any(axis=0))}
+    columns = {label, *used, *(name.rpartition("=")[0] for name in used)}
+    return tuple((clean(name), clean(text)) for name, text in variable_labels.items() if clean(name) in columns)
 
 
 def chance_difference(rows: FittedRows) -> float:

@@ -28,7 +28,7 @@ from s2oct.plots.style import CLASS_COLOURS
 from s2oct.plots.totals import TotalsDisplay
 from s2oct.report.alternatives import describe_alternatives
 from s2oct.report.claims import claims_of_fit, warn_of_other_data
-from s2oct.report.data import Sample, chance_difference, describe_features, describe_sample
+from s2oct.report.data import Sample, chance_difference, describe_columns, describe_features, describe_sample
 from s2oct.report.estimates import describe_estimates
 from s2oct.report.figures import (
     partition_picture,
@@ -104,6 +104,7 @@ def report_html(
     data_name: str | None = None,
     command: str | None = None,
     row_ids: Sequence[Any] | None = None,
+    variable_labels: Mapping[str, str] | None = None,
     when: datetime | None = None,
 ) -> str:
     """Write the report of one fit as HTML: style and pictures inside, no scripts, nothing to fetch.
@@ -142,6 +143,8 @@ def report_html(
         Command line that repeats this fit; Python code is shown otherwise.
     row_ids : sequence, optional
         What to call the rows; their numbers from 1 otherwise.
+    variable_labels : mapping of str to str, optional
+        What columns mean, as files of SPSS, Stata and SAS say it; shown beside the rules that use them.
     when : datetime, optional
         When the fit was made; now otherwise.
 
@@ -206,6 +209,7 @@ def report_html(
         contradictions=describe_contradictions(rows, names),
         pictures=_pictures(estimator, rows, seen, stability),
         colours=CLASS_COLOURS,
+        column_labels=describe_columns(rows, column, variable_labels or {}),
         recipe=command or python_code(estimator, rows, sample, label=label, data_name=data_name),
         **_about_data(rows, sample),
         **_about_tree(rows),

@@ -20,4 +20,5 @@ def write_table_report(fitted: FittedTable, path: Path, *, command: str, data_na
         data_name=data_name,
         command=command,
         row_ids=table.row_ids,
+        variable_labels=table.source.variable_labels,
     )

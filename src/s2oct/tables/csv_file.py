@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,126 +19,182 @@ import pyarrow as pa
 import pyarrow.csv
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
-from s2oct.tables.dialect import UTF8_MARKED, Dialect
+from s2oct.tables.detection import Transcoder, detect_delimiter
+from s2oct.tables.dialect import Dialect
+from s2oct.tables.formats import GZIP
 from s2oct.tables.reading_limit import ReadingLimit
 from s2oct.wording import count
 
-_OPENING = 2**16
-"""Characters in which the delimiter is looked for, and in which most headers end."""
+LOOK = 2**16
+"""Bytes in which encoding and delimiter are looked for, and in which most headers end."""
 
 _PART = 2**20
 _BLOCK = 2**23
 """Bytes that are parsed at a time; no row may be longer."""
 
+_GZIP_WINDOW = 31
 _DAMAGED_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
 @dataclass(frozen=True)
-class CsvFile:
-    """A CSV file and how its cells are written, which is known."""
+class _Look:
+    """What the beginning of a file shows."""
 
-    path: Path
-    dialect: Dialect
-    limit: ReadingLimit | None = None
+    delimiter: str
+    n_blank: int
+    names: list[str]
+
+
+class CsvFile:
+    """A CSV file: one look at its beginning says its encoding, delimiter and header; then it is read in one pass.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    head : bytes
+        Its first bytes.
+    wanted : Dialect
+        What is known for certain about how its cells are written.
+    usual : Dialect
+        How such tables are usually written.
+    limit : ReadingLimit, optional
+        The largest table to read; no limit by default.
+    """
+
+    n_rows = None
+
+    def __init__(
+        self, path: Path, head: bytes, wanted: Dialect, usual: Dialect, limit: ReadingLimit | None = None
+    ) -> None:
+        self.path, self.limit = path, limit
+        self._head, self._wanted, self._usual = head, wanted, usual
+        self._charset = wanted.charset
+        self._is_certain = False
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the cells are written, apart from decimals; the encoding is certain once all bytes have been read."""
+        return replace(self._wanted, delimiter=self._look.delimiter, charset=self._charset)
+
+    @property
+    def header(self) -> list[str]:
+        """Names of the columns, without the blanks around them."""
+        return self._look.names
+
+    def blocks(self) -> Iterator[Any]:
+        """Yield all rows, as many at a time as are parsed together."""
+        names, last = self.header, None
+        try:
+            for batch in self._reader():
+                last = pa.Table.from_batches([batch])
+                yield last
+        except UnicodeError as error:
+            raise self._wrong_charset() from error
+        except pa.ArrowException as error:
+            raise self._unreadable(str(error), len(names)) from error
+        if last is not None and last.num_rows and str(last[names[-1]][-1]).endswith(("\n", "\r")):
+            raise InvalidProblem(f"Expected a closing quote in {self._name}, got a cell that runs to the end.")
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield all bytes of the file, unpacked, a part at a time; the first part is as long as the first look."""
+        try:
+            with gzip.open(self.path, "rb") if self.is_gzipped else self.path.open("rb") as file:
+                parts = chain([file.read(LOOK)], iter(lambda: file.read(_PART), b""))
+                yield from parts if self.limit is None else self.limit.bounded_parts(parts)
+        except _DAMAGED_GZIP as error:
+            raise self._damaged_gzip() from error
+
+    def utf8(self) -> Generator[bytes]:
+        """Yield all bytes of the file as UTF-8; the encoding is found out on the way."""
+        transcoder = Transcoder(self._charset if self._is_certain else self._wanted.charset, self._usual.charset)
+        for part in self.parts():
+            yield transcoder.utf8(part)
+            self._charset = transcoder.charset
+        yield transcoder.utf8(b"", is_last=True)
+        self._charset, self._is_certain = transcoder.charset, True
 
     @property
     def _name(self) -> str:
         return repr(str(self.path))
 
-    def header(self) -> list[str]:
-        """Names of the columns, without the blanks around them."""
-        return self._blank_lines_and_names()[1]
+    @property
+    def is_gzipped(self) -> bool:
+        """Whether the file is packed."""
+        return self._head.startswith(GZIP)
 
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        """Yield some columns of the table, at most so many rows at a time."""
-        n_blank, names = self._blank_lines_and_names()
-        last = None
-        try:
-            for batch in self._reader(n_blank, names):
-                for first in range(0, batch.num_rows, rows):
-                    last = pa.Table.from_batches([batch]).slice(first, rows)
-                    yield last.select(list(columns))
-        except UnicodeError as error:
-            raise self._wrong_charset() from error
-        except pa.ArrowException as error:
-            raise self._unreadable(str(error), len(names)) from error
-        except OSError as error:
-            raise self._damaged_gzip() if self._is_gzipped else error from error
-        if last is not None and last.num_rows and str(last[names[-1]][-1]).endswith(("\n", "\r")):
-            raise InvalidProblem(f"Expected a closing quote in {self._name}, got a cell that runs to the end.")
-
-    def opening(self, size: int = _OPENING) -> str:
-        """The first characters of the file; its lines end with line feeds."""
-        try:
-            with self._binary() as file, io.TextIOWrapper(file, encoding=self.dialect.codec, newline=None) as text:
-                opening = text.read(size)
-        except UnicodeError as error:
-            raise self._wrong_charset() from error
-        except _DAMAGED_GZIP as error:
-            raise self._damaged_gzip() from error
-        if "\0" in opening:
-            raise InvalidProblem(f"Expected text in {self._name}, got a file with zero bytes.")
-        return opening
-
-    def parts(self) -> Iterator[bytes]:
-        """Yield all bytes of the file, unpacked, a part at a time."""
-        try:
-            with self._binary() as file:
-                parts = iter(lambda: file.read(_PART), b"")
-                yield from parts if self.limit is None else self.limit.bounded_parts(parts)
-        except _DAMAGED_GZIP as error:
-            raise self._damaged_gzip() from error
-
-    def _blank_lines_and_names(self) -> tuple[int, list[str]]:
-        """How many blank lines come first, and the names of the columns; as much is read as the header needs."""
-        size = _OPENING
+    @cached_property
+    def _look(self) -> _Look:
+        """What the beginning of the file shows; as much of it is read as the header needs."""
+        size, delimiter = LOOK, self._wanted.delimiter
         while True:
-            opening = self.opening(size)
-            table = opening.lstrip("\n")
+            text, is_whole = self._beginning(size)
+            delimiter = delimiter or detect_delimiter(text, self._usual.delimiter)
+            table = text.lstrip("\n")
             lines = io.StringIO(table)
             try:
-                names = next(csv.reader(lines, delimiter=self._delimiter), [])
+                names = next(csv.reader(lines, delimiter=delimiter), [])
             except csv.Error as error:
                 raise InvalidProblem(
                     f"A column name in the first line of {self._name} has more than {count(csv.field_size_limit())} "
                     "characters: is a closing quote missing?"
                 ) from error
-            is_complete = len(opening) < size or lines.read(1)
-            if is_complete:
+            if is_whole or lines.read(1):
                 break
             if size >= _BLOCK:
                 raise self._too_long("The header")
             size *= 2
         if not any(names):
             raise InvalidProblem(f"Expected column names in the first line of {self._name}, got nothing.")
-        return len(opening) - len(table), [name.strip() for name in names]
+        return _Look(delimiter, len(text) - len(table), [name.strip() for name in names])
 
-    def _reader(self, n_blank: int, names: list[str]) -> Any:
-        codec = self.dialect.codec
+    def _beginning(self, size: int) -> tuple[str, bool]:
+        """The first characters of the file, whose lines end with line feeds, and whether they are all."""
+        data, is_whole = self._first_bytes(size)
+        transcoder = Transcoder(self._wanted.charset, self._usual.charset)
+        try:
+            utf8 = transcoder.utf8(data[:LOOK], is_whole and len(data) <= LOOK)
+            utf8 += transcoder.utf8(data[LOOK:], is_whole) if len(data) > LOOK else b""
+            self._charset = transcoder.charset
+            text, _ = codecs.utf_8_decode(utf8.removeprefix(codecs.BOM_UTF8), "strict", is_whole)
+        except UnicodeError as error:
+            raise self._wrong_charset() from error
+        if "\0" in text:
+            raise InvalidProblem(f"Expected text in {self._name}, got a file with zero bytes.")
+        return text.replace("\r\n", "\n").replace("\r", "\n"), is_whole
+
+    def _first_bytes(self, size: int) -> tuple[bytes, bool]:
+        if size == LOOK and not self.is_gzipped:
+            return self._head, len(self._head) < LOOK
+        if size == LOOK:
+            unpacking = zlib.decompressobj(_GZIP_WINDOW)
+            try:
+                data = unpacking.decompress(self._head, LOOK)
+            except zlib.error as error:
+                raise self._damaged_gzip() from error
+            if not unpacking.eof and len(data) < LOOK and len(self._head) < LOOK:
+                raise self._damaged_gzip()
+            return data, unpacking.eof and not unpacking.unused_data
+        found = bytearray()
+        for part in self.parts():
+            found += part
+            if len(found) > size:
+                return bytes(found[:size]), False
+        return bytes(found), True
+
+    def _reader(self) -> Any:
         return pyarrow.csv.open_csv(
-            pa.input_stream(str(self.path), compression="gzip" if self._is_gzipped else None),
+            _Utf8Stream(self),
             pyarrow.csv.ReadOptions(
                 block_size=_BLOCK,
                 # Rows before the names are counted in lines, those after them as a reader of CSV counts.
-                skip_rows=n_blank,
+                skip_rows=self._look.n_blank,
                 skip_rows_after_names=1,
-                column_names=names,
-                encoding="utf8" if codec == UTF8_MARKED else codec,
+                column_names=self.header,
             ),
-            pyarrow.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
-            pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.large_string()), null_values=[]),
+            pyarrow.csv.ParseOptions(delimiter=self._look.delimiter, newlines_in_values=True),
+            pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(self.header, pa.large_string()), null_values=[]),
         )
-
-    @property
-    def _delimiter(self) -> str:
-        return self.dialect.delimiter or ","
-
-    @property
-    def _is_gzipped(self) -> bool:
-        return self.path.suffix.lower() == ".gz"
-
-    def _binary(self) -> Any:
-        return gzip.open(self.path, "rb") if self._is_gzipped else self.path.open("rb")
 
     def _unreadable(self, reason: str, n_columns: int) -> InvalidProblem:
         if "invalid UTF8" in reason:
@@ -155,11 +214,36 @@ class CsvFile:
         return InvalidProblem(f"{what} of {self._name} has more than {_BLOCK >> 20} MiB: is a closing quote missing?")
 
     def _wrong_charset(self) -> InvalidTable:
+        charset = Dialect(charset=self._charset).charset_name
         return InvalidTable(
-            f"Expected text in the encoding {self.dialect.charset_name} in {self._name}, got bytes that it does not "
-            "allow",
+            f"Expected text in the encoding {charset} in {self._name}, got bytes that it does not allow",
             Remedy.OTHER_CHARSET,
         )
 
     def _damaged_gzip(self) -> InvalidProblem:
         return InvalidProblem(f"Expected a complete gzip file in {self._name}, got other or damaged bytes.")
+
+
+class _Utf8Stream:
+    """A file as Arrow reads it: full blocks, as long as there are bytes."""
+
+    closed = False
+
+    def __init__(self, file: CsvFile) -> None:
+        self._parts = file.utf8()
+        self._waiting = b""
+
+    def read(self, size: int) -> bytes:
+        """The next bytes."""
+        found = [self._waiting]
+        n_bytes = len(self._waiting)
+        while n_bytes < size and (part := next(self._parts, None)) is not None:
+            found.append(part)
+            n_bytes += len(part)
+        whole = b"".join(found)
+        self._waiting = whole[size:]
+        return whole[:size]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._parts.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow.compute as pc
@@ -23,44 +23,97 @@ _MARKS = (
 """Byte-order marks; those of UTF-32 begin with those of UTF-16."""
 
 _NOT_CONTROL = bytes(code for code in range(256) if code >= 32 or code in b"\t\n\r\f\x1a")
-_WINDOWS_ONLY = bytes(range(0x80, 0xA0))
-_NOT_EVEN_WINDOWS = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D])
+_POSSIBLE_IN_LATIN = bytes(code for code in range(256) if not 0x80 <= code < 0xA0)
+_POSSIBLE_IN_WINDOWS = bytes(code for code in range(256) if code not in b"\x81\x8d\x8f\x90\x9d")
 
 _INTEGER_OR_POINT = r"^[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?$"
 _INTEGER_OR_COMMA = r"^[-+]?[0-9]*,?[0-9]+(?:[eE][-+]?[0-9]+)?$"
 _THOUSANDS = r"^[-+]?[0-9]{1,3}(?:,[0-9]{3})+$"
 
 
-def detect_charset(parts: Iterable[bytes], usual: str | None = None) -> str:
-    """Find the character encoding of a file from its bytes.
+class Transcoder:
+    """Turns the bytes of a file into UTF-8 and finds out their character encoding on the way.
 
-    A byte-order mark decides. Bytes that are all UTF-8 are UTF-8. Otherwise the file is in the ``usual`` encoding or,
-    if none is known, in the one-byte encoding of western Europe. Bytes that are no text are called UTF-8, too, and
-    the reader then refuses them.
+    A byte-order mark decides. As long as all bytes are ASCII, nothing needs to be decided. The first bytes that are not
+    decide: if they are UTF-8, the file is; otherwise it is in the ``usual`` encoding or, if none is known, in the
+    one-byte encoding of western Europe. What was turned into UTF-8 before is right in all of them. UTF-8 is passed on
+    as it is, and the reader checks it; bytes that are not text are passed on, too, and the reader then refuses them.
+
+    Parameters
+    ----------
+    charset : str, optional
+        The character encoding, if it is known.
+    usual : str, optional
+        The character encoding that such files usually have.
+
+    Attributes
+    ----------
+    charset : str
+        The character encoding, as far as it is known.
     """
-    decoder = codecs.getincrementaldecoder(UTF8)()
-    is_ascii, is_utf8, is_text, seen = True, True, True, set[int]()
-    for i, part in enumerate(parts):
-        marked = [charset for mark, charset in _MARKS if i == 0 and part.startswith(mark)]
+
+    def __init__(self, charset: str | None = None, usual: str | None = None) -> None:
+        self.charset = charset or usual or UTF8
+        self._usual = usual
+        self._is_text = True
+        self._kept = b""
+        self._turn = self._begin if charset is None else _turning(charset)
+
+    def utf8(self, part: bytes, is_last: bool = False) -> bytes:
+        """Turn the next part of the file into UTF-8."""
+        return self._turn(part, is_last)
+
+    def _begin(self, part: bytes, is_last: bool) -> bytes:
+        marked = [charset for mark, charset in _MARKS if part.startswith(mark)]
         if marked:
-            return marked[0]
-        is_text = is_text and not part.translate(None, _NOT_CONTROL)
-        if not part.isascii():
-            is_ascii = False
-            seen.update(part.translate(None, bytes(range(0x80))))
+            return self._settle(marked[0], part, is_last)
+        if len(" ".encode(self.charset).removeprefix(codecs.BOM_UTF8)) > 1:
+            # Of encodings with several bytes for each character only zeros between the letters speak.
+            if b"\0" in part:
+                return self._settle(self.charset, part, is_last)
+            self.charset, self._usual = UTF8, None
+        self._turn = self._decide
+        return self._decide(part, is_last)
+
+    def _decide(self, part: bytes, is_last: bool) -> bytes:
+        part, self._kept = self._kept + part, b""
+        self._is_text = self._is_text and not part.translate(None, _NOT_CONTROL)
+        if part.isascii():
+            return part
         try:
-            decoder.decode(part)
+            _, n_read = codecs.utf_8_decode(part, "strict", is_last)
         except UnicodeDecodeError:
-            is_utf8 = False
-    if is_ascii or not is_utf8:
-        return usual or _western(seen, is_text)
-    return UTF8
+            if self._usual is not None and codecs.lookup(self._usual).name not in (UTF8, UTF8_MARKED):
+                return self._settle(self._usual, part, is_last)
+            if not self._is_text:
+                return self._settle(UTF8, part, is_last)
+            self.charset, self._turn = "latin-1", self._western
+            return self._western(part, is_last)
+        if part[:n_read].isascii():
+            # The end may be the first byte of a character in UTF-8, or a whole one in another encoding.
+            self._kept = part[n_read:]
+            return part[:n_read]
+        return self._settle(UTF8, part, is_last)
+
+    def _settle(self, charset: str, part: bytes, is_last: bool) -> bytes:
+        self.charset, self._turn = charset, _turning(charset)
+        return self._turn(part, is_last)
+
+    def _western(self, part: bytes, is_last: bool) -> bytes:
+        if part.translate(None, _POSSIBLE_IN_WINDOWS) or (part.translate(None, _NOT_CONTROL) and not part.isascii()):
+            return self._settle(UTF8, part, is_last)
+        if part.translate(None, _POSSIBLE_IN_LATIN):
+            self.charset = "cp1252"
+        return part.decode(self.charset).encode()
 
 
-def _western(seen: set[int], is_text: bool) -> str:
-    if not seen or not is_text or seen.intersection(_NOT_EVEN_WINDOWS):
-        return UTF8
-    return "cp1252" if seen.intersection(_WINDOWS_ONLY) else "latin-1"
+def _turning(charset: str) -> Callable[[bytes, bool], bytes]:
+    """What turns parts in a known encoding into UTF-8."""
+    codec = codecs.lookup(charset).name
+    if codec in (UTF8, UTF8_MARKED):
+        return lambda part, is_last: part
+    decoder = codecs.getincrementaldecoder(codec)()
+    return lambda part, is_last: decoder.decode(part, is_last).encode()
 
 
 def detect_delimiter(opening: str, usual: str | None = None) -> str:

@@ -13,8 +13,6 @@ import pyarrow.parquet as pq
 
 from s2oct.errors import InvalidProblem
 
-PARQUET_SUFFIXES = {".parquet", ".pq"}
-
 _READ_BUFFER = 2**20
 
 
@@ -24,6 +22,7 @@ class ParquetFile:
 
     path: Path
 
+    @property
     def header(self) -> list[str]:
         """Names of the columns, as they are."""
         return list(self._open().schema_arrow.names)
@@ -32,6 +31,11 @@ class ParquetFile:
         """How many rows each row group has."""
         facts = self._open().metadata
         return [facts.row_group(group).num_rows for group in range(facts.num_row_groups)]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the table has."""
+        return sum(self.row_groups())
 
     def batches(self, columns: Sequence[str], rows: int, group: int | None = None) -> Iterator[Any]:
         """Yield some columns of the table or of one of its row groups, at most so many rows at a time."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import FloatArray, ObjectArray
-from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
+from s2oct.errors import InvalidProblem, InvalidTable, Notice, Remedy, refuse_all
 from s2oct.model.known import Known, known_of
 from s2oct.model.total_forms import Domains
 from s2oct.model.totals import stated_totals
@@ -90,17 +90,19 @@ class PartlyLabeledTable:
         return Counter(text for text in texts if text in unnamed)
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """What is doubtful about the gaps of the label column, in sentences: a mark of gaps may be a class."""
+    def doubts(self) -> tuple[Notice, ...]:
+        """What is doubtful about the gaps of the label column: a mark of gaps may be a class."""
         marks, n_marked = self.label_marks, self.label_marks.total()
         is_only_mark = n_marked == self.n_unlabeled and len(marks) == 1
         if not marks or (is_only_mark and _LIKELY_CLASS not in marks):
             return ()
         named = listed([repr(mark) for mark in sorted(marks)])
         return (
-            f"{plural(n_marked, 'row')} {'counts' if n_marked == 1 else 'count'} as unlabeled because column "
-            f"{self.roles.label!r} has {named} there, usually a mark of gaps. If it is a class, "
-            f"{Remedy.OWN_MARKS.value}.",
+            Notice(
+                f"{plural(n_marked, 'row')} {'counts' if n_marked == 1 else 'count'} as unlabeled because column "
+                f"{self.roles.label!r} has {named} there, usually a mark of gaps, but perhaps a class here",
+                Remedy.OWN_MARKS,
+            ),
         )
 
     def refuse_gap_as_class(self, name: str) -> None:

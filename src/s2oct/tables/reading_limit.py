@@ -36,7 +36,7 @@ class ReadingLimit:
         n_bytes = 0
         for part in parts:
             n_bytes += len(part)
-            self._refuse_bytes(n_bytes)
+            self.refuse_bytes(n_bytes)
             yield part
 
     def bounded_batches(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -46,7 +46,7 @@ class ReadingLimit:
             n_bytes += sum(map(_unpacked_size, batch.columns))
             n_cells += batch.num_rows * batch.num_columns
             self.refuse_cells(n_cells)
-            self._refuse_bytes(n_bytes)
+            self.refuse_bytes(n_bytes)
             yield batch
 
     def refuse_cells(self, n_cells: int) -> None:
@@ -57,7 +57,8 @@ class ReadingLimit:
                 "on the command line."
             )
 
-    def _refuse_bytes(self, n_bytes: int) -> None:
+    def refuse_bytes(self, n_bytes: int) -> None:
+        """Refuse a file or table of more bytes than the limit."""
         if n_bytes > self.n_bytes:
             raise TooLarge(
                 f"The file has more than {self.n_bytes:,} bytes when unpacked, the limit here: leave out rows or "

@@ -1,10 +1,10 @@
-"""A table in a file, read whole or in batches."""
+"""A table in a file, read whole or in batches: once, after one look at its beginning."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,16 @@ import pyarrow as pa
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.batches import BATCH_ROWS
-from s2oct.tables.cells import without_gaps
-from s2oct.tables.csv_file import CsvFile
-from s2oct.tables.detection import detect_charset, detect_decimal, detect_delimiter
+from s2oct.tables.arrow_file import ArrowFile
+from s2oct.tables.cells import is_text, without_gaps
+from s2oct.tables.csv_file import LOOK, CsvFile
+from s2oct.tables.detection import detect_decimal
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.foreign_formats import refuse_foreign_formats
-from s2oct.tables.parquet_file import PARQUET_SUFFIXES, ParquetFile
+from s2oct.tables.excel_file import ExcelFile
+from s2oct.tables.formats import Format, format_of
+from s2oct.tables.parquet_file import ParquetFile
 from s2oct.tables.reading_limit import ReadingLimit
+from s2oct.tables.statistics_file import StatisticsFile
 
 _SAMPLED_ROWS = 2**14
 """Rows in which the decimal sign is looked for."""
@@ -35,19 +38,25 @@ class Source:
     Parameters
     ----------
     path : Path
-        A Parquet file by its name, otherwise a CSV file.
+        The file, in any of the formats of `Format`, which its content says.
     wanted : Dialect
         What is known for certain about how its cells are written.
     usual : Dialect
         How such tables are usually written, for instance the one that a model was fitted to.
     limit : ReadingLimit, optional
         The largest table to read; no limit by default.
+    sheet : str, optional
+        The sheet of an Excel file; its first one by default.
+    called : str, optional
+        What the user calls the file; its path otherwise.
     """
 
     path: Path
     wanted: Dialect = field(default_factory=Dialect)
     usual: Dialect = field(default_factory=Dialect)
     limit: ReadingLimit | None = None
+    sheet: str | None = None
+    called: str | None = None
 
     def __post_init__(self) -> None:
         if not self.path.exists():
@@ -56,24 +65,45 @@ class Source:
             raise InvalidProblem(f"Expected a data file, got the folder {self._name}.")
         if self.path.stat().st_size == 0:
             raise InvalidProblem(f"Expected a table in {self._name}, got an empty file.")
-        refuse_foreign_formats(self.path)
+        found = self.format  # refuses files of other programs
+        if self.sheet is not None and found is not Format.EXCEL:
+            raise InvalidProblem(f"Expected an Excel file for the sheet {self.sheet!r}, got {self._name}.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A reading that has begun stays here.
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
     def _name(self) -> str:
-        return repr(str(self.path))
+        return repr(self.called or str(self.path))
 
     @cached_property
+    def format(self) -> Format:
+        """The format of the file."""
+        return format_of(self.path, self._head, self.called)
+
+    @property
     def dialect(self) -> Dialect:
         """How the cells are written: as wanted, and detected where nothing is wanted."""
-        if self.wanted.decimal is not None:
-            return self._written
-        known = replace(self._written, decimal=self.usual.decimal)
-        return known if known.decimal is not None else replace(known, decimal=self._detected_decimal())
+        written = self._file.dialect if isinstance(self._file, CsvFile) else self._wanted
+        return replace(written, decimal=self._decimal, typed=self.format.is_typed)
+
+    @property
+    def variable_labels(self) -> Mapping[str, str]:
+        """What the file says about columns beside their names."""
+        return self._file.variable_labels if isinstance(self._file, StatisticsFile) else {}
+
+    @property
+    def sheets(self) -> tuple[str, ...]:
+        """Names of the sheets of an Excel file."""
+        return self._file.sheets if isinstance(self._file, ExcelFile) else ()
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, which must be distinct and not empty."""
-        names = self._file.header()
+        names = self._file.header
+        if not names:
+            raise InvalidProblem(f"Expected columns in {self._name}, got none.")
         repeated = sorted(name for name, times in Counter(names).items() if times > 1)
         if repeated:
             raise InvalidProblem(f"Expected distinct column names in {self._name}, got {repeated} more than once.")
@@ -88,34 +118,33 @@ class Source:
         batches = list(self.batches(self.columns))
         if not batches or not sum(batch.num_rows for batch in batches):
             raise InvalidProblem(f"Expected rows in {self._name}, got column names only.")
-        return pa.concat_tables(batches)
+        return pa.concat_tables(batches).unify_dictionaries()
 
     def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS, *, group: int | None = None) -> Iterator[Any]:
         """Yield some columns of the table, at most so many rows at a time; cells of CSV files are text.
 
-        A Parquet file has row groups, and can be read by them.
+        A reading that was begun to see the first rows is continued. A Parquet file has row groups, and can be read by
+        them.
         """
         if isinstance(self._file, ParquetFile):
             found = self._file.batches(columns, rows if self.limit is None else min(rows, _LIMITED_ROWS), group)
-        else:
-            found = self._file.batches(columns, rows)
-        yield from found if self.limit is None else self.limit.bounded_batches(found)
+            yield from found if self.limit is None else self.limit.bounded_batches(found)
+            return
+        # Now, because it needs the first rows, which are then read on from.
+        _ = self._decimal
+        for block in self.__dict__.pop("_begun", None) or self._blocks():
+            for first in range(0, block.num_rows, rows):
+                yield block.slice(first, rows).select(list(columns))
 
     @property
     def row_groups(self) -> list[int]:
-        """How many rows each row group of a Parquet file has; a CSV file has one part of unknown size."""
+        """How many rows each row group of a Parquet file has; other files have one part of unknown size."""
         return self._file.row_groups() if isinstance(self._file, ParquetFile) else []
 
     def has_more_rows_than(self, number: int) -> bool:
-        """Whether the table has more rows than this; no more of it is read than is needed to know."""
-        if self.is_parquet:
-            return sum(self.row_groups) > number
-        n_rows = 0
-        for batch in self.batches(self.columns[:1]):
-            n_rows += batch.num_rows
-            if n_rows > number:
-                return True
-        return False
+        """Whether the table has more rows than this; what is read to know it is not read again."""
+        n_rows = self._file.n_rows
+        return self._begun.sees_more_than(number) if n_rows is None else n_rows > number
 
     def require(self, names: Sequence[str], role: str) -> None:
         """Refuse names that no column has."""
@@ -124,32 +153,87 @@ class Source:
             shown = list(self.columns[:20]) + (["..."] if len(self.columns) > 20 else [])
             raise InvalidProblem(f"Expected the {role} column {absent[0]!r} among {shown} of {self._name}.")
 
+    def refuse_unread(self) -> None:
+        """Refuse a file that says before its cells are read that it is larger than the limit."""
+        if isinstance(self._file, CsvFile):
+            for _ in self._file.parts() if self._file.is_gzipped else ():
+                pass
+        elif self._file.n_rows is not None and self.limit is not None:
+            self.limit.refuse_cells(self._file.n_rows * max(len(self.columns), 1))
+
     @property
     def is_parquet(self) -> bool:
         """Whether the file is a Parquet file."""
-        return self.path.suffix.lower() in PARQUET_SUFFIXES
+        return self.format is Format.PARQUET
 
     @cached_property
-    def _file(self) -> CsvFile | ParquetFile:
-        return ParquetFile(self.path) if self.is_parquet else CsvFile(self.path, self._written, self.limit)
+    def _head(self) -> bytes:
+        """The beginning of the file, read once."""
+        with self.path.open("rb") as file:
+            return file.read(LOOK)
 
     @cached_property
-    def _written(self) -> Dialect:
-        """The dialect with everything that is needed to cut the file into cells."""
-        wanted = self.wanted if self.wanted.missing else replace(self.wanted, missing=self.usual.missing)
-        if self.is_parquet:
-            return wanted
-        if wanted.charset is None:
-            charset = detect_charset(CsvFile(self.path, wanted, self.limit).parts(), self.usual.charset)
-            wanted = replace(wanted, charset=charset)
-        if wanted.delimiter is None:
-            delimiter = detect_delimiter(CsvFile(self.path, wanted).opening(), self.usual.delimiter)
-            wanted = replace(wanted, delimiter=delimiter)
-        return wanted
+    def _file(self) -> CsvFile | ParquetFile | ArrowFile | ExcelFile | StatisticsFile:
+        if self.format is Format.CSV:
+            return CsvFile(self.path, self._head, self._wanted, self.usual, self.limit)
+        if self.format is Format.PARQUET:
+            return ParquetFile(self.path)
+        if self.format is Format.ARROW:
+            return ArrowFile(self.path)
+        if self.format is Format.EXCEL:
+            return ExcelFile(self.path, self.sheet, self.limit)
+        return StatisticsFile(self.path, self.format, self.limit)
 
-    def _detected_decimal(self) -> str:
-        if self.is_parquet:
-            return "."
-        sample = next(self.batches(self.columns, _SAMPLED_ROWS), None)
-        columns = [] if sample is None else [without_gaps(column, self._written) for column in sample.columns]
-        return detect_decimal(columns, self._written.delimiter)
+    @property
+    def _wanted(self) -> Dialect:
+        """The wanted dialect with the marks of gaps: files whose columns have types need none."""
+        if self.format.is_typed:
+            return replace(self.wanted, missing=("", *self.wanted.missing))
+        usual = () if self.usual.typed else self.usual.missing
+        return replace(self.wanted, missing=self.wanted.missing or usual)
+
+    @cached_property
+    def _decimal(self) -> str:
+        known = self.wanted.decimal or (None if self.usual.typed else self.usual.decimal)
+        if known is not None or self.format.is_typed:
+            return known or "."
+        written = self._file.dialect if isinstance(self._file, CsvFile) else self._wanted
+        columns = [column for column in self._begun.first(_SAMPLED_ROWS).columns if is_text(column.type)]
+        return detect_decimal([without_gaps(column, written) for column in columns], written.delimiter)
+
+    @cached_property
+    def _begun(self) -> _BegunReading:
+        return _BegunReading(self._blocks())
+
+    def _blocks(self) -> Iterator[Any]:
+        """All rows of a file with good names, as many at a time as its reader has."""
+        _ = self.columns  # refuses others
+        assert not isinstance(self._file, ParquetFile)
+        found = self._file.blocks()
+        return found if self.limit is None else self.limit.bounded_batches(found)
+
+
+class _BegunReading:
+    """A reading of all rows of which some have been looked at, and wait for their reader."""
+
+    def __init__(self, blocks: Iterator[Any]) -> None:
+        self._blocks = blocks
+        self._seen: list[Any] = []
+
+    def sees_more_than(self, number: int) -> bool:
+        """Read until more rows have been seen than this; False if there are not as many."""
+        n_rows: int = sum(block.num_rows for block in self._seen)
+        while n_rows <= number and (block := next(self._blocks, None)) is not None:
+            self._seen.append(block)
+            n_rows += block.num_rows
+        return n_rows > number
+
+    def first(self, number: int) -> Any:
+        """The first rows."""
+        self.sees_more_than(number - 1)
+        return pa.concat_tables(self._seen).slice(0, number) if self._seen else pa.table({})
+
+    def __iter__(self) -> Iterator[Any]:
+        while self._seen:
+            yield self._seen.pop(0)
+        yield from self._blocks

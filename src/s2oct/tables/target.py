@@ -19,8 +19,9 @@ from s2oct.errors import InvalidProblem
 from s2oct.files import Draft
 from s2oct.tables.cells import as_values, is_text, without_gaps
 from s2oct.tables.dialect import UTF8, Dialect
-from s2oct.tables.parquet_file import PARQUET_SUFFIXES
+from s2oct.tables.formats import SUFFIXES, Format
 
+_PARQUET_SUFFIXES = set(SUFFIXES[Format.PARQUET])
 _TAB_SUFFIXES = {".tsv", ".tab"}
 _CSV_SUFFIXES = {".csv", ".txt", *_TAB_SUFFIXES}
 
@@ -63,7 +64,7 @@ class Target:
             self._writer.close()
 
     def _open(self, schema: Any) -> Any:
-        if self._suffix in PARQUET_SUFFIXES:
+        if self._suffix in _PARQUET_SUFFIXES:
             return pq.ParquetWriter(self._draft, schema)
         delimiter = "\t" if self._suffix in _TAB_SUFFIXES else self._dialect.delimiter or ","
         return _CsvWriter(self._draft, schema.names, delimiter, self._dialect, self._keep_formulas)
@@ -82,7 +83,7 @@ def write_table(file: Path, table: Any, dialect: Dialect) -> None:
 
 def check_table_name(name: Path) -> None:
     """Refuse a name whose ending says no format that can be written."""
-    if name.suffix.lower() not in _CSV_SUFFIXES | PARQUET_SUFFIXES:
+    if name.suffix.lower() not in _CSV_SUFFIXES | _PARQUET_SUFFIXES:
         raise InvalidProblem(f"Expected a table to write to, .csv, .tsv, .txt or .parquet, got {str(name)!r}.")
 
 

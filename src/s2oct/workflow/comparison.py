@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score, matthews_corrcoef
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem
+from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem, Notice
 from s2oct.estimators import LabeledKFold, S2OCTClassifier
 from s2oct.estimators.tree_size import tree_size
 from s2oct.guides.rivals import light_rivals, strong
@@ -225,9 +225,8 @@ def _notices(clf: Any) -> list[str]:
     """The notices of a fit except those about its labels: a fold has fewer labels than the user's table."""
     if not isinstance(clf, S2OCTClassifier):
         return []
-    shortcomings = clf.certificate_.shortcomings(clf.classes_.tolist())
-    of_fold = {str(found) for found in shortcomings if found.category in (FewLabelsWarning, ChanceLevelWarning)}
-    return [notice for notice in clf.notices_ if notice not in of_fold]
+    of_fold = (FewLabelsWarning, ChanceLevelWarning)
+    return [found for found in clf.notices_ if not (isinstance(found, Notice) and found.category in of_fold)]
 
 
 def _fit_without(method: Any, X: FloatArray, known: Known, held: IntArray) -> Any:

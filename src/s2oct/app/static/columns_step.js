@@ -30,7 +30,7 @@ function withoutAmounts() {
 export function showColumns() {
   const { view, choices } = state;
   const general = view.complaints.filter((one) => one.field === "column" && !one.column).map((one) => one.message).join(" ");
-  const aboutWeights = view.complaints.some((one) => one.field === "column" && /weight/.test(one.message));
+  const aboutWeights = view.complaints.some((one) => one.remedies?.includes("NO_WEIGHTS"));
   fill(document.getElementById("columns"),
     h("h2", { id: "columns-heading" }, t("columns_heading")),
     h("p", {}, t("columns_words")),
@@ -49,8 +49,7 @@ export function showColumns() {
 
 function row(column, i) {
   const complaint = complaintsAt("column", column.name);
-  const isShared = state.view.complaints.some((one) => one.columns?.includes(column.name));
-  const described = complaint ? `column-${i}-complaint` : isShared ? "complaint-columns" : null;
+  const described = complaint ? `column-${i}-complaint` : null;
   const { choices } = state;
   const notes = [said(column.treatment), column.n_missing ? t("missing_values", { n: number(column.n_missing), filling: said(column.filling) }) : null].filter(Boolean).join(" · ");
   return h("tr", { class: described ? "wrong" : null },

@@ -2,6 +2,7 @@
 
 import { ask, Refusal } from "./api.js";
 import { announce, fill, h } from "./elements.js";
+import { TABLE_FILES } from "./state.js";
 import { moment, t } from "./texts.js";
 
 export async function showStart() {
@@ -18,7 +19,7 @@ export async function showStart() {
 }
 
 function draw(place, sessions, complaint = null) {
-  const input = h("input", { type: "file", id: "file", accept: ".csv,.tsv,.txt,.tab,.gz,.parquet,.pq", onchange: () => send(input.files[0]) });
+  const input = h("input", { type: "file", id: "file", accept: TABLE_FILES, onchange: () => send(input.files[0]) });
   const status = h("p", { id: "upload-status", class: complaint ? "complaint" : "muted", role: complaint ? "alert" : null }, complaint ?? "");
   if (complaint) input.setAttribute("aria-describedby", "upload-status");
   const zone = h("div", { class: "drop", id: "drop" },

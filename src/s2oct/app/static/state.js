@@ -4,6 +4,9 @@ import { ask, post, Refusal } from "./api.js";
 
 export const state = { session: null, name: "", choices: {}, view: null, jobs: [], totalsName: null, shown: null };
 
+// What a file chooser offers first; the server looks into a file to see what it is.
+export const TABLE_FILES = ".csv,.tsv,.txt,.tab,.gz,.parquet,.pq,.arrow,.arrows,.feather,.xlsx,.xlsm,.sav,.zsav,.dta,.sas7bdat,.xpt";
+
 const listeners = new Set();
 export const onLook = (listener) => listeners.add(listener);
 

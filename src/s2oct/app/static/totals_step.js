@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { bounds, checkSum } from "./amounts.js";
 import { announce, field, fill, h, select } from "./elements.js";
 import { number, share, t } from "./texts.js";
-import { choose, complaintsAt, state, trouble } from "./state.js";
+import { choose, complaintsAt, state, TABLE_FILES, trouble } from "./state.js";
 
 const FORMS = ["none", "classes", "grid", "file"];
 const MOST_DOMAINS = 500;
@@ -175,7 +175,7 @@ function gridRow(given, names, domain, i) {
 }
 
 function upload(given) {
-  const input = h("input", { type: "file", id: "totals-file", accept: ".csv,.tsv,.txt,.gz,.parquet,.pq", onchange: () => send(input.files[0]) });
+  const input = h("input", { type: "file", id: "totals-file", accept: TABLE_FILES, onchange: () => send(input.files[0]) });
   return [
     field(t("totals_upload"), input, { help: state.totalsName ? t("totals_have", { name: state.totalsName }) : t("totals_upload_help") }),
     byField(given),
