@@ -67,10 +67,6 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     def _rules_of(self, tree: ObliqueTree) -> str:
         return "\n".join(rule_lines(tree, self._features(), self.classes_.tolist()))
 
-    def _shown_names(self) -> tuple[str, ...]:
-        """Names of the features; x0, x1, ... where the fit had no names."""
-        return self.encoding_.features
-
     def _features(self) -> tuple[Feature, ...]:
         """The features of the tree as readers know them, by the columns of the table."""
         return self.encoding_.described

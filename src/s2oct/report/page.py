@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from s2oct.estimators.same_data import are_data_of_fit
 from s2oct.estimators.seen_totals import SeenTotals, known_of_rows, see_totals
 from s2oct.files import write_whole
 from s2oct.guides.rivals import assign_classes, usual_rivals
-from s2oct.model.features import Feature
 from s2oct.model.known import Known
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
@@ -43,7 +41,7 @@ from s2oct.report.rivals import Comparison, compare_rivals
 from s2oct.report.simplicity import describe_simplicity
 from s2oct.report.single_rows import describe_contradictions, names_of_rows
 from s2oct.report.stability import DETERMINED, OPEN, Stability, describe_stability
-from s2oct.report.wording import FILTERS, clean
+from s2oct.report.wording import FILTERS, clean, with_clean_names
 from s2oct.wording import amount
 
 
@@ -154,7 +152,7 @@ def report_html(
         The page.
     """
     page = Page("s2oct.report", "report", FILTERS)
-    rows = _with_clean_names(read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names))
+    rows = with_clean_names(read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names))
     known = known_of_rows(
         estimator,
         rows,
@@ -214,23 +212,6 @@ def report_html(
         **_about_data(rows, sample),
         **_about_tree(rows),
         **claims_of_fit(estimator, rows, is_of_fit=is_of_fit),
-    )
-
-
-def _with_clean_names(rows: FittedRows) -> FittedRows:
-    return replace(
-        rows, features=tuple(map(_with_clean_texts, rows.features)), class_names=tuple(map(clean, rows.class_names))
-    )
-
-
-def _with_clean_texts(feature: Feature) -> Feature:
-    return replace(
-        feature,
-        name=clean(feature.name),
-        column=clean(feature.column),
-        level=None if feature.level is None else clean(feature.level),
-        rest=None if feature.rest is None else clean(feature.rest),
-        levels=tuple(map(clean, feature.levels)),
     )
 
 
