@@ -21,7 +21,7 @@ import pandas as pd
 
 from s2oct import S2OCTClassifier
 from s2oct.datasets import REGIONS, make_labour_force
-from s2oct.plots import EstimatesDisplay
+from s2oct.export import EstimatesDisplay
 
 survey = make_labour_force(n_people=800, n_labeled=120, seed=5)
 people = pd.DataFrame(survey.X, columns=survey.feature_names)

@@ -115,7 +115,7 @@ def _false_bounds_of_evidence(case: Case, clf: S2OCTClassifier) -> Iterator[str]
     certificate = clf.certificate_
     if certificate.evidence_cost is None:
         return
-    said = clf._fitted_on.probabilities
+    said = clf._fit.advice.probabilities
     cost = rows_against(case, clf, clf.tree_.predict, said)
     if not np.isclose(cost, certificate.evidence_cost, atol=1e-6):
         yield f"evidence_cost is {cost}, not {certificate.evidence_cost}"

@@ -13,7 +13,6 @@ LONGEST, MOST_PARAMETERS = 300, 8
 
 WIDE_FOR_A_REASON = {
     "report/page.py::report_html": "a public function; its options are keywords",
-    "cli/study.py::run": "a command: its parameters are its options",
     "estimators/s2oct.py::fit": "scikit-learn's contract: everything that belongs to the rows is a parameter of fit",
 }
 EDGE = {"estimators/edge.py", "datasets.py"}

@@ -8,83 +8,55 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from s2oct.lazy import import_on_use
-from s2oct.version import __version__
+from s2oct.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from s2oct.certificate import Certificate, OCTHCertificate
-    from s2oct.errors import S2OCTError, S2OCTWarning
-    from s2oct.estimators import LabeledKFold, OCTHClassifier, S2OCTClassifier
-    from s2oct.export import (
-        load,
-        plot_estimates,
-        plot_partition,
-        plot_progress,
-        plot_simplicity,
-        plot_totals,
-        plot_totals_path,
-        plot_tree,
-        save,
-    )
-    from s2oct.guides import PriorCorrectedClassifier, SelfTrainedForest, TopTotalClassifier
-    from s2oct.model.estimate import Estimate
-    from s2oct.model.problem import Problem
-    from s2oct.model.topology import Topology
-    from s2oct.model.tree import ObliqueTree
+    from s2oct.certificate import Certificate as Certificate
+    from s2oct.certificate import OCTHCertificate as OCTHCertificate
+    from s2oct.errors import S2OCTError as S2OCTError
+    from s2oct.errors import S2OCTWarning as S2OCTWarning
+    from s2oct.estimators import LabeledKFold as LabeledKFold
+    from s2oct.estimators import OCTHClassifier as OCTHClassifier
+    from s2oct.estimators import S2OCTClassifier as S2OCTClassifier
+    from s2oct.guides import PriorCorrectedClassifier as PriorCorrectedClassifier
+    from s2oct.guides import SelfTrainedForest as SelfTrainedForest
+    from s2oct.guides import TopTotalClassifier as TopTotalClassifier
+    from s2oct.model.estimate import Estimate as Estimate
+    from s2oct.model.problem import Problem as Problem
+    from s2oct.model.topology import Topology as Topology
+    from s2oct.model.tree import ObliqueTree as ObliqueTree
+    from s2oct.persistence.file import load as load
+    from s2oct.persistence.file import save as save
+    from s2oct.plots.estimates import plot_estimates as plot_estimates
+    from s2oct.plots.partition import plot_partition as plot_partition
+    from s2oct.plots.progress import plot_progress as plot_progress
+    from s2oct.plots.simplicity import plot_simplicity as plot_simplicity
+    from s2oct.plots.totals import plot_totals as plot_totals
+    from s2oct.plots.totals_path import plot_totals_path as plot_totals_path
+    from s2oct.plots.tree import plot_tree as plot_tree
 
-_HOME = {
-    "Certificate": "s2oct.certificate",
-    "Estimate": "s2oct.model.estimate",
-    "LabeledKFold": "s2oct.estimators",
-    "OCTHCertificate": "s2oct.certificate",
-    "OCTHClassifier": "s2oct.estimators",
-    "ObliqueTree": "s2oct.model.tree",
-    "PriorCorrectedClassifier": "s2oct.guides",
-    "Problem": "s2oct.model.problem",
-    "S2OCTClassifier": "s2oct.estimators",
-    "S2OCTError": "s2oct.errors",
-    "S2OCTWarning": "s2oct.errors",
-    "SelfTrainedForest": "s2oct.guides",
-    "TopTotalClassifier": "s2oct.guides",
-    "Topology": "s2oct.model.topology",
-    "load": "s2oct.export",
-    "plot_estimates": "s2oct.export",
-    "plot_partition": "s2oct.export",
-    "plot_progress": "s2oct.export",
-    "plot_simplicity": "s2oct.export",
-    "plot_totals": "s2oct.export",
-    "plot_totals_path": "s2oct.export",
-    "plot_tree": "s2oct.export",
-    "save": "s2oct.export",
-}
-
-__all__ = [
-    "Certificate",
-    "Estimate",
-    "LabeledKFold",
-    "OCTHCertificate",
-    "OCTHClassifier",
-    "ObliqueTree",
-    "PriorCorrectedClassifier",
-    "Problem",
-    "S2OCTClassifier",
-    "S2OCTError",
-    "S2OCTWarning",
-    "SelfTrainedForest",
-    "TopTotalClassifier",
-    "Topology",
-    "__version__",
-    "load",
-    "plot_estimates",
-    "plot_partition",
-    "plot_progress",
-    "plot_simplicity",
-    "plot_totals",
-    "plot_totals_path",
-    "plot_tree",
-    "save",
-]
-
-__getattr__ = import_on_use(__name__, _HOME)
+__getattr__, _lazy = import_on_use(
+    __name__,
+    {
+        "s2oct.certificate": ("Certificate", "OCTHCertificate"),
+        "s2oct.errors": ("S2OCTError", "S2OCTWarning"),
+        "s2oct.estimators": ("LabeledKFold", "OCTHClassifier", "S2OCTClassifier"),
+        "s2oct.guides": ("PriorCorrectedClassifier", "SelfTrainedForest", "TopTotalClassifier"),
+        "s2oct.model.estimate": ("Estimate",),
+        "s2oct.model.problem": ("Problem",),
+        "s2oct.model.topology": ("Topology",),
+        "s2oct.model.tree": ("ObliqueTree",),
+        "s2oct.persistence.file": ("load", "save"),
+        "s2oct.plots.estimates": ("plot_estimates",),
+        "s2oct.plots.partition": ("plot_partition",),
+        "s2oct.plots.progress": ("plot_progress",),
+        "s2oct.plots.simplicity": ("plot_simplicity",),
+        "s2oct.plots.totals": ("plot_totals",),
+        "s2oct.plots.totals_path": ("plot_totals_path",),
+        "s2oct.plots.tree": ("plot_tree",),
+    },
+)
+__all__ = ["__version__", *_lazy]
 
 
 def __dir__() -> list[str]:

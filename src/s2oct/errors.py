@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-
-_MOST_NAMED = 20
-"""Columns that a sentence about several names."""
+from typing import Any, ClassVar, Self
 
 
 class S2OCTError(Exception):
@@ -22,10 +20,13 @@ class InvalidKind(InvalidProblem, TypeError):
 
 
 class Remedy(Enum):
-    """What would repair a table that cannot be used, or help a fit that fell short; the value says it in words."""
+    """What would repair a table that cannot be used, or help a fit that fell short.
+
+    The value says it in terms of Python, with places for the column and the value that it is about. The command line
+    and the page have words of their own.
+    """
 
     ENCODE_CATEGORIES = "encode it as categories, one-hot or ordinal"
-    FILL_GAPS = "fill them with the median or the most frequent value when fitting"
     LEAVE_OUT = "leave the column out"
     KEEP_AS_ID = "keep it as an id"
     MAKE_NUMBER = "use a number instead, for instance a year or an age, and leave the column out"
@@ -34,12 +35,15 @@ class Remedy(Enum):
     OWN_MARKS = "name the marks of gaps yourself, an empty one among them, so that no other cell is a gap"
     OTHER_DECIMAL = "name the right decimal sign"
     OTHER_CHARSET = "name the right encoding, for instance latin-1"
-    NAME_BOTH_CLASSES = "one class is enough if the totals name the other class too, as in totals={'A': 120, 'B': 80}"
+    NAME_BOTH_CLASSES = "one class is enough if the totals name the other class too, as in totals={{'A': 120, 'B': 80}}"
     GIVE_TOTALS = "pass totals or population_totals"
     NAME_WEIGHT = "name it as the survey weight"
     NO_WEIGHTS = "say that no column is a weight if it is a feature, as a body weight is"
+    MULTIPLY_SHARES = "multiply a share by the number of rows"
     SAY_SHARES = "pass as_shares=True"
-    PASS_DOMAINS = "Pass the domain of each row"
+    DIVIDE_PERCENTAGES = "divide percentages by 100"
+    SAY_PERCENTAGES = "divide percentages by 100 and pass as_shares=True"
+    PASS_DOMAINS = "pass the domain of each row if the totals are by domain"
     MORE_TIME = "give the fit more time"
     HIGHER_PRICE = "raise the price of a row off the total"
     DEEPER_TREE = "allow a deeper tree"
@@ -49,56 +53,118 @@ class Remedy(Enum):
     MORE_EVIDENCE = "label more rows, or add features that tell the classes apart"
     COMPLETE_TOTALS = "pass a total for every class but one"
     COUNT_ROWS = (
-        "Note that totals count the unlabeled rows and population_totals all rows; in cross-validation, split with "
+        "note that totals count the unlabeled rows and population_totals all rows; in cross-validation, split with "
         "LabeledKFold and pass totals"
     )
 
 
-class InvalidTable(InvalidProblem):
-    """A table cannot be used as it is, and something can be done about it.
+class Message(str):
+    """What a user is told: a problem, the place that it is about, and remedies, as data.
+
+    It is a string in terms of Python, as users get it there in errors, warnings and ``notices_``. A front end that
+    finds one puts the same message into its own words.
 
     Parameters
     ----------
-    finding : str
+    problem : str
+        What is wrong, in sentences without the last full stop.
+    *remedies : Remedy
+        What would help, the best first.
+    column : str, optional
+        The column that it is about.
+    value : str, optional
+        The cell that it is about.
+    category : type
+        The category of the warning in Python, by which users can filter it.
+    """
+
+    problem: str
+    remedies: tuple[Remedy, ...]
+    column: str | None
+    value: str | None
+    category: type[S2OCTWarning]
+
+    link: ClassVar[str] = ": "
+
+    def __new__(
+        cls,
+        problem: str,
+        *remedies: Remedy,
+        column: str | None = None,
+        value: str | None = None,
+        category: type[S2OCTWarning] | None = None,
+    ) -> Self:
+        """Word the message in terms of Python."""
+        phrases = {remedy: remedy.value for remedy in remedies}
+        self = super().__new__(cls, _worded(problem, cls.link, phrases, repr, column, value))
+        self.problem, self.remedies, self.column, self.value = problem, remedies, column, value
+        self.category = category or S2OCTWarning
+        return self
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What makes the same message in another process."""
+        place = {"column": self.column, "value": self.value, "category": self.category}
+        return (self.problem, *self.remedies), place
+
+    def worded(self, phrases: Mapping[Remedy, str], quote: Callable[[str], str] = repr) -> str:
+        """Word the message with the caller's own phrases for the remedies."""
+        chosen = {remedy: phrases[remedy] for remedy in self.remedies}
+        return _worded(self.problem, self.link, chosen, quote, self.column, self.value)
+
+
+class Notice(Message):
+    """A message about a fit that went on: its remedies may help."""
+
+    link = ". What may help: "
+
+
+def _worded(
+    problem: str,
+    link: str,
+    phrases: Mapping[Remedy, str],
+    quote: Callable[[str], str],
+    column: str | None,
+    value: str | None,
+) -> str:
+    place = {
+        "column": "COLUMN" if column is None else quote(column),
+        "value": "VALUE" if value is None else quote(value),
+    }
+    cures = ", or ".join(phrase.format(**place) for phrase in phrases.values())
+    return f"{problem}{link}{cures}." if cures else f"{problem}."
+
+
+class InvalidTable(InvalidProblem):
+    """A table, its labels or its totals cannot be used as they are, and something can be done about it.
+
+    Parameters
+    ----------
+    problem : str
         What was expected and what was found, without a full stop.
     *remedies : Remedy
         What would repair it, the best first.
     column : str, optional
-        The column that the remedies are about.
+        The column that it is about.
     value : str, optional
-        The cell that the remedies are about.
-    columns : tuple of str
-        The columns that share the problem, if there are several.
-    n_missing : int
-        Missing values of the column, if they are the problem.
+        The cell that it is about.
     """
 
-    def __init__(
-        self,
-        finding: str,
-        *remedies: Remedy,
-        column: str | None = None,
-        value: str | None = None,
-        columns: tuple[str, ...] = (),
-        n_missing: int = 0,
-    ) -> None:
-        super().__init__(finding, *remedies)
-        self.finding = finding
-        self.remedies = remedies
-        self.column = column
-        self.value = value
-        self.columns = columns
-        self.n_missing = n_missing
+    def __init__(self, problem: str, *remedies: Remedy, column: str | None = None, value: str | None = None) -> None:
+        super().__init__(problem, *remedies)
+        self.message = Message(problem, *remedies, column=column, value=value)
 
     def __str__(self) -> str:
-        return self.worded({remedy: remedy.value for remedy in Remedy})
+        return str(self.message)
 
-    def worded(self, phrases: Mapping[Remedy, str], quote: Callable[[str], str] = repr) -> str:
-        """Write the finding and its remedies with the caller's own phrases for the remedies."""
-        cures = ", or ".join(phrases[remedy] for remedy in self.remedies)
-        for name, text in (("column", self.column), ("value", self.value)):
-            cures = cures.replace(f"{{{name}}}", name.upper() if text is None else quote(text))
-        return f"{self.finding}: {cures}." if cures else f"{self.finding}."
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """What would repair it, the best first."""
+        return self.message.remedies
+
+    @property
+    def column(self) -> str | None:
+        """The column that it is about."""
+        return self.message.column
 
 
 class InvalidColumns(InvalidProblem):
@@ -120,24 +186,8 @@ class InvalidColumns(InvalidProblem):
 
 def refuse_all(problems: Sequence[InvalidTable]) -> None:
     """Raise an error about all these problems, if there are any."""
-    found = joined_problems(problems)
-    if found:
-        raise found[0] if len(found) == 1 else InvalidColumns(*found)
-
-
-def joined_problems(problems: Sequence[InvalidTable]) -> list[InvalidTable]:
-    """The problems, with one about missing values in place of one for each column, because the remedy is the same."""
-    gaps = [problem for problem in problems if problem.n_missing and problem.column is not None]
-    if len(gaps) < 2:
-        return list(problems)
-    shown = [f"{problem.column!r}: {problem.n_missing:,}" for problem in gaps[:_MOST_NAMED]]
-    shown += [f"and {len(gaps) - _MOST_NAMED:,} more"] if len(gaps) > _MOST_NAMED else []
-    joined = InvalidTable(
-        f"Expected no missing values in the features, got some in {len(gaps)} columns ({', '.join(shown)})",
-        *gaps[0].remedies,
-        columns=tuple(str(problem.column) for problem in gaps),
-    )
-    return [joined, *(problem for problem in problems if problem not in gaps)]
+    if problems:
+        raise problems[0] if len(problems) == 1 else InvalidColumns(*problems)
 
 
 class SolverUnavailable(S2OCTError, ImportError):

@@ -7,12 +7,13 @@ from importlib import import_module
 from typing import Any
 
 
-def import_on_use(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Make the ``__getattr__`` of a module, given the home module of each name."""
+def import_on_use(module: str, names: Mapping[str, tuple[str, ...]]) -> tuple[Callable[[str], Any], list[str]]:
+    """Make ``__getattr__`` and ``__all__`` of a module, given the public names of each of their homes."""
+    homes = {name: home for home, here in names.items() for name in here}
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         return getattr(import_module(homes[name]), name)
 
-    return __getattr__
+    return __getattr__, sorted(homes)

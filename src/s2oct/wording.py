@@ -50,6 +50,11 @@ def listed(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
+def alternatives(items: Sequence[str]) -> str:
+    """Items of which one is meant: a, b or c."""
+    return " or ".join([part for part in (", ".join(items[:-1]), *items[-1:]) if part])
+
+
 def brief(value: object, most: int = 60) -> str:
     """A value on one line as Python writes it, cut where it is long; some numbers have more digits than it writes."""
     try:

@@ -98,29 +98,16 @@ def test_typed_totals_are_checked_as_the_command_line_checks_them(asked, session
     amounts = {"form": "classes", "amounts": {"yes": "5"}}
     (message,) = complaints(asked.look(session, **choices, totals=amounts)).values()
     assert message == (
-        "Expected a total of class 'yes' between 0 and 4 (the unlabeled rows), got 5. Say whether the totals count the "
+        "Expected a total of class 'yes' between 0 and 4 (the unlabeled rows), got 5: say whether the totals count the "
         "unlabeled rows or all rows."
     )
-
-
-def test_missing_values_in_several_columns_are_one_complaint_that_names_them(asked):
-    content = b"a,b,c,d,y\n1,,3,4,u\n,2,3,4,v\n1,2,3,,\n1,,3,4,\n"
-    session = asked.upload(content).json["id"]
-    (complaint,) = asked.look(session, label="y")["complaints"]
-    assert complaint["columns"] == ["a", "b", "d"]
-    assert complaint["message"] == (
-        "Expected no missing values in the features, got some in 3 columns ('a': 1, 'b': 2, 'd': 1): fill gaps "
-        "with the median or the most frequent value, or choose the role “left out”."
-    )
-    (complaint,) = asked.look(session, label="y", roles={"a": "left out", "b": "left out"})["complaints"]
-    assert (complaint["column"], complaint["columns"]) == ("d", [])
 
 
 def test_a_wrong_option_is_said_at_its_field(asked, session):
     view = asked.look(session, label="employed", roles={"person": "id"}, options={"depth": "deep", "C": "-1"})
     said = complaints(view)
-    assert said["option:depth", None] == "Expected the depth auto or a whole number from 1 to 12, got 'deep'."
-    assert said["option:C", None] == "Expected the price of a row off the total to be a positive number, got -1."
+    assert said["option:depth", None] == "Expected the depth to be auto or a whole number from 1 to 12, got 'deep'."
+    assert said["option:C", None] == "Expected the price of a row off the total to be a positive number, got '-1'."
 
 
 def test_a_parquet_file_is_read(asked):

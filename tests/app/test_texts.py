@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from s2oct.app.store import SUFFIXES
+from s2oct.parameters import FIELDS
 
 TEXTS = {
     entry.name.removesuffix(".json"): json.loads(entry.read_text(encoding="utf-8"))
@@ -20,10 +21,22 @@ SCRIPTS = "".join(entry.read_text(encoding="utf-8") for entry in files("s2oct.ap
 
 @pytest.mark.parametrize("language", sorted(set(TEXTS) - {"en"}))
 def test_a_translation_has_every_text_with_its_places(language):
-    own = {key: text for key, text in TEXTS[language].items() if not key.startswith("said: ")}
+    own = {key: text for key, text in TEXTS[language].items() if not key.startswith(("said: ", "option_"))}
     assert set(own) == set(TEXTS["en"])
     for key, text in own.items():
         assert sorted(re.findall(r"\{\w+\}", text)) == sorted(re.findall(r"\{\w+\}", TEXTS["en"][key])), key
+
+
+@pytest.mark.parametrize("language", sorted(set(TEXTS) - {"en"}))
+def test_a_translation_has_every_parameter_of_the_form(language):
+    own = {key for key in TEXTS[language] if key.startswith("option_")}
+    assert own == {f"option_{name}{end}" for name in FIELDS for end in ("", "_help")}
+
+
+def test_every_choice_of_a_parameter_has_a_name():
+    for name, parameter in FIELDS.items():
+        for choice in () if parameter.number else parameter.choices:
+            assert f"{name}_{choice}" in TEXTS["en"]
 
 
 def test_the_page_uses_no_text_that_is_not_there_and_none_is_left_over():

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from s2oct.certificate import Certificate, Shortcoming
+from s2oct.certificate import Certificate
 from s2oct.certificate.cell import Cell
-from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, OpenTotalsWarning, Remedy
+from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, Notice, OpenTotalsWarning, Remedy
 from s2oct.model.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT
 
 CLASSES = ["no", "yes"]
@@ -30,6 +30,7 @@ def paper() -> Certificate:
         xi=0.0,
         n_margin_violations=0,
         ended=PROVED,
+        labels=(20, 20),
         n_labeled=40,
         n_unlabeled=360,
         n_contradicted=0,
@@ -62,10 +63,8 @@ def test_a_missed_total_is_named_with_its_class_and_numbers(paper, guided):
         "The tree misses the total by 1,728 rows: it puts 4,373 of 20,000 unlabeled rows into class 'yes', and the "
         "total says 2,645"
     )
-    assert replace(guided, **MISSED).shortcomings(CLASSES) == (Shortcoming(finding, (Remedy.DEEPER_TREE,)),)
-    assert replace(paper, **MISSED).shortcomings(CLASSES) == (
-        Shortcoming(finding, (Remedy.HIGHER_PRICE, Remedy.DEEPER_TREE)),
-    )
+    assert replace(guided, **MISSED).shortcomings(CLASSES) == (Notice(finding, Remedy.DEEPER_TREE),)
+    assert replace(paper, **MISSED).shortcomings(CLASSES) == (Notice(finding, Remedy.HIGHER_PRICE, Remedy.DEEPER_TREE),)
 
 
 def test_a_missed_total_may_need_more_features_than_are_allowed(guided):
@@ -84,8 +83,8 @@ def test_a_total_that_equal_rows_forbid_is_said_to_be_out_of_reach(paper):
 
 def test_a_total_that_is_missed_by_more_than_equal_rows_force_says_both(paper):
     (found,) = replace(paper, xi=3.0, least_xi=1.0, assigned=(172, 188)).shortcomings(CLASSES)
-    assert "misses the total by 3 rows" in found.finding
-    assert "Equal features force every tree to miss it by 1 row" in found.finding
+    assert "misses the total by 3 rows" in found.problem
+    assert "Equal features force every tree to miss it by 1 row" in found.problem
     assert found.remedies
 
 
@@ -113,18 +112,18 @@ def test_a_guided_fit_that_the_clock_cut_off_says_so(guided):
 def test_a_fit_to_p2_that_the_clock_cut_off_says_what_a_longer_one_may_find(paper, changes, said):
     found = replace(paper, ended=TIME_LIMIT, **changes).shortcomings(CLASSES)
     (cut_off,) = (one for one in found if Remedy.MORE_TIME in one.remedies)
-    assert cut_off.finding == f"The time limit cut the fit off after 15.2 s. {said}"
+    assert cut_off.problem == f"The time limit cut the fit off after 15.2 s. {said}"
 
 
 def test_a_class_without_labels_is_called_a_guess_even_if_the_tree_is_proved_optimal(paper, guided):
     unseen = {"classes_without_label": (1,)}
     (found,) = replace(paper, **unseen).shortcomings(CLASSES)
-    assert found.finding == (
+    assert found.problem == (
         "No labeled row has class 'yes'. The tree puts 185 of 360 unlabeled rows into it, but which rows is a guess: "
         "it rests on the total, and no label supports it"
     )
     (found,) = replace(guided, **unseen).shortcomings(CLASSES)
-    assert "it rests on the total and the guide, and" in found.finding
+    assert "it rests on the total and the guide, and" in found.problem
     assert found.remedies == (Remedy.LABEL_SOME,)
 
 
@@ -136,15 +135,15 @@ def test_a_class_without_labels_is_no_matter_where_there_should_be_none_of_it(pa
 def test_classes_with_few_labels_are_one_shortcoming_with_a_category(paper):
     assert replace(paper, labels=(10, 30)).shortcomings(CLASSES) == ()
     (found,) = replace(paper, labels=(9, 1)).shortcomings(CLASSES)
-    assert "class 'no' (9 labels) and class 'yes' (1 label)" in found.finding
+    assert "class 'no' (9 labels) and class 'yes' (1 label)" in found.problem
     assert (found.remedies, found.category) == ((Remedy.LABEL_MORE,), FewLabelsWarning)
 
 
 def test_of_many_classes_with_few_labels_the_first_are_named(paper):
     many = replace(paper, labels=(1,) * 9, totals=(40,) * 9, assigned=(40,) * 9)
     (found,) = many.shortcomings(list("abcdefghi"))
-    assert "class 'e' (1 label) and 4 other classes reliably" in found.finding
-    assert "'f'" not in found.finding
+    assert "class 'e' (1 label) and 4 other classes reliably" in found.problem
+    assert "'f'" not in found.problem
 
 
 def test_few_labels_are_no_matter_of_a_class_that_no_row_has(paper):
@@ -161,26 +160,26 @@ def test_a_class_without_labels_is_said_once(paper):
 def test_a_tree_that_may_be_no_better_than_chance_says_so(paper, p, is_said):
     found = replace(paper, chance=p).shortcomings(CLASSES)
     assert [one.category for one in found] == [ChanceLevelWarning] * is_said
-    assert not is_said or f"p = {p:.2f}" in found[0].finding
+    assert not is_said or f"p = {p:.2f}" in found[0].problem
 
 
 def test_a_class_that_bounds_leave_without_rows_is_named(paper):
     cells = (Cell("", "", 0, 200, 360, 360), Cell("", "", 1, 0, 160, 0))
     (found,) = replace(paper, cells=cells, assigned=(360, 0), totals=(280, 80)).shortcomings(CLASSES)
-    assert "No unlabeled row gets class 'yes', although the totals allow some" in found.finding
+    assert "No unlabeled row gets class 'yes', although the totals allow some" in found.problem
     assert found.category is OpenTotalsWarning
 
 
 def test_an_interruption_comes_first(guided):
     found = replace(guided, ended=INTERRUPTED, **MISSED).shortcomings(CLASSES)
-    assert [one.finding.split()[:2] for one in found] == [["The", "fit"], ["The", "tree"]]
+    assert [one.problem.split()[:2] for one in found] == [["The", "fit"], ["The", "tree"]]
     assert str(found[0]) == ("The fit was interrupted after 15.2 s. Its tree is the best that was found until then.")
 
 
 @pytest.mark.parametrize("ended", [PROVED, CONVERGED, TIME_LIMIT, INTERRUPTED])
-@pytest.mark.parametrize("n_splits", [0, 1, None])
+@pytest.mark.parametrize("n_splits", [0, 1])
 def test_only_an_interrupted_fit_without_a_split_is_not_worth_keeping(paper, guided, ended, n_splits):
-    """A tree without splits is a result if the fit was not interrupted; earlier files do not count splits."""
+    """A tree without splits is a result if the fit was not interrupted."""
     for certificate in (paper, guided):
         found = replace(certificate, ended=ended, n_splits=n_splits)
         assert found.is_worth_keeping == (ended != INTERRUPTED or n_splits != 0)
@@ -191,12 +190,7 @@ def test_an_interruption_without_a_tree_says_so(guided):
     assert str(found[0]) == "The fit was interrupted after 15.2 s, before it found a tree that splits the rows."
 
 
-def test_of_an_earlier_file_only_the_rows_off_are_known(paper):
-    (found,) = replace(paper, xi=5.0, totals=(), assigned=()).shortcomings(CLASSES)
-    assert found.finding == "The tree misses the total by 5 rows"
-
-
 def test_remedies_are_worded_by_those_who_know_the_options():
-    found = Shortcoming("It is late", (Remedy.MORE_TIME, Remedy.DEEPER_TREE))
+    found = Notice("It is late", Remedy.MORE_TIME, Remedy.DEEPER_TREE)
     phrases = {Remedy.MORE_TIME: "wait", Remedy.DEEPER_TREE: "dig"}
     assert found.worded(phrases) == "It is late. What may help: wait, or dig."

@@ -70,7 +70,7 @@ CASES = {
     "domains and nobody to name them": (
         totals(GOOD),
         [*FIT, "--totals", "t.csv"],
-        "Name the column of the domains with --by.",
+        "name the column of the domains with --by if",
     ),
     "a domain without totals": (totals("region,a,b\nn,1,2\n"), BY, "got none for 's'"),
     "an empty domain with a total": (totals(GOOD + "w,1,0,0\n"), BY, "an empty domain with a positive total"),

@@ -132,7 +132,7 @@ NOTHING_YET = {
     "compiling": ("s2oct.estimators.edge:compile_kernels", 1, ()),
     "preparing": ("s2oct.fit.training:prepare", 1, ()),
     "preparing for P2": ("s2oct.fit.training:prepare", 1, PAPER),
-    "asking the guide": ("s2oct.estimators.told:ask_guide", 1, ()),
+    "asking the guide": ("s2oct.estimators.fitting:ask_guide", 1, ()),
     "before the search": ("s2oct.fit.strategies:Instance.of", 1, PAPER),
     "writing the report": ("s2oct.cli.fit:_write_report", 1, SHORT),
     "before files are moved": ("s2oct.cli.outputs:Outputs._publish", 1, SHORT),

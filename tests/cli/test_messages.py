@@ -13,7 +13,7 @@ import pytest
 import s2oct
 from s2oct.cli.app import COMMANDS, load_command, run
 from s2oct.cli.messages import REMEDIES, with_options
-from s2oct.errors import InvalidTable, Remedy
+from s2oct.errors import FewLabelsWarning, InvalidTable, Notice, Remedy
 
 ROOM = Path(s2oct.__file__).parent
 FLAG = re.compile(r"(?<![\w(-])--[A-Za-z][\w-]*")
@@ -40,8 +40,7 @@ def test_no_room_below_the_command_line_names_a_flag():
     assert len(below) > 50
     found = {str(path.relative_to(ROOM)): flags for path in below if (flags := known.intersection(named_flags(path)))}
     # The page shows the command that gives the same model.
-    for name in ("command.py", "fit_options.py"):
-        assert found.pop(str(Path("app", name))) <= flags_of(load_command("fit"))
+    assert found.pop(str(Path("app", "command.py"))) <= flags_of(load_command("fit"))
     assert found == {}
 
 
@@ -60,7 +59,7 @@ def test_every_remedy_has_options_that_fit_has(remedy):
 def test_remedy_names_the_column_so_that_it_can_be_pasted_into_a_shell():
     error = InvalidTable("Expected a, got b", Remedy.KEEP_AS_ID, Remedy.LEAVE_OUT, column="net income")
     sentence = "keep it as an id with --id 'net income', or leave the column out with --exclude 'net income'."
-    assert with_options(error) == f"Expected a, got b: {sentence}"
+    assert with_options(error.message) == f"Expected a, got b: {sentence}"
 
 
 def test_remedies_survive_a_way_between_processes():
@@ -68,6 +67,23 @@ def test_remedies_survive_a_way_between_processes():
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.remedies, again.column) == (str(error), error.remedies, "x")
     assert str(error) == "Expected a, got b: leave the column out."
+
+
+def test_a_notice_survives_a_way_between_processes_with_its_remedies():
+    notice = Notice("It is late", Remedy.MORE_TIME, category=FewLabelsWarning)
+    again = pickle.loads(pickle.dumps((notice,)))[0]
+    assert again == notice == "It is late. What may help: give the fit more time."
+    assert (again.problem, again.remedies, again.category) == ("It is late", (Remedy.MORE_TIME,), FewLabelsWarning)
+    assert with_options(again) == "It is late. What may help: raise --time-limit."
+
+
+def test_braces_in_names_are_no_places():
+    error = InvalidTable("Expected numbers in column '{x}'", Remedy.LEAVE_OUT, column="{x}")
+    assert with_options(error.message).endswith("'{x}': leave the column out with --exclude '{x}'.")
+
+
+def test_a_plain_sentence_stays_as_it_is():
+    assert with_options("Some {class} has 3 rows.") == "Some {class} has 3 rows."
 
 
 def test_too_little_memory_is_said_without_the_text_of_a_library(monkeypatch, capsys):

@@ -10,8 +10,8 @@ import pandas as pd
 import pyreadstat
 import pytest
 
+from s2oct.parameters import PARAMETERS
 from s2oct.solvers import SOLVERS
-from s2oct.tables.parameter_texts import SOLVER_NAMES
 
 HEAVY = ("numba", "scipy", "sklearn", "pandas", "matplotlib", "highspy")
 MOST_MODULES = 700
@@ -67,4 +67,4 @@ def test_a_refusal_loads_little_and_nothing_heavy(tmp_path, arguments):
 
 
 def test_the_options_know_all_solvers():
-    assert set(SOLVER_NAMES) == set(SOLVERS)
+    assert PARAMETERS["solver"].words == (*SOLVERS, None)

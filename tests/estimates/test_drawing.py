@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.estimates.drawing import BOOTSTRAP, HELD_OUT_DRAWS, ReplicateWeights
-from s2oct.estimates.estimating import Completed, Estimation
-from s2oct.model.labels import UNLABELED
+from s2oct.estimates.estimating import Estimation
+from s2oct.model.known import Known
+from s2oct.model.labels import UNLABELED, Labels
 from tests.estimates.nearest_mean import NearestMean
 
 
@@ -64,15 +65,11 @@ def test_only_replicates_with_weights_count_for_the_spread():
     """All factors 1 repeat the fit: the labels add no variance, whatever the held-out replicates say."""
     fit = NearestMean.example()
     classes, probabilities, _ = fit.refit(np.arange(60), None, fit.targets, 0)
-    everybody = np.full((60, 2), 0.5)
-    everybody[20:] = probabilities
-    whole = Completed(
-        fit.codes, np.array(["a", "b"], dtype=object), np.ones(60), fit.targets, classes(np.arange(60)), everybody
-    )
+    known = Known(Labels(np.array(["a", "b"], dtype=object), fit.codes), fit.targets)
     same = ReplicateWeights(np.ones((20, 3)), 1 / 3)
     repeated = replace(fit, drawing=same)
     found = [repeated.replicate(0, number) for number in range(same.n_runs)]
-    estimation = Estimation(whole, found, same)
+    estimation = Estimation(known, classes(np.arange(60)), probabilities, found, drawing=same)
     assert len(estimation.replicated) == 3
     again = np.array([q.sum(axis=0) for q in estimation.replicated])
     assert same.variance(again, estimation.unlabeled.sum(axis=0)) == pytest.approx([0, 0], abs=1e-12)

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2oct.estimates.estimating import Completed, Estimation
+from s2oct.estimates.estimating import Estimation
 from s2oct.estimates.running import run_replicates
 from s2oct.estimates.table import COLUMNS
-from s2oct.model.labels import UNLABELED
+from s2oct.model.known import Known
+from s2oct.model.labels import UNLABELED, Labels
 from s2oct.model.targets import Margin, Targets
 from tests.estimates.nearest_mean import NearestMean
 
@@ -24,25 +25,24 @@ def line():
     return fit, run_replicates(fit, 0, 12), np.arange(60) % 3
 
 
-def completed(fit, **changes):
-    """The fit itself, as replicates have it."""
+def completed(fit, *, codes=None, weights=None, targets=None, classes=("no", "yes"), **changes):
+    """The fit itself, as replicates have it: the arguments of `Estimation` but its replicates."""
     labeled = np.flatnonzero(fit.codes != UNLABELED)
     unlabeled = np.flatnonzero(fit.codes == UNLABELED)
     classes_of, _, probabilities_of = fit.refit(np.concatenate([labeled, unlabeled]), None, fit.targets, 0)
     everyone = np.arange(len(fit.codes))
-    values = {
-        "codes": fit.codes,
-        "classes": np.array(["no", "yes"], dtype=object),
-        "weights": np.ones(len(fit.codes)),
-        "targets": fit.targets,
+    codes = fit.codes if codes is None else codes
+    labels = Labels(np.array(classes, dtype=object), codes)
+    return {
+        "known": Known(labels, fit.targets if targets is None else targets, weights),
         "predicted": classes_of(everyone),
-        "probabilities": probabilities_of(everyone),
+        "probabilities": probabilities_of(everyone)[codes == UNLABELED],
+        **changes,
     }
-    return Completed(**(values | changes))
 
 
 def rows_of(fit, replicates, codes, domains=REGIONS, confidence=0.95):
-    return Estimation(fit, replicates).rows("region", domains, codes, confidence)
+    return Estimation(**fit, replicates=replicates).rows("region", domains, codes, confidence)
 
 
 def test_there_is_a_row_for_each_domain_and_class_with_all_columns(line):
@@ -64,8 +64,8 @@ def test_what_is_counted_is_counted_by_a_loop(line):
         observed = sum(fit.codes[i] == k for i in labeled)
         assert row["rows"] == len(here)
         assert row["observed"] == observed
-        assert row["uncorrected"] == observed + sum(whole.predicted[i] == k for i in others)
-        assert row["guide"] == pytest.approx(observed + sum(whole.probabilities[i, k] for i in others))
+        assert row["uncorrected"] == observed + sum(whole["predicted"][i] == k for i in others)
+        assert row["guide"] == pytest.approx(observed + sum(whole["probabilities"][i - 20, k] for i in others))
         assert row["labeled_alone"] == pytest.approx(observed / len(labeled) * len(here))
         assert row["estimate"] == pytest.approx(observed + row["predicted"])
         assert row["share"] == pytest.approx(row["estimate"] / len(here))
@@ -125,15 +125,13 @@ def test_a_weight_of_k_counts_as_k_rows(line):
     weighted_totals = fit.targets.over(1.0)
     heavy = completed(fit, weights=weights.astype(float), targets=weighted_totals)
     copies = np.repeat(np.arange(60), weights)
-    copied = completed(fit)
-    copied = replace(
-        copied,
-        codes=copied.codes[copies],
-        weights=np.ones(len(copies)),
-        predicted=copied.predicted[copies],
-        probabilities=copied.probabilities[copies],
-        targets=Targets((replace(fit.targets.margins[0], codes=np.zeros(int(weights[20:].sum()), dtype=np.int64)),)),
-    )
+    totals = replace(fit.targets.margins[0], codes=np.zeros(int(weights[20:].sum()), dtype=np.int64))
+    whole = completed(fit)
+    copied = {
+        "known": Known(Labels(whole["known"].classes, fit.codes[copies]), Targets((totals,))),
+        "predicted": whole["predicted"][copies],
+        "probabilities": np.repeat(whole["probabilities"], weights[20:], axis=0),
+    }
     one, other = rows_of(heavy, replicates, regions), rows_of(copied, _copied(replicates, weights), regions[copies])
     for name in ("rows", "observed", "uncorrected", "guide", "labeled_alone"):
         assert [row[name] for row in one] == pytest.approx([row[name] for row in other]), name
@@ -169,11 +167,11 @@ def test_weights_in_another_unit_give_estimates_in_that_unit(factor):
 def test_the_range_contains_the_uncorrected_count_and_those_of_all_other_trees(line):
     fit, replicates, regions = line
     whole = completed(fit)
-    others = (1 - whole.predicted, np.zeros(60, dtype=np.int64))
-    for row in rows_of(replace(whole, others=others), replicates, regions):
+    others = (1 - whole["predicted"], np.zeros(60, dtype=np.int64))
+    for row in rows_of(whole | {"others": others}, replicates, regions):
         k, here = ["no", "yes"].index(row["class"]), regions == REGIONS.tolist().index(row["domain"])
         free = here & (fit.codes == UNLABELED)
-        counts = [row["observed"] + (classes[free] == k).sum() for classes in (whole.predicted, *others)]
+        counts = [row["observed"] + (classes[free] == k).sum() for classes in (whole["predicted"], *others)]
         assert (row["least"], row["most"]) == (min(counts), max(counts))
         assert row["least"] <= row["uncorrected"] <= row["most"]
 
@@ -200,8 +198,8 @@ def test_a_row_that_every_replicate_has_drawn_has_the_vote_of_the_fit(line):
         return replace(found, held_out_classes=nobody, held_out_probabilities=nothing)
 
     whole = completed(fit)
-    estimation = Estimation(whole, [always_drawn(seed) for seed in range(2)])
-    assert estimation.votes.tolist() == np.eye(2)[whole.predicted[:20]].tolist()
+    estimation = Estimation(**whole, replicates=[always_drawn(seed) for seed in range(2)])
+    assert estimation.votes.tolist() == np.eye(2)[whole["predicted"][:20]].tolist()
     assert all(np.isfinite(row["estimate"]) for row in estimation.rows("", REGIONS, regions, 0.95))
 
 
@@ -219,7 +217,7 @@ def test_few_labels_of_a_class_are_noted(line):
     fit, replicates, _ = line
     few = fit.codes.copy()
     few[np.flatnonzero(few == 1)[5:]] = 0
-    notes = Estimation(completed(fit, codes=few), replicates).notes
+    notes = Estimation(**completed(fit, codes=few), replicates=replicates).notes
     assert "power" not in notes[0]
     assert notes[1] == "Fewer than 10 labels of yes: what is known of mistakes there is little."
 

@@ -9,13 +9,14 @@ from s2oct import OCTHClassifier, load, save
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import read_fit
 from s2oct.estimators.same_data import are_data_of_fit
-from s2oct.estimators.seen_totals import Known
+from s2oct.estimators.seen_totals import known_of_rows
 from s2oct.export import TotalsDisplay
 from tests.cells_of_iris import fitted_iris, iris
 
 
 def are_same(clf, X, y, **known):
-    return are_data_of_fit(clf, read_fit(clf, X, y), X, Known(**known))
+    rows = read_fit(clf, X, y)
+    return are_data_of_fit(clf, rows, known_of_rows(clf, rows, X, y, **known))
 
 
 KNOWN = {

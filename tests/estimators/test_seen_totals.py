@@ -7,13 +7,14 @@ import pytest
 
 from s2oct import Estimate
 from s2oct.estimators.fitted import read_fit
-from s2oct.estimators.seen_totals import Known, see_totals
+from s2oct.estimators.seen_totals import known_of_rows, see_totals
 from tests.cells_of_iris import fitted_iris, iris
 
 
 def seen(kind, **known):
     clf, data = fitted_iris(kind), iris()
-    return see_totals(clf, read_fit(clf, data.X, data.y), data.X, Known(**known))
+    rows = read_fit(clf, data.X, data.y)
+    return see_totals(clf, rows, known_of_rows(clf, rows, data.X, data.y, **known))
 
 
 def test_cells_of_the_fit_have_the_labeled_rows_of_their_domain_scaled_to_its_unlabeled_rows(compiled):
@@ -98,4 +99,4 @@ def test_counts_of_the_unlabeled_rows_are_what_they_were_given_as(compiled):
 
 def test_what_fit_does_not_know_is_refused():
     with pytest.raises(TypeError, match="unexpected keyword argument 'total'"):
-        Known(total={"a": 1})
+        known_of_rows(None, None, None, None, total={"a": 1})

@@ -17,8 +17,8 @@ from s2oct.register import register
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.roles import Roles
 from s2oct.tables.source import Source
-from s2oct.workflow.encoded_table import FitRequest
-from s2oct.workflow.fitted_table import fit_table
+from s2oct.workflow.encoded_table import FitRequest, encode_table
+from s2oct.workflow.fitted_table import fit_encoded
 
 REGIONS = np.array(["north", "south", "west"])
 
@@ -263,7 +263,7 @@ def test_a_completed_table_keeps_labels_of_weight_0(tmp_path):
     survey.X.assign(status=survey.y, w=np.where(zero, 0.0, survey.weight)).to_csv(path, index=False)
     totals = ClassTotals(of_unlabeled=(ClassTotal("a", str(survey.totals(~zero)["a"])),))
     request = FitRequest(Source(path), Roles("status", weight="w"), totals=totals, parameters={"random_state": 0})
-    completed = fit_table(request).completed()["status_completed"].to_pylist()
+    completed = fit_encoded(encode_table(request)).completed()["status_completed"].to_pylist()
     given = ~np.equal(survey.y, None)
     assert np.array(completed, dtype=object)[given].tolist() == survey.y[given].tolist()
     assert "b" not in np.array(completed, dtype=object)[~given]

@@ -15,6 +15,7 @@ import pytest
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.fit import strategies
+from tests.register.tables import PLAIN
 from tests.register.tables import table as register_table
 
 SHARES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
@@ -53,7 +54,7 @@ class Case:
     def fitted(self, time_limit: float) -> Any:
         clf = self.classifier(depth=2, random_state=0, time_limit=time_limit, **self.parameters)
         if self.as_register:
-            return clf.fit_register(register_table(1000).register(most=150, batch_rows=20))
+            return clf._fit_register(register_table(1000).register(most=150, batch_rows=20), PLAIN)
         X, y, totals = rows(self.n_rows, self.n_classes, self.labeled)
         if self.by_domain:
             domains = np.where(np.arange(self.n_rows) % 3, "north", "south")

@@ -14,6 +14,9 @@ from s2oct import PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.fit.advice import GUIDE_RUNS_ON
 from s2oct.guides.rivals import assign_classes
+from s2oct.model.known import Known
+from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
 
 X = np.arange(24.0).reshape(12, 2)
 Y = ["no", "yes", "no", "yes", *[None] * 8]
@@ -94,9 +97,14 @@ def test_what_is_no_probability_is_refused_as_a_guide_and_in_a_wrapper(broken, m
 
 
 def test_what_is_no_probability_is_refused_from_a_rival():
-    codes = np.array([0, 1, 0, 1, *[-1] * UNLABELED])
+    labels = Labels(np.arange(2), np.array([0, 1, 0, 1, *[-1] * UNLABELED]))
+    known = Known(labels, Targets.exact([4, 4], UNLABELED))
     with pytest.raises(InvalidProblem, match="Saying gave a probability that is NaN or infinite to 8 of 8 rows"):
-        assign_classes({"broken": Saying((np.nan, np.nan), (0, 1))}, X, codes, np.array([4, 4]))
+        assign_classes(
+            {"broken": Saying((np.nan, np.nan), (0, 1))},
+            X,
+            known,
+        )
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -10,6 +10,13 @@ from sklearn.linear_model import LogisticRegression
 
 from s2oct import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.guides.rivals import assign_classes, light_rivals, strong, usual_rivals
+from s2oct.model.known import Known
+from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
+
+
+def known(codes, totals):
+    return Known(Labels(np.arange(2), codes), Targets.exact(totals, 40))
 
 
 @pytest.fixture
@@ -23,7 +30,7 @@ def rows():
 
 @pytest.mark.parametrize("total", [0, 7, 40])
 def test_every_usual_rival_meets_the_total(rows, total):
-    assigned = assign_classes(usual_rivals(), *rows, np.array([40 - total, total]))
+    assigned = assign_classes(usual_rivals(), rows[0], known(rows[1], [40 - total, total]))
     assert list(assigned) == ["logistic regression", "random forest"]
     for codes in assigned.values():
         assert codes.shape == (40,)
@@ -36,7 +43,7 @@ def test_classes_are_those_of_the_weighted_classifier_with_its_threshold_moved(r
     weights = (np.array([31, 9]) / 40 / (np.bincount(codes[:20]) / 20))[codes[:20]]
     scores = LogisticRegression().fit(X[:20], codes[:20], sample_weight=weights).decision_function(X[20:])
     expected = np.where(scores >= np.sort(scores)[-9], "b", "a")
-    assigned = assign_classes({"mine": LogisticRegression()}, X, codes, np.array([31, 9]))
+    assigned = assign_classes({"mine": LogisticRegression()}, X, known(codes, [31, 9]))
     assert [("a", "b")[code] for code in assigned["mine"]] == expected.tolist()
 
 
@@ -44,7 +51,7 @@ def test_light_rivals_hold_the_usual_ones_and_a_decision_tree_of_the_given_depth
     rivals = light_rivals(depth=3)
     assert list(rivals)[:2] == list(usual_rivals())
     assert rivals["decision tree of depth 3"].max_depth == 3
-    assigned = assign_classes(rivals, *rows, np.array([25, 15]))
+    assigned = assign_classes(rivals, rows[0], known(rows[1], [25, 15]))
     assert all(codes.sum() == 15 for codes in assigned.values())
 
 
@@ -59,5 +66,5 @@ def test_rival_that_is_given_stays_unfitted_and_its_warnings_are_not_shown(rows)
     rival = LogisticRegression(max_iter=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assign_classes({"hasty": rival}, *rows, np.array([20, 20]))
+        assign_classes({"hasty": rival}, rows[0], known(rows[1], [20, 20]))
     assert not hasattr(rival, "coef_")

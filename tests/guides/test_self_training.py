@@ -6,19 +6,19 @@ from scipy.special import expit
 
 from s2oct.guides.growing import Grower
 from s2oct.guides.self_training import EVEN_SHARE, SelfTraining, _shares
-from s2oct.guides.told import Told
 from s2oct.guides.top_rows import top_rows
 from s2oct.guides.votes import score_threshold, scores_of, settled
+from s2oct.model.known import Known
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
 
 
-def told(codes, totals, n_labeled=None, weights=None):
-    """What is told about rows of which the first are labeled."""
+def known_rows(codes, totals, n_labeled=None, weights=None):
+    """What is known about rows of which the first are labeled."""
     n_labeled = len(codes) if n_labeled is None else n_labeled
     m = int(sum(totals)) if len(codes) == n_labeled else len(codes) - n_labeled
     all_codes = np.append(codes[:n_labeled], np.full(m, -1))
-    return Told.of(Labels(np.arange(len(totals)), all_codes), Targets.exact(totals, m), weights)
+    return Known(Labels(np.arange(len(totals)), all_codes), Targets.exact(totals, m), weights).in_rows
 
 
 def trained(rows, codes, n_labeled, n_second, n_rounds=0, n_trees=60):
@@ -28,7 +28,7 @@ def trained(rows, codes, n_labeled, n_second, n_rounds=0, n_trees=60):
 def trained_to(rows, codes, n_labeled, totals, n_rounds=0, n_trees=60, weights=None):
     rows = rows.astype(np.float32)
     grower = Grower(n_trees, np.random.RandomState(0))
-    known = told(codes, totals, n_labeled, weights)
+    known = known_rows(codes, totals, n_labeled, weights)
     fitting = SelfTraining(rows[:n_labeled], rows[n_labeled:], rows.shape[1], known, grower)
     fitting.run(n_rounds)
     return fitting
@@ -52,7 +52,7 @@ def test_where_one_feature_decides_the_forest_that_looks_at_all_features_counts_
     assert sum(shares) == pytest.approx(1)
     assert np.argmax(shares) == 3
     assert shares[3] > 0.6
-    assert (settled(fitting.ranking, fitting.told).classes == codes[60:]).mean() > 0.9
+    assert (settled(fitting.ranking, fitting.known).classes == codes[60:]).mean() > 0.9
 
 
 def test_labels_by_chance_leave_the_mix_nearer_to_even():
@@ -85,20 +85,20 @@ def test_a_total_that_leaves_no_choice_needs_no_rounds(n_second):
 
 def test_labeled_rows_get_the_known_shares():
     codes = np.array([0] * 8 + [1] * 2)
-    weights = told(codes, [30, 90]).known_share_weights()
+    weights = known_rows(codes, [30, 90]).known_share_weights()
     assert weights.mean() == pytest.approx(1)
     assert weights[codes == 1].sum() / weights.sum() == pytest.approx(0.75)
     assert len(set(weights[codes == 0])) == 1
 
 
 def test_a_class_with_a_total_of_0_keeps_some_weight():
-    weights = told(np.array([0, 0, 1]), [10, 0]).known_share_weights()
+    weights = known_rows(np.array([0, 0, 1]), [10, 0]).known_share_weights()
     assert (weights > 0).all()
     assert weights[2] < weights[0]
 
 
 def test_without_unlabeled_rows_all_weights_are_1():
-    assert told(np.array([0, 0, 1]), [0, 0]).known_share_weights().tolist() == [1, 1, 1]
+    assert known_rows(np.array([0, 0, 1]), [0, 0]).known_share_weights().tolist() == [1, 1, 1]
 
 
 # The threshold

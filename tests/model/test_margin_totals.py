@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from s2oct import Estimate
 from s2oct.errors import InvalidProblem
 from s2oct.model.labels import read_labels
-from s2oct.model.totals import read_targets
+from tests.totals import read_targets
 
 Y = ["a", "b", "c", *[None] * 12]
 LABELS = read_labels(Y)

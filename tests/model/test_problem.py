@@ -1,6 +1,4 @@
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 
@@ -8,11 +6,9 @@ from s2oct.errors import InvalidProblem
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.labels import read_labels
 from s2oct.model.problem import Problem
-from s2oct.model.totals import read_targets
 from tests.preparing import score_of
 from tests.strategies import problems_with_trees
-
-FRAME = {"age": [20, 30, 40], "income": [1.5, 2.5, 3.5], "works": ["yes", "no", None]}
+from tests.totals import read_targets
 
 
 def test_labeled_and_unlabeled_rows_are_kept_apart():
@@ -25,38 +21,6 @@ def test_labeled_and_unlabeled_rows_are_kept_apart():
     assert (problem.n_labeled, problem.n_unlabeled, problem.n_rows) == (2, 1, 3)
     assert (problem.n_features, problem.n_classes) == (2, 2)
     assert problem.feature_names == ("x0", "x1")
-
-
-@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-def test_a_frame_with_its_label_column_is_a_problem(library):
-    problem = Problem.from_frame(library(FRAME), "works", totals={"yes": 1})
-    assert problem.feature_names == ("age", "income")
-    assert problem.X_labeled.tolist() == [[20, 1.5], [30, 2.5]]
-    assert problem.classes.tolist() == ["no", "yes"]
-    assert problem.totals.tolist() == [0, 1]
-
-
-def test_a_frame_may_have_columns_named_by_numbers():
-    frame = pd.DataFrame({0: [20, 30, 40], 1: [1.5, 2.5, 3.5], "works": ["yes", "no", None]})
-    problem = Problem.from_frame(frame, "works", totals={"yes": 1})
-    assert problem.feature_names == ("0", "1")
-    assert problem.X.shape == (3, 2)
-
-
-def test_a_frame_with_a_repeated_column_name_is_refused():
-    frame = pd.DataFrame([[1.0, 2.0, "a"], [3.0, 4.0, None]], columns=["age", "age", "works"])
-    with pytest.raises(InvalidProblem, match=r"Expected distinct column names, got \['age'\] more than once"):
-        Problem.from_frame(frame, "works", totals={"a": 0, "b": 1})
-
-
-def test_an_unknown_label_column_is_named():
-    with pytest.raises(InvalidProblem, match=r"a label column among \['age', 'income', 'works'\], got 'employed'"):
-        Problem.from_frame(pd.DataFrame(FRAME), "employed")
-
-
-def test_a_frame_of_labels_only_is_refused():
-    with pytest.raises(InvalidProblem, match="Expected feature columns beside the label 'works', got none"):
-        Problem.from_frame(pd.DataFrame({"works": ["yes", None]}), "works")
 
 
 @pytest.mark.parametrize(

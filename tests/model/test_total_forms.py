@@ -9,7 +9,8 @@ import pytest
 from s2oct import Estimate
 from s2oct.errors import InvalidProblem
 from s2oct.model.labels import read_labels
-from s2oct.model.totals import named_classes, read_targets
+from s2oct.model.totals import stated_totals
+from tests.totals import read_targets
 
 Y = ["a", "b", "c", *[None] * 12]
 REGION = np.array(["n", "s", "n", *["n"] * 5, *["s"] * 7], dtype=object)
@@ -25,7 +26,7 @@ LONG = pd.DataFrame(
 
 
 def read(totals, domains=(), y=Y, **options):
-    labels = read_labels(y, named=named_classes(totals, None, y=y, domains=domains))
+    labels = read_labels(y, named=stated_totals(totals, None, y=y, domains=domains).classes)
     return read_targets(labels, totals, None, domains=domains, **options)
 
 
@@ -155,7 +156,7 @@ def test_long_tables_may_have_bounds_or_standard_errors():
 
 @pytest.mark.parametrize("totals", [*BY_DOMAIN.values()], ids=[*BY_DOMAIN])
 def test_the_named_classes_are_found_in_every_form(totals):
-    assert set(named_classes(totals, None, y=Y, domains=[("region", REGION)])) == {"a", "b", "c"}
+    assert set(stated_totals(totals, None, y=Y, domains=[("region", REGION)]).classes) == {"a", "b", "c"}
 
 
 def test_a_class_that_no_row_has_may_be_named_by_a_table():
@@ -168,9 +169,9 @@ def test_a_class_that_no_row_has_may_be_named_by_a_table():
 REFUSED = {
     "flat mapping by domain": (IN_ALL, [REGION], r"totals to map domains to the counts of classes.*got \{'a': 3"),
     "mixed mapping": ({"n": {"a": 2}, "s": 3}, [REGION], "totals to map domains to the counts of classes"),
-    "nested mapping without domains": (BY_REGION, [], "Expected domains beside totals by domain, got totals alone"),
-    "wide table without domains": (WIDE, [], "Expected domains beside totals of 2 rows, got totals alone"),
-    "long table without domains": (LONG, [], r"got the columns \['where', 'what', 'n'\]. Pass the domain of each row"),
+    "nested mapping without domains": (BY_REGION, [], "Expected domains for totals by domain, got totals alone"),
+    "wide table without domains": (WIDE, [], "Expected domains for totals of 2 rows, got totals alone"),
+    "long table without domains": (LONG, [], r"got the columns \['where', 'what', 'n'\]: pass the domain of each row"),
     "one form for two margins": (BY_REGION, [REGION, SEX], "one table for each of the 2 margins of domains"),
     "three forms for two margins": ([IN_ALL] * 3, [REGION, SEX], "each of the 2 margins"),
     "array": (np.ones((2, 3)), [REGION], "totals to map domains"),

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.labels import read_labels
-from s2oct.model.totals import named_classes, read_targets
+from s2oct.model.totals import stated_totals
+from tests.totals import read_targets
 
 LABELS = read_labels(["no", "no", "no", "yes", *[None] * 6])
 
@@ -35,7 +36,7 @@ def test_population_totals_count_the_labeled_rows_too(total):
 
 
 def test_without_totals_the_labeled_shares_are_taken():
-    """Without a warning: the estimators warn, see `s2oct.inputs.read_answers`."""
+    """Without a warning: the estimators warn, see `Known.doubts`."""
     assert counts_of(LABELS, None, None).tolist() == [4, 2]
 
 
@@ -69,13 +70,13 @@ def test_two_classes_that_are_left_out_are_unknown():
 @pytest.mark.parametrize(
     ("totals", "population_totals", "sentence"),
     [
-        ({"yes": 7}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got 7\."),
+        ({"yes": 7}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got 7: note"),
         ({"yes": -1}, None, r"class 'yes' between 0 and 6 \(the unlabeled rows\), got -1\."),
-        ({"yes": 0.5}, None, r"a whole number, got 0\.5\. Multiply a share by the number of rows, or pass as_shares"),
+        ({"yes": 0.5}, None, r"a whole number, got 0\.5: multiply a share by the number of rows, or pass as_shares"),
         ({"yes": True}, None, r"got True\."),
-        ({"yes": 1, "no": 1}, None, r"add up to 6 \(the unlabeled rows\), got \{'yes': 1, 'no': 1\}, 2 in all\."),
+        ({"yes": 1, "no": 1}, None, r"add up to 6 \(the unlabeled rows\), got \{'yes': 1, 'no': 1\}, 2 in all: note"),
         ({"Yes": 2}, None, r"Expected totals of the classes \['no', 'yes'\], got 'Yes'\. Did you mean 'yes'\?"),
-        (None, {"yes": 11}, r"class 'yes' between 0 and 10 \(all rows\), got 11\."),
+        (None, {"yes": 11}, r"class 'yes' between 0 and 10 \(all rows\), got 11: note"),
         (None, {"no": 2}, r"class 'no' of at least 3 \(its labeled rows\), got 2\."),
         (None, {"yes": 8}, r"class 'no' of at least 3 \(its labeled rows\), got 2\."),
     ],
@@ -92,20 +93,20 @@ def test_the_hint_for_a_class_of_another_type_shows_the_class_as_it_is():
 
 
 def test_named_classes_are_those_of_whichever_totals_are_given():
-    assert named_classes(None, None) == []
-    assert named_classes({"a": 1}, None) == ["a"]
-    assert named_classes(None, {"b": 1, "a": 2}) == ["b", "a"]
+    assert stated_totals(None, None).classes == []
+    assert stated_totals({"a": 1}, None).classes == ["a"]
+    assert stated_totals(None, {"b": 1, "a": 2}).classes == ["b", "a"]
 
 
 @pytest.mark.parametrize("given_totals", [{}, [1, 2], 5, "yes=2"], ids=str)
 def test_totals_that_are_no_mapping_are_refused(given_totals):
     with pytest.raises(InvalidProblem, match="Expected population_totals to map classes to counts"):
-        named_classes(None, given_totals)
+        stated_totals(None, given_totals)
 
 
 def test_both_kinds_of_totals_together_are_refused():
     with pytest.raises(InvalidProblem, match=r"either totals .* or population_totals .* got both"):
-        named_classes({"a": 1}, {"a": 1})
+        stated_totals({"a": 1}, {"a": 1})
 
 
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(0, 50))
@@ -141,7 +142,7 @@ def test_targets_of_two_classes_and_one_total_are_the_counts(total, is_of_all):
     ids=str,
 )
 def test_totals_may_name_a_class_that_no_row_has(labeled, totals):
-    labels = read_labels([*labeled, *[None] * 6], named=named_classes(totals, None))
+    labels = read_labels([*labeled, *[None] * 6], named=stated_totals(totals, None).classes)
     assert labels.classes.tolist() == sorted({*labeled, *totals})
     margin = read_targets(labels, totals, None).margins[0]
     assert [margin.value[0, labels.classes.tolist().index(label)] for label in totals] == list(totals.values())
@@ -159,6 +160,6 @@ def test_totals_may_name_a_class_that_no_row_has(labeled, totals):
     ids=str,
 )
 def test_a_class_that_is_probably_a_typing_error_is_refused(labeled, totals, sentence):
-    labels = read_labels([*labeled, *[None] * 6], named=named_classes(totals, None))
+    labels = read_labels([*labeled, *[None] * 6], named=stated_totals(totals, None).classes)
     with pytest.raises(InvalidProblem, match=sentence):
         read_targets(labels, totals, None)

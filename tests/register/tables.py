@@ -7,16 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.inputs import Answers, read_answers
+from s2oct.inputs import read_known
 from s2oct.model.batches import ArrayBatches, added_up
 from s2oct.model.evidence import Evidence
+from s2oct.model.known import Known
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.register import Register
 from s2oct.register.settling import CountedTree, settle_totals
 from s2oct.stopping import NO_DEADLINE, Deadline
+from s2oct.tables.encoding import plain_encoding
 
 N_LABELED = 40
+
+PLAIN = plain_encoding(["x0", "x1", "x2"])
+"""How the columns of these tables become features."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +34,12 @@ class Table:
     told: dict[str, Any]
 
     @property
-    def answers(self) -> Answers:
-        return read_answers(self.X, self.y, self.totals, None, **self.told)
+    def known(self) -> Known:
+        return read_known(self.X, self.y, self.totals, None, **self.told)
 
     def register(self, most: int = 150, batch_rows: int = 400) -> Register:
-        answers = self.answers
-        found = Register.of_arrays(answers.of_counted(self.X), answers, seed=3, most=most)
+        known = self.known
+        found = Register.of_arrays(known.of_counted(self.X), known, seed=3, most=most)
         assert isinstance(found.batches, ArrayBatches)
         return replace(found, batches=replace(found.batches, batch_rows=batch_rows))
 

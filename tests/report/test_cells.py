@@ -8,7 +8,7 @@ import pytest
 
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import read_fit
-from s2oct.estimators.seen_totals import Known, see_totals
+from s2oct.estimators.seen_totals import known_of_rows, see_totals
 from s2oct.export import report_html, write_report
 from s2oct.report.data import describe_sample
 from tests.cells_of_iris import fitted_iris, iris
@@ -20,7 +20,7 @@ matplotlib.use("Agg")
 def sample(kind, **known):
     clf, data = fitted_iris(kind), iris()
     rows = read_fit(clf, data.X, data.y)
-    return describe_sample(rows, see_totals(clf, rows, data.X, Known(**known)))
+    return describe_sample(rows, see_totals(clf, rows, known_of_rows(clf, rows, data.X, data.y, **known)))
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ from s2oct.model.labels import read_labels
 from s2oct.model.prepared import prepare
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
-from s2oct.model.totals import read_targets
 from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Limits, Termination, load_solver, solve_in_worker
 from s2oct.solvers.worker import POLL_SECONDS
@@ -28,6 +27,7 @@ from tests.conftest import backend_or_skip
 from tests.instances import TINY
 from tests.preparing import prepared_as_is
 from tests.solvers.watchers import Recorder, solve
+from tests.totals import read_targets
 
 WITH_A_COST = "corners_at_depth_1"
 LONG = 120.0

@@ -34,9 +34,10 @@ def test_columns_of_anything_else_are_no_numbers(values):
     assert read_numbers(column(values), Dialect()) is None
 
 
-def test_texts_are_whole_numbers_too_and_no_fractions():
+def test_texts_are_numbers_too_whole_ones_without_decimals():
     assert read_texts(column([1, None, 3]), Dialect()).tolist() == ["1", None, "3"]
-    assert read_texts(column([1.5]), Dialect()) is None
+    assert read_texts(column([1.5, 2.0, None, float("nan")]), Dialect()).tolist() == ["1.5", "2", None, None]
+    assert read_texts(column([b"1"]), Dialect()) is None
     dictionary = pa.chunked_array([pa.array(["u", "v", None]).dictionary_encode()])
     assert read_texts(dictionary, Dialect()).tolist() == ["u", "v", None]
 

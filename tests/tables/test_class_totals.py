@@ -6,6 +6,7 @@ import pytest
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.estimate import Estimate
+from s2oct.model.total_forms import WHOLE
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.partly_labeled import read_partly_labeled
 from s2oct.tables.roles import Roles
@@ -14,8 +15,8 @@ LABELS = ["no", "yes", *[""] * 7]
 
 
 @pytest.fixture
-def answers(table):
-    """``answers(*totals, labels=...)`` says what these totals tell of a table with these labels."""
+def known(table):
+    """``known(*totals, labels=...)`` says what is known of a table with these labels and totals."""
 
     def tell(*totals, labels=LABELS, weights=None, **more):
         weights = weights or [1] * len(labels)
@@ -23,31 +24,33 @@ def answers(table):
         source = table("\n".join(["x,w,y", *rows]))
         roles = Roles("y", weight=None if set(weights) == {1} else "w")
         given = {"of_unlabeled": tuple(ClassTotal(*total) for total in totals), **more}
-        return ClassTotals(**given).answers(read_partly_labeled(source, roles))
+        return ClassTotals(**given).known(read_partly_labeled(source, roles))
 
     return tell
 
 
 @pytest.mark.parametrize(
-    ("amount", "given"),
+    ("amount", "given", "is_share"),
     [
-        ("120", {"totals": {"yes": 120}}),
-        ("120.5", {"totals": {"yes": 120.5}}),
-        ("38%", {"totals": {"yes": 0.38}, "as_shares": True}),
-        ("100..140", {"totals": {"yes": (100, 140)}}),
-        ("100 .. 140", {"totals": {"yes": (100, 140)}}),
-        ("100..", {"totals": {"yes": (100, None)}}),
-        ("..140", {"totals": {"yes": (None, 140)}}),
-        ("30..40%", {"totals": {"yes": (0.3, 0.4)}, "as_shares": True}),
-        ("30%..40%", {"totals": {"yes": (0.3, 0.4)}, "as_shares": True}),
-        ("120±8", {"totals": {"yes": Estimate(120, 8)}}),
-        ("120 +- 8.5", {"totals": {"yes": Estimate(120, 8.5)}}),
-        ("120+/-8", {"totals": {"yes": Estimate(120, 8)}}),
-        ("34±2%", {"totals": {"yes": Estimate(0.34, 0.02)}, "as_shares": True}),
+        ("120", 120, False),
+        ("120.5", 120.5, False),
+        ("38%", 0.38, True),
+        ("100..140", (100, 140), False),
+        ("100 .. 140", (100, 140), False),
+        ("100..", (100, None), False),
+        ("..140", (None, 140), False),
+        ("30..40%", (0.3, 0.4), True),
+        ("30%..40%", (0.3, 0.4), True),
+        ("120±8", Estimate(120, 8), False),
+        ("120 +- 8.5", Estimate(120, 8.5), False),
+        ("120+/-8", Estimate(120, 8), False),
+        ("34±2%", Estimate(0.34, 0.02), True),
     ],
 )
-def test_amounts_are_what_the_python_call_takes(answers, amount, given):
-    assert answers(("yes", amount)).keywords == given
+def test_amounts_are_what_the_python_call_takes(known, amount, given, is_share):
+    stated = known(("yes", amount), labels=["no", "yes", *[""] * 150], weights=[2] * 152).stated
+    assert stated.tables[0][WHOLE] == {"yes": given}
+    assert (stated.of_all, stated.as_shares) == (False, is_share)
 
 
 @pytest.mark.parametrize(
@@ -61,29 +64,27 @@ def test_amounts_are_what_the_python_call_takes(answers, amount, given):
     ],
     ids=str,
 )
-def test_shares_are_rounded_and_add_up_where_they_name_everybody(answers, totals, counts):
-    _, targets = answers(*totals).read()
-    assert targets.class_totals().tolist() == counts
+def test_shares_are_rounded_and_add_up_where_they_name_everybody(known, totals, counts):
+    assert known(*totals).targets.class_totals().tolist() == counts
 
 
-def test_without_totals_a_fit_is_told_nothing(answers):
-    assert answers().keywords == {}
+def test_without_totals_a_fit_is_told_nothing(known):
+    assert not known().stated.tables
 
 
-def test_totals_of_all_rows_count_the_labeled_ones(answers):
-    told = answers(of_all=(ClassTotal("yes", "50%"),))
-    assert told.keywords == {"population_totals": {"yes": 0.5}, "as_shares": True}
-    _, targets = told.read()
-    assert targets.class_totals().tolist() == [3, 4]
+def test_totals_of_all_rows_count_the_labeled_ones(known):
+    found = known(of_all=(ClassTotal("yes", "50%"),))
+    assert (found.stated.tables[0][WHOLE], found.stated.of_all, found.stated.as_shares) == ({"yes": 0.5}, True, True)
+    assert found.targets.class_totals().tolist() == [3, 4]
 
 
 @pytest.mark.parametrize(
     ("labels", "name", "label"),
-    [(["1", "0", ""], "1", 1), (["1", "1", ""], "0", 0), (["007", "8", ""], "008", "008")],
+    [(["1", "0", ""], "1", 1), (["1", "1", ""], "0", 0), (["007", "007", ""], "0a", "0a")],
     ids=str,
 )
-def test_class_is_of_the_kind_of_the_labels(answers, labels, name, label):
-    ((found, count),) = answers((name, "1"), labels=labels).totals.items()
+def test_class_is_of_the_kind_of_the_labels(known, labels, name, label):
+    ((found, count),) = known((name, "1"), labels=labels).stated.tables[0][WHOLE].items()
     assert (found, type(found), count) == (label, type(label), 1)
 
 
@@ -99,10 +100,9 @@ def test_class_is_of_the_kind_of_the_labels(answers, labels, name, label):
     ],
     ids=str,
 )
-def test_all_other_rows_are_of_another_class_if_one_class_is_labeled_and_has_a_total(answers, amount, weights, rest):
-    told = answers(("yes", amount), labels=["yes", "", "", ""], weights=weights)
-    assert told.totals["not yes"] == rest
-    told.read()
+def test_all_other_rows_are_of_another_class_if_one_class_is_labeled_and_has_a_total(known, amount, weights, rest):
+    found = known(("yes", amount), labels=["yes", "", "", ""], weights=weights)
+    assert found.stated.tables[0][WHOLE]["not yes"] == rest
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,12 @@ def test_other_amounts_are_refused(amount, sentence):
     assert sentence in str(caught.value)
 
 
-def test_two_totals_of_one_class_are_refused_however_they_are_written(answers):
+def test_two_totals_of_one_class_are_refused_however_they_are_written(known):
     with pytest.raises(InvalidProblem, match="Expected one total for every class, got several for '01'"):
-        answers(("1", "1"), ("01", "1"), labels=["1", "0", ""])
+        known(("1", "1"), ("01", "1"), labels=["1", "0", ""])
 
 
-def test_counts_beside_shares_are_refused_unless_all_are_shares(answers):
+def test_counts_beside_shares_are_refused_unless_all_are_shares(known):
     with pytest.raises(InvalidProblem, match="Expected totals that are all counts or all shares, got some of each"):
-        answers(("yes", "50%"), ("no", "3"))
-    assert answers(("yes", "50%"), ("no", "0.5"), as_shares=True).keywords["as_shares"]
+        known(("yes", "50%"), ("no", "3"))
+    assert known(("yes", "50%"), ("no", "0.5"), as_shares=True).stated.as_shares

@@ -7,8 +7,9 @@ import pytest
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from s2oct.errors import InvalidProblem
+from s2oct.tables.column_learning import learn_column
 from s2oct.tables.encoding import Column, Encoding, plain_encoding
-from s2oct.tables.treatment import learn_column
+from s2oct.tables.unseen import Unseen
 
 
 def text(*values):
@@ -22,32 +23,77 @@ def test_one_hot_is_that_of_scikit_learn():
         rarest = min(categories, key=lambda value: np.count_nonzero(values == value)) if len(categories) > 2 else "u"
         theirs = OneHotEncoder(drop=[rarest], sparse_output=False).fit_transform(values[:, None])
         ours = learn_column("c", values, "onehot")
-        assert ours.reference == rarest
-        np.testing.assert_array_equal(ours.encode(values), theirs)
+        assert ours.rest == rarest
+        np.testing.assert_array_equal(ours.encode(values, Unseen()), theirs)
 
 
 def test_rare_categories_beyond_30_are_joined_and_new_ones_go_with_them():
     frequent = [f"town {i:02d}" for i in range(29) for _ in range(3)]
     values = text(*frequent, "hamlet", "other", *["farm"] * 2)
     column = learn_column("c", values, "onehot")
-    assert len(column.categories) == 30
-    assert (column.reference, column.joins) == ("(other)", True)
+    assert len(column.categories) == 29
+    assert (column.rest, column.fill, column.joins) == ("(other)", "(other)", True)
     assert len(column.features) == 29
-    assert column.encode(text("hamlet", "farm", "a town of later", "(other)")).any() == np.False_
-    assert column.encode(text("town 07")).sum() == 1
-    with pytest.raises(InvalidProblem, match="Expected no missing values in column 'c', got 1"):
-        column.encode(text("hamlet", None))
+    unseen = Unseen()
+    assert not column.encode(text("hamlet", "farm", "a town of later", "(other)"), unseen).any()
+    assert column.encode(text("town 07"), unseen).sum() == 1
+    assert not unseen, "a rare level of the fit cannot be told from a new one"
+    assert not column.encode(text("hamlet", None), unseen).any()
+    assert unseen.rows == {("c", None): (1, 2)}
 
 
-def test_columns_of_earlier_versions_have_no_reference():
-    assert Column("c", "onehot", ("u", "v", "w")).features == ("c=u", "c=v", "c=w")
-    assert Column("c", "onehot", ("u", "v")).features == ("c=v",)
+def test_missing_values_of_categories_are_a_level_of_their_own():
+    column = learn_column("c", text("u", None, "v", "v", "w", "w"), "onehot")
+    assert column.features == ("c=v", "c=w", "c=missing")
+    assert column.encode(text(None, "NA", " ", "u"), Unseen()).tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 0]]
+    ordered = learn_column("c", text("low", None, "top"), "ordinal", order=["low", "mid", "top"])
+    assert ordered.categories == ("missing", "low", "mid", "top")
+    assert ordered.encode(text(None, "low", "top"), Unseen()).tolist() == [[0], [1], [3]]
+    boolean = learn_column("c", text("true", None, "FALSE"), "boolean")
+    assert boolean.features == ("c", "c=missing")
+    assert boolean.encode(text("True", None, "0"), Unseen()).tolist() == [[1, 0], [0, 1], [0, 0]]
+
+
+def test_a_level_that_is_called_missing_stays_apart_from_missing_values():
+    column = learn_column("c", text("missing", "v", "v", None), "onehot")
+    assert column.categories == ("missing", "v", "(missing)")
+    assert column.encode(text("missing", None), Unseen()).tolist() == [[0, 0], [0, 1]]
+
+
+def test_a_mark_of_gaps_that_the_fit_saw_as_a_level_is_one():
+    column = learn_column("c", text("NA", "EU", "EU", "SA"), "onehot")
+    assert column.encode(text("NA", "EU"), Unseen()).tolist() == [[0, 0], [1, 0]] or column.rest != "NA"
+    assert column.readings["NA"] == 1
+
+
+def test_one_level_is_no_feature():
+    assert learn_column("c", text("u", "u"), "onehot").features == ()
+    assert learn_column("c", text("u", None), "onehot").features == ("c=missing",)
+
+
+def test_what_the_fit_did_not_see_is_counted_over_batches_and_named_in_one_sentence():
+    encoding = Encoding(
+        (
+            learn_column("c", text("u", "v", "v"), "onehot"),
+            learn_column("x", np.array([1.0, 41.0, 80.0]), "number"),
+            learn_column("o", text("low", "low", "top"), "ordinal"),
+        )
+    )
+    unseen = Unseen()
+    for first_row, c in ((1, ["new", "u"]), (3, [None, "new"])):
+        table = {"c": text(*c), "x": np.array([np.nan, 1.0]), "o": text(*"ab")}
+        encoding.encode(table, first_row, unseen)
+    assert unseen.rows["c", "new"] == (2, 1)
+    assert unseen.sentence(encoding.columns) == (
+        "The fit did not see some values: column 'c' has 'new' in 2 rows, read as 'u'; column 'c' has 1 missing value, "
+        "read as 'u'; column 'x' has 2 missing values, read as 41; column 'o' has 'a' and 'b' in 4 rows, read as 'low'."
+    )
 
 
 def test_ordinal_is_that_of_scikit_learn():
     values = np.random.default_rng(0).choice(np.array(["low", "mid", "top"], dtype=object), 50)
     theirs = OrdinalEncoder(categories=[["low", "mid", "top"]]).fit_transform(values[:, None])
-    ours = learn_column("c", values, "ordinal", order=["low", "mid", "top"]).encode(values)
+    ours = learn_column("c", values, "ordinal", order=["low", "mid", "top"]).encode(values, Unseen())
     np.testing.assert_array_equal(ours, theirs)
 
 
@@ -56,40 +102,39 @@ def test_gaps_in_numbers_are_filled_with_the_median_or_the_most_frequent_value(i
     values = np.array([1.0, 1.0, 3.0, 4.0, 5.0, np.nan])
     column = learn_column("c", values, "number", impute=impute)
     assert column.fill == fill
-    assert column.encode(values)[-1, 0] == fill
+    assert column.encode(values, Unseen())[-1, 0] == fill
+    assert column.gaps
+    assert learn_column("c", values[:-1], "number", impute=impute).fill == fill
 
 
-def test_gaps_in_categories_are_filled_with_the_most_frequent_one_the_first_of_equals():
-    column = learn_column("c", text("b", "a", "a", "b", None), "ordinal", impute="median")
-    assert column.fill == "a"
-    assert column.encode(text(None, "b")).tolist() == [[0.0], [1.0]]
-
-
-@pytest.mark.parametrize("learned", [("False", "True"), ("false", "true"), ("FALSE", "TRUE")], ids=str)
-def test_booleans_are_known_in_every_spelling(learned):
+def test_booleans_are_known_in_every_spelling():
     """A tree that was fitted to a CSV file must predict a Parquet file with booleans."""
-    column = learn_column("c", text(*learned), "onehot")
-    assert column.encode(text("true", "False", "TRUE", "0", "1")).ravel().tolist() == [1, 0, 1, 0, 1]
-    with pytest.raises(InvalidProblem, match="has 'yes' in row 1"):
-        column.encode(text("yes"))
+    column = learn_column("c", text("FALSE", "true"), "boolean")
+    assert column.features == ("c",)
+    spelled = column.encode(text("true", "False", "TRUE", "0", "1", "1.0", "0.0"), Unseen())
+    assert spelled.ravel().tolist() == [1, 0, 1, 0, 1, 1, 0]
+    with pytest.raises(InvalidProblem, match=r"has 'yes' in row 1, but the model knows only \['False', 'True'\]"):
+        Encoding((column,)).encode({"c": text("yes")})
 
 
-def test_other_categories_are_known_in_their_own_spelling_only():
-    column = learn_column("c", text("false", "true", "unknown"), "onehot")
-    with pytest.raises(InvalidProblem, match="has 'True' in row 1"):
-        column.encode(text("True"))
-    assert learn_column("c", text("True", "true"), "onehot").encode(text("true")).tolist() == [[1.0]]
+def test_whole_numbers_as_categories_are_known_with_and_without_decimals():
+    assert learn_column("c", text("1", "2"), "onehot").encode(text("2.0", "1.0"), Unseen()).tolist() == [[1], [0]]
+    assert learn_column("c", text("1.0", "2.0"), "onehot").encode(text("2", "1"), Unseen()).tolist() == [[1], [0]]
 
 
 def test_features_stand_in_the_order_of_the_columns():
     encoding = Encoding(
-        (Column("c", "onehot", ("u", "v", "w")), Column("x", "number"), Column("o", "ordinal", ("a", "b")))
+        (
+            Column("c", "onehot", ("u", "v", "w"), "u", "u"),
+            Column("x", "number"),
+            Column("o", "ordinal", ("a", "b"), "a", "a"),
+        )
     )
     found = encoding.encode({"x": np.array([1.5, 2.5]), "c": text("w", "u"), "o": text("b", "a")})
-    assert encoding.features == ("c=u", "c=v", "c=w", "x", "o")
-    assert found.tolist() == [[0, 0, 1, 1.5, 1], [1, 0, 0, 2.5, 0]]
-    assert not encoding.is_plain
-    assert plain_encoding(["a", "b"]).is_plain
+    assert encoding.features == ("c=v", "c=w", "x", "o")
+    assert found.tolist() == [[0, 1, 1.5, 1], [0, 0, 2.5, 0]]
+    assert not encoding.is_numeric
+    assert plain_encoding(["a", "b"]).is_numeric
 
 
 @pytest.mark.parametrize(
@@ -98,20 +143,25 @@ def test_features_stand_in_the_order_of_the_columns():
         (Column("c", "number"), np.array([1.0, np.nan, np.nan]), "column 'c', got 2, the first in row 12"),
         (Column("c", "number"), np.array([1.0, -np.inf]), "finite numbers in column 'c', got infinity in row 12"),
         (Column("c", "number", fill=1.0), np.array([np.nan, np.inf]), "got infinity in row 12"),
+        (Column("c", "number", fill=1.0), np.array([1.0, np.nan]), "has 1 missing value in row 12, but had none"),
         (Column("c", "number"), text("1", None, "one"), "numbers in column 'c', got 'one' in row 13"),
         (
-            Column("c", "onehot", ("u", "v")),
-            text("u", "x"),
-            r"Column 'c' has 'x' in row 12, but the model knows only \['u', 'v'\]",
+            Column("c", "onehot", ("u", "v"), "u", "u"),
+            text("u", "x", "x"),
+            r"Column 'c' has 'x' in 2 rows, the first of them row 12, but the model knows only \['u', 'v'\]",
         ),
-        (Column("c", "ordinal", ("u", "v")), text("u", None), "column 'c', got 1, the first in row 12"),
-        (Column("c", "ordinal", ("u", "v"), fill="u"), text(None, "x"), "has 'x' in row 12"),
+        (
+            Column("c", "ordinal", ("u", "v"), "u", "u"),
+            text(None, "u", None),
+            "has 2 missing values, the first in row 11, but had none in the fit",
+        ),
+        (Column("c", "ordinal", ("m", "u", "v"), "m", "u", gaps=True), text(None, "x"), "has 'x' in row 12"),
     ],
     ids=str,
 )
 def test_what_cannot_be_encoded_is_refused_with_column_and_row(column, values, sentence):
     with pytest.raises(InvalidProblem, match=sentence):
-        column.encode(values, first_row=11)
+        Encoding((column,)).encode({"c": values}, first_row=11)
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from s2oct import S2OCTClassifier
 from s2oct.errors import InvalidProblem
 from s2oct.guides import rivals
+from s2oct.model.known import Known
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.roles import Roles
-from s2oct.workflow.comparison import HeldOutScore, TableComparison, compare_table, cross_fit
-from s2oct.workflow.fitted_table import FitRequest
-from s2oct.workflow.held_back import KnownRows
+from s2oct.workflow.comparison import HeldOutScore, TableComparison, compare_encoded, cross_fit
+from s2oct.workflow.encoded_table import FitRequest, encode_table
 
 QUICK = {"depth": 1, "guide": LogisticRegression(), "time_limit": 20, "random_state": 0}
 FITS = []
@@ -33,9 +33,9 @@ def small_forests(monkeypatch):
 class Noted(ClassifierMixin, BaseEstimator):
     """Keeps what it was fitted to, and gives every row without a label class 1."""
 
-    def fit(self, X, y, totals):
-        FITS.append((y.copy(), totals))
-        self.transduction_ = np.where(np.isnan(y), 1.0, y)
+    def fit(self, X, known):
+        FITS.append(known)
+        self.transduction_ = np.where(known.is_labeled, known.labels.codes, 1)
         return self
 
 
@@ -54,19 +54,19 @@ def request_for(table, compiled):
 
 def test_rows_held_back_are_unlabeled_and_counted_in_the_totals(compiled):
     FITS.clear()
-    labels = Labels(np.array(["a", "b"]), np.array([0, 1, 0, 1, 1, -1, -1, -1]))
+    labels = Labels(np.array([0, 1]), np.array([0, 1, 0, 1, 1, -1, -1, -1]))
     folds = [np.array([0, 1]), np.array([2, 3, 4])]
-    known = KnownRows(labels, Targets.exact([2, 1], 3))
+    known = Known(labels, Targets.exact([2, 1], 3))
     (trial,) = cross_fit({"noted": Noted()}, np.zeros((8, 1)), known, folds)
-    assert [np.flatnonzero(np.isnan(y)).tolist() for y, _ in FITS] == [[0, 1, 5, 6, 7], [2, 3, 4, 5, 6, 7]]
-    assert [totals for _, totals in FITS] == [{0: 3, 1: 2}, {0: 3, 1: 3}]
+    assert [np.flatnonzero(~found.is_labeled).tolist() for found in FITS] == [[0, 1, 5, 6, 7], [2, 3, 4, 5, 6, 7]]
+    assert [found.targets.class_totals().tolist() for found in FITS] == [[3, 2], [3, 3]]
     # Rows without a label are judged by nobody.
     assert trial.assigned.tolist() == [1, 1, 1, 1, 1, -1, -1, -1]
 
 
 def test_weighted_scores_are_means_of_the_classes_by_their_known_shares(request_for):
     """15 of 20 labels are of class a, but 16 of 20 unlabeled rows are of class b."""
-    comparison = compare_table(request_for(["a"] * 15 + ["b"] * 5, total=16), n_folds=5)
+    comparison = compare_encoded(encode_table(request_for(["a"] * 15 + ["b"] * 5, total=16)), n_folds=5)
     assert (comparison.n_labeled, comparison.n_rarer, comparison.n_folds, comparison.notes) == (20, 5, 5, ())
     for score in comparison.scores:
         # Both accuracies follow from the shares that are right in each class, and the other way round.
@@ -80,7 +80,7 @@ def test_weighted_scores_are_means_of_the_classes_by_their_known_shares(request_
 
 
 def test_the_tree_comes_first_and_only_trees_have_a_size(request_for):
-    comparison = compare_table(request_for(["a", "b"] * 6), n_folds=3)
+    comparison = compare_encoded(encode_table(request_for(["a", "b"] * 6)), n_folds=3)
     tree, *others = comparison.scores
     assert tree.name == "s2oct tree of depth 1"
     assert [rival.name for rival in others] == [
@@ -95,21 +95,23 @@ def test_the_tree_comes_first_and_only_trees_have_a_size(request_for):
 
 
 def test_the_same_seed_gives_the_same_scores(request_for):
-    first, second = (compare_table(request_for(["a", "b", "b"] * 4), n_folds=3).scores for _ in range(2))
+    first, second = (
+        compare_encoded(encode_table(request_for(["a", "b", "b"] * 4)), n_folds=3).scores for _ in range(2)
+    )
     assert [dataclasses.replace(score, seconds=0) for score in first] == [
         dataclasses.replace(score, seconds=0) for score in second
     ]
 
 
 def test_fewer_labeled_rows_than_folds_reduce_the_folds_with_a_note(request_for):
-    comparison = compare_table(request_for(["a"] * 6 + ["b"] * 3), n_folds=5)
+    comparison = compare_encoded(encode_table(request_for(["a"] * 6 + ["b"] * 3)), n_folds=5)
     assert comparison.n_folds == 3
     assert comparison.notes[0] == "Some class has only 3 labeled rows: 3 folds instead of 5."
 
 
 def test_a_class_with_one_labeled_row_is_refused(request_for):
     with pytest.raises(InvalidProblem, match=r"at least 2 labeled rows of every class, .* got 1 of class b"):
-        compare_table(request_for(["a"] * 6 + ["b"]))
+        compare_encoded(encode_table(request_for(["a"] * 6 + ["b"])))
 
 
 def test_an_interrupted_fit_ends_the_comparison(request_for, monkeypatch):
@@ -123,7 +125,7 @@ def test_an_interrupted_fit_ends_the_comparison(request_for, monkeypatch):
 
     monkeypatch.setattr(S2OCTClassifier, "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        compare_table(request_for(["a", "b"] * 4), n_folds=2)
+        compare_encoded(encode_table(request_for(["a", "b"] * 4)), n_folds=2)
 
 
 def score(name, difference, error):

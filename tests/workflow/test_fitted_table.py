@@ -8,7 +8,8 @@ from s2oct.errors import InvalidProblem, InvalidTable, Remedy, S2OCTWarning
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.roles import Roles
 from s2oct.tables.treatment import Treatment
-from s2oct.workflow.fitted_table import FitRequest, fit_table
+from s2oct.workflow.encoded_table import FitRequest, encode_table
+from s2oct.workflow.fitted_table import fit_encoded
 
 TEXT = "key,age,town,works\n" + "".join(
     f"{i:03d},{age},{'north' if i % 2 else 'south'},{works}\n"
@@ -32,10 +33,10 @@ def request_for(table, compiled):
 
 
 def test_fit_holds_all_that_outputs_need(request_for):
-    fitted = fit_table(request_for())
+    fitted = fit_encoded(encode_table(request_for()))
     assert fitted.encoding.features == ("age", "town=south")
-    assert list(fitted.features.columns) == ["age", "town=south"]
-    assert fitted.rows.shape == (12, 2)
+    assert fitted.classifier.encoding_ is fitted.encoding
+    assert fitted.features.rows.shape == (12, 2)
     assert fitted.totals == {"no": 4, "yes": 4}
     assert fitted.table.row_ids[:2] == ["000", "001"]
     assert (fitted.table.n_rows, fitted.table.n_unlabeled) == (12, 8)
@@ -45,7 +46,7 @@ def test_fit_holds_all_that_outputs_need(request_for):
 
 
 def test_completed_table_keeps_every_cell_and_adds_a_label_for_every_row(request_for):
-    fitted = fit_table(request_for())
+    fitted = fit_encoded(encode_table(request_for()))
     completed = fitted.completed()
     added = ["works_completed", "works_predicted", "works_leaf", "works_stability"]
     assert completed.column_names == ["key", "age", "town", "works", *added]
@@ -61,14 +62,14 @@ def test_completed_table_keeps_every_cell_and_adds_a_label_for_every_row(request
 
 def test_minus_one_marks_unlabeled_rows_as_in_python(request_for):
     numbers = TEXT.replace(",no\n", ",0\n").replace(",yes\n", ",1\n").replace(",\n", ",-1\n")
-    fitted = fit_table(request_for(numbers, totals=ClassTotals(of_unlabeled=(ClassTotal("1", "4"),))))
+    fitted = fit_encoded(encode_table(request_for(numbers, totals=ClassTotals(of_unlabeled=(ClassTotal("1", "4"),)))))
     assert fitted.completed()["works_completed"].to_pylist().count(1) == 6
 
 
 def test_what_a_fit_warns_of_is_in_its_notes(request_for):
     """The notes come from the classifier, not from the process's warnings: fits in two threads keep theirs apart."""
     with pytest.warns(S2OCTWarning, match="No totals were given"):
-        fitted = fit_table(request_for(totals=ClassTotals()))
+        fitted = fit_encoded(encode_table(request_for(totals=ClassTotals())))
     note, _ = fitted.notes
     assert note.startswith("No totals were given: the class shares of the labeled rows are used")
 
@@ -76,16 +77,18 @@ def test_what_a_fit_warns_of_is_in_its_notes(request_for):
 @pytest.mark.parametrize("column", ["works_completed", "works_predicted", "works_leaf", "works_stability"])
 def test_columns_of_an_earlier_fit_are_no_features(request_for, column):
     with pytest.raises(InvalidTable, match=f"got '{column}', which an earlier fit has written") as caught:
-        fit_table(request_for(TEXT.replace("town", column, 1)))
+        fit_encoded(encode_table(request_for(TEXT.replace("town", column, 1))))
     assert (caught.value.remedies, caught.value.column) == ((Remedy.LEAVE_OUT,), column)
     roles = Roles("works", ids=("key",), excluded=(column,))
-    assert fit_table(request_for(TEXT.replace("town", column, 1), roles=roles)).encoding.features == ("age",)
+    assert fit_encoded(encode_table(request_for(TEXT.replace("town", column, 1), roles=roles))).encoding.features == (
+        "age",
+    )
 
 
 def test_parameters_reach_the_classifier_and_unknown_ones_are_refused(request_for):
-    assert fit_table(request_for(parameters={**QUICK, "C": 2.5})).classifier.C == 2.5
+    assert fit_encoded(encode_table(request_for(parameters={**QUICK, "C": 2.5}))).classifier.C == 2.5
     with pytest.raises(InvalidProblem, match=r"Expected parameters among .*'depth'.*, got 'deep'"):
-        fit_table(request_for(parameters={"deep": 3}))
+        fit_encoded(encode_table(request_for(parameters={"deep": 3})))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from s2oct import S2OCTClassifier
-from s2oct.errors import InvalidTable
 from s2oct.model.batches import ArrayBatches
 from s2oct.register.passes import marks_of
 from s2oct.register.register import Register
@@ -29,7 +28,7 @@ from s2oct.workflow.encoded_table import EncodedTable, FitRequest
 from s2oct.workflow.fitted_table import fit_encoded
 from s2oct.workflow.register_table import ReadHere, encode_register
 from tests.conftest import require_package
-from tests.register.tables import Table
+from tests.register.tables import PLAIN, Table
 from tests.register.tables import table as small_table
 
 MOST = 150
@@ -80,7 +79,7 @@ def test_a_file_has_the_sample_the_totals_and_the_rows_of_the_same_table_in_memo
 def test_a_fit_to_a_file_gives_the_tree_of_the_array_and_completes_every_row(small: Table, tmp_path: Path) -> None:
     path = write(small, tmp_path / "people.parquet")
     fitted = fit_encoded(encoded_here(path, small, depth=2))
-    in_memory = S2OCTClassifier(depth=2, random_state=3).fit_register(small.register(most=MOST))
+    in_memory = S2OCTClassifier(depth=2, random_state=3)._fit_register(small.register(most=MOST), PLAIN)
     assert fitted.classifier.rules_ == in_memory.rules_
     assert fitted.classifier.data_summary_ == in_memory.data_summary_
     completed = fitted.completed()
@@ -119,7 +118,7 @@ def test_domains_and_weights_of_a_file_are_those_of_the_same_table_in_memory(sma
     assert register.n_unlabeled == expected.n_unlabeled
     assert register.targets.low == pytest.approx(expected.targets.low)
     assert np.array_equal(register.positions, expected.positions)
-    for one, other in zip(register.answers.targets.margins, expected.answers.targets.margins, strict=True):
+    for one, other in zip(register.known.targets.margins, expected.known.targets.margins, strict=True):
         assert one.codes.tolist() == other.codes.tolist()
         assert one.low == pytest.approx(other.low)
     marks = [one.batches.total(marks_of, NO_DEADLINE) for one in (register, expected)]
@@ -158,20 +157,16 @@ def test_a_category_that_only_one_row_has_is_known_although_the_sample_lacks_it(
     encoded = encoded_here(write(small, tmp_path / "p.parquet", region=pa.array(region, pa.string())), small)
     assert encoded.register is not None
     assert encoded.encoding.columns[-1].categories == ("island", "north", "south")
-    assert encoded.encoding.columns[-1].reference == "island"
+    assert encoded.encoding.columns[-1].rest == "island"
     assert encoded.register.batches.total(marks_of, NO_DEADLINE) is not None
 
 
-def test_gaps_are_refused_by_their_row_or_filled_and_counted_in_all_rows(small: Table, tmp_path: Path) -> None:
+def test_gaps_are_filled_and_counted_in_all_rows(small: Table, tmp_path: Path) -> None:
     age = small.X[:, 0].copy()
     age[[1234, 1777]] = np.nan
     path = write(small, tmp_path / "people.parquet", age=age)
-    with pytest.raises(InvalidTable, match=r"column 'age', got .*row 1235"):
-        encoded_here(path, small)
-    request = asked(path, small)
-    filled = replace(request, treatment=replace(request.treatment, impute="median"))
-    encoded = encode_register(filled, ReadHere(), MOST)
-    assert [use.n_imputed for use in encoded.uses if use.name == "age"] == [2]
+    encoded = encoded_here(path, small)
+    assert [use.n_missing for use in encoded.uses if use.name == "age"] == [2]
 
 
 def test_what_is_seen_in_parts_is_what_is_seen_in_the_whole(small: Table, tmp_path: Path) -> None:
@@ -216,6 +211,6 @@ def test_what_is_sent_to_workers_can_be_sent(small: Table, tmp_path: Path) -> No
 
 
 def test_an_array_and_a_register_of_it_have_the_same_unlabeled_rows(small: Table) -> None:
-    register = Register.of_arrays(small.X, small.answers, seed=0, most=MOST)
+    register = Register.of_arrays(small.X, small.known, seed=0, most=MOST)
     assert isinstance(register.batches, ArrayBatches)
     assert sum(len(batch.X) for batch in register.batches) == register.n_unlabeled

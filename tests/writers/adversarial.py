@@ -15,8 +15,9 @@ import pyarrow as pa
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import S2OCTError
 from s2oct.tables.cells import encode_rows
-from s2oct.tables.dialect import Dialect
-from s2oct.tables.encoding import NUMBER, ONEHOT, ORDINAL, Column, Encoding
+from s2oct.tables.dialect import IN_MEMORY
+from s2oct.tables.encoding import BOOLEAN, NUMBER, ONEHOT, ORDINAL, Column, Encoding
+from s2oct.tables.unseen import Unseen
 from s2oct.writers.rules import features_used, pruned
 
 N_ROWS = 12
@@ -111,6 +112,7 @@ WORDS = (
         "A",
         "a",
     ),
+    *("NA", " NA", "None", "nan", "missing", "other", "(other)"),
 )
 CLASSES = (
     *([3, 7], [-1, 2**40], [False, True], [0.1, 2.5], [1e308, 5e-324], [0.0, -1.5]),
@@ -175,6 +177,8 @@ def adversarial_case(seed: int) -> Case:
     names = _distinct(_sample(rng, NAMES, int(rng.integers(1, 6))))
     make_column = _huge_column if rng.random() < 0.15 else _column
     pairs = [make_column(rng, name) for name in names]
+    if not any(column.features for column, _ in pairs):
+        pairs = [_huge_column(rng, name) for name in names]
     encoding = Encoding(tuple(column for column, _ in pairs))
     parts = [_encoded(column, cells) for column, cells in pairs]
     rows = [_joined(encoding, row) for row in zip(*parts, strict=True)]
@@ -191,7 +195,7 @@ def _distinct(names):
 
 
 def _column(rng, name):
-    kind = str(rng.choice([NUMBER, NUMBER, ONEHOT, ORDINAL]))
+    kind = str(rng.choice([NUMBER, NUMBER, ONEHOT, ORDINAL, BOOLEAN]))
     return _number_column(rng, name) if kind == NUMBER else _category_column(rng, name, kind)
 
 
@@ -210,14 +214,26 @@ def _number_column(rng, name):
 
 
 def _category_column(rng, name, kind):
-    categories, good, bad = _pick(rng, (_text_categories, _text_categories, _integer_categories, _boolean_categories))(
-        rng
+    make = (
+        _boolean_categories
+        if kind == BOOLEAN
+        else _pick(rng, (_text_categories, _text_categories, _integer_categories))
     )
-    fill = None if rng.random() < 0.6 else _pick(rng, categories)
-    has_reference = kind == ONEHOT and len(categories) > 1 and rng.random() < 0.6
-    reference = _pick(rng, categories) if has_reference else None
-    joins = bool(has_reference and rng.random() < 0.5)
-    return Column(name, kind, categories, fill, reference, joins), _cells(rng, good, bad)
+    categories, good, bad = make(rng)
+    rest, gaps = _pick(rng, categories) if kind != BOOLEAN else "False", bool(rng.random() < 0.5)
+    if kind == ONEHOT and rng.random() < 0.3:
+        rest = _unlike(categories, "other")
+    fill = _unlike((*categories, rest), "missing") if gaps else rest
+    own = (fill,) if gaps else ()
+    categories = (*own, *categories) if kind == ORDINAL else (*categories, *own)
+    odd = (*bad, fill, rest) if isinstance(good[0], str) else bad
+    return Column(name, kind, categories, fill, rest, gaps), _cells(rng, good, odd)
+
+
+def _unlike(taken, name):
+    while name in taken:
+        name = f"({name})"
+    return name
 
 
 def _text_categories(rng):
@@ -227,14 +243,14 @@ def _text_categories(rng):
 
 def _integer_categories(rng):
     values = _sample(rng, (-1, 0, 1, 2, 100_000, 2**40), 3)
-    return tuple(map(str, values)), values, (None, 5, -7)
+    cells = values if rng.random() < 0.7 else tuple(map(float, values))
+    return tuple(map(str, values)), cells, (None, 5, -7) if cells is values else (None, 5.0, 2.5, float("nan"))
 
 
 def _boolean_categories(rng):
-    """Booleans by name; the cells have the same names, other ones, or are booleans or digits."""
-    categories = _pick(rng, BOOLEANS)
+    """The cells are booleans, digits or words."""
     cells = (((False, True), (None,)), ((0, 1), (None, 2)), (_pick(rng, BOOLEANS), ("true!", "t", "", "2", None)))
-    return categories, *_pick(rng, cells)
+    return ("False", "True"), *_pick(rng, cells)
 
 
 def _cells(rng, good, bad):
@@ -256,7 +272,7 @@ def _encoded(column, cells):
 
     def encoded(i):
         try:
-            return encode_rows(stored.slice(i, 1), Encoding((column,)), Dialect())[0]
+            return encode_rows(stored.slice(i, 1), Encoding((column,)), IN_MEMORY, unseen=Unseen())[0]
         except S2OCTError:
             return None
 

@@ -18,7 +18,7 @@ import sqlglot
 
 from s2oct.export import tree_to_onnx, tree_to_python, tree_to_sql
 from s2oct.tables.cells import read_numbers
-from s2oct.tables.dialect import MISSING, Dialect
+from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import NUMBER
 from tests.writers.r_reader import by_r, by_r_all
 from tests.writers.rule_readers import by_dot, by_text
@@ -100,12 +100,13 @@ def by_onnx(tree, names, classes, table, encoding=None):
     options.intra_op_num_threads = 1
     graph = tree_to_onnx(tree, names, classes, encoding=encoding)
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    if encoding is None or encoding.is_plain:
+    if encoding is None or encoding.is_numeric:
         feed = {"X": np.column_stack([_numbers(cells) for cells in table.values()])}
     else:
-        kinds = {column.name: column.kind for column in encoding.columns}
+        columns = {column.name: column for column in encoding.columns}
         feed = {
-            name: _numbers(cells)[:, None] if kinds[name] == NUMBER else _texts(cells) for name, cells in table.items()
+            name: _numbers(cells)[:, None] if columns[name].kind == NUMBER else _texts(cells, columns[name])
+            for name, cells in table.items()
         }
     labels, leaves = session.run(None, feed)
     return [label if leaf else None for label, leaf in zip(labels.tolist(), leaves.tolist(), strict=True)]
@@ -123,12 +124,12 @@ def _numbers(cells):
     return np.array([number(cell) for cell in cells])
 
 
-def _texts(cells):
-    """Cells as text; marks of gaps without blanks around them."""
+def _texts(cells, column):
+    """Cells as text, empty for gaps; who calls ONNX must drop blanks around marks of gaps."""
 
     def text(cell):
-        found = "" if cell is None else str(cell)
-        return found.strip() if found.strip() in MISSING else found
+        found = "" if cell is None or cell != cell else str(cell)
+        return "" if column.is_gap(found) else found
 
     return np.array([[text(cell)] for cell in cells], dtype=object)
 

@@ -81,11 +81,11 @@ def test_64_bit_integers_of_a_package_are_refused_because_they_are_doubles_insid
 
 
 def test_whole_numbers_are_categories_however_r_stores_them(tmp_path):
-    encoding = Encoding((Column("x", "onehot", ("100000", "7")),))
-    tree = ObliqueTree.of(Topology(1), np.array([[1.0]]), np.array([0.5]))
+    encoding = Encoding((Column("x", "onehot", ("100000", "7", "missing"), "missing", "100000", gaps=True),))
+    tree = ObliqueTree.of(Topology(1), np.array([[1.0, 1.0]]), np.array([0.5]))
     for cells in ("c(100000, 7, 7.5, NA)", "c(100000L, 7L, 8L, NA)", "c('100000', '7', '1e+05', NA)"):
         expression = f"predict_class(data.frame(x = {cells}))"
-        assert r_says(tmp_path, expression, tree, encoding=encoding).split() == ["no", "yes", "NA", "NA"]
+        assert r_says(tmp_path, expression, tree, encoding=encoding).split() == ["no", "yes", "no", "yes"]
 
 
 def test_a_data_frame_without_rows_has_no_classes(tmp_path):

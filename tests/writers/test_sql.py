@@ -49,13 +49,13 @@ def test_names_and_classes_are_read_back_as_they_were(dialect, text):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("fill", [None, "a\\b"])
-def test_queries_with_categories_parse_in_every_dialect(dialect, fill):
+@pytest.mark.parametrize("gaps", [False, True])
+def test_queries_with_categories_parse_in_every_dialect(dialect, gaps):
     encoding = Encoding(
         (
-            Column("kind", "onehot", ("a\\b", "it's", "c\nd"), fill=fill),
-            Column("school", "ordinal", ("none", "some"), fill=fill and "some"),
-            Column("age", "number", fill=fill and 41.5),
+            Column("kind", "onehot", ("a\\b", "it's", "c\nd"), "a\\b" if gaps else "other", "other", gaps),
+            Column("school", "ordinal", ("none", "some"), "none" if gaps else "some", "some", gaps),
+            Column("age", "number", fill=41.5 if gaps else None, gaps=gaps),
         )
     )
     tree = ObliqueTree.of(Topology(2), np.random.default_rng(0).normal(size=(3, 5)), np.zeros(3))
@@ -118,7 +118,7 @@ def test_a_column_named_as_a_boolean_is_not_taken_for_a_class(name):
 
 def test_numbers_are_added_up_as_doubles_in_postgresql():
     """PostgreSQL takes 0.1e0 for an exact decimal; a factor that is a double makes the product one."""
-    encoding = Encoding((Column("a", "onehot", ("n", "y")), Column("b", "ordinal", ("l", "m", "h"))))
+    encoding = Encoding((Column("a", "onehot", ("n", "y"), "n", "n"), Column("b", "ordinal", ("l", "h"), "l", "l")))
     tree = ObliqueTree.of(Topology(1), np.array([[0.1, 0.2]]), np.array([0.3]))
     query = tree_to_sql(tree, encoding.features, ["no", "yes"], encoding=encoding, dialect="postgresql")
     parsed = sqlglot.parse_one(query, read="postgres")

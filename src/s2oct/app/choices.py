@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +12,11 @@ from typing import Any
 from s2oct.app.uploads import page_source
 from s2oct.errors import InvalidProblem
 from s2oct.files import write_whole
+from s2oct.parameters import FIELDS
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
+from s2oct.tables.column_learning import MEDIAN
 from s2oct.tables.column_use import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
 from s2oct.tables.dialect import UTF8, Dialect
-from s2oct.tables.parameter_texts import read_parameters
 from s2oct.tables.roles import Roles
 from s2oct.tables.total_files import TotalFiles
 from s2oct.tables.treatment import Treatment
@@ -25,36 +25,6 @@ from s2oct.workflow.encoded_table import FitRequest
 
 NO_TOTALS, BY_CLASS, GRID, UPLOADED = FORMS = ("none", "classes", "grid", "file")
 """Ways to give totals: not at all, class by class, typed by domain, or in a file."""
-
-DEFAULTS: Mapping[str, str] = {
-    "depth": "auto",
-    "C": "1",
-    "guide": "auto",
-    "guide_weight": "auto",
-    "max_features_per_split": "auto",
-    "term_price": "auto",
-    "solver": "highs",
-    "time_limit": "60",
-    "n_jobs": "1",
-    "random_state": "0",
-}
-"""The parameters of a fit as the page shows them; they are those of the command line."""
-
-CALLED = {
-    "depth": "the depth",
-    "C": "the price of a row off the total",
-    "guide": "the guide",
-    "guide_weight": "the weight of the guide",
-    "max_features_per_split": "the features in a rule",
-    "term_price": "the rows that a feature must save",
-    "solver": "the solver",
-    "time_limit": "the time limit",
-    "n_jobs": "the number of threads",
-    "random_state": "the seed",
-}
-"""What messages call the parameters."""
-
-_LARGEST_SEED = 2**32 - 1
 
 
 class Malformed(InvalidProblem):
@@ -104,7 +74,7 @@ class PageChoices:
     unweighted: bool = False
     treatment: Treatment = field(default_factory=Treatment)
     totals: TotalChoices = field(default_factory=TotalChoices)
-    options: Mapping[str, str] = field(default_factory=lambda: dict(DEFAULTS))
+    options: Mapping[str, str] = field(default_factory=dict)
     rule_columns: tuple[str, ...] = ()
 
     def with_role(self, role: str) -> tuple[str, ...]:
@@ -129,12 +99,10 @@ class PageChoices:
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the fit."""
-        given: dict[str, Any] = {**DEFAULTS, **self.options}
-        given["C"] = _number(CALLED["C"], given["C"])
-        given["time_limit"] = _number(CALLED["time_limit"], given["time_limit"])
-        given["n_jobs"] = _whole(CALLED["n_jobs"], given["n_jobs"], -1, 256)
-        given["random_state"] = _whole(CALLED["random_state"], given["random_state"], 0, _LARGEST_SEED)
-        return read_parameters(given, CALLED)
+        return {
+            name: parameter.read_text(self.options.get(name, parameter.default_text), f"the {parameter.called}")
+            for name, parameter in FIELDS.items()
+        }
 
     def known_totals(self, file: Path | None) -> ClassTotals | TotalFiles:
         """The totals; ``file`` is where those by domain are."""
@@ -190,7 +158,7 @@ def read_choices(given: object) -> PageChoices:
         unweighted=_flag(entries, "unweighted"),
         treatment=_treatment(entries),
         totals=_totals(entries.get("totals")),
-        options={name: text for name, text in _texts(entries.get("options"), "options").items() if name in DEFAULTS},
+        options={name: text for name, text in _texts(entries.get("options"), "options").items() if name in FIELDS},
         rule_columns=_list(entries.get("rule_columns"), "rule columns"),
     )
 
@@ -203,11 +171,10 @@ def _dialect(given: object) -> Dialect:
 
 def _treatment(entries: Mapping[str, Any]) -> Treatment:
     orders = {name: _list(values, "an order") for name, values in _mapping(entries.get("orders"), "orders").items()}
-    impute = entries.get("impute")
     return Treatment(
         kinds=_texts(entries.get("kinds"), "kinds"),
         orders={name: values for name, values in orders.items() if values},
-        impute=None if impute is None else _text(impute, "impute"),
+        impute=_text(entries.get("impute") or MEDIAN, "impute"),
     )
 
 
@@ -262,17 +229,3 @@ def _flag(entries: Mapping[str, Any], name: str) -> bool:
     if not isinstance(given, bool):
         raise Malformed(f"Expected yes or no for {name}, got {brief(given)}.")
     return given
-
-
-def _number(called: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise InvalidProblem(f"Expected {called} to be a positive number, got {brief(text)}.") from error
-
-
-def _whole(called: str, text: str, least: int, most: int) -> int:
-    number = _number(called, text) if text.strip() else math.nan
-    if not (number.is_integer() and least <= number <= most):
-        raise InvalidProblem(f"Expected {called} to be a whole number from {least} to {most}, got {brief(text)}.")
-    return int(number)

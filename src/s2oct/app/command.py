@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from s2oct.app.choices import BY_CLASS, DEFAULTS, GRID, UPLOADED, PageChoices
-from s2oct.app.fit_options import OPTIONS
+from s2oct.app.choices import BY_CLASS, GRID, UPLOADED, PageChoices
 from s2oct.app.store import StoredSession
+from s2oct.parameters import FIELDS
+from s2oct.tables.column_learning import MEDIAN
 from s2oct.tables.column_use import ID, LEFT_OUT, WEIGHT
 
 TYPED_TOTALS = "typed-totals.csv"
@@ -28,7 +29,7 @@ def fit_arguments(choices: PageChoices, totals_name: str) -> list[str]:
         *_columns(choices),
         *_totals(choices, totals_name),
         *_dialect(choices),
-        *(part for name, text in choices.options.items() if text != DEFAULTS[name] for part in (OPTIONS[name], text)),
+        *_parameters(choices),
     ]
 
 
@@ -42,7 +43,7 @@ def _columns(choices: PageChoices) -> Iterator[str]:
         yield from ("--categorical", f"{name}={kind}")
     for name, order in choices.treatment.orders.items():
         yield from ("--order", f"{name}={','.join(order)}")
-    if choices.treatment.impute:
+    if choices.treatment.impute != MEDIAN:
         yield from ("--impute", choices.treatment.impute)
     for name in choices.rule_columns:
         yield from ("--rule-features", name)
@@ -63,6 +64,12 @@ def _totals(choices: PageChoices, totals_name: str) -> Iterator[str]:
             yield "--keep-by"
     if totals.as_shares and totals.form in (BY_CLASS, GRID, UPLOADED):
         yield "--shares"
+
+
+def _parameters(choices: PageChoices) -> Iterator[str]:
+    for name, text in choices.options.items():
+        if text != FIELDS[name].default_text:
+            yield from (f"--{FIELDS[name].option}", text)
 
 
 def _dialect(choices: PageChoices) -> Iterator[str]:

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Remedy, S2OCTError
+from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Message, Remedy, S2OCTError
 
 PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.ENCODE_CATEGORIES: "choose categories or levels in order as its treatment",
-    Remedy.FILL_GAPS: "fill gaps with the median or the most frequent value",
     Remedy.LEAVE_OUT: "choose the role “left out”",
     Remedy.KEEP_AS_ID: "choose the role “id”",
     Remedy.MAKE_NUMBER: "use a number instead, for instance a year or an age, and choose the role “left out”",
@@ -23,20 +22,19 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.NO_WEIGHTS: "say that no column is a weight if it is a feature, as a body weight is",
     Remedy.GIVE_TOTALS: "give totals",
     Remedy.SAY_SHARES: "say that the totals are shares",
-    Remedy.PASS_DOMAINS: "Choose the column of the domains",
+    Remedy.SAY_PERCENTAGES: "divide percentages by 100 and say that the totals are shares",
+    Remedy.PASS_DOMAINS: "choose the column of the domains if the totals are by domain",
     Remedy.MORE_EVIDENCE: "label more rows, or add columns that tell the classes apart",
     Remedy.COMPLETE_TOTALS: "give a total for every class but one",
-    Remedy.COUNT_ROWS: "Say whether the totals count the unlabeled rows or all rows",
+    Remedy.COUNT_ROWS: "say whether the totals count the unlabeled rows or all rows",
     Remedy.NAME_BOTH_CLASSES: "one class is enough if a total says how many of the other rows are of another class",
 }
 """Each remedy in terms of the page."""
 
 
 def in_terms_of_the_page(message: str) -> str:
-    """Replace what only Python has in a message by what the page has."""
-    for remedy in (Remedy.GIVE_TOTALS, Remedy.SAY_SHARES, Remedy.PASS_DOMAINS, Remedy.COUNT_ROWS, Remedy.OWN_MARKS):
-        message = message.replace(remedy.value, PHRASES[remedy])
-    return message
+    """Word a message with what the page has as its remedies; a plain sentence has none."""
+    return message.worded(PHRASES) if isinstance(message, Message) else message
 
 
 @dataclass
@@ -48,7 +46,7 @@ class Complaints:
     replaced : mapping of str to str
         Names of files that the user does not know, with those that he does.
     found : list of dict
-        The complaints: field, message and, where there are any, the column or several columns.
+        The complaints: field, message, names of remedies and, where there is one, the column.
     """
 
     replaced: dict[str, str] = field(default_factory=dict)
@@ -68,24 +66,27 @@ class Complaints:
             for problem in error.problems:
                 self.add(name, problem)
             return
-        column = error.column if isinstance(error, InvalidTable) else None
-        columns = list(error.columns) if isinstance(error, InvalidTable) else []
-        place = "column" if column is not None or columns else name
-        entry = {"field": place, "message": self.worded(error), "column": column, "columns": columns}
+        message = error.message if isinstance(error, InvalidTable) else None
+        column = None if message is None else message.column
+        entry = {
+            "field": name if column is None else "column",
+            "message": self.worded(error),
+            "column": column,
+            "remedies": [] if message is None else [remedy.name for remedy in message.remedies],
+        }
         if entry not in self.found:
             self.found.append(entry)
 
     def worded(self, error: BaseException) -> str:
         """What an error says, in terms of the page and of the user's files."""
         if isinstance(error, InvalidTable):
-            message = error.worded(PHRASES)
+            message = in_terms_of_the_page(error.message)
         elif isinstance(error, OSError) and not isinstance(error, InvalidProblem):
             message = f"{error.strerror or 'The file cannot be read'}."
         elif isinstance(error, MemoryError):
             message = str(error) or "There is not enough memory."
         else:
             message = str(error)
-        message = in_terms_of_the_page(message)
         for name, known in self.replaced.items():
             message = message.replace(name, known)
         return message

@@ -7,8 +7,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from s2oct.app.command import command_line
 from s2oct.app.ordered import Ordered
 from s2oct.app.result_view import TreeViews, result_view
@@ -41,9 +39,7 @@ class FitReporter:
         self._tree: ObliqueTree | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._write_often, daemon=True)
-        counted, answers = encoded.answers.counted, encoded.answers.of_counted()
-        self._rows = encoded.rows if counted is None else encoded.rows[counted]
-        self._weights, (self._labels, self._targets) = answers.weights, answers.read()
+        self._rows = encoded.known.of_counted(encoded.rows)
 
     def __enter__(self) -> FitReporter:
         self._thread.start()
@@ -76,11 +72,10 @@ class FitReporter:
 
     def _write_tree(self, tree: ObliqueTree) -> None:
         tree = as_rules(tree, self._rows)
-        free = ~self._labels.is_labeled
-        sizes = np.ones(int(free.sum())) if self._weights is None else self._weights[free]
-        off = self._targets.rows_off(tree.predict(self._rows[free]), sizes)
-        classes = [str(label) for label in self._labels.classes.tolist()]
-        rules = "\n".join(rule_lines(tree, self._encoded.encoding.features, classes))
+        known = self._encoded.known
+        off = known.targets.rows_off(tree.predict(self._rows[~known.is_labeled]), known.unlabeled_sizes)
+        classes = [str(label) for label in known.classes.tolist()]
+        rules = "\n".join(rule_lines(tree, self._encoded.encoding.described, classes))
         self._log.append("tree", rules=rules, rows_off=float(off))
 
 
@@ -90,7 +85,7 @@ def run_fit(ordered: Ordered) -> None:
     encoded = ordered.encoded()
     with FitReporter(ordered, encoded) as reporter:
         fitted = fit_encoded(encoded, stop=ordered.stop.is_set, listener=reporter)
-    views = TreeViews(read_fit(fitted.classifier, fitted.features, fitted.table.labels), folder)
+    views = TreeViews(read_fit(fitted.classifier, fitted.features, fitted.encoded.known), folder)
     command = command_line(ordered.session, ordered.choices, ordered.order)
     model = fitted_model(fitted)
     write_whole(folder / "model.json", model_to_json(model))
@@ -118,5 +113,5 @@ def write_exports(fitted: FittedTable, model: Model, folder: Path) -> None:
 
 
 def _picture(fitted: FittedTable) -> str:
-    display: Any = TreeDisplay.from_estimator(fitted.classifier, fitted.features, fitted.table.labels)
+    display: Any = TreeDisplay.from_estimator(fitted.classifier, fitted.features, fitted.encoded.known)
     return svg_file(display.figure_)

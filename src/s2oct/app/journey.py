@@ -9,11 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from s2oct.app.choices import DEFAULTS, GRID, UPLOADED, PageChoices, write_grid
+from s2oct.app.choices import GRID, UPLOADED, PageChoices, write_grid
 from s2oct.app.complaints import Complaints
 from s2oct.app.store import StoredSession
 from s2oct.app.uploads import page_source
-from s2oct.errors import joined_problems
+from s2oct.parameters import FIELDS
 from s2oct.tables.cells import read_label_cells, read_texts
 from s2oct.tables.column_use import DOMAIN, FEATURE, ColumnUse
 from s2oct.tables.dialect import Dialect
@@ -63,7 +63,7 @@ def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
         What the page shows, with ``complaints``; a fit can start if there are none.
     """
     complaints = Complaints({str(session.table): session.name})
-    view: dict[str, Any] = {"complaints": complaints.found, "defaults": dict(DEFAULTS), "columns": [], "classes": []}
+    view: dict[str, Any] = {"complaints": complaints.found, "parameters": _parameters(), "columns": [], "classes": []}
     read = None
     with complaints.at("table"):
         read = read_table(session.table, choices.dialect, choices.sheet)
@@ -86,6 +86,20 @@ def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
         _try_all(session, choices, table, complaints)
     view["ready"] = not complaints.found
     return view
+
+
+def _parameters() -> list[dict[str, Any]]:
+    """The fields of the form, in English; a field without choices takes any text."""
+    return [
+        {
+            "name": name,
+            "called": parameter.called,
+            "help": parameter.help,
+            "default": parameter.default_text,
+            "choices": [] if parameter.number else list(parameter.choices),
+        }
+        for name, parameter in FIELDS.items()
+    ]
 
 
 def totals_file(session: StoredSession, choices: PageChoices, folder: Path) -> Path | None:
@@ -136,7 +150,7 @@ def _columns(table: PartlyLabeledTable, choices: PageChoices, complaints: Compla
     orders = {name: order for name, order in choices.treatment.orders.items() if name in table.feature_columns}
     treatment = replace(choices.treatment, kinds=known, orders=orders)
     learned, problems = treatment.try_each(table.cells, table.feature_columns, table.source.dialect)
-    for problem in joined_problems(problems):
+    for problem in problems:
         complaints.add("column", problem)
     with complaints.at("column"):
         table.refuse_added_columns()
@@ -154,7 +168,8 @@ def _columns(table: PartlyLabeledTable, choices: PageChoices, complaints: Compla
             "role": FEATURE if use.name in refused else DOMAIN if DOMAIN in use.role else use.role,
             "treatment": "" if use.name in refused else use.treatment,
             "kind": kinds.get(use.name),
-            "n_imputed": use.n_imputed,
+            "n_missing": use.n_missing,
+            "filling": use.filling,
             "doubt": use.doubt,
             "cells": _some_cells(sample[use.name], table.source.dialect),
         }

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.app.complaints import PHRASES, in_terms_of_the_page
+from s2oct.app.complaints import in_terms_of_the_page
 from s2oct.estimators.fitted import FittedRows
-from s2oct.estimators.seen_totals import Known, see_totals
+from s2oct.estimators.seen_totals import see_totals
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
+from s2oct.model.features import columns_of
 from s2oct.model.rules import Leaf, Split, pruned, rule_lines, rule_text
 from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.data import Sample, describe_sample
@@ -63,13 +64,13 @@ class TreeViews:
 
         def part(here: Leaf | Split) -> dict[str, Any]:
             if isinstance(here, Split):
-                rule = rule_text(tree, here.node, rows.feature_names)
+                rule = rule_text(tree, here.node, rows.features)
                 return {"node": here.node, "rule": rule, "holds": part(here.left), "fails": part(here.right)}
             return {"leaves": list(here.ids), **dataclasses.asdict(cards[here.node])}
 
         return {
             "number": number,
-            "rules": "\n".join(rule_lines(tree, rows.feature_names, rows.class_names)),
+            "rules": "\n".join(rule_lines(tree, rows.features, rows.class_names)),
             "root": part(root),
         }
 
@@ -78,12 +79,9 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
     """What the page shows of a fit once it has ended."""
     clf, rows = fitted.classifier, views.rows
     certificate, names = clf.certificate_, rows.class_names
-    answers = fitted.encoded.answers
-    known = Known(answers.totals, answers.population_totals, dict(answers.domains) or None, answers.as_shares)
-    seen = see_totals(clf, rows, fitted.features, replace(known, sample_weight=answers.weights))
+    seen = see_totals(clf, rows, fitted.encoded.known)
     sample = describe_sample(rows, seen)
     depth = rows.tree.topology.depth
-    shortcomings = {str(short): short.worded(PHRASES) for short in certificate.shortcomings(clf.classes_.tolist())}
     return {
         "classes": list(names),
         "tree": views.fitted(),
@@ -98,8 +96,8 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
             "n_against_guide": certificate.n_against_guide,
             "depth": depth,
         },
-        "notes": [shortcomings.get(note) or in_terms_of_the_page(note) for note in fitted.notes],
-        "has_given_totals": answers.totals is not None or answers.population_totals is not None,
+        "notes": [in_terms_of_the_page(note) for note in fitted.notes],
+        "has_given_totals": bool(fitted.encoded.known.stated.tables),
         "columns": [dataclasses.asdict(use) | {"remedies": []} for use in fitted.encoded.uses],
         "stability_note": clf.stability_note_,
         "command": command,
@@ -120,5 +118,4 @@ def _sample_view(sample: Sample) -> dict[str, Any]:
 def _columns_in_rules(fitted: FittedTable) -> list[str]:
     """The columns that some rule uses, in the order of the table."""
     used = np.flatnonzero(fitted.classifier.tree_.omega.any(axis=0)).tolist()
-    names = [fitted.encoding.features[j] for j in used]
-    return [column.name for column in fitted.encoding.columns if any(feature in names for feature in column.features)]
+    return list(columns_of(fitted.classifier._features()[j] for j in used))

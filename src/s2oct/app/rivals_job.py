@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 
+from s2oct.app.complaints import in_terms_of_the_page
 from s2oct.app.ordered import Ordered
 from s2oct.files import write_whole
 from s2oct.workflow.comparison import compare_encoded
@@ -18,7 +19,7 @@ def run_rivals(ordered: Ordered) -> None:
     view = {
         "scores": [dataclasses.asdict(score) for score in comparison.scores],
         "findings": list(comparison.findings()),
-        "notes": list(comparison.notes),
+        "notes": [in_terms_of_the_page(note) for note in comparison.notes],
     }
     write_whole(folder / "result.json", json.dumps(view))
     log.append("result")

@@ -4,6 +4,5 @@ from s2oct.certificate.claim import Claim
 from s2oct.certificate.making import certify
 from s2oct.certificate.octh import OCTHCertificate, certify_octh
 from s2oct.certificate.p2 import Certificate
-from s2oct.certificate.shortcomings import Shortcoming
 
-__all__ = ["Certificate", "Claim", "OCTHCertificate", "Shortcoming", "certify", "certify_octh"]
+__all__ = ["Certificate", "Claim", "OCTHCertificate", "certify", "certify_octh"]

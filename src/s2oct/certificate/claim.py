@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.certificate.shortcomings import Shortcoming, at_chance, cut_off, few_labels, interruption
+from s2oct.certificate.shortcomings import at_chance, cut_off, few_labels, interruption
+from s2oct.errors import Notice
 from s2oct.model.problem import Problem
 from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, Moment
 
@@ -35,10 +36,9 @@ class Claim(ABC):
     history : tuple of Moment
         Best cost and lower bound over time.
     ended : str
-        Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
-        not record it.
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted".
     labels : tuple of int
-        Labels of each class; a labeled row of weight 0 does not count. Empty in model files that do not record it.
+        Labels of each class; a labeled row of weight 0 does not count.
     chance : float or None
         The p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held
         out from forests; None if it was not tested.
@@ -51,8 +51,8 @@ class Claim(ABC):
     min_margin: float
     seconds: float
     history: tuple[Moment, ...]
-    ended: str = field(default="unknown", kw_only=True)
-    labels: tuple[int, ...] = field(default=(), kw_only=True)
+    ended: str = field(kw_only=True)
+    labels: tuple[int, ...] = field(kw_only=True)
     chance: float | None = field(default=None, kw_only=True)
 
     @property
@@ -100,7 +100,7 @@ class Claim(ABC):
         """
         return self.ended != INTERRUPTED or self.has_splits
 
-    def shortcomings(self, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+    def shortcomings(self, classes: Sequence[Any]) -> tuple[Notice, ...]:
         """Say what the fit did not reach, which its user should know.
 
         Parameters
@@ -110,7 +110,7 @@ class Claim(ABC):
 
         Returns
         -------
-        tuple of Shortcoming
+        tuple of Notice
             The gravest first; empty if there are none.
         """
         return (

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, OpenTotalsWarning, Remedy, S2OCTWarning
+from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, Notice, OpenTotalsWarning, Remedy
 from s2oct.model.labels import FEW_LABELS
 from s2oct.model.proof import INTERRUPTED, TIME_LIMIT
 from s2oct.model.targets import NEARLY_MET
@@ -27,34 +26,7 @@ AT_CHANCE = 0.15
 In `bench/chance.py` it separates noise from tables with signal."""
 
 
-@dataclass(frozen=True)
-class Shortcoming:
-    """Something that a fit did not reach, and what may help.
-
-    Parameters
-    ----------
-    finding : str
-        What was not reached, in sentences without the last full stop.
-    remedies : tuple of Remedy
-        What may help, the best first.
-    category : type
-        The category of the warning in Python, by which users can filter it.
-    """
-
-    finding: str
-    remedies: tuple[Remedy, ...] = ()
-    category: type[S2OCTWarning] = S2OCTWarning
-
-    def __str__(self) -> str:
-        return self.worded({remedy: remedy.value for remedy in Remedy})
-
-    def worded(self, phrases: Mapping[Remedy, str]) -> str:
-        """Write the finding and its remedies with the caller's own phrases for the remedies."""
-        cures = ", or ".join(phrases[remedy] for remedy in self.remedies)
-        return f"{self.finding}. What may help: {cures}." if cures else f"{self.finding}."
-
-
-def shortcomings_of(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+def shortcomings_of(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
     """What a fit with totals did not reach, the gravest first."""
     return (
         *interruption(certificate),
@@ -68,42 +40,42 @@ def shortcomings_of(certificate: Certificate, classes: Sequence[Any]) -> tuple[S
     )
 
 
-def interruption(certificate: Claim) -> tuple[Shortcoming, ...]:
+def interruption(certificate: Claim) -> tuple[Notice, ...]:
     """That somebody stopped the fit."""
     if certificate.ended != INTERRUPTED:
         return ()
     seconds = duration(certificate.seconds)
     if not certificate.is_worth_keeping:
-        return (Shortcoming(f"The fit was interrupted after {seconds}, before it found a tree that splits the rows"),)
-    return (Shortcoming(f"The fit was interrupted after {seconds}. Its tree is the best that was found until then"),)
+        return (Notice(f"The fit was interrupted after {seconds}, before it found a tree that splits the rows"),)
+    return (Notice(f"The fit was interrupted after {seconds}. Its tree is the best that was found until then"),)
 
 
-def at_chance(certificate: Claim) -> tuple[Shortcoming, ...]:
+def at_chance(certificate: Claim) -> tuple[Notice, ...]:
     """That the features seem to say nothing about the classes."""
     if certificate.chance is None or certificate.chance < AT_CHANCE:
         return ()
     return (
-        Shortcoming(
+        Notice(
             "The tree may be no better than chance: on held-out labels, forests are not significantly better "
             f"(p = {certificate.chance:.2f}, permutation test)",
-            (Remedy.MORE_EVIDENCE,),
-            ChanceLevelWarning,
+            Remedy.MORE_EVIDENCE,
+            category=ChanceLevelWarning,
         ),
     )
 
 
-def few_labels(certificate: Claim, classes: Sequence[Any], among: Iterable[int]) -> tuple[Shortcoming, ...]:
+def few_labels(certificate: Claim, classes: Sequence[Any], among: Iterable[int]) -> tuple[Notice, ...]:
     """The classes that have fewer labels than it takes to recognise them, all in one sentence."""
     few = [c for c in among if certificate.labels[c] < FEW_LABELS]
     if not few:
         return ()
     named = _named([f"class {classes[c]!r} ({plural(certificate.labels[c], 'label')})" for c in few])
-    return (Shortcoming(f"Too few labels to recognise {named} reliably", (Remedy.LABEL_MORE,), FewLabelsWarning),)
+    return (Notice(f"Too few labels to recognise {named} reliably", Remedy.LABEL_MORE, category=FewLabelsWarning),)
 
 
 def _labeled_classes(certificate: Certificate) -> list[int]:
     """The classes that have labels, and rows or a total above 0."""
-    put, known = certificate.assigned or certificate.labels, certificate.totals or certificate.labels
+    put, known = certificate.assigned, certificate.totals
     return [
         c for c in range(len(certificate.labels)) if c not in certificate.classes_without_label and (put[c] or known[c])
     ]
@@ -115,7 +87,7 @@ def _named(classes: Sequence[str]) -> str:
     return listed([*classes[:NAMED], *([plural(n_more, "other class", "other classes")] if n_more > 0 else [])])
 
 
-def cut_off(certificate: Claim) -> tuple[Shortcoming, ...]:
+def cut_off(certificate: Claim) -> tuple[Notice, ...]:
     """That the time limit cut the fit off: a longer one may lead to another tree."""
     if certificate.ended != TIME_LIMIT:
         return ()
@@ -126,29 +98,29 @@ def cut_off(certificate: Claim) -> tuple[Shortcoming, ...]:
     else:
         found = "It found no split, and a better tree may exist"
     cut = f"The time limit cut the fit off after {duration(certificate.seconds)}"
-    return (Shortcoming(f"{cut}. {found}", (Remedy.MORE_TIME,)),)
+    return (Notice(f"{cut}. {found}", Remedy.MORE_TIME),)
 
 
-def _not_counted(certificate: Certificate) -> tuple[Shortcoming, ...]:
+def _not_counted(certificate: Certificate) -> tuple[Notice, ...]:
     """That the time ended before all rows were counted."""
     if certificate.counted or certificate.n_register is None:
         return ()
     return (
-        Shortcoming(
+        Notice(
             f"The totals were not counted over all {plural(certificate.n_register, 'row')}, because the time ended. "
             "All numbers are about a sample of them",
-            (Remedy.MORE_TIME,),
+            Remedy.MORE_TIME,
         ),
     )
 
 
-def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
     if certificate.meets_totals:
         return ()
     what = "totals" if certificate.cells else "total"
     finding = f"The tree misses the {what} by {certificate.off}{_where(certificate, classes)}"
     if certificate.xi <= certificate.least_xi:
-        return (Shortcoming(f"{finding}. No tree can come nearer, because rows with equal features get one class"),)
+        return (Notice(f"{finding}. No tree can come nearer, because rows with equal features get one class"),)
     if certificate.least_xi:
         finding += f". Equal features force every tree to miss it by {plural(certificate.least_xi, 'row')}"
     if certificate.n_register is not None:
@@ -156,13 +128,11 @@ def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Sho
     # In the evidence model meeting the total is the rule, and its price is not chosen.
     price = (Remedy.HIGHER_PRICE,) if certificate.minimises_p2 else ()
     features = () if certificate.max_features_per_split is None else (Remedy.MORE_FEATURES,)
-    return (Shortcoming(finding, (*price, Remedy.DEEPER_TREE, *features)),)
+    return (Notice(finding, *price, Remedy.DEEPER_TREE, *features),)
 
 
 def _where(certificate: Certificate, classes: Sequence[Any]) -> str:
-    """By which class the total is exceeded most; nothing where the certificate does not say."""
-    if not certificate.assigned:
-        return ""
+    """By which class the total is exceeded most."""
     if certificate.cells:
         return _worst_cells(certificate, classes)
     excess = [put - known for put, known in zip(certificate.assigned, certificate.totals, strict=True)]
@@ -185,12 +155,12 @@ def _worst_cells(certificate: Certificate, classes: Sequence[Any]) -> str:
     return f": {'; '.join(described)}{more}"
 
 
-def _open_totals(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+def _open_totals(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
     """The classes whose number of rows is left to the fit, or that get no row although their totals allow some."""
     if len(still_open := _open_classes(certificate)) > 1:
         rows = [f"class {classes[c]!r} ({plural(certificate.assigned[c], 'row')})" for c in still_open]
         finding = f"The totals do not say how many rows belong to {_named(rows)}, so the fit decides"
-        return (Shortcoming(finding, (Remedy.COMPLETE_TOTALS,), OpenTotalsWarning),)
+        return (Notice(finding, Remedy.COMPLETE_TOTALS, category=OpenTotalsWarning),)
     empty = [
         c
         for c, assigned in enumerate(certificate.assigned)
@@ -199,7 +169,7 @@ def _open_totals(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shor
     if not empty:
         return ()
     named = _named([f"class {classes[c]!r}" for c in empty])
-    return (Shortcoming(f"No unlabeled row gets {named}, although the totals allow some", (), OpenTotalsWarning),)
+    return (Notice(f"No unlabeled row gets {named}, although the totals allow some", category=OpenTotalsWarning),)
 
 
 def _open_classes(certificate: Certificate) -> list[int]:
@@ -217,15 +187,15 @@ def _open_classes(certificate: Certificate) -> list[int]:
     return [c for c in range(len(certificate.assigned)) if margins and all((m, c) in is_open for m in margins)]
 
 
-def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> tuple[Shortcoming, ...]:
+def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
     """The classes that no label shows, if there should be or are rows of them."""
     support = "the total" if certificate.guide_weight is None else "the total and the guide"
     return tuple(
-        Shortcoming(
+        Notice(
             f"No labeled row has class {classes[c]!r}. The tree puts {amount(certificate.assigned[c])} of "
             f"{plural(sum(certificate.assigned), 'unlabeled row')} into it, but which rows is a guess: it rests on "
             f"{support}, and no label supports it",
-            (Remedy.LABEL_SOME,),
+            Remedy.LABEL_SOME,
         )
         for c in certificate.classes_without_label
         if certificate.assigned[c] or certificate.totals[c]

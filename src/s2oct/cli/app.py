@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from s2oct.cli.messages import all_with_options, cures_as_options, on_one_line, print_failure, with_options
+from s2oct.cli.messages import all_with_options, on_one_line, print_failure, with_options
 from s2oct.errors import InvalidColumns, InvalidTable, MissingExtra, S2OCTError
 from s2oct.version import __version__
 
@@ -117,9 +117,9 @@ def run(arguments: Sequence[str]) -> int:
         print_failure(all_with_options(error))
         return 2
     except InvalidTable as error:
-        return _fail(with_options(error))
+        return _fail(with_options(error.message))
     except S2OCTError as error:
-        return _fail(cures_as_options(str(error)))
+        return _fail(str(error))
     except MemoryError:
         # Its text is about an array or a block of bytes, which says nothing to a user.
         return _fail("There is not enough memory for this table: use a machine with more, or fewer rows or columns.")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from s2oct.cli.messages import cure, print_warning, say
-from s2oct.tables.column_use import FEATURE, ColumnUse
+from s2oct.cli.messages import print_warning, say
+from s2oct.errors import Message
+from s2oct.tables.column_use import FEATURE, ID, ColumnUse
 from s2oct.wording import count, plural, printable
 
 _MOST_PLAIN = 20
@@ -15,11 +16,11 @@ _LONGEST_NAME = 40
 
 
 def print_columns(uses: Sequence[ColumnUse]) -> None:
-    """Print one line for each column: name, role, treatment, and values imputed."""
+    """Print one line for each column: name, role, treatment, and missing values."""
     plain = [use for use in uses if _is_plain(use)]
     hidden = plain[_MOST_PLAIN:]
     shown = [use for use in uses if use not in hidden]
-    rows = [("column", "role", "treatment", "imputed"), *map(_cells, shown)]
+    rows = [("column", "role", "treatment", "missing"), *map(_cells, shown)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -30,18 +31,18 @@ def print_columns(uses: Sequence[ColumnUse]) -> None:
 def warn_of_columns(uses: Sequence[ColumnUse]) -> None:
     """Print a warning for each column that may not be a feature, with options that help."""
     for use in uses:
-        if use.doubt:
-            cures = ", or ".join(cure(remedy, use.name) for remedy in use.remedies)
-            print_warning(f"{_short(use.name)} is a feature, but {use.doubt}: {cures}.")
+        if use.doubt and use.role != ID:
+            problem = f"{_short(use.name)} is a feature, but {use.doubt}"
+            print_warning(Message(problem, *use.remedies, column=use.name))
 
 
 def _is_plain(use: ColumnUse) -> bool:
-    return use.role == FEATURE and use.treatment == "number" and not use.n_imputed and not use.doubt
+    return use.role == FEATURE and use.treatment == "number" and not use.n_missing and not use.doubt
 
 
 def _cells(use: ColumnUse) -> tuple[str, str, str, str]:
-    imputed = count(use.n_imputed) if use.n_imputed else ""
-    return _short(use.name), use.role, printable(" ".join(use.treatment.split())), imputed
+    missing = f"{count(use.n_missing)}: {use.filling}" if use.n_missing else ""
+    return _short(use.name), use.role, printable(" ".join(use.treatment.split())), missing
 
 
 def _short(name: str) -> str:

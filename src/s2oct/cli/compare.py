@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from s2oct.cli.messages import notes_with_options, print_warning, printed_warnings, say
+from s2oct.cli.messages import print_warning, printed_warnings, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName
 from s2oct.cli.total_options import TotalOptions
@@ -43,7 +43,7 @@ def compare(
 
     with printed_warnings(), Console(stderr=True).status("reading the table") as status:
         comparison = compare_encoded(encoded, n_folds=folds, announce=status.update)
-    for note in notes_with_options(comparison.notes, ()):
+    for note in comparison.notes:
         print_warning(note)
     _print(comparison)
 

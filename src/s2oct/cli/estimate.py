@@ -19,8 +19,8 @@ from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model,
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.cli.total_options import GivenTotals
 from s2oct.errors import InvalidProblem
+from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE
 from s2oct.tables.domain_cells import domain_of_rows, margin_name
-from s2oct.tables.parameter_texts import read_positive
 from s2oct.tables.roles import Roles
 from s2oct.tables.target import Target, check_table_name
 from s2oct.tables.weight_cells import replicate_weights_of_rows
@@ -57,7 +57,7 @@ class ReplicateOptions:
             "default 1 / R, for R columns; (R - 1) / R is for the jackknife."
         ),
     ] = None
-    confidence: Annotated[float, typer.Option(help="What the intervals should cover, between 0 and 1.")] = 0.95
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals, between 0 and 1.")] = 0.95
     jobs: Annotated[int, typer.Option(help="Replicates to run at a time; -1 for all cores.")] = 1
     folder: Annotated[
         Path | None,
@@ -66,10 +66,9 @@ class ReplicateOptions:
 
     def check(self) -> None:
         """Refuse numbers out of range."""
-        if not 0 < self.confidence < 1:
-            raise InvalidProblem(f"Expected --confidence to be a number between 0 and 1, got {self.confidence:g}.")
+        BETWEEN_ZERO_AND_ONE.read("--confidence", self.confidence)
         if self.replicate_scale is not None:
-            read_positive("--replicate-scale", self.replicate_scale)
+            POSITIVE.read("--replicate-scale", self.replicate_scale)
             if not self.replicate_weights:
                 raise InvalidProblem("Expected --replicate-scale with --replicate-weights only, got it alone.")
         if self.jobs == 0:
@@ -123,26 +122,24 @@ def estimate(
 def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTable:
     """Read the table with the columns, totals and parameters of the model's fit, unless options give other totals."""
     from s2oct.estimators import S2OCTClassifier
-    from s2oct.persistence.table_models import encoding_of
-    from s2oct.tables.totals_kind import TotalsKind
     from s2oct.workflow.remembered_totals import RememberedTotals
 
-    clf, kind = model.estimator, model.totals_kind or TotalsKind()
+    clf, origin = model.estimator, model.origin
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to estimate from, got {type(clf).__name__}.")
     _refuse_lost_guide(model)
-    if model.label is None:
+    if origin.label is None:
         raise InvalidProblem("Expected a model that s2oct fit has written, got one that names no column of labels.")
-    encoding, given = encoding_of(model), totals.totals()
+    given = totals.totals()
     known = (
         given
         if totals.are_given
         else RememberedTotals(tuple(model.classes), clf.data_summary_.totals, clf.certificate_.cells)
     )
-    margins = kind.margins if not totals.are_given or len(kind.margins) == len(totals.paths) else ()
-    roles = Roles(model.label, features=encoding.names, margins=margins, weight=kind.weight)
-    request = FitRequest(data.source(model.dialect), roles, totals=known, parameters=clf.get_params(deep=False))
-    return encode_again(request, encoding)
+    margins = origin.margins if not totals.are_given or len(origin.margins) == len(totals.paths) else ()
+    roles = Roles(origin.label, features=model.encoding.names, margins=margins, weight=origin.weight)
+    request = FitRequest(data.source(origin.dialect), roles, totals=known, parameters=clf.get_params(deep=False))
+    return encode_again(request, model.encoding)
 
 
 def _refuse_lost_guide(model: Model) -> None:

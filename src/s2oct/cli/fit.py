@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from s2oct.cli.column_table import print_columns, warn_of_columns
-from s2oct.cli.messages import notes_with_options, print_note, print_warning, printed_warnings, say
+from s2oct.cli.messages import print_note, print_warning, printed_warnings, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions
 from s2oct.cli.outputs import Outputs, UnwrittenFiles, messages_beside, name_of, table_name
@@ -52,9 +52,9 @@ def fit(
     request = FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source))
     if may_be_register(request) and source.has_more_rows_than(MOST_HASHED):
         outputs.refuse_report(MOST_HASHED)
-        fitted = _fitted_register(request, estimator.time_limit, scheduler)
+        fitted = _fitted_register(request, scheduler)
     else:
-        fitted = _fitted(encode_table(request), estimator.time_limit)
+        fitted = _fitted(encode_table(request))
     # Refusals should not wait for the packages that a fit needs.
     import numpy as np
 
@@ -72,7 +72,7 @@ def fit(
     # Last, so that no rules push them off the screen.
     warn_of_columns(fitted.encoded.uses)
     clf = fitted.classifier
-    for note in notes_with_options(fitted.notes, clf.certificate_.shortcomings(clf.classes_.tolist())):
+    for note in fitted.notes:
         print_warning(note)
     if outputs.predictions in written and clf.stability_note_:
         name = AddedColumns(label).stability
@@ -82,23 +82,23 @@ def fit(
         raise failure
 
 
-def _fitted(encoded: EncodedTable, time_limit: float) -> FittedTable:
+def _fitted(encoded: EncodedTable) -> FittedTable:
     from s2oct.cli.progress import live_progress
     from s2oct.workflow.fitted_table import fit_encoded
 
-    with warnings.catch_warnings(), live_progress(time_limit) as listener:
+    with warnings.catch_warnings(), live_progress(encoded.request.parameters["time_limit"]) as listener:
         # They are printed at the end, as sentences and once.
         warnings.simplefilter("ignore")
         return fit_encoded(encoded, listener=listener)
 
 
-def _fitted_register(request: FitRequest, time_limit: float, scheduler: str | None) -> FittedTable:
+def _fitted_register(request: FitRequest, scheduler: str | None) -> FittedTable:
     """Fit a table that is read in batches, here or by the workers of a cluster."""
     from s2oct.workflow.cluster_reader import reader_at
     from s2oct.workflow.register_table import encode_register
 
     with reader_at(scheduler) as reader:
-        return _fitted(encode_register(request, reader), time_limit)
+        return _fitted(encode_register(request, reader))
 
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:

@@ -5,19 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from s2oct.errors import InvalidColumns, InvalidTable, Remedy, S2OCTWarning
+from s2oct.errors import InvalidColumns, Message, Remedy, S2OCTWarning
 from s2oct.wording import plural, printable
-
-if TYPE_CHECKING:  # it imports numpy, for which no help text should wait
-    from s2oct.certificate import Shortcoming
 
 REMEDIES = {
     Remedy.ENCODE_CATEGORIES: "encode it with --categorical {column}=onehot or --categorical {column}=ordinal",
-    Remedy.FILL_GAPS: "fill them with --impute median or --impute most-frequent when fitting",
     Remedy.LEAVE_OUT: "leave the column out with --exclude {column}",
     Remedy.KEEP_AS_ID: "keep it as an id with --id {column}",
     Remedy.MAKE_NUMBER: (
@@ -25,16 +20,18 @@ REMEDIES = {
     ),
     Remedy.MARK_GAPS: "say that it is a gap with --missing {value}",
     Remedy.KNOWN_LEVEL: (
-        "replace it by one of these, call it a gap with --missing {value} if the model fills gaps, or fit a model to a "
-        "table that has it"
+        "replace it by one of these, call it a gap with --missing {value}, or fit a model to a table that has it"
     ),
     Remedy.OWN_MARKS: "give --missing '', so that only empty cells and the marks of other --missing are gaps",
     Remedy.OTHER_DECIMAL: "name the decimal sign with --decimal , or --decimal .",
     Remedy.OTHER_CHARSET: "name the right encoding with --encoding, for instance --encoding latin-1",
     Remedy.NAME_WEIGHT: "weigh the rows with --weight {column}",
     Remedy.NO_WEIGHTS: "say --weight none if it is a feature, as a body weight is",
+    Remedy.MULTIPLY_SHARES: "write a share in percent, as in --total A=38%",
     Remedy.SAY_SHARES: "give --shares",
-    Remedy.PASS_DOMAINS: "Name the column of the domains with --by",
+    Remedy.DIVIDE_PERCENTAGES: "divide percentages by 100 with --shares",
+    Remedy.SAY_PERCENTAGES: "divide percentages by 100 and give --shares",
+    Remedy.PASS_DOMAINS: "name the column of the domains with --by if the totals are by domain",
     Remedy.MORE_TIME: "raise --time-limit",
     Remedy.HIGHER_PRICE: "raise --C, the price of a row off the total",
     Remedy.DEEPER_TREE: "raise --depth",
@@ -45,44 +42,20 @@ REMEDIES = {
     Remedy.LABEL_MORE: "label at least 10 rows of each class in the column of --label",
     Remedy.MORE_EVIDENCE: "label more rows in the column of --label, or add columns that tell the classes apart",
     Remedy.COMPLETE_TOTALS: "give --total for every class but one",
-    Remedy.COUNT_ROWS: "Note that --total counts the unlabeled rows and --population-total all rows",
+    Remedy.COUNT_ROWS: "note that --total counts the unlabeled rows and --population-total all rows",
 }
 """Each remedy in terms of command-line options."""
 
 
-def with_options(error: InvalidTable) -> str:
-    """Say what is wrong with a table and which options would repair it."""
-    return error.worded(REMEDIES, shlex.quote)
-
-
-def cures_as_options(message: str) -> str:
-    """Replace cures in a message that only Python has by options."""
-    for remedy in (
-        Remedy.GIVE_TOTALS,
-        Remedy.SAY_SHARES,
-        Remedy.PASS_DOMAINS,
-        Remedy.COUNT_ROWS,
-        Remedy.OWN_MARKS,
-    ):
-        message = message.replace(remedy.value, REMEDIES[remedy])
-    return message
+def with_options(message: str) -> str:
+    """Word a message with options as its remedies; a plain sentence has none."""
+    return message.worded(REMEDIES, shlex.quote) if isinstance(message, Message) else message
 
 
 def all_with_options(error: InvalidColumns) -> str:
     """Say what is wrong with several columns, each on a line, and which options would repair them."""
-    lines = [f"  {on_one_line(with_options(problem))}" for problem in error.problems]
+    lines = [f"  {on_one_line(with_options(problem.message))}" for problem in error.problems]
     return "\n".join([f"{plural(len(lines), 'column')} cannot be used as they are:", *lines])
-
-
-def cure(remedy: Remedy, column: str) -> str:
-    """Name the options of a remedy for a column."""
-    return REMEDIES[remedy].replace("{column}", shlex.quote(column))
-
-
-def notes_with_options(notes: Iterable[str], shortcomings: Iterable[Shortcoming]) -> list[str]:
-    """Write notes of a fit, those about its shortcomings and its totals with options that may help."""
-    worded = {str(shortcoming): shortcoming.worded(REMEDIES) for shortcoming in shortcomings}
-    return [worded.get(note, cures_as_options(note)) for note in notes]
 
 
 def say(text: str) -> None:
@@ -101,8 +74,8 @@ def print_note(message: str) -> None:
 
 
 def print_warning(message: str) -> None:
-    """Print one sentence about a result that the command gives nevertheless."""
-    print(f"s2oct: warning: {_harmless(on_one_line(message))}", file=sys.stderr)
+    """Print a message about a result that the command gives nevertheless, with options as its remedies."""
+    print(f"s2oct: warning: {_harmless(on_one_line(with_options(message)))}", file=sys.stderr)
 
 
 @contextmanager

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from s2oct.app.fit_options import OPTIONS
 from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
+from s2oct.parameters import OPTIONS, Parameter
+from s2oct.tables.column_learning import MEDIAN
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import ONEHOT, ORDINAL
-from s2oct.tables.parameter_texts import read_parameters
 from s2oct.tables.roles import Roles
 from s2oct.tables.source import Source
 from s2oct.tables.target import check_table_name
@@ -127,9 +127,11 @@ class ColumnOptions:
         list[str] | None, typer.Option(help="Ordinal column with its values in order: school=none,some,much.")
     ] = None
     impute: Annotated[
-        str | None,
-        typer.Option(help="Fill missing feature values: median or most-frequent. Otherwise they are refused."),
-    ] = None
+        str,
+        typer.Option(
+            help="What stands for a missing number: median or most-frequent. A missing category is a level of its own."
+        ),
+    ] = MEDIAN
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse text columns and ids that no option names, and rare categories.")
     ] = False
@@ -165,35 +167,12 @@ class ColumnOptions:
         return Treatment(general, kinds, dict(map(_order, self.order or ())), self.impute, self.strict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EstimatorOptions:
-    """Parameters of the classifier."""
+class ParameterOptions:
+    """Parameters of the classifier; its fields are those of the table that the command line offers."""
 
     panel: ClassVar[str] = "The fit"
 
-    depth: Annotated[str, typer.Option(help="Splits between root and leaf, or auto.")] = "auto"
-    c: Annotated[float, typer.Option("--C", help="Price of one row off the total.")] = 1.0
-    time_limit: Annotated[float, typer.Option(help="Seconds for the fit.")] = 60.0
-    solver: Annotated[str, typer.Option(help="highs, scip, gurobi, or none to search only.")] = "highs"
-    guide: Annotated[
-        str,
-        typer.Option(help="Whom the tree should agree with: auto (forests), or none."),
-    ] = "auto"
-    guide_weight: Annotated[
-        str,
-        typer.Option(help="What a row of which the guide is sure counts against a label, or auto; 0 only breaks ties."),
-    ] = "auto"
-    max_features: Annotated[
-        str,
-        typer.Option(help="Most features in one rule: auto, none for no limit, or a number; 1 makes ordinary splits."),
-    ] = "auto"
-    rule_features: Annotated[
-        list[str] | None,
-        typer.Option(help="Column that the rules may use; the guide sees all of them. May be repeated."),
-    ] = None
-    term_price: Annotated[str, typer.Option(help="Rows that a feature in a rule must save, or auto.")] = "auto"
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.")] = 0
-    jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = 1
+    rule_features: list[str] | None
 
     def rule_columns(self, source: Source) -> tuple[str, ...]:
         """Read which columns of a table the rules may use."""
@@ -201,19 +180,37 @@ class EstimatorOptions:
 
     def parameters(self) -> dict[str, Any]:
         """Read the parameters under the classifier's own names; refuse what it would refuse, in terms of options."""
-        given = {
-            "depth": self.depth,
-            "C": self.c,
-            "guide": self.guide,
-            "guide_weight": self.guide_weight,
-            "max_features_per_split": self.max_features,
-            "term_price": self.term_price,
-            "solver": self.solver,
-            "time_limit": self.time_limit,
-            "n_jobs": self.jobs,
-            "random_state": self.seed,
+        return {
+            parameter.name: parameter.read_text(getattr(self, _field(parameter)), f"--{parameter.option}")
+            for parameter in OPTIONS
+            if parameter.number or parameter.words
         }
-        return read_parameters(given, OPTIONS)
+
+
+def _field(parameter: Parameter) -> str:
+    return str(parameter.option).replace("-", "_").lower()
+
+
+def _declared(parameter: Parameter) -> tuple[str, Any, Any]:
+    """The field of a parameter with its option; one that takes neither numbers nor words takes names of columns."""
+    option = f"--{parameter.option}"
+    if not parameter.number and not parameter.words:
+        return _field(parameter), Annotated[list[str] | None, typer.Option(option, help=parameter.help)], None
+    kinds = [] if parameter.number is None else ["<int>" if parameter.number.whole else "<float>"]
+    declared = typer.Option(option, help=parameter.help, metavar="|".join([*parameter.choices, *kinds]))
+    return _field(parameter), Annotated[str, declared], parameter.default_text
+
+
+if TYPE_CHECKING:
+    EstimatorOptions = ParameterOptions
+else:
+    EstimatorOptions = make_dataclass(
+        "EstimatorOptions",
+        [(name, kind, field(default=default)) for name, kind, default in map(_declared, OPTIONS)],
+        bases=(ParameterOptions,),
+        frozen=True,
+        kw_only=True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
-from s2oct.cli.messages import say
+from s2oct.cli.messages import print_warning, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, IdNames, KeepFormulas, ModelPath, check_model, split_names
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.tables.target import Target, check_table_name
+from s2oct.tables.unseen import Unseen
 from s2oct.wording import plural
 
 
@@ -28,6 +29,9 @@ def predict(
         bool, typer.Option("--only-ids", help="Write the id columns and the predictions, not the other columns.")
     ] = False,
     keep_formulas: KeepFormulas = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse categories and missing values that the fit did not see.")
+    ] = False,
 ) -> None:
     """Predict the rows of a table and write them with their classes and leaves."""
     check_writable([out], [model, data.data])
@@ -39,20 +43,24 @@ def predict(
     from s2oct.persistence.table_models import predictor_of
 
     read = read_model(model)
-    predictor, source = predictor_of(read), data.source(read.dialect)
+    predictor, source = predictor_of(read), data.source(read.origin.dialect)
     source.require(predictor.encoding.names, "feature")
-    ids = split_names(id, source.columns) or tuple(name for name in read.ids if name in source.columns)
+    ids = split_names(id, source.columns) or tuple(name for name in read.origin.ids if name in source.columns)
     source.require(ids, "id")
-    n_rows = 0
+    n_rows, unseen = 0, Unseen()
 
     def write(draft: Path) -> None:
         nonlocal n_rows
         with closing(Target(draft, table_name(out), source.dialect, keep_formulas=keep_formulas)) as target:
-            for batch in predictor.batches(source, ids if only_ids else source.columns):
+            for batch in predictor.batches(source, ids if only_ids else source.columns, unseen):
                 target.write(batch)
                 n_rows += batch.num_rows
+        if strict:
+            unseen.refuse(predictor.encoding.columns)
 
     with Outputs() as outputs:
         outputs.write(out, write)
+    if unseen:
+        print_warning(unseen.sentence(predictor.encoding.columns))
     with messages_beside([out]):
         say(f"{plural(n_rows, 'row')} predicted; wrote {name_of(out)}")

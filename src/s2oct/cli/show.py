@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from s2oct.cli.messages import REMEDIES, say
+from s2oct.cli.messages import say, with_options
 from s2oct.cli.options import ModelPath, SqlDialectName, SqlTable, check_model
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of
 from s2oct.errors import InvalidProblem
@@ -66,7 +66,7 @@ def rendered(model: Model, form: str, path: Path) -> str | bytes:
     if form == "certificate":
         return "\n".join(_certificate(model))
     if form == "dot":
-        return tree_to_dot(tree, names, classes)
+        return tree_to_dot(tree, model.estimator._features(), classes)
     if form == "json":
         return derived_json(path).rstrip("\n")
     if form == "python":
@@ -87,4 +87,4 @@ def _certificate(model: Model) -> list[str]:
     said = [str(certificate)]
     if isinstance(certificate, Certificate):
         said = [*about_fit(certificate, classes), *certificate.in_p2]
-    return said + [shortcoming.worded(REMEDIES) for shortcoming in certificate.shortcomings(classes)]
+    return said + [with_options(shortcoming) for shortcoming in certificate.shortcomings(classes)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from s2oct.cli.option_groups import takes_groups
 
 study = typer.Typer(
     name="study",
@@ -18,71 +21,59 @@ Out = Annotated[Path, typer.Option("--out", help="Folder of the study: its recor
 DEFAULT_OUT = Path("s2oct-study")
 
 
-@study.command()
-def run(
-    out: Out = DEFAULT_OUT,
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions:
+    """The options of a run."""
+
+    out: Out = DEFAULT_OUT
     data: Annotated[
         Path | None,
         typer.Option(envvar="S2OCT_DATA", help="Folder with <instance>.tsv.gz files. Without it they are downloaded."),
-    ] = None,
+    ] = None
     download: Annotated[
         bool | None,
         typer.Option("--download/--no-download", help="Fetch files that are not there (default: if no --data)."),
-    ] = None,
+    ] = None
     instance: Annotated[
         list[str] | None, typer.Option(help="Instances, by name or pattern (default: all 97). May be repeated.")
-    ] = None,
+    ] = None
     method: Annotated[
         list[str] | None,
         typer.Option(help="Methods, by name or pattern, e.g. 's2oct*' (default: most). May be repeated."),
-    ] = None,
+    ] = None
     design: Annotated[
         list[str] | None, typer.Option(help="Sampling designs: biased, simple (default: biased). May be repeated.")
-    ] = None,
+    ] = None
     classes: Annotated[
         int, typer.Option(min=2, max=26, help="Classes of an instance that are kept apart at most (the paper: 2).")
-    ] = 2,
-    samples: Annotated[int, typer.Option(min=1, help="Samples of each instance.")] = 5,
-    labeled_share: Annotated[float, typer.Option(help="Share of rows that are labeled, between 0 and 1.")] = 0.1,
-    time_limit: Annotated[float, typer.Option(help="Seconds for each fit of a tree.")] = 60.0,
-    solver: Annotated[str, typer.Option(help="MILP solver: highs, scip or gurobi.")] = "highs",
-    seed: Annotated[int, typer.Option(min=0, help="Random state of every fit; draws are seeded by their sample.")] = 0,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes (default: one per core).")] = None,
+    ] = 2
+    samples: Annotated[int, typer.Option(min=1, help="Samples of each instance.")] = 5
+    labeled_share: Annotated[float, typer.Option(help="Share of rows that are labeled, between 0 and 1.")] = 0.1
+    time_limit: Annotated[float, typer.Option(help="Seconds for each fit of a tree.")] = 60.0
+    solver: Annotated[str, typer.Option(help="MILP solver: highs, scip or gurobi.")] = "highs"
+    seed: Annotated[int, typer.Option(min=0, help="Random state of every fit; draws are seeded by their sample.")] = 0
+    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes (default: one per core).")] = None
     memory: Annotated[
         float | None, typer.Option(help="GiB that a worker process may take; 0 for no limit (default: an equal share).")
-    ] = None,
+    ] = None
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler; its workers then run the tasks.")
-    ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run tasks again that ended in an error.")
-    ] = False,
-) -> None:
+    ] = None
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run tasks again that ended in an error.")] = (
+        False
+    )
+
+
+@study.command()
+@takes_groups
+def run(options: StudyOptions) -> None:
     """Run the tasks instance x sample x design x method that are not finished yet.
 
     You can stop it at any time, by Ctrl-C or otherwise. The same command continues where it stopped.
     """
-    from s2oct.cli.study_console import Request, run_study
+    from s2oct.cli.study_console import run_study
 
-    request = Request(
-        out=out,
-        data=data,
-        download=data is None if download is None else download,
-        instances=instance or [],
-        methods=method or [],
-        designs=design or [],
-        classes=classes,
-        samples=samples,
-        labeled_share=labeled_share,
-        time_limit=time_limit,
-        solver=solver,
-        seed=seed,
-        jobs=jobs,
-        memory=memory,
-        scheduler=scheduler,
-        retry_failed=retry_failed,
-    )
-    raise typer.Exit(run_study(request))
+    raise typer.Exit(run_study(options))
 
 
 @study.command()

@@ -9,7 +9,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from s2oct.cli.study import StudyOptions
 from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.memory import available_memory
 from s2oct.solvers import load_solver
@@ -37,72 +37,50 @@ LEAST_MEMORY = 4 * 2**30
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True)
-class Request:
-    """The options of a run, as the user gave them."""
-
-    out: Path
-    data: Path | None
-    download: bool
-    instances: Sequence[str]
-    methods: Sequence[str]
-    designs: Sequence[str]
-    classes: int
-    samples: int
-    labeled_share: float
-    time_limit: float
-    solver: str
-    seed: int
-    jobs: int | None
-    memory: float | None
-    scheduler: str | None
-    retry_failed: bool
-
-
-def run_study(request: Request) -> int:
+def run_study(options: StudyOptions) -> int:
     """Run a study until it ends or is interrupted; returns the exit code."""
-    _check(request)
+    _check(options)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    methods = _chosen("method", request.methods, tuple(METHODS), DEFAULT_METHODS)
-    if request.scheduler is None:
+    methods = _chosen("method", options.method or (), tuple(METHODS), DEFAULT_METHODS)
+    if options.scheduler is None:
         methods = _those_that_can_run(methods, console)
     plan = Plan(
-        instances=_chosen("instance", request.instances, tuple(manifest()), tuple(manifest())),
-        samples=request.samples,
-        designs=_chosen("design", request.designs, tuple(DESIGNS), ("biased",)),
+        instances=_chosen("instance", options.instance or (), tuple(manifest()), tuple(manifest())),
+        samples=options.samples,
+        designs=_chosen("design", options.design or (), tuple(DESIGNS), ("biased",)),
         methods=methods,
     )
-    settings = StudySettings(request.labeled_share, request.time_limit, request.solver, request.seed, request.classes)
-    source = DataSource(request.data, download=request.download)
+    settings = StudySettings(options.labeled_share, options.time_limit, options.solver, options.seed, options.classes)
+    source = DataSource(options.data, download=options.data is None if options.download is None else options.download)
     with console.status("Reading the data"):
-        study = Run(request.out, settings, plan, source, retry_failed=request.retry_failed)
+        study = Run(options.out, settings, plan, source, retry_failed=options.retry_failed)
     with study:
-        _announce(console, study.agenda, request.out)
+        _announce(console, study.agenda, options.out)
         try:
-            with closing(study.go(_workers(request))) as records:
+            with closing(study.go(_workers(options))) as records:
                 n_failed = _follow(console, records, study.agenda)
         except KeyboardInterrupt:
-            console.print(f"Stopped. Finished tasks are in {request.out}; the same command continues from there.")
+            console.print(f"Stopped. Finished tasks are in {options.out}; the same command continues from there.")
             return INTERRUPTED
     console.print(
         f"{len(study.agenda.tasks)} tasks finished, {n_failed} of them with an error. "
-        f"Next: s2oct study report --out {request.out}"
+        f"Next: s2oct study report --out {options.out}"
     )
     return 0
 
 
-def _check(request: Request) -> None:
-    if not 0 < request.labeled_share < 1:
-        raise InvalidProblem(f"Expected a labeled share between 0 and 1, got {request.labeled_share:g}.")
-    if not 0 < request.time_limit < float("inf"):
-        raise InvalidProblem(f"Expected a time limit of more than 0 seconds, got {request.time_limit:g}.")
-    if request.memory is not None and request.memory < 0:
-        raise InvalidProblem(f"Expected --memory of at least 0 GiB, got {request.memory:g}.")
-    if request.data is not None and not request.data.is_dir():
-        raise InvalidProblem(f"Expected --data to be a folder, got {request.data}, which is not a folder.")
-    if request.scheduler is None:
+def _check(options: StudyOptions) -> None:
+    if not 0 < options.labeled_share < 1:
+        raise InvalidProblem(f"Expected a labeled share between 0 and 1, got {options.labeled_share:g}.")
+    if not 0 < options.time_limit < float("inf"):
+        raise InvalidProblem(f"Expected a time limit of more than 0 seconds, got {options.time_limit:g}.")
+    if options.memory is not None and options.memory < 0:
+        raise InvalidProblem(f"Expected --memory of at least 0 GiB, got {options.memory:g}.")
+    if options.data is not None and not options.data.is_dir():
+        raise InvalidProblem(f"Expected --data to be a folder, got {options.data}, which is not a folder.")
+    if options.scheduler is None:
         # A solver that is not installed would fail every task.
-        load_solver(request.solver)
+        load_solver(options.solver)
 
 
 def _chosen(what: str, asked: Sequence[str], known: Sequence[str], default: Sequence[str]) -> tuple[str, ...]:
@@ -123,11 +101,11 @@ def _those_that_can_run(methods: Sequence[str], console: Console) -> tuple[str, 
     return tuple(name for name in methods if name not in needs)
 
 
-def _workers(request: Request) -> Workers:
-    if request.scheduler is not None:
-        return partial(run_on_cluster, address=request.scheduler)
-    n_workers = request.jobs or os.cpu_count() or 1
-    return partial(run_local, n_workers=n_workers, memory=_memory(request.memory, n_workers))
+def _workers(options: StudyOptions) -> Workers:
+    if options.scheduler is not None:
+        return partial(run_on_cluster, address=options.scheduler)
+    n_workers = options.jobs or os.cpu_count() or 1
+    return partial(run_local, n_workers=n_workers, memory=_memory(options.memory, n_workers))
 
 
 def _memory(asked: float | None, n_workers: int) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -16,8 +14,8 @@ from s2oct.estimates.domain_effects import domain_effects, labeled_errors, sprea
 from s2oct.estimates.drawing import BOOTSTRAP, Drawing
 from s2oct.estimates.replicates import Replicate
 from s2oct.estimates.table import COLUMNS
+from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED
-from s2oct.model.targets import Targets
 from s2oct.wording import listed
 
 BALANCINGS = 50
@@ -30,78 +28,51 @@ ROUNDING = 0.5
 """Half a row on both sides of an interval: counts are whole, and a normal distribution is not."""
 
 
-@dataclass(frozen=True, eq=False)
-class Completed:
-    """A fit: what is known of the rows, and what tree and guide say of the others.
-
-    Attributes
-    ----------
-    codes : ndarray of shape (n_rows,)
-        Class of each labeled row, -1 for the others.
-    classes : ndarray of shape (n_classes,)
-        Class labels.
-    weights : ndarray of shape (n_rows,)
-        What each row counts.
-    targets : Targets
-        Known totals of the unlabeled rows.
-    predicted : ndarray of shape (n_rows,)
-        Class that the tree gives each row.
-    probabilities : ndarray of shape (n_rows, n_classes) or None
-        What the guide says of each row; None without a guide.
-    others : tuple of ndarray
-        Classes of all rows by other trees that are as good.
-    unit : float
-        Mean weight of an unlabeled row, in which replicates count.
-    """
-
-    codes: IntArray
-    classes: ObjectArray
-    weights: FloatArray
-    targets: Targets
-    predicted: IntArray
-    probabilities: FloatArray | None
-    others: tuple[IntArray, ...] = ()
-    unit: float = 1.0
-
-    @property
-    def is_labeled(self) -> BoolArray:
-        """Which rows are labeled."""
-        return np.asarray(self.codes != UNLABELED)
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.classes)
-
-    @cached_property
-    def shares(self) -> FloatArray:
-        """Known shares of the classes among the unlabeled rows."""
-        totals = np.maximum(self.targets.class_totals(), 0.0)
-        return np.asarray(totals / totals.sum()) if totals.sum() > 0 else np.full(self.n_classes, 1 / self.n_classes)
-
-
 class Estimation:
     """What a fit and its replicates say about every row, before it is added up by domain.
 
     Parameters
     ----------
-    fit : Completed
-        The fit.
+    known : Known
+        Labels, totals and weights of the fit.
+    predicted : ndarray of shape (n_rows,)
+        Class that the tree gives each row.
+    probabilities : ndarray of shape (m, n_classes) or None
+        What the guide says of each unlabeled row; None without a guide.
     replicates : sequence of Replicate
-        Its replicates.
+        Replicates of the fit.
+    others : tuple of ndarray
+        Classes of all rows by other trees that are as good.
     drawing : Drawing
-        How their labeled rows were drawn.
+        How the labeled rows of replicates were drawn.
     """
 
-    def __init__(self, fit: Completed, replicates: Sequence[Replicate], drawing: Drawing = BOOTSTRAP) -> None:
-        self.fit, self.drawing = fit, drawing
-        labeled, unlabeled = fit.is_labeled, ~fit.is_labeled
-        self.labels, self.label_weights = fit.codes[labeled], fit.weights[labeled]
-        self.sizes = fit.weights[unlabeled]
-        self.votes, self.said = _held_out(fit, replicates)
-        self.correction = chosen_correction(self.votes, self.said, self.labels, self.label_weights, fit.shares)
-        said = _said(fit)[unlabeled]
-        self.unlabeled = raked(self.correction.probabilities(fit.predicted[unlabeled], said), self.sizes, fit.targets)
+    def __init__(
+        self,
+        known: Known,
+        predicted: IntArray,
+        probabilities: FloatArray | None,
+        replicates: Sequence[Replicate],
+        *,
+        others: tuple[IntArray, ...] = (),
+        drawing: Drawing = BOOTSTRAP,
+    ) -> None:
+        self.known, self.predicted, self.others, self.drawing = known, predicted, others, drawing
+        self.codes, self.weights, self.unit = known.labels.codes, known.sizes, known.unit
+        self.is_labeled, self.n_classes = known.is_labeled, len(known.classes)
+        self.shares = _known_shares(known)
+        labeled, unlabeled = self.is_labeled, ~self.is_labeled
+        self.labels, self.label_weights = self.codes[labeled], self.weights[labeled]
+        self.sizes = self.weights[unlabeled]
+        # Without a guide every class is alike.
+        alike = np.full((len(self.codes), self.n_classes), 1 / self.n_classes)
+        self.has_guide, self.guide_says = probabilities is not None, alike
+        if probabilities is not None:
+            alike[unlabeled] = probabilities
+        self.votes, self.said = self._held_out(replicates)
+        self.correction = chosen_correction(self.votes, self.said, self.labels, self.label_weights, self.shares)
+        corrected = self.correction.probabilities(predicted[unlabeled], self.guide_says[unlabeled])
+        self.unlabeled = raked(corrected, self.sizes, known.targets)
         self.replicated = [self._replicated(found) for found in replicates[: drawing.varying(len(replicates))]]
         by_tree = self.votes @ self.correction.confusion.T
         self.labeled = combined(by_tree, self.said, self.correction.guide_power, self.correction.tree_power)
@@ -109,7 +80,7 @@ class Estimation:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the estimates should know."""
-        few = [str(self.fit.classes[k]) for k in range(self.fit.n_classes) if (self.labels == k).sum() < FEW_LABELS]
+        few = [str(self.known.classes[k]) for k in range(self.n_classes) if (self.labels == k).sum() < FEW_LABELS]
         notes = [self._about_correction()]
         if few:
             notes.append(f"Fewer than {FEW_LABELS} labels of {listed(few)}: what is known of mistakes there is little.")
@@ -128,20 +99,20 @@ class Estimation:
 
     def _replicated(self, found: Replicate) -> FloatArray:
         """Probabilities of the unlabeled rows by a replicate: its labels, its tree, its guide and its totals."""
-        confusion = true_given_predicted(self.votes, self.labels, self.label_weights * found.drawn, self.fit.shares)
+        confusion = true_given_predicted(self.votes, self.labels, self.label_weights * found.drawn, self.shares)
         correction = Correction(confusion, self.correction.guide_power, self.correction.tree_power)
-        targets = self.fit.targets.shifted(self.fit.unit * found.change)
+        targets = self.known.targets.shifted(self.unit * found.change)
         return raked(correction.probabilities(found.classes, found.probabilities), self.sizes, targets)
 
     def rows(self, name: str, domains: ObjectArray, codes: IntArray, confidence: float) -> list[dict[str, Any]]:
         """Estimates of all domains of one division of the rows; ``codes`` are the domains of all rows."""
-        n_domains, n_classes = len(domains), self.fit.n_classes
+        n_domains, n_classes = len(domains), self.n_classes
         parts = [self._unlabeled_counts(k, codes, n_domains) for k in range(n_classes)]
-        known = np.column_stack([_known_counts(self.fit, codes, n_domains, k) for k in range(n_classes)])
+        known = np.column_stack([self._known_counts(codes, n_domains, k) for k in range(n_classes)])
         is_known = ~np.isnan(known)
         estimates = np.where(is_known, known, np.column_stack([estimate for estimate, _ in parts]))
         variances = np.where(is_known, 0.0, np.column_stack([variance for _, variance in parts]))
-        rows_of_domain = np.bincount(codes[~self.fit.is_labeled], self.sizes, minlength=n_domains).astype(float)
+        rows_of_domain = np.bincount(codes[~self.is_labeled], self.sizes, minlength=n_domains).astype(float)
         estimates = balanced(estimates, ~is_known, rows_of_domain, self.sizes @ self.unlabeled)
         found = [
             self._columns(k, codes, n_domains, estimates[:, k], np.sqrt(variances[:, k]), confidence)
@@ -150,18 +121,18 @@ class Estimation:
         rows = [
             {
                 "domain": domains[d],
-                "class": self.fit.classes.tolist()[k],
+                "class": self.known.classes.tolist()[k],
                 **{key: float(part[d]) for key, part in found[k].items()},
             }
             for d in range(len(domains))
-            for k in range(self.fit.n_classes)
+            for k in range(self.n_classes)
         ]
         return [{key: row.get(key, name) for key in COLUMNS} for row in rows]
 
     def _unlabeled_counts(self, k: int, codes: IntArray, n_domains: int) -> tuple[FloatArray, FloatArray]:
         """Estimate of the unlabeled rows of a class in each domain, by itself, and its variance."""
-        fit, q = self.fit, self.unlabeled[:, k]
-        unlabeled, labeled = codes[~fit.is_labeled], codes[fit.is_labeled]
+        q = self.unlabeled[:, k]
+        unlabeled, labeled = codes[~self.is_labeled], codes[self.is_labeled]
         rows = np.bincount(unlabeled, weights=self.sizes, minlength=n_domains)
         counts = np.bincount(unlabeled, weights=self.sizes * q, minlength=n_domains)
         spread = spread_of_shares(q, self.sizes, unlabeled, n_domains)
@@ -179,32 +150,32 @@ class Estimation:
 
     def _importance(self) -> FloatArray:
         """Weights of the labeled rows with which the classes have their known shares."""
-        of_class = np.bincount(self.labels, weights=self.label_weights, minlength=self.fit.n_classes)
-        factor = self.fit.shares / np.maximum(of_class, 1e-300)
+        of_class = np.bincount(self.labels, weights=self.label_weights, minlength=self.n_classes)
+        factor = self.shares / np.maximum(of_class, 1e-300)
         return np.asarray(self.label_weights * factor[self.labels])
 
     def _columns(
         self, k: int, codes: IntArray, n_domains: int, estimate: FloatArray, se: FloatArray, confidence: float
     ) -> dict[str, FloatArray]:
-        fit, labeled = self.fit, self.fit.is_labeled
+        labeled = self.is_labeled
 
         def added_up(rows: BoolArray, values: FloatArray | BoolArray) -> FloatArray:
-            return np.bincount(codes[rows], weights=(fit.weights * values)[rows], minlength=n_domains).astype(float)
+            return np.bincount(codes[rows], weights=(self.weights * values)[rows], minlength=n_domains).astype(float)
 
         everything = np.ones(len(codes), dtype=bool)
         rows = added_up(everything, everything)
-        observed, known = added_up(labeled, fit.codes == k), added_up(labeled, labeled)
+        observed, known = added_up(labeled, self.codes == k), added_up(labeled, labeled)
         total = observed + estimate
         reach = NormalDist().inv_cdf(0.5 + confidence / 2) * se + np.where(
-            se > 0, ROUNDING * float(np.mean(fit.weights)), 0
+            se > 0, ROUNDING * float(np.mean(self.weights)), 0
         )
         low, high = np.maximum(total - reach, observed), np.minimum(total + reach, observed + rows - known)
-        counts = [observed + added_up(~labeled, classes == k) for classes in (fit.predicted, *fit.others)]
+        counts = [observed + added_up(~labeled, classes == k) for classes in (self.predicted, *self.others)]
         safe = np.where(rows > 0, rows, 1.0)
         alone = np.where(known > 0, observed / np.where(known > 0, known, 1.0) * rows, np.nan)
         guided = np.full(n_domains, np.nan)
-        if fit.probabilities is not None:
-            guided = observed + added_up(~labeled, fit.probabilities[:, k])
+        if self.has_guide:
+            guided = observed + added_up(~labeled, self.guide_says[:, k])
         return {
             "estimate": total, "se": se, "low": low, "high": high,
             "share": total / safe, "share_low": low / safe, "share_high": high / safe,
@@ -213,33 +184,44 @@ class Estimation:
             "least": np.min(counts, axis=0), "most": np.max(counts, axis=0), "rows": rows,
         }  # fmt: skip
 
+    def _held_out(self, replicates: Sequence[Replicate]) -> tuple[FloatArray, FloatArray]:
+        """Votes of trees on the labeled rows that they have not seen, and what guides said of them, on average.
 
-def _said(fit: Completed) -> FloatArray:
-    """What the guide says of all rows; every class alike without a guide."""
-    if fit.probabilities is None:
-        return np.full((len(fit.codes), fit.n_classes), 1 / fit.n_classes)
-    return fit.probabilities
+        A row that every replicate has drawn has the vote of the fit itself.
+        """
+        n, n_classes = len(self.labels), self.n_classes
+        votes, said, times = np.zeros((n, n_classes)), np.zeros((n, n_classes)), np.zeros(n)
+        for found in replicates:
+            here = np.flatnonzero(found.held_out_classes != UNLABELED)
+            votes[here, found.held_out_classes[here]] += 1
+            said[here] += found.held_out_probabilities[here]
+            times[here] += 1
+        never = times == 0
+        votes[~never] /= times[~never, None]
+        said[~never] /= times[~never, None]
+        votes[never] = np.eye(n_classes)[self.predicted[self.is_labeled][never]]
+        said[never] = self.guide_says[self.is_labeled][never]
+        return votes, said
+
+    def _known_counts(self, codes: IntArray, n_domains: int, k: int) -> FloatArray:
+        """Totals of a class that are known exactly for a domain, as one total or as a sum of several; NaN elsewhere."""
+        known = np.full(n_domains, np.nan)
+        here = codes[~self.is_labeled]
+        for margin in self.known.targets.margins:
+            pairs = np.unique(np.column_stack([here, margin.codes]), axis=0)
+            spread = np.bincount(pairs[:, 1], minlength=margin.n_domains) > 1
+            exact = (margin.low[:, k] == margin.high[:, k]) & ~spread
+            for domain in np.unique(pairs[:, 0]):
+                places = pairs[pairs[:, 0] == domain, 1]
+                if exact[places].all():
+                    known[domain] = margin.low[places, k].sum()
+        return known
 
 
-def _held_out(fit: Completed, replicates: Sequence[Replicate]) -> tuple[FloatArray, FloatArray]:
-    """Votes of trees on the labeled rows that they have not seen, and what guides said of them, on average.
-
-    A row that every replicate has drawn has the vote of the fit itself.
-    """
-    labeled = fit.is_labeled
-    n, n_classes = int(labeled.sum()), fit.n_classes
-    votes, said, times = np.zeros((n, n_classes)), np.zeros((n, n_classes)), np.zeros(n)
-    for found in replicates:
-        here = np.flatnonzero(found.held_out_classes != UNLABELED)
-        votes[here, found.held_out_classes[here]] += 1
-        said[here] += found.held_out_probabilities[here]
-        times[here] += 1
-    never = times == 0
-    votes[~never] /= times[~never, None]
-    said[~never] /= times[~never, None]
-    votes[never] = np.eye(n_classes)[fit.predicted[labeled][never]]
-    said[never] = _said(fit)[labeled][never]
-    return votes, said
+def _known_shares(known: Known) -> FloatArray:
+    """Known shares of the classes among the unlabeled rows."""
+    totals, n_classes = np.maximum(known.targets.class_totals(), 0.0), len(known.classes)
+    return np.asarray(totals / totals.sum()) if totals.sum() > 0 else np.full(n_classes, 1 / n_classes)
 
 
 def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: FloatArray) -> FloatArray:
@@ -255,18 +237,3 @@ def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: F
             factor = np.where(scalable > 0, np.maximum(wanted - fixed, 0.0) / np.maximum(scalable, 1e-300), 1.0)
             found = np.where(free, found * np.expand_dims(factor, axis), found)
     return np.asarray(found)
-
-
-def _known_counts(fit: Completed, codes: IntArray, n_domains: int, k: int) -> FloatArray:
-    """Totals of a class that are known exactly for a domain, as one total or as a sum of several; NaN elsewhere."""
-    known = np.full(n_domains, np.nan)
-    here = codes[~fit.is_labeled]
-    for margin in fit.targets.margins:
-        pairs = np.unique(np.column_stack([here, margin.codes]), axis=0)
-        spread = np.bincount(pairs[:, 1], minlength=margin.n_domains) > 1
-        exact = (margin.low[:, k] == margin.high[:, k]) & ~spread
-        for domain in np.unique(pairs[:, 0]):
-            places = pairs[pairs[:, 0] == domain, 1]
-            if exact[places].all():
-                known[domain] = margin.low[places, k].sum()
-    return known

@@ -16,13 +16,15 @@ from s2oct.estimators.notebook import tree_html
 from s2oct.estimators.one_row import read_row
 from s2oct.fit.context import Budget
 from s2oct.guides.base import PartlyLabeledClassifier
-from s2oct.inputs import at_least_zero, positive, read_features, read_n_jobs, read_seed
+from s2oct.inputs import read_rows, read_seed
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.explanation import Explanation, explain_row
+from s2oct.model.features import Feature
 from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
-from s2oct.wording import brief
+from s2oct.parameters import checked
+from s2oct.tables.encoding import Encoding
 
 
 class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
@@ -36,24 +38,21 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     scaling_: Scaling
     data_summary_: DataSummary
     feature_names_in_: ObjectArray
+    encoding_: Encoding
+
+    def _checked(self) -> dict[str, Any]:
+        """The parameters as a fit takes them; those that cannot be used are refused."""
+        return checked(self.get_params(deep=False))
 
     def _budget(self) -> Budget:
-        """What the fit may use, checked."""
-        params: dict[str, Any] = self.get_params(deep=False)
-        n_jobs, verbose = params["n_jobs"], params["verbose"]
-        at_least_zero("verbose", int(verbose) if isinstance(verbose, bool) else verbose)
-        n_jobs = 1 if n_jobs is None else read_n_jobs(n_jobs)
-        if params["solver"] is not None and not isinstance(params["solver"], str):
-            raise InvalidProblem(f"Expected solver to be a name or None, got {brief(params['solver'])}.")
+        """What the fit may use."""
+        params = self._checked()
         return Budget(
             solver=params["solver"],
-            time_limit=positive("time_limit", params["time_limit"]),
-            n_jobs=joblib.effective_n_jobs(n_jobs),
+            time_limit=params["time_limit"],
+            n_jobs=joblib.effective_n_jobs(params["n_jobs"] or 1),
             seed=read_seed(params["random_state"]),
         )
-
-    def _feature_names(self) -> list[str] | None:
-        return list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
 
     @property
     def rules_(self) -> str:
@@ -66,12 +65,15 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
             raise AttributeError(str(error)) from error
 
     def _rules_of(self, tree: ObliqueTree) -> str:
-        return "\n".join(rule_lines(tree, self._shown_names(), self.classes_.tolist()))
+        return "\n".join(rule_lines(tree, self._features(), self.classes_.tolist()))
 
     def _shown_names(self) -> tuple[str, ...]:
         """Names of the features; x0, x1, ... where the fit had no names."""
-        names = self._feature_names() or [f"x{j}" for j in range(self.tree_.n_features)]
-        return tuple(str(name) for name in names)
+        return self.encoding_.features
+
+    def _features(self) -> tuple[Feature, ...]:
+        """The features of the tree as readers know them, by the columns of the table."""
+        return self.encoding_.described
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._tree_html()
@@ -85,14 +87,14 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
 
     def _tree_html(self) -> str:
         try:
-            return tree_html(self.tree_, self._shown_names(), self.classes_.tolist())
+            return tree_html(self.tree_, self._features(), self.classes_.tolist())
         except Exception:
             # Not fitted, or made by hand and incomplete: a classifier must always be shown somehow.
             return ""
 
     def _rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        return read_features(self, X, reset=False)
+        return read_rows(self, X)
 
     def apply(self, X: Any) -> IntArray:
         """Find the leaf in which each row ends; ids are the paper's, 2^D for the leftmost.
@@ -149,5 +151,6 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         'yes'
         """
         check_is_fitted(self)
-        names = self._shown_names()
-        return explain_row(self.tree_, read_row(row, names), names, self.classes_.tolist())
+        found, encoding = read_row(row, self.encoding_.names), self.encoding_
+        values, cells = found.features(encoding), found.texts(encoding)
+        return explain_row(self.tree_, values, self._features(), self.classes_.tolist(), cells)

@@ -133,7 +133,7 @@ def _of_this_process() -> tuple[str, ...]:
 
 def notices_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArray) -> tuple[str, ...]:
     """What the user should know of how a fit went, in sentences."""
-    return (*notices, *(str(shortcoming) for shortcoming in certificate.shortcomings(classes.tolist())))
+    return (*notices, *certificate.shortcomings(classes.tolist()))
 
 
 def warn_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArray) -> None:

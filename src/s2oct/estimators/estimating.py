@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import _safe_indexing
 
-from s2oct.arrays import IntArray, ObjectArray
-from s2oct.certificate import Certificate
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimates.drawing import ReplicateWeights
-from s2oct.estimates.estimating import Completed, Estimation
+from s2oct.estimates.drawing import BOOTSTRAP, Drawing, ReplicateWeights
+from s2oct.estimates.estimating import Estimation
+from s2oct.estimates.replicates import Replicate, replicate
 from s2oct.estimates.running import run_replicates
 from s2oct.estimates.table import Estimates
-from s2oct.estimators.base import TreeClassifier
-from s2oct.estimators.refitting import FittedOn
-from s2oct.inputs import between_zero_and_one, positive, read_domains, read_replicate_weights, whole
-from s2oct.model.labels import UNLABELED
+from s2oct.estimators.fitting import Fit
+from s2oct.fit.advice import Guidance
+from s2oct.fit.context import Budget
+from s2oct.fit.training import train
+from s2oct.guides import SelfTrainedForest
+from s2oct.guides.asking import fitted_guide
+from s2oct.inputs import read_domains, read_replicate_weights
+from s2oct.model.guide import Advice
+from s2oct.model.known import Known
+from s2oct.model.labels import UNLABELED, Labels
+from s2oct.model.problem import Problem
+from s2oct.model.targets import Targets
 from s2oct.model.tree import ObliqueTree
+from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE, whole_from
+from s2oct.version import __version__
 from s2oct.wording import brief, plural
 
 DEFAULT, LEAST_REPLICATES = 200, 2
@@ -30,146 +42,126 @@ DEFAULT, LEAST_REPLICATES = 200, 2
 _MISSING = "missing"
 """The domain of rows without a value, in parentheses where a value has this name."""
 
+Asked = tuple[int | None, Any, float | None]
+"""Replicates, replicate weights and their scale, as the user passed them."""
 
-class Estimating(TreeClassifier):
-    """A classifier that estimates how many rows of each class the domains of its table have."""
+Running = tuple[int | None, str | Path | None, Callable[[int, int], None] | None]
+"""Replicates at a time, the folder that keeps them, and who is told about progress."""
 
-    alternatives_: tuple[ObliqueTree, ...]
-    certificate_: Certificate
-    _fitted_on: FittedOn | None
 
-    def estimate(
-        self,
-        by: Any = None,
-        replicates: int | None = None,
-        confidence: float = 0.95,
-        *,
-        replicate_weights: Any = None,
-        replicate_scale: float | None = None,
-        n_jobs: int | None = None,
-        folder: str | Path | None = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Estimates:
-        """Estimate how many rows of each class every domain has, with standard errors and intervals.
-
-        Labels that a tree completes look more certain than they are. So the whole fit is replicated: labeled rows are
-        drawn anew within their classes, uncertain totals are drawn anew, and guide and tree are fitted again. Labeled
-        rows that a replicate did not draw show how often the tree and the guide are wrong; this corrects the counts.
-        The standard error has three parts: how far replicates differ, chance in the classes of single rows, and what
-        rows of a domain have in common that the features do not show.
-
-        Parameters
-        ----------
-        by : array-like of shape (n_rows,), column name of X, or list of these, optional
-            The domain of each row of the fit, labeled and unlabeled ones; a list for several divisions. Without it, the
-            whole table is the only domain. Rows with a missing value form a domain of their own, called "missing", or
-            "(missing)" if that is a value.
-        replicates : int, optional
-            Replicates of the fit; 200 by default. Each takes about as long as the fit.
-        confidence : float
-            What the intervals should cover.
-        replicate_weights : array-like or data frame of shape (n_rows, n_replicates), or column names of X, optional
-            Replicate weights of a survey, which stand for drawing labeled rows: every column is one replicate. Those of
-            unlabeled rows are not looked at; these rows are what the estimates are about. Where some row is in all
-            replicates, 20 bootstrap replicates are added that only show mistakes on rows that were held out.
-        replicate_scale : float, optional
-            What the sum of squared differences from the fit is multiplied with to be a variance. By default 1 over the
-            number of replicates, which is right for the bootstrap and balanced half samples; (R - 1) / R is for the
-            jackknife of R groups, 4 / R for successive differences.
-        n_jobs : int, optional
-            Replicates to run at a time through joblib, on the configured backend; -1 for all cores.
-        folder : path, optional
-            Keeps every replicate as a file there. A run that was interrupted goes on where it ended.
-        progress : callable, optional
-            Is told how many replicates are done, and of how many.
-
-        Returns
-        -------
-        Estimates
-            One row for each domain and class; ``pandas.DataFrame(estimates)`` is a table of them.
-
-        Examples
-        --------
-        >>> from s2oct import S2OCTClassifier
-        >>> from s2oct.datasets import make_labour_force
-        >>> survey = make_labour_force(n_people=150, n_labeled=40, seed=2)
-        >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
-        >>> half = [number % 2 for number in range(len(survey.X))]
-        >>> found = clf.estimate(by=half, replicates=5)
-        >>> [row["domain"] for row in found]
-        [0, 0, 1, 1]
-        >>> all(row["low"] <= row["estimate"] <= row["high"] for row in found)
-        True
-        """
-        check_is_fitted(self)
-        fitted_on = getattr(self, "_fitted_on", None)
-        if fitted_on is None and self.certificate_.n_register is not None:
-            raise InvalidProblem(
-                f"Expected a fit to all rows, because replicates repeat it, got one to a sample of "
-                f"{self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows: fit fewer rows to get "
-                "estimates."
-            )
-        if fitted_on is None:
-            raise InvalidProblem(
-                "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
-                "model files nor pickles keep them."
-            )
-        covered = between_zero_and_one("confidence", confidence)
-        divisions, about_gaps = _divisions(by, fitted_on)
-        weights = _replicate_weights(fitted_on, replicate_weights, replicate_scale)
-        if weights is None:
-            n_replicates = n_runs = whole("replicates", DEFAULT if replicates is None else replicates, LEAST_REPLICATES)
-        else:
-            n_replicates, n_runs = _agreed_number(replicates, weights), weights.n_runs
-            fitted_on = replace(fitted_on, drawing=weights)
-        found = run_replicates(fitted_on, fitted_on.budget.seed, n_runs, n_jobs, folder, progress)
-        estimation = Estimation(self._completed(fitted_on), found, fitted_on.drawing)
-        rows = [row for name, domains, codes in divisions for row in estimation.rows(name, domains, codes, covered)]
-        return Estimates(rows, covered, n_replicates, (*estimation.notes, *about_gaps))
-
-    def _completed(self, fitted_on: FittedOn) -> Completed:
-        """The fit as the estimation sees it, in survey weights."""
-        labels, n_rows = fitted_on.labels, len(fitted_on.rows)
-        weights = np.ones(n_rows) if fitted_on.weights is None else fitted_on.weights
-        probabilities = None
-        if fitted_on.probabilities is not None:
-            probabilities = np.full((n_rows, len(labels.classes)), 1 / len(labels.classes))
-            probabilities[~labels.is_labeled] = fitted_on.probabilities
-        return Completed(
-            codes=labels.codes,
-            classes=labels.classes,
-            weights=fitted_on.unit * weights,
-            targets=fitted_on.targets.over(1 / fitted_on.unit),
-            predicted=self.tree_.predict(fitted_on.rows),
-            probabilities=probabilities,
-            others=tuple(tree.predict(fitted_on.rows) for tree in self.alternatives_),
-            unit=fitted_on.unit,
+def estimate_domains(
+    fit: Fit,
+    tree: ObliqueTree,
+    alternatives: Sequence[ObliqueTree],
+    by: Any,
+    asked: Asked,
+    confidence: float,
+    running: Running,
+) -> Estimates:
+    """Estimate how many rows of each class every domain has; see ``estimate`` of the classifier."""
+    replicates, given_weights, scale = asked
+    n_jobs, folder, progress = running
+    covered = BETWEEN_ZERO_AND_ONE.read("confidence", confidence)
+    divisions, about_gaps = _divisions(by, fit)
+    weights = _replicate_weights(fit, given_weights, scale)
+    if weights is None:
+        n_replicates = n_runs = whole_from(LEAST_REPLICATES).read(
+            "replicates", DEFAULT if replicates is None else replicates
         )
+    else:
+        n_replicates, n_runs = _agreed_number(replicates, weights), weights.n_runs
+    refits = Refits(fit, BOOTSTRAP if weights is None else weights)
+    found = run_replicates(refits, fit.budget.seed, n_runs, n_jobs, folder, progress)
+    said = None if fit.advice is None else fit.advice.probabilities
+    others = tuple(other.predict(fit.rows) for other in alternatives)
+    estimation = Estimation(fit.known, tree.predict(fit.rows), said, found, others=others, drawing=refits.drawing)
+    rows = [row for name, domains, codes in divisions for row in estimation.rows(name, domains, codes, covered)]
+    return Estimates(rows, covered, n_replicates, (*estimation.notes, *about_gaps))
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the rows of the fit."""
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_fitted_on"}
+
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """Fits a guide and a tree again to some of the rows of a fit, as often as replicates need it."""
+
+    fit: Fit
+    drawing: Drawing = BOOTSTRAP
+
+    @cached_property
+    def identity(self) -> str:
+        """A text that tells fits apart: a hash of their data and choices."""
+        fit, known, targets = self.fit, self.fit.known.in_rows, self.fit.known.in_rows.targets
+        # The representation of a classifier leaves out what is long; its parameters do not.
+        guide = None if fit.guide is None else (type(fit.guide).__name__, _settings(fit.guide))
+        choices = (fit.spec, fit.sparsity, fit.guide_weight, guide, fit.known.unit, known.classes.tolist())
+        budget = fit.budget
+        digest = hashlib.sha256(repr((__version__, *choices, budget.solver, budget.time_limit)).encode())
+        values = [part for margin in targets.margins for part in (margin.value, margin.se)]
+        parts = (fit.rows, known.labels.codes, targets.low, targets.high, targets.first_cells, known.weights, *values)
+        for part in parts:
+            if part is not None:
+                digest.update(np.ascontiguousarray(part).tobytes())
+        digest.update(self.drawing.identity)
+        return digest.hexdigest()
+
+    def replicate(self, seed: int, number: int) -> Replicate:
+        """One replicate of the fit."""
+        known = self.fit.known.in_rows
+        return replicate(known.labels.codes, known.targets, self._refit, self.drawing, seed, number)
+
+    def _refit(
+        self, chosen: IntArray, factors: FloatArray | None, targets: Targets, seed: int
+    ) -> tuple[Callable[[IntArray], IntArray], FloatArray, Callable[[IntArray], FloatArray]]:
+        """Fit guide and tree to some rows; repeated rows count twice, and factors multiply what rows weigh."""
+        fit, known = self.fit, self.fit.known.in_rows
+        weights = None if known.weights is None else known.weights[chosen]
+        if factors is not None:
+            weights = factors if weights is None else weights * factors
+        drawn = Known(Labels(known.classes, known.labels.codes[chosen]), targets, weights)
+        problem = Problem.from_labels(fit.rows[chosen], drawn.labels, targets)
+        if weights is not None:
+            labeled = drawn.is_labeled
+            problem = replace(problem, labeled_weight=weights[labeled], unlabeled_weight=weights[~labeled])
+        said, said_of, guidance = self._advice(chosen, drawn, seed)
+        budget = Budget(fit.budget.solver, fit.budget.time_limit, 1, seed)
+        tree = train(problem, fit.spec, budget, guidance, alone=True).tree
+        return lambda rows: tree.predict(fit.rows[rows]), said, said_of
+
+    def _advice(
+        self, chosen: IntArray, drawn: Known, seed: int
+    ) -> tuple[FloatArray, Callable[[IntArray], FloatArray], Guidance | None]:
+        """What the guide says of the unlabeled rows and of others; every class alike without a guide."""
+        n_classes, fit = len(drawn.classes), self.fit
+        if fit.guide is None:
+            alike = np.full((int((~drawn.is_labeled).sum()), n_classes), 1 / n_classes)
+            return alike, lambda rows: np.full((len(rows), n_classes), 1 / n_classes), None
+        table = fit.guide_table
+        guide = fitted_guide(fit.guide, _safe_indexing(table, chosen), drawn, seed)
+        said = guide.probabilities
+        guidance = Guidance(lambda deadline: Advice(said), fit.guide_weight, fit.sparsity)
+        return said, lambda rows: guide.of_rows(_safe_indexing(table, rows)), guidance
 
 
-def _replicate_weights(fitted_on: FittedOn, given: Any, scale: Any) -> ReplicateWeights | None:
+def _settings(guide: Any) -> dict[str, Any]:
+    """The parameters of a guide; replicates set threads and seed of our own forests themselves."""
+    settings: dict[str, Any] = guide.get_params()
+    own = {"n_jobs": 1, "random_state": 0} if isinstance(guide, SelfTrainedForest) else {}
+    return settings | own
+
+
+def _replicate_weights(fit: Fit, given: Any, scale: Any) -> ReplicateWeights | None:
     """The replicate weights that the user brings; None if there are none."""
     if given is None:
         if scale is not None:
             raise InvalidProblem(f"Expected replicate_scale with replicate_weights only, got {brief(scale)} without.")
         return None
-    labels, weights = fitted_on.labels, fitted_on.weights
-    in_survey_units = None if weights is None else fitted_on.unit * weights
-    codes, counted = labels.codes, fitted_on.counted
-    if counted is not None:
+    known, n_given = fit.known, len(fit.features)
+    codes, weights = known.labels.codes, known.weights
+    if known.counted is not None:
         # Rows of weight 0 take no part, like unlabeled ones, whose replicate weights are not looked at.
-        codes = np.full(fitted_on.n_given, UNLABELED)
-        codes[counted] = labels.codes
-        if in_survey_units is not None:
-            of_counted, in_survey_units = in_survey_units, np.zeros(fitted_on.n_given)
-            in_survey_units[counted] = of_counted
-    factors = read_replicate_weights(given, fitted_on.X, codes, labels.classes, in_survey_units)
-    return ReplicateWeights(factors, 1 / factors.shape[1] if scale is None else positive("replicate_scale", scale))
+        codes, weights = np.full(n_given, UNLABELED), np.zeros(n_given)
+        codes[known.counted], weights[known.counted] = known.labels.codes, known.sizes
+    factors = read_replicate_weights(given, fit.features.table, codes, known.classes, weights)
+    return ReplicateWeights(factors, 1 / factors.shape[1] if scale is None else POSITIVE.read("replicate_scale", scale))
 
 
 def _agreed_number(replicates: int | None, weights: ReplicateWeights) -> int:
@@ -183,13 +175,13 @@ def _agreed_number(replicates: int | None, weights: ReplicateWeights) -> int:
     return number
 
 
-def _divisions(by: Any, fitted_on: FittedOn) -> tuple[list[tuple[str, ObjectArray, IntArray]], list[str]]:
+def _divisions(by: Any, fit: Fit) -> tuple[list[tuple[str, ObjectArray, IntArray]], list[str]]:
     """Name, domains and codes of each division, the whole table if there is none; and notes about missing values."""
     if by is None:
-        return [("", np.array(["all"], dtype=object), np.zeros(len(fitted_on.rows), dtype=np.int64))], []
+        return [("", np.array(["all"], dtype=object), np.zeros(len(fit.rows), dtype=np.int64))], []
     found, notes = [], []
-    for name, cells in read_domains(by, fitted_on.X, fitted_on.n_given):
-        given = (cells if fitted_on.counted is None else cells[fitted_on.counted]).tolist()
+    for name, cells in read_domains(by, fit.features.table, len(fit.features)):
+        given = fit.known.of_counted(cells).tolist()
         distinct = sorted({cell for cell in given if cell is not None}, key=lambda cell: (str(type(cell)), cell))
         place = {cell: code for code, cell in enumerate(distinct)}
         n_missing = given.count(None)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import expit, softmax
 
 from s2oct.arrays import FloatArray
-from s2oct.estimators.base import TreeClassifier
 from s2oct.model.tree import ObliqueTree
 
 _CERTAIN = 64.0
@@ -18,69 +15,19 @@ _NEAREST = 1e-9
 """Rows nearer to a split than this are on it: whatever the slope is, their probability is about one half."""
 
 
-class Margins(TreeClassifier):
-    """A classifier whose probabilities come from the margins of its tree."""
+def signed_margins(tree: ObliqueTree, witness: ObliqueTree, rows: FloatArray) -> FloatArray:
+    """The margin of each row along its path, negative for the first of two classes, shape (n_rows,)."""
+    # A row on a hyperplane has margin 0; the smallest number keeps it on the side of its class.
+    margin = np.maximum(witness.path_margin(rows), np.finfo(float).tiny)
+    return np.where(tree.predict(rows) == 1, margin, -margin)
 
-    _slope: float
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
-
-        Its size is the least ``|omega . x - gamma|`` of the hyperplanes of ``witness_`` that led the row to its leaf.
-        The unlabeled rows of a fit that is feasible for P2 have at least 1. With more than two classes there is one
-        column for each class: minus how far the row would have to go to end in a leaf of the class, and, for its own
-        class, how far it would have to go to end in another.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_classes)
-            Signed margins.
-        """
-        rows = self._rows(X)
-        return self._signed_margin(rows) if len(self.classes_) == 2 else self._class_margins(rows)
-
-    def _signed_margin(self, rows: FloatArray) -> FloatArray:
-        # A row on a hyperplane has margin 0; the smallest number keeps it on the side of its class.
-        margin = np.maximum(self.witness_.path_margin(rows), np.finfo(float).tiny)
-        return np.where(self.tree_.predict(rows) == 1, margin, -margin)
-
-    def _class_margins(self, rows: FloatArray) -> FloatArray:
-        """The margins of every class, shape (n_rows, n_classes)."""
-        own = self.tree_.predict(rows)[:, None] == np.arange(len(self.classes_))
-        far = np.maximum(class_distances(self.witness_, rows, len(self.classes_)), np.finfo(float).tiny)
-        nearest_other = np.where(own, np.inf, far).min(axis=1, keepdims=True)
-        return np.where(own, nearest_other, -far)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities: a logistic function of the signed margin.
-
-        Its slope is 1, 2, 4, ... divided by the median margin: the smallest for which the probabilities of the
-        unlabeled rows of the fit add up to the known total within half a row (plus the rows by which the tree itself
-        misses the total). The probabilities agree with `predict`. They only say how far a row is from the nearest
-        split: they are not calibrated on held-out labels. With more than two classes they fall off with the distance
-        of the row from the leaves of each class.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            Probabilities of the classes, in the order of ``classes_``.
-        """
-        return probabilities_of(self.decision_function(X), self._slope)
-
-    def _fitted_slope(self, rows: FloatArray, sizes: FloatArray, totals: FloatArray, rows_off: float) -> float:
-        """The slope for the unlabeled rows of the fit, which count with their sizes."""
-        margins = self._signed_margin(rows) if len(self.classes_) == 2 else self._class_margins(rows)
-        return slope_for(margins, sizes, totals, rows_off)
+def class_margins(tree: ObliqueTree, witness: ObliqueTree, rows: FloatArray, n_classes: int) -> FloatArray:
+    """The margins of every class, shape (n_rows, n_classes)."""
+    own = tree.predict(rows)[:, None] == np.arange(n_classes)
+    far = np.maximum(class_distances(witness, rows, n_classes), np.finfo(float).tiny)
+    nearest_other = np.where(own, np.inf, far).min(axis=1, keepdims=True)
+    return np.where(own, nearest_other, -far)
 
 
 def class_distances(tree: ObliqueTree, rows: FloatArray, n_classes: int) -> FloatArray:

@@ -16,7 +16,7 @@ from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.fit.listening import Listener
 from s2oct.fit.octh import train_octh
 from s2oct.guides.chance import chance_of_rows
-from s2oct.inputs import at_least_zero, positive, read_features, warn_of_column, whole_or_auto
+from s2oct.inputs import learn_features, warn_of_column
 from s2oct.milp.octh import OcthSpec
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.labels import read_labels
@@ -48,6 +48,8 @@ class OCTHClassifier(TreeClassifier):
     mu : float
         Width of the gap between the two sides of a split, in scaled features. Where labeled rows are dense a smaller
         one allows more splits.
+    categorical_features : "from_dtype", list of str or of int, mask, or None
+        Columns that hold categories, as in `S2OCTClassifier`.
     solver : {"highs", "scip", "gurobi"} or None
         The solver of the MILP; with None the search runs alone.
     time_limit : float
@@ -93,6 +95,7 @@ class OCTHClassifier(TreeClassifier):
         min_leaf: int | str = "auto",
         complexity: float = 0.0,
         mu: float = 0.005,
+        categorical_features: Any = "from_dtype",
         solver: str | None = "highs",
         time_limit: float = 60.0,
         n_jobs: int | None = 1,
@@ -103,6 +106,7 @@ class OCTHClassifier(TreeClassifier):
         self.min_leaf = min_leaf
         self.complexity = complexity
         self.mu = mu
+        self.categorical_features = categorical_features
         self.solver = solver
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -116,7 +120,7 @@ class OCTHClassifier(TreeClassifier):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Labeled and, if there are any, unlabeled rows; all numeric and complete.
+            Labeled and, if there are any, unlabeled rows, in any form that `S2OCTClassifier` takes.
         y : array-like of shape (n_rows,)
             Labels, with the markers for unlabeled rows of `S2OCTClassifier`.
         stop : callable, optional
@@ -130,16 +134,17 @@ class OCTHClassifier(TreeClassifier):
             The fitted classifier.
         """
         began = now()
-        budget, depth = self._budget(), whole_or_auto("depth", self.depth, 1)
-        rows = read_features(self, X, reset=True)
+        params, budget = self._checked(), self._budget()
+        features = learn_features(self, X, categorical=self.categorical_features)
+        rows = features.rows
         warn_of_column(y)
         labels = read_labels(y, n_rows=len(rows))
         if len(labels.classes) < 2:
             only = labels.classes.tolist()[0]
             raise InvalidProblem(f"Expected labeled rows of at least two classes, got one class only: {only!r}.")
         no_totals = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
-        problem = Problem.from_labels(rows, labels, no_totals, feature_names=self._feature_names())
-        spec = self._octh_spec(problem.n_labeled)
+        problem = Problem.from_labels(rows, labels, no_totals, feature_names=self.encoding_.features)
+        spec = _octh_spec(params, problem.n_labeled)
         spent = now() - began
         with edge_of(self, stop, listener) as edge:
             # Compiling is not part of the time limit, reading and testing the data is.
@@ -147,7 +152,7 @@ class OCTHClassifier(TreeClassifier):
             chance = chance_of_rows(problem.X_labeled, problem.labels, budget.seed, budget.for_checks(edge.stop))
             spent = now() - began
             trained = train_octh(
-                problem, spec, budget, depth=depth, stop=edge.stop, listener=edge.listener, spent=spent
+                problem, spec, budget, depth=params["depth"], stop=edge.stop, listener=edge.listener, spent=spent
             )
         edge.require_result(trained.certificate)
         self.tree_ = self.witness_ = trained.tree
@@ -155,21 +160,11 @@ class OCTHClassifier(TreeClassifier):
         self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
         self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
-        self.notices_ = notices_of((*edge.notices, *trained.notices), self.certificate_, labels.classes)
+        self.notices_ = notices_of(
+            (*features.doubts, *edge.notices, *trained.notices), self.certificate_, labels.classes
+        )
         warn_of(self.notices_, self.certificate_, labels.classes)
         return self
-
-    def _octh_spec(self, n_labeled: int) -> OcthSpec:
-        complexity = at_least_zero("complexity", self.complexity)
-        mu = positive("mu", self.mu)
-        if mu >= 1:
-            raise InvalidProblem(f"Expected mu below 1, the range of a scaled feature, got {mu}.")
-        min_leaf = whole_or_auto("min_leaf", self.min_leaf, 1)
-        if min_leaf is None:
-            min_leaf = max(1, math.ceil(MIN_LEAF_SHARE * n_labeled))
-        if min_leaf > n_labeled:
-            raise InvalidProblem(f"Expected min_leaf of at most {n_labeled}, the labeled rows, got {brief(min_leaf)}.")
-        return OcthSpec(min_leaf=min_leaf, complexity=complexity, mu=mu)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class shares among the labeled rows of each row's leaf; the leaf's class if it has no labeled rows.
@@ -186,6 +181,15 @@ class OCTHClassifier(TreeClassifier):
         """
         leaf = self.apply(X) - self.tree_.topology.n_leaves
         return np.asarray(self._leaf_shares[leaf])
+
+
+def _octh_spec(params: dict[str, Any], n_labeled: int) -> OcthSpec:
+    min_leaf = params["min_leaf"]
+    if min_leaf is None:
+        min_leaf = max(1, math.ceil(MIN_LEAF_SHARE * n_labeled))
+    if min_leaf > n_labeled:
+        raise InvalidProblem(f"Expected min_leaf of at most {n_labeled}, the labeled rows, got {brief(min_leaf)}.")
+    return OcthSpec(min_leaf=min_leaf, complexity=params["complexity"], mu=params["mu"])
 
 
 def _leaf_shares(leaf_ids: IntArray, problem: Problem, leaf_classes: IntArray) -> FloatArray:

@@ -8,24 +8,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
+from s2oct.model.labels import marks_missing
+from s2oct.tables.dialect import IN_MEMORY
+from s2oct.tables.table_row import TableRow
 
 
-def read_row(row: Any, feature_names: Sequence[str]) -> FloatArray:
-    """Read one row, shape (p,): an array or a series, a mapping of names to values, or a table of one row."""
+def read_row(row: Any, names: Sequence[str]) -> TableRow:
+    """One row with these columns: an array, a series, a mapping of names to values, or a table of one row."""
     given = _by_name(row)
     if given is None:
-        values = _in_order(row, len(feature_names))
+        values = _in_order(row, len(names))
     else:
-        unknown = [name for name in given if name not in feature_names]
-        missing = [name for name in feature_names if name not in given]
-        if unknown or missing:
-            found = f"no value of {missing[0]!r}" if missing else f"the unknown name {unknown[0]!r}"
-            raise InvalidProblem(f"Expected a value for each of {_listed(feature_names)}, got {found}.")
-        values = [given[name] for name in feature_names]
-    return np.array([_number(value, name) for value, name in zip(values, feature_names, strict=True)])
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise InvalidProblem(f"Expected a value for each of {_listed(names)}, got no value of {missing[0]!r}.")
+        values = [given[name] for name in names]
+    cells = pa.table({name: pa.array([_cell(value, name)]) for name, value in zip(names, values, strict=True)})
+    return TableRow(1, cells, IN_MEMORY)
 
 
 def _by_name(row: Any) -> Mapping[str, Any] | None:
@@ -68,17 +70,18 @@ def _refuse_other_than_one(n_rows: int) -> None:
         raise InvalidProblem(f"Expected one row, got {n_rows}: explain the rows one by one.")
 
 
-def _number(value: Any, name: str) -> float:
-    is_date = getattr(value, "dtype", np.dtype(float)).kind in "mM"  # would be read as a number of nanoseconds
+def _cell(value: Any, name: str) -> Any:
+    """A cell as Arrow takes it: text, a boolean, a finite number, or None for a missing value."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if marks_missing(value) or isinstance(value, (str, bool)):
+        return None if marks_missing(value) else value
     try:
-        number = math.inf if is_date else float(value)
+        number = math.inf if hasattr(value, "isoformat") else float(value)
     except (TypeError, ValueError, OverflowError):
-        number = math.nan if value is None else math.inf
-    if math.isnan(number):
-        raise InvalidProblem(f"Expected a number for {name!r}, got a missing value (NaN).")
+        number = math.inf
     if math.isinf(number):
         raise InvalidProblem(f"Expected a finite number for {name!r}, got {reprlib.repr(value)}.")
-    return number
+    return value if isinstance(value, int) else number
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
 
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
-from s2oct.estimators.edge import edge_of, warn_of, with_callbacks
-from s2oct.estimators.registers import RegisterFits, RegisterTold
-from s2oct.estimators.simpler_trees import SimplerTrees
-from s2oct.estimators.told import FitTold
-from s2oct.estimators.totals_path import TotalsPaths
+from s2oct.errors import InvalidProblem
+from s2oct.estimates.table import Estimates
+from s2oct.estimators.base import TreeClassifier
+from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
+from s2oct.estimators.estimating import estimate_domains
+from s2oct.estimators.fitting import (
+    Fit,
+    certified_choice,
+    predicted_in_batches,
+    run_fit,
+    run_register,
+    sample_of,
+)
+from s2oct.estimators.margins import class_margins, probabilities_of, signed_margins, slope_for
+from s2oct.estimators.totals_path import TotalsPath, fit_totals_path
 from s2oct.fit.listening import Listener
-from s2oct.fit.training import train
-from s2oct.inputs import read_answers, read_features, text_columns
-from s2oct.model.data_summary import DataSummary
+from s2oct.fit.simplicity import SimplicityPath, SimplicityStep, Simplification
+from s2oct.guides import SelfTrainedForest
+from s2oct.inputs import (
+    learn_features,
+    read_known,
+    read_rule_features,
+    text_columns,
+)
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
+from s2oct.model.known import Known
 from s2oct.model.problem import Problem
+from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
+from s2oct.model.tree import ObliqueTree
 from s2oct.register.register import Register, is_large
-from s2oct.stopping import Stop, now
+from s2oct.stopping import Deadline, Stop, now
+from s2oct.tables.encoding import Encoding
+from s2oct.tables.features import Features
+from s2oct.wording import brief, plural
 
 
-class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
+class S2OCTClassifier(TreeClassifier):
     """A shallow oblique tree from few labeled rows, many unlabeled ones and known totals.
 
     The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each
@@ -58,6 +85,10 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
     features : list of str or of int, or None
         Names or numbers of the columns that the rules may use; None for all. The guide still sees every column: drop a
         column from X to keep it out altogether. P2, its constants and what is proved are about these columns alone.
+    categorical_features : "from_dtype", list of str or of int, mask, or None
+        Columns that hold categories. "from_dtype" takes columns of text and of a categorical type; an ordered type
+        keeps its order. Names, numbers or a mask choose other columns, as scikit-learn's estimators do. With None no
+        column is one, and text is refused.
     coefficient_bound : float or "auto"
         The paper's s, the bound on every coefficient of P2 in model units; "auto" is the paper's rule. With a
         guide of positive weight it changes nothing but the length of ``witness_`` and whether that is feasible for P2.
@@ -124,6 +155,12 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
     """
 
     certificate_: Certificate
+    contradicted_: IntArray
+    alternatives_: tuple[ObliqueTree, ...]
+    _slope: float
+    _fit: Fit | None
+    _simplification: Simplification | None
+    _path: SimplicityPath | None
 
     def __init__(
         self,
@@ -134,6 +171,7 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         max_features_per_split: int | str | None = "auto",
         term_price: float | str = "auto",
         features: Any = None,
+        categorical_features: Any = "from_dtype",
         coefficient_bound: float | str = "auto",
         scaling: str | None = "paper",
         solver: str | None = "highs",
@@ -149,6 +187,7 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         self.max_features_per_split = max_features_per_split
         self.term_price = term_price
         self.features = features
+        self.categorical_features = categorical_features
         self.coefficient_bound = coefficient_bound
         self.scaling = scaling
         self.solver = solver
@@ -180,7 +219,8 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Labeled and unlabeled rows together, all numeric and complete.
+            Labeled and unlabeled rows together: numbers or, in a table of pandas, polars or Arrow, also text,
+            categories, booleans and missing values.
         y : array-like of shape (n_rows,)
             Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
         totals : mapping, series or data frame, optional
@@ -208,40 +248,405 @@ class S2OCTClassifier(RegisterFits, SimplerTrees, TotalsPaths):
             The fitted classifier.
         """
         began = now()
-        self._check_parameters()
-        self._left_out = text_columns(X, domains)
-        all_rows = read_features(self, X, reset=True, keep_single=is_large(X))
-        budget, spec = self._budget(), self._spec(all_rows.shape[1])
-        answers = read_answers(
+        self._checked()
+        features = learn_features(
+            self,
+            X,
+            categorical=self.categorical_features,
+            left_out=text_columns(X, domains),
+            keep_single=is_large(X),
+        )
+        known = read_known(
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
-        rows = answers.of_counted(all_rows)
-        if is_large(rows) and self._can_sample(answers):
-            register = Register.of_arrays(rows, answers, budget.seed)
-            sample = _safe_indexing(X, answers.positions(register.positions))
-            self._learn_register(RegisterTold(register, sample, spec, budget), began, stop, listener)
-            self._complete(rows, answers.labels, register)
-            self._over_all_rows(answers, X)
-            warn_of(self.notices_[len(answers.doubts) :], self.certificate_, self.classes_)
-            return self
-        rows = np.asarray(rows, dtype=float)
-        problem = Problem.from_labels(
-            rows, answers.labels, answers.targets, feature_names=self._feature_names(), weights=answers.weights
+        fit = self._planned(features, known)
+        register = None
+        if is_large(fit.rows) and fit.weighs_evidence:
+            register = Register.of_arrays(fit.rows, known, fit.budget.seed)
+        self._complete(fit, self._run(fit, register, began, stop, listener), register)
+        warn_of(self.notices_, self.certificate_, self.classes_)
+        return self
+
+    def _fit_register(
+        self, register: Register, encoding: Encoding, stop: Stop | None = None, listener: Listener | None = None
+    ) -> S2OCTClassifier:
+        """Fit the tree to a register whose rows come in batches, so that there is no ``transduction_``."""
+        began = now()
+        self._checked()
+        features = learn_features(self, Features(register.rows, encoding, register.rows))
+        fit = self._planned(features, register.known)
+        fitted = self._run(fit, register, began, stop, listener)
+        self.contradicted_ = register.positions[register.known.is_labeled][self._contradicts(fitted)]
+        return self
+
+    def _planned(self, features: Features, known: Known) -> Fit:
+        """The fit that the parameters ask for, checked."""
+        params, budget = self._checked(), self._budget()
+        guide, weight = params["guide"], params["guide_weight"]
+        if isinstance(guide, str):
+            guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
+        is_auto, most = isinstance(self.max_features_per_split, str), params["max_features_per_split"]
+        return Fit(
+            features=features,
+            rows=known.of_counted(features.rows),
+            known=known,
+            spec=ModelSpec(
+                depth=params["depth"],
+                C=params["C"],
+                coefficient_bound=params["coefficient_bound"],
+                scaled=params["scaling"] == "paper",
+                max_features_per_split=most,
+                features=read_rule_features(params["features"], self),
+            ),
+            budget=budget,
+            guide=guide,
+            guide_weight=AUTO_GUIDE_WEIGHT if weight is None else weight,
+            sparsity=Sparsity(AUTO_MOST if is_auto else most, params["term_price"], may_exceed=is_auto),
         )
-        told = FitTold(X, rows, answers, problem, spec, budget)
-        guidance = None if self.guide is None else self._guidance(told)
+
+    def _run(
+        self, fit: Fit, register: Register | None, began: float, stop: Stop | None, listener: Listener | None
+    ) -> Fit:
+        """Run a fit, over a sample if there is a register, and keep the tree; returns what it was fitted to."""
         spent = now() - began
         with edge_of(self, stop, listener) as edge:
             # Compiling is not part of the time limit, reading and testing the data is.
             began = now() - spent
-            chance, spent = self._test_rows(told, edge.stop), now() - began
-            trained = train(problem, spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=spent)
+            if register is None:
+                found = run_fit(replace(fit, rows=np.asarray(fit.rows, dtype=float)), edge, began)
+            else:
+                found = run_register(sample_of(fit, register), register, edge, began)
+        trained, known = found.trained, found.fit.known
         edge.require_result(trained.certificate)
-        self._keep(trained, told, edge.notices, self._tested(told, guidance, chance))
-        self._fitted_on = self._replicable(told, guidance)
-        self.data_summary_ = DataSummary.of(problem)
-        self.transduction_ = answers.labels.completed(self.tree_.predict(problem.X_unlabeled))
-        self.contradicted_ = np.flatnonzero(answers.labels.is_labeled)[self._contradicts(problem)]
-        self._over_all_rows(answers, X)
-        warn_of(self.notices_[len(answers.doubts) :], self.certificate_, self.classes_)
-        return self
+        self.certificate_, self.classes_ = trained.certificate, known.classes
+        self.tree_, self.witness_, self.scaling_ = trained.tree, trained.witness, trained.scaling
+        self.stability_, self.stability_note_ = trained.stability, trained.stability_note
+        self.alternatives_, self.data_summary_ = trained.others, found.summary
+        self._simplification, self._path = trained.simplification, None
+        # Replicates repeat a fit, which nobody can do without all rows.
+        self._fit = found.fit if register is None else None
+        self._slope = self._fitted_slope(found.fit.problem)
+        doubts = (*fit.features.doubts, *(known.doubts if register is None else register.doubts))
+        self.notices_ = (
+            *doubts,
+            *notices_of((*edge.notices, *trained.notices), self.certificate_, self.classes_),
+        )
+        if register is not None and not np.isnan(self.stability_).all():
+            of_sample = plural(len(self.stability_), "unlabeled row")
+            note = f"The stability is known for the {of_sample} of the sample only. {self.stability_note_}"
+            self.stability_note_ = note.strip()
+        return found.fit
+
+    def _complete(self, fit: Fit, fitted: Fit, register: Register | None = None) -> None:
+        """Keep what the tree says of every row of the table; it was fitted to all rows or to a sample of them."""
+        known, free = fit.known, ~fit.known.is_labeled
+        if register is None:
+            self.transduction_ = known.labels.completed(self.tree_.predict(fitted.rows[free]))
+            contradicted = np.flatnonzero(~free)[self._contradicts(fitted)]
+        else:
+            self.transduction_ = known.labels.completed(predicted_in_batches(self.tree_, fit.rows)[free])
+            contradicted = register.positions[register.known.is_labeled][self._contradicts(fitted)]
+            stability = np.full(len(fit.rows), np.nan)
+            stability[register.positions[~register.known.is_labeled]] = self.stability_
+            self.stability_ = stability[free]
+        self._over_all_rows(known, fit.features.table)
+        self._uncounted_classes = known.uncounted_classes
+        self.contradicted_ = known.positions(contradicted)
+        self.stability_ = known.of_unlabeled(self.stability_)
+
+    def _contradicts(self, fit: Fit) -> Any:
+        """Which labeled rows the tree puts into another class than their own."""
+        labeled = fit.known.is_labeled
+        return self.tree_.predict(fit.rows[labeled]) != fit.known.labels.codes[labeled]
+
+    def _fitted_slope(self, problem: Problem) -> float:
+        """The slope of probabilities with which they add up to the totals of the rows of the fit."""
+        rows_off = self.certificate_.xi / problem.unit
+        if self.certificate_.n_register is not None:
+            # The tree meets the totals of all rows, so that it misses those of the sample.
+            rows_off = problem.targets.rows_off(self.tree_.predict(problem.X_unlabeled), problem.unlabeled_size)
+        return slope_for(self._margins(problem.X_unlabeled), problem.unlabeled_size, problem.totals, rows_off)
+
+    def _margins(self, rows: FloatArray) -> FloatArray:
+        if len(self.classes_) == 2:
+            return signed_margins(self.tree_, self.witness_, rows)
+        return class_margins(self.tree_, self.witness_, rows, len(self.classes_))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
+
+        Its size is the least ``|omega . x - gamma|`` of the hyperplanes of ``witness_`` that led the row to its leaf.
+        The unlabeled rows of a fit that is feasible for P2 have at least 1. With more than two classes there is one
+        column for each class: minus how far the row would have to go to end in a leaf of the class, and, for its own
+        class, how far it would have to go to end in another.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Signed margins.
+        """
+        return self._margins(self._rows(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class probabilities: a logistic function of the signed margin.
+
+        Its slope is 1, 2, 4, ... divided by the median margin: the smallest for which the probabilities of the
+        unlabeled rows of the fit add up to the known total within half a row (plus the rows by which the tree itself
+        misses the total). The probabilities agree with `predict`. They only say how far a row is from the nearest
+        split: they are not calibrated on held-out labels. With more than two classes they fall off with the distance
+        of the row from the leaves of each class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Probabilities of the classes, in the order of ``classes_``.
+        """
+        return probabilities_of(self.decision_function(X), self._slope)
+
+    def estimate(
+        self,
+        by: Any = None,
+        replicates: int | None = None,
+        confidence: float = 0.95,
+        *,
+        replicate_weights: Any = None,
+        replicate_scale: float | None = None,
+        n_jobs: int | None = None,
+        folder: str | Path | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Estimates:
+        """Estimate how many rows of each class every domain has, with standard errors and intervals.
+
+        Labels that a tree completes look more certain than they are. So the whole fit is replicated: labeled rows are
+        drawn anew within their classes, uncertain totals are drawn anew, and guide and tree are fitted again. Labeled
+        rows that a replicate did not draw show how often the tree and the guide are wrong; this corrects the counts.
+        The standard error has three parts: how far replicates differ, chance in the classes of single rows, and what
+        rows of a domain have in common that the features do not show.
+
+        Parameters
+        ----------
+        by : array-like of shape (n_rows,), column name of X, or list of these, optional
+            The domain of each row of the fit, labeled and unlabeled ones; a list for several divisions. Without it, the
+            whole table is the only domain. Rows with a missing value form a domain of their own, called "missing", or
+            "(missing)" if that is a value.
+        replicates : int, optional
+            Replicates of the fit; 200 by default. Each takes about as long as the fit.
+        confidence : float
+            What the intervals should cover.
+        replicate_weights : array-like or data frame of shape (n_rows, n_replicates), or column names of X, optional
+            Replicate weights of a survey, which stand for drawing labeled rows: every column is one replicate. Those of
+            unlabeled rows are not looked at; these rows are what the estimates are about. Where some row is in all
+            replicates, 20 bootstrap replicates are added that only show mistakes on rows that were held out.
+        replicate_scale : float, optional
+            What the sum of squared differences from the fit is multiplied with to be a variance. By default 1 over the
+            number of replicates, which is right for the bootstrap and balanced half samples; (R - 1) / R is for the
+            jackknife of R groups, 4 / R for successive differences.
+        n_jobs : int, optional
+            Replicates to run at a time through joblib, on the configured backend; -1 for all cores.
+        folder : path, optional
+            Keeps every replicate as a file there. A run that was interrupted goes on where it ended.
+        progress : callable, optional
+            Is told how many replicates are done, and of how many.
+
+        Returns
+        -------
+        Estimates
+            One row for each domain and class; ``pandas.DataFrame(estimates)`` is a table of them.
+
+        Examples
+        --------
+        >>> from s2oct import S2OCTClassifier
+        >>> from s2oct.datasets import make_labour_force
+        >>> survey = make_labour_force(n_people=150, n_labeled=40, seed=2)
+        >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
+        >>> half = [number % 2 for number in range(len(survey.X))]
+        >>> found = clf.estimate(by=half, replicates=5)
+        >>> [row["domain"] for row in found]
+        [0, 0, 1, 1]
+        >>> all(row["low"] <= row["estimate"] <= row["high"] for row in found)
+        True
+        """
+        return estimate_domains(
+            self._fit_of_session(),
+            self.tree_,
+            self.alternatives_,
+            by,
+            (replicates, replicate_weights, replicate_scale),
+            confidence,
+            (n_jobs, folder, progress),
+        )
+
+    def _fit_of_session(self) -> Fit:
+        """The data of the fit; refuses a classifier that does not have them."""
+        check_is_fitted(self)
+        fit: Fit | None = getattr(self, "_fit", None)
+        if fit is None and self.certificate_.n_register is not None:
+            raise InvalidProblem(
+                f"Expected a fit to all rows, because replicates repeat it, got one to a sample of "
+                f"{self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows: fit fewer rows to get "
+                "estimates."
+            )
+        if fit is None:
+            raise InvalidProblem(
+                "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
+                "model files nor pickles keep them."
+            )
+        return fit
+
+    def simplicity_path(self) -> SimplicityPath:
+        """Fit trees from the simplest to the richest, and say what each loses.
+
+        The trees are fitted to the rows of the fit at several prices of a feature in a split. A tree is left out if a
+        simpler one has no more evidence against it. All trees together have the time limit of one fit. Only a
+        classifier that was fitted with a guide in this session has such a path: neither model files nor pickles keep
+        the rows. Of a fit to a sample of the rows, the path is about the sample: its trees meet the totals of the
+        sample, and lose rows of the sample.
+
+        Returns
+        -------
+        SimplicityPath
+            Trees with their rules and numbers of terms and splits, the rows they lose against the best tree of the
+            path, and the rows by which they miss the totals. Its attribute ``fitted`` is the tree of the fit.
+
+        Examples
+        --------
+        >>> from s2oct import S2OCTClassifier
+        >>> from s2oct.datasets import make_labour_force
+        >>> survey = make_labour_force(n_people=200, n_labeled=30, seed=2)
+        >>> clf = S2OCTClassifier(depth=2, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
+        >>> path = clf.simplicity_path()
+        >>> path[0].n_terms < path[-1].n_terms, path[0].rows_lost > path[-1].rows_lost
+        (True, True)
+        """
+        if not self.has_simplicity_path:
+            raise InvalidProblem(
+                "Expected a classifier that was fitted with a guide in this session, got one without the rows of its "
+                "fit or without a guide."
+            )
+        assert self._simplification is not None
+        if self._path is None:
+            # A page and a report ask for the same path, which takes longer than the fit.
+            self._path = self._simplification.path(self._rules_of, Deadline.after(self.time_limit))
+        return self._path
+
+    @property
+    def has_simplicity_path(self) -> bool:
+        """Whether the rows of the fit are still there, and a guide was asked about them."""
+        check_is_fitted(self)
+        return getattr(self, "_simplification", None) is not None
+
+    def with_tree(self, step: SimplicityStep | ObliqueTree) -> S2OCTClassifier:
+        """Choose another tree for the same rows: a simpler or richer one of the path, or an alternative.
+
+        Parameters
+        ----------
+        step : SimplicityStep or ObliqueTree
+            A step of `simplicity_path`, or one of ``alternatives_``.
+
+        Returns
+        -------
+        S2OCTClassifier
+            A fitted classifier with this tree, whose certificate is computed anew. It predicts, saves, reports and
+            exports like any other. Its ``stability_`` is not known. This classifier stays as it is.
+
+        Examples
+        --------
+        >>> from s2oct import S2OCTClassifier
+        >>> from s2oct.datasets import make_labour_force
+        >>> survey = make_labour_force(n_people=200, n_labeled=30, seed=2)
+        >>> clf = S2OCTClassifier(depth=2, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
+        >>> simplest = clf.with_tree(clf.simplicity_path()[0])
+        >>> simplest.certificate_.n_terms < clf.certificate_.n_terms
+        True
+        """
+        fit, tree = self._fit_of_session(), step.tree if isinstance(step, SimplicityStep) else step
+        if not isinstance(tree, ObliqueTree) or tree.n_features != self.tree_.n_features:
+            raise InvalidProblem(f"Expected a step of simplicity_path() or an alternative tree, got {brief(step)}.")
+        chosen = copy(self)
+        price = step.term_price if isinstance(step, SimplicityStep) else None
+        if price is not None:
+            chosen.term_price = price
+            fit = replace(fit, sparsity=replace(fit.sparsity, term_price=price))
+        chosen._fit, chosen.tree_, chosen.witness_ = fit, tree, tree
+        chosen.certificate_ = certified_choice(fit, tree, self.certificate_)
+        chosen.alternatives_ = ()
+        chosen.stability_ = np.full(int((~fit.known.is_labeled).sum()), np.nan)
+        chosen.stability_note_ = "The stability of a tree that was chosen from others is not known."
+        chosen._slope = chosen._fitted_slope(fit.problem)
+        chosen.notices_ = notices_of(fit.known.doubts, chosen.certificate_, chosen.classes_)
+        chosen._complete(fit, fit)
+        return chosen
+
+    def totals_path(
+        self,
+        X: Any,
+        y: Any,
+        totals: Any = None,
+        population_totals: Any = None,
+        *,
+        of: Any,
+        values: Sequence[float] | None = None,
+        **fit_params: Any,
+    ) -> TotalsPath:
+        """Fit the tree at several values of one total, and say how many rows change class.
+
+        Each value is a fit of its own with the same seed, which takes as long as any fit; this classifier itself stays
+        as it is. The other classes share the remaining rows in proportion to their known totals. Every fit takes its
+        totals as exact, also the one at the known total, with which the others are compared.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Labeled and unlabeled rows together.
+        y : array-like of shape (n_rows,)
+            Labels, with the markers for unlabeled rows.
+        totals, population_totals : mapping, optional
+            The known totals of the whole table, as in ``fit``.
+        of : object
+            The class whose total moves.
+        values : sequence of float, optional
+            Numbers of unlabeled rows of this class, or their weights. By default nine values: from two standard errors
+            below an estimate to two above it, over the interval of bounds, or 20 % either way of an exact total.
+        **fit_params : object
+            Further arguments of ``fit``: ``as_shares``, ``sample_weight``, ``stop`` and ``listener``.
+
+        Returns
+        -------
+        TotalsPath
+            A sequence of steps, one for each value.
+
+        Examples
+        --------
+        >>> from s2oct import S2OCTClassifier
+        >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [4.0], [6.0], [7.0], [7.5]]
+        >>> y = ["no", "no", "yes", "yes", None, None, None, None, None, None]
+        >>> clf = S2OCTClassifier(depth=1, guide=None, solver=None, random_state=0)
+        >>> path = clf.totals_path(X, y, totals={"yes": 3}, of="yes", values=[2, 3, 4])
+        >>> [step.changed for step in path]
+        [1.0, 0.0, 1.0]
+        """
+        known = read_known(
+            X,
+            y,
+            totals,
+            population_totals,
+            domains=fit_params.get("domains"),
+            as_shares=fit_params.pop("as_shares", False),
+            sample_weight=fit_params.get("sample_weight"),
+        )
+        return fit_totals_path(self, X, y, known, of, values, fit_params)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the rows of the fit."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: None if name in ("_fit", "_simplification", "_path") else value for name, value in state.items()}

@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 
 from s2oct.estimators.fitted import FittedRows
-from s2oct.estimators.seen_totals import Known
-from s2oct.inputs import read_domains, read_weights
-from s2oct.model.counted import counted_rows
 from s2oct.model.data_summary import DataSummary
-from s2oct.model.labels import Labels
+from s2oct.model.known import Known
 from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
-from s2oct.model.totals import read_targets
 
 
-def are_data_of_fit(estimator: Any, rows: FittedRows, X: Any, known: Known) -> bool:
+def are_data_of_fit(estimator: Any, rows: FittedRows, known: Known) -> bool:
     """Compare data with what a classifier remembers of its own.
 
     The hash decides wherever everything that it is made of is here: the totals are given, or they are exact totals of
@@ -30,10 +26,8 @@ def are_data_of_fit(estimator: Any, rows: FittedRows, X: Any, known: Known) -> b
         A fitted one.
     rows : FittedRows
         The rows and labels, already read.
-    X : array-like or data frame of shape (n_rows, n_features)
-        The rows as the user has them; domains may be columns of it.
     known : Known
-        Totals, domains and weights, where they are given.
+        Labels and, where they are given, totals, domains and weights.
 
     Returns
     -------
@@ -43,32 +37,16 @@ def are_data_of_fit(estimator: Any, rows: FittedRows, X: Any, known: Known) -> b
     summary: DataSummary | None = getattr(estimator, "data_summary_", None)
     if summary is None:
         return True
-    weights, n_rows = read_weights(known.sample_weight, len(rows.X)), len(rows.X)
-    counted = counted_rows(weights)
-    if counted is not None and weights is not None:
-        weights, rows = weights[counted], replace(rows, X=rows.X[counted], codes=rows.codes[counted])
+    if known.counted is not None:
+        rows = replace(rows, X=rows.X[known.counted], codes=known.labels.codes)
     n_labeled = int(rows.is_labeled.sum())
     if (n_labeled, len(rows.X) - n_labeled) != (summary.n_labeled, summary.n_unlabeled):
         return False
-    labels = Labels(estimator.classes_, rows.codes)
-    if known.totals is not None or known.population_totals is not None:
-        domains = read_domains(known.domains, X, n_rows)
-        if counted is not None:
-            domains = tuple((name, cells[counted]) for name, cells in domains)
-        targets = read_targets(
-            labels,
-            known.totals,
-            known.population_totals,
-            domains=domains,
-            as_shares=known.as_shares,
-            weights=weights,
-        )
-    elif weights is None and _has_plain_totals(estimator.certificate_):
-        targets = Targets.exact(summary.totals, summary.n_unlabeled)
-    else:
-        return _agrees_with_certificate(estimator.certificate_, rows)
-    problem = Problem.from_labels(rows.X, labels, targets, weights=weights)
-    return DataSummary.of(problem).sha256 == summary.sha256
+    if not known.stated.tables:
+        if known.weights is not None or not _has_plain_totals(estimator.certificate_):
+            return _agrees_with_certificate(estimator.certificate_, rows)
+        known = replace(known, targets=Targets.exact(summary.totals, summary.n_unlabeled))
+    return DataSummary.of(Problem.from_known(rows.X, known)).sha256 == summary.sha256
 
 
 def _has_plain_totals(certificate: Any) -> bool:

@@ -12,44 +12,13 @@ from s2oct.arrays import BoolArray, FloatArray
 from s2oct.certificate.cell import Cell, counted_cells
 from s2oct.estimators.fitted import FittedRows
 from s2oct.inputs import read_domains, read_weights
-from s2oct.model.counted import counted_rows
 from s2oct.model.estimate import Estimate
+from s2oct.model.known import Known, counted_rows
 from s2oct.model.labels import Labels
-from s2oct.model.total_forms import Domains, read_forms
+from s2oct.model.targets import Targets
 from s2oct.model.total_tables import text_of
-from s2oct.model.totals import Totals, read_targets
+from s2oct.model.totals import StatedTotals, Totals, read_targets, stated_totals
 from s2oct.wording import amount
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """What is known beside rows and labels, as users pass it to ``fit``.
-
-    Attributes
-    ----------
-    totals, population_totals : mapping, series or data frame, optional
-        Totals; by default those that the estimator was fitted with.
-    domains : array-like, column name of X, or list of these, optional
-        The domain of each row. Without it, totals by domain have no numbers of labeled rows beside them.
-    as_shares : bool
-        Whether totals are shares of the rows.
-    sample_weight : array-like of shape (n_rows,), optional
-        Survey weights.
-    """
-
-    totals: Totals | None = None
-    population_totals: Totals | None = None
-    domains: Any = None
-    as_shares: bool = False
-    sample_weight: Any = None
-
-    @property
-    def given_of(self) -> str:
-        """What the totals count, unless they are counts of the unlabeled rows, as those that a tree meets."""
-        of_all = self.population_totals is not None
-        if self.as_shares and (of_all or self.totals is not None):
-            return "shares of all rows" if of_all else "shares of the unlabeled rows"
-        return "all rows" if of_all else ""
 
 
 @dataclass(frozen=True)
@@ -112,38 +81,72 @@ class SeenTotals:
         return tuple(tuple(self.cells[i] for i in part) for part in _by_margin([seen.cell for seen in self.cells]))
 
 
-def see_totals(estimator: Any, rows: FittedRows, X: Any, known: Known, *, is_of_fit: bool = True) -> SeenTotals:
-    """Read all totals for some rows: as given here or else, if the rows are those of the fit, as in the fit."""
-    given = read_weights(known.sample_weight, len(rows.X))
+def known_of_rows(
+    estimator: Any,
+    rows: FittedRows,
+    X: Any,
+    y: Any,
+    *,
+    totals: Totals | None = None,
+    population_totals: Totals | None = None,
+    domains: Any = None,
+    as_shares: bool = False,
+    sample_weight: Any = None,
+) -> Known:
+    """What is known about the classes of rows for a fitted tree, as users pass it to ``fit``.
+
+    ``y`` may be what is known already. Totals that are not given here are those of the fit: nothing is stated then.
+    """
+    if isinstance(y, Known):
+        return y
+    weights, divided = read_weights(sample_weight, len(rows.X)), read_domains(domains, X, len(rows.X))
+    stated = stated_totals(totals, population_totals, y=y, domains=divided, as_shares=as_shares)
+    given = Labels(estimator.classes_, rows.codes)
+    counted = counted_rows(weights)
+    known = Known(given, Targets.exact(np.zeros(rows.n_classes), int((~rows.is_labeled).sum())), weights, divided)
+    if counted is not None and weights is not None:
+        divided = tuple((name, cells[counted]) for name, cells in divided)
+        labels = Labels(given.classes, given.codes[counted])
+        known = replace(known, labels=labels, weights=weights[counted], domains=divided, counted=counted, given=given)
+    if not stated.tables:
+        return known
+    targets = read_targets(known.labels, stated, domains=divided, weights=known.weights)
+    return replace(known, stated=stated, targets=targets)
+
+
+def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: bool = True) -> SeenTotals:
+    """Read all totals for some rows: as stated or else, if the rows are those of the fit, as in the fit."""
     unit = getattr(estimator.certificate_, "unit", 1.0) if hasattr(estimator, "certificate_") else 1.0
-    free = ~rows.is_labeled
-    sizes = np.ones(len(rows.X)) if given is None else given
-    domains = read_domains(known.domains, X, len(rows.X))
-    has_totals = known.totals is not None or known.population_totals is not None
-    if has_totals:
-        positions = counted_rows(given)
-        counted = np.arange(len(rows.X)) if positions is None else positions
-        targets = read_targets(
-            Labels(estimator.classes_, rows.codes[counted]),
-            known.totals,
-            known.population_totals,
-            domains=tuple((name, values[counted]) for name, values in domains),
-            as_shares=known.as_shares,
-            weights=None if given is None else given[counted],
-        )
-        unlabeled = counted[free[counted]]
-        cells = counted_cells(targets, rows.predicted[unlabeled], sizes[unlabeled])
+    counted = np.arange(len(rows.X)) if known.counted is None else known.counted
+    sizes, free = np.zeros(len(rows.X)), ~rows.is_labeled
+    sizes[counted] = known.sizes
+    is_weighted, is_stated = known.weights is not None, bool(known.stated.tables)
+    if is_stated:
+        unlabeled = counted[~known.is_labeled]
+        cells = counted_cells(known.targets, rows.predicted[unlabeled], sizes[unlabeled])
     else:
         cells = _of_fit(estimator, rows) if is_of_fit else ()
-    is_known = given is not None or unit == 1 or has_totals or not is_of_fit
-    texts = [np.array([str(value) for value in values]) for _, values in domains]
+    is_known = is_weighted or unit == 1 or is_stated or not is_of_fit
+    texts = [np.full(len(rows.X), "", dtype=object) for _ in known.domains]
+    for text, (_, values) in zip(texts, known.domains, strict=True):
+        text[counted] = [str(value) for value in values]
     seen = tuple(_seen(cells, rows, sizes if is_known else None, texts))
+    given_of = _given_of(known.stated)
     return SeenTotals(
-        cells=_with_given(seen, known, domains, estimator.classes_.tolist()) if known.given_of else seen,
+        cells=_with_given(seen, known.stated, estimator.classes_.tolist()) if given_of else seen,
         sizes=sizes if is_known else None,
-        unit=unit if given is None or not given[free].any() else float(given[free & (given > 0)].mean()),
-        given_of=known.given_of,
+        unit=unit if not is_weighted or not sizes[free].any() else float(sizes[free & (sizes > 0)].mean()),
+        given_of=given_of,
     )
+
+
+def _given_of(stated: StatedTotals) -> str:
+    """What the totals count, unless they are counts of the unlabeled rows, as those that a tree meets."""
+    if not stated.tables:
+        return ""
+    if stated.as_shares:
+        return "shares of all rows" if stated.of_all else "shares of the unlabeled rows"
+    return "all rows" if stated.of_all else ""
 
 
 def _of_fit(estimator: Any, rows: FittedRows) -> tuple[Cell, ...]:
@@ -186,17 +189,12 @@ def _counted(cell: Cell, rows: FittedRows, sizes: FloatArray, here: BoolArray) -
     return SeenCell(replace(cell, assigned=assigned), size, labeled / all_labeled * size if all_labeled else None)
 
 
-def _with_given(seen: tuple[SeenCell, ...], known: Known, domains: Domains, classes: list[Any]) -> tuple[SeenCell, ...]:
+def _with_given(seen: tuple[SeenCell, ...], stated: StatedTotals, classes: list[Any]) -> tuple[SeenCell, ...]:
     """The cells with the totals as they were given."""
-    of_all = known.population_totals is not None
-    given, name = (known.population_totals, "population_totals") if of_all else (known.totals, "totals")
-    forms = [
-        {text_of(domain): entries for domain, entries in form.items()}
-        for form in read_forms(given, name, domains, classes)
-    ]
+    forms = [{text_of(domain): entries for domain, entries in form.items()} for form in stated.tables]
     places = {i: place for place, part in enumerate(_by_margin([total.cell for total in seen])) for i in part}
     return tuple(
-        replace(total, given=_as_given(forms[places[i]], total.cell, classes, as_shares=known.as_shares))
+        replace(total, given=_as_given(forms[places[i]], total.cell, classes, as_shares=stated.as_shares))
         for i, total in enumerate(seen)
     )
 

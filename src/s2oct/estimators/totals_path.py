@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem, S2OCTWarning
-from s2oct.estimators.base import TreeClassifier
-from s2oct.inputs import read_answers, read_seed
+from s2oct.inputs import read_seed
+from s2oct.model.known import Known
 from s2oct.model.targets import Targets
 from s2oct.model.total_values import largest_remainder
 from s2oct.wording import amount, brief, listed
@@ -103,87 +103,33 @@ class TotalsPath(Sequence[TotalsStep]):
         return f"<TotalsPath of class {self.of!r} with {len(self)} totals>"
 
 
-class TotalsPaths(TreeClassifier):
-    """A classifier that can be fitted at several values of a total."""
-
-    random_state: Any
-
-    def totals_path(
-        self,
-        X: Any,
-        y: Any,
-        totals: Any = None,
-        population_totals: Any = None,
-        *,
-        of: Any,
-        values: Sequence[float] | None = None,
-        **fit_params: Any,
-    ) -> TotalsPath:
-        """Fit the tree at several values of one total, and say how many rows change class.
-
-        Each value is a fit of its own with the same seed, which takes as long as any fit; this classifier itself stays
-        as it is. The other classes share the remaining rows in proportion to their known totals. Every fit takes its
-        totals as exact, also the one at the known total, with which the others are compared.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Labeled and unlabeled rows together.
-        y : array-like of shape (n_rows,)
-            Labels, with the markers for unlabeled rows.
-        totals, population_totals : mapping, optional
-            The known totals of the whole table, as in ``fit``.
-        of : object
-            The class whose total moves.
-        values : sequence of float, optional
-            Numbers of unlabeled rows of this class, or their weights. By default nine values: from two standard errors
-            below an estimate to two above it, over the interval of bounds, or 20 % either way of an exact total.
-        **fit_params : object
-            Further arguments of ``fit``: ``as_shares``, ``sample_weight``, ``stop`` and ``listener``.
-
-        Returns
-        -------
-        TotalsPath
-            A sequence of steps, one for each value.
-
-        Examples
-        --------
-        >>> from s2oct import S2OCTClassifier
-        >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [4.0], [6.0], [7.0], [7.5]]
-        >>> y = ["no", "no", "yes", "yes", None, None, None, None, None, None]
-        >>> clf = S2OCTClassifier(depth=1, guide=None, solver=None, random_state=0)
-        >>> path = clf.totals_path(X, y, totals={"yes": 3}, of="yes", values=[2, 3, 4])
-        >>> [step.changed for step in path]
-        [1.0, 0.0, 1.0]
-        """
-        answers = read_answers(
-            X,
-            y,
-            totals,
-            population_totals,
-            domains=fit_params.get("domains"),
-            as_shares=fit_params.pop("as_shares", False),
-            sample_weight=fit_params.get("sample_weight"),
-        )
-        classes, targets = answers.labels.classes.tolist(), answers.targets
-        index = _place_of(of, classes, targets)
-        sizes = np.ones(len(answers.labels.codes)) if answers.weights is None else answers.weights
-        free = ~answers.labels.is_labeled
-        moving = _Moving(targets, index, float(sizes[free].sum()), is_weighted=answers.weights is not None)
-        seeded = clone(self).set_params(random_state=read_seed(self.random_state))
-        steps, own = [], None
-        for value in (moving.known, *(v for v in moving.values(values) if v != moving.known)):
-            given = dict(zip(classes, moving.totals_at(value), strict=True))
-            fitted = clone(seeded)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", S2OCTWarning)  # each step says how its fit ended
-                fitted.fit(X, y, totals=given, **fit_params)
-            codes = fitted.tree_.predict(answers.of_counted(fitted._rows(X))[free])
-            own = codes if own is None else own
-            steps.append(_step(fitted, value, index, float(sizes[free][codes != own].sum())))
-        wanted = {moving.known, *moving.values(values)}
-        steps = sorted((step for step in steps if step.value in wanted), key=lambda step: step.value)
-        return TotalsPath(steps, of, moving.known, moving.interval)
+def fit_totals_path(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    known: Known,
+    of: Any,
+    values: Sequence[float] | None,
+    fit_params: Mapping[str, Any],
+) -> TotalsPath:
+    """Fit copies of a classifier at several values of the total of class ``of``; see ``totals_path`` there."""
+    classes, targets, free = known.classes.tolist(), known.targets, ~known.is_labeled
+    index, sizes = _place_of(of, classes, targets), known.sizes[free]
+    moving = _Moving(targets, index, float(sizes.sum()), is_weighted=known.weights is not None)
+    seeded = clone(estimator).set_params(random_state=read_seed(estimator.random_state))
+    steps, own = [], None
+    for value in (moving.known, *(v for v in moving.values(values) if v != moving.known)):
+        given = dict(zip(classes, moving.totals_at(value), strict=True))
+        fitted = clone(seeded)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", S2OCTWarning)  # each step says how its fit ended
+            fitted.fit(X, y, totals=given, **fit_params)
+            codes = fitted.tree_.predict(known.of_counted(fitted._rows(X))[free])
+        own = codes if own is None else own
+        steps.append(_step(fitted, value, index, float(sizes[codes != own].sum())))
+    wanted = {moving.known, *moving.values(values)}
+    steps = sorted((step for step in steps if step.value in wanted), key=lambda step: step.value)
+    return TotalsPath(steps, of, moving.known, moving.interval)
 
 
 def _place_of(of: Any, classes: list[Any], targets: Targets) -> int:

@@ -28,8 +28,7 @@ from s2oct.guides.known_total import KnownTotalClassifier
 from s2oct.guides.stopped import GuideStopped
 from s2oct.guides.top_total import TopTotalClassifier
 from s2oct.model.guide import Advice
-from s2oct.model.labels import Labels
-from s2oct.model.targets import Targets
+from s2oct.model.known import Known
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.wording import brief
 
@@ -40,30 +39,28 @@ _POLL_SECONDS, _GRACE_SECONDS = 0.02, 0.2
 def ask_guide(
     guide: Any,
     X: Any,
-    labels: Labels,
-    targets: Targets,
-    weights: FloatArray | None = None,
+    known: Known,
     deadline: Deadline = NO_DEADLINE,
     left_behind: list[threading.Thread] | None = None,
 ) -> Advice | None:
     """Ask any classifier with probabilities about the unlabeled rows.
 
-    ``X`` are all rows: as an array of floats for our own forests, as the user passed them for any other classifier.
-    ``targets`` are the totals of the unlabeled rows, ``weights`` what each of all rows counts. The likeliest classes
-    meet the totals, except with a guide that only weights the classes. Returns None if there is no answer until the
-    deadline; the thread of the guide is then ended and added to ``left_behind``, see `runs_on`.
+    ``X`` are all rows that count: as an array of floats for our own forests, as the user passed them for any other
+    classifier. ``known`` is in mean weights. The likeliest classes meet the totals, except with a guide that only
+    weights the classes. Returns None if there is no answer until the deadline; the thread of the guide is then ended
+    and added to ``left_behind``, see `runs_on`.
     """
-    if labels.is_labeled.all():
-        return Advice(np.empty((0, len(labels.classes))))
+    if known.is_labeled.all():
+        return Advice(np.empty((0, len(known.classes))))
     if isinstance(guide, SelfTrainedForest):
         try:
-            forest = clone(guide)._fit_rows(X, labels, targets, weights, deadline)
+            forest = clone(guide)._fit_rows(X, known, deadline)
         except GuideStopped:
             return None
         return Advice(np.asarray(forest.probabilities_), forest._held_out)
     try:
         probabilities = _answer_in_thread(
-            lambda: _ask(guide, X, labels, targets, weights), deadline, [] if left_behind is None else left_behind
+            lambda: _ask(guide, X, known), deadline, [] if left_behind is None else left_behind
         )
     except Exception as error:
         error.add_note(f"The guide {brief(guide)} failed while the fit asked it about the unlabeled rows.")
@@ -79,37 +76,33 @@ class FittedGuide:
     of_rows: Callable[[Any], FloatArray]
 
 
-def fitted_guide(
-    guide: Any, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None, seed: int
-) -> FittedGuide:
+def fitted_guide(guide: Any, X: Any, known: Known, seed: int) -> FittedGuide:
     """Fit a guide anew, with another seed where it takes one; the rest as in `ask_guide`, without a limit."""
-    known = isinstance(guide, KnownTotalClassifier | SelfTrainedForest)
-    wrapped = clone(guide if known else TopTotalClassifier(guide))
+    meets_totals = isinstance(guide, KnownTotalClassifier | SelfTrainedForest)
+    wrapped = clone(guide if meets_totals else TopTotalClassifier(guide))
     seeds = {name: seed for name in wrapped.get_params() if name.split("__")[-1] == "random_state"}
     wrapped.set_params(**seeds)
     if isinstance(wrapped, SelfTrainedForest):
         wrapped.set_params(n_jobs=1)
-        forest = wrapped._fit_rows(np.asarray(X, dtype=float), labels, targets, weights)
-        return FittedGuide(forest.probabilities_, forest.predict_proba)
-    return FittedGuide(_answer(wrapped, X, labels, targets, weights), wrapped.predict_proba)
+        forest = wrapped._fit_rows(np.asarray(X, dtype=float), known)
+        return FittedGuide(forest.probabilities_, forest._probabilities_of)
+    return FittedGuide(_answer(wrapped, X, known), wrapped.predict_proba)
 
 
-def _ask(guide: Any, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None) -> FloatArray:
+def _ask(guide: Any, X: Any, known: Known) -> FloatArray:
     wrapped = guide if isinstance(guide, KnownTotalClassifier) else TopTotalClassifier(guide)
-    return _answer(clone(wrapped), X, labels, targets, weights)
+    return _answer(clone(wrapped), X, known)
 
 
-def _answer(
-    wrapped: KnownTotalClassifier, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None
-) -> FloatArray:
-    fitted = wrapped._fit_read(X, labels, targets, weights)
-    unlabeled = np.flatnonzero(~labels.is_labeled)
+def _answer(wrapped: KnownTotalClassifier, X: Any, known: Known) -> FloatArray:
+    fitted = wrapped._fit_read(X, known)
+    unlabeled = np.flatnonzero(~known.is_labeled)
     if isinstance(fitted, TopTotalClassifier):
         # They know the domains of the unlabeled rows, which new rows do not have.
         probabilities = fitted.probabilities_
     else:
         probabilities = np.asarray(fitted.predict_proba(_safe_indexing(X, unlabeled)), dtype=float)
-    expected = (len(unlabeled), len(labels.classes))
+    expected = (len(unlabeled), len(known.classes))
     if probabilities.shape != expected:
         raise InvalidProblem(
             f"Expected the guide to give {expected[1]} probabilities per unlabeled row, got shape "

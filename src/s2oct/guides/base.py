@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
 
 from s2oct.arrays import FloatArray, ObjectArray
-from s2oct.inputs import Answers, labeled_accuracy
+from s2oct.inputs import labeled_accuracy
+from s2oct.model.known import Known
 
 
 class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -46,11 +47,16 @@ class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         return labeled_accuracy(y, self.predict(X), self.classes_, sample_weight)
 
-    def _over_all_rows(self, answers: Answers, X: Any) -> None:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = True
+        return tags
+
+    def _over_all_rows(self, known: Known, X: Any) -> None:
         """Extend what a fit says of single rows to the rows of the table that do not count."""
-        self.transduction_ = answers.completed(self.transduction_, lambda rows: self.predict(_safe_indexing(X, rows)))
+        self.transduction_ = known.completed(self.transduction_, lambda rows: self.predict(_safe_indexing(X, rows)))
         if hasattr(self, "probabilities_"):
-            self.probabilities_ = answers.of_unlabeled(self.probabilities_)
-            if len(answers.uncounted):
+            self.probabilities_ = known.of_unlabeled(self.probabilities_)
+            if len(known.uncounted):
                 unknown = np.isnan(self.probabilities_).any(axis=1)
-                self.probabilities_[unknown] = self.predict_proba(_safe_indexing(X, answers.uncounted))
+                self.probabilities_[unknown] = self.predict_proba(_safe_indexing(X, known.uncounted))

@@ -12,14 +12,19 @@ from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.guides.base import PartlyLabeledClassifier
 from s2oct.guides.growing import Grower
 from s2oct.guides.self_training import SelfTraining
-from s2oct.guides.told import Told
 from s2oct.guides.votes import multipliers_for_new_rows, settled, shifted_probabilities
 from s2oct.guides.widening import Widening
-from s2oct.inputs import read_answers, read_complete_labels, read_features, read_weights, whole
-from s2oct.model.counted import counted_rows
-from s2oct.model.labels import Labels, refuse_unusable_classes
-from s2oct.model.targets import Targets
+from s2oct.inputs import (
+    learn_features,
+    read_complete_labels,
+    read_known,
+    read_rows,
+    read_weights,
+    warn_of_doubts,
+)
+from s2oct.model.known import Known
 from s2oct.model.totals import Totals
+from s2oct.parameters import whole_from
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 TREES_TIMES_ROWS = 8e5
@@ -108,7 +113,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Labeled and unlabeled rows together, all numeric and complete.
+            Labeled and unlabeled rows together, in any form that `S2OCTClassifier` takes.
         y : array-like of shape (n_rows,)
             Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class. Without totals,
             -1 beside one other label is a class. All rows may be labeled.
@@ -129,57 +134,45 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         self
             The fitted classifier.
         """
-        rows = read_features(self, X, reset=True)
+        features = learn_features(self, X)
+        rows = features.rows
         labels = read_complete_labels(y, len(rows)) if totals is None and population_totals is None else None
-        if labels is not None:
-            return self._fit_complete(rows, labels, read_weights(sample_weight, len(rows)))
-        answers = read_answers(
-            X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
+        known = (
+            Known.complete(labels, read_weights(sample_weight, len(rows)))
+            if labels is not None
+            else read_known(
+                X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
+            )
         )
-        self._fit_rows(answers.of_counted(rows), answers.labels, answers.targets, answers.weights)
-        self._over_all_rows(answers, X)
+        warn_of_doubts((*features.doubts, *(known.doubts if labels is None else ())))
+        self._fit_rows(known.of_counted(rows), known.unless_equal)
+        self._over_all_rows(known, X)
         return self
 
-    def _fit_complete(self, rows: FloatArray, labels: Labels, weights: FloatArray | None) -> SelfTrainedForest:
-        """Fit where every row has a label; rows of weight 0 only keep theirs."""
-        counted = counted_rows(weights)
-        given = labels.classes[labels.codes]
-        if counted is not None and weights is not None:
-            rows, labels, weights = rows[counted], labels.of_rows(counted), weights[counted]
-            refuse_unusable_classes(labels.classes.tolist())
-        self._fit_rows(rows, labels, Targets.exact(np.zeros(len(labels.classes)), 0), weights)
-        self.transduction_ = given
-        return self
+    def _fit_rows(self, rows: FloatArray, known: Known, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
+        """Fit to the rows that count and what is known about them; equal weights are none.
 
-    def _fit_rows(
-        self,
-        rows: FloatArray,
-        labels: Labels,
-        targets: Targets,
-        weights: FloatArray | None = None,
-        deadline: Deadline = NO_DEADLINE,
-    ) -> SelfTrainedForest:
-        """Fit to what is read already; raises `GuideStopped` after the deadline."""
-        n_rounds = whole("n_rounds", self.n_rounds, 0)
-        n_trees = int(min(whole("n_estimators", self.n_estimators, 1), max(30, TREES_TIMES_ROWS / len(rows))))
+        Raises `GuideStopped` after the deadline.
+        """
+        n_rounds = whole_from(0).read("n_rounds", self.n_rounds)
+        n_trees = int(min(whole_from(1).read("n_estimators", self.n_estimators), max(30, TREES_TIMES_ROWS / len(rows))))
         rng = check_random_state(self.random_state)
         widening = Widening.of(rows, rng, deadline)
-        told = Told.of(labels, targets, weights)
         fitting = SelfTraining(
-            widening.transform(rows, np.flatnonzero(labels.is_labeled), deadline),
-            widening.transform(rows, np.flatnonzero(~labels.is_labeled), deadline),
+            widening.transform(rows, np.flatnonzero(known.is_labeled), deadline),
+            widening.transform(rows, np.flatnonzero(~known.is_labeled), deadline),
             rows.shape[1],
-            told,
+            known,
             Grower(n_trees, rng, self.n_jobs, deadline),
         )
         fitting.run(n_rounds)
-        self.classes_ = labels.classes
+        self.classes_ = known.classes
         self._widening, self._members = widening, tuple(fitting.members)
-        self._multipliers = multipliers_for_new_rows(fitting.ranking, told)
+        self._multipliers = multipliers_for_new_rows(fitting.ranking, known)
         self._held_out = fitting.held_out
-        result = settled(fitting.ranking, told)
+        result = settled(fitting.ranking, known)
         self.probabilities_ = result.probabilities
-        self.transduction_ = labels.completed(result.classes)
+        self.transduction_ = known.labels.completed(result.classes)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -200,7 +193,11 @@ class SelfTrainedForest(PartlyLabeledClassifier):
             Probabilities of ``classes_``.
         """
         check_is_fitted(self)
-        wide = self._widening.transform(read_features(self, X, reset=False))
+        return self._probabilities_of(read_rows(self, X))
+
+    def _probabilities_of(self, rows: FloatArray) -> FloatArray:
+        """Class probabilities of rows of features."""
+        wide = self._widening.transform(rows)
         votes = np.zeros((len(wide), 1 if len(self.classes_) == 2 else len(self.classes_)))
         for member in self._members:
             votes += member.share * member.votes(wide, self.n_jobs)

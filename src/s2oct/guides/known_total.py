@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import has_fit_parameter
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.guides.all_classes import probabilities_of_all, scores_of_all
 from s2oct.guides.base import PartlyLabeledClassifier
-from s2oct.inputs import read_answers
+from s2oct.inputs import counted_part, has_gaps, holds_numbers, learn_features, read_known, read_rows, warn_of_doubts
+from s2oct.model.known import Known
 from s2oct.model.labels import Labels
-from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
 
 
@@ -48,7 +49,8 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Labeled and unlabeled rows together, in any form the wrapped classifier takes.
+            Labeled and unlabeled rows together. A pipeline gets them as they are; any other classifier gets the
+            features that `S2OCTClassifier` makes of text, categories and missing values.
         y : array-like of shape (n_rows,)
             Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
         totals : mapping of class to count, table by domain and class, or list of these, optional
@@ -69,26 +71,44 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         self
             The fitted classifier.
         """
-        (X,) = indexable(X)
-        answers = read_answers(
+        known = read_known(
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
-        self._fit_read(answers.of_counted(X), answers.labels, answers.targets, answers.weights)
-        self._over_all_rows(answers, X)
+        table = self._learned_table(X)
+        warn_of_doubts(known.doubts)
+        self._fit_read(counted_part(table, known), known)
+        self._over_all_rows(known, X)
         return self
 
-    def _fit_read(self, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None = None) -> Any:
-        """Fit to labels, totals and weights, of all rows, that are read already."""
-        self.classes_ = labels.classes
-        self._missing = labels.counts() == 0
-        self._fit_labels(X, labels, targets, weights)
+    def _learned_table(self, X: Any) -> Any:
+        """The table as the wrapped classifier takes it: as it is, or its features where these are not just numbers."""
+        if reads_tables(self.estimator) or (holds_numbers(X) and (not has_gaps(X) or self._takes_gaps())):
+            self.encoding_ = None
+            return indexable(X)[0]
+        return learn_features(self, X).rows
+
+    def _takes_gaps(self) -> bool:
+        inner = self.estimator
+        while isinstance(inner, KnownTotalClassifier):
+            inner = inner.estimator
+        return bool(get_tags(inner).input_tags.allow_nan)
+
+    def _table(self, X: Any) -> Any:
+        """A table as the fitted classifier takes it."""
+        return X if getattr(self, "encoding_", None) is None else read_rows(self, X)
+
+    def _fit_read(self, X: Any, known: Known) -> Any:
+        """Fit to the rows that count and what is known about them."""
+        self.classes_ = known.classes
+        self._missing = known.unlabeled_classes
+        self._fit_labels(X, known)
         for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.estimator_, name):
+            if hasattr(self.estimator_, name) and getattr(self, "encoding_", None) is None:
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
     @abstractmethod
-    def _fit_labels(self, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None) -> None:
+    def _fit_labels(self, X: Any, known: Known) -> None:
         """Fit, given the labels, the totals of the unlabeled rows and the weights of all rows."""
 
     def _fit_estimator(self, X: Any, labels: Labels, weights: FloatArray | None) -> None:
@@ -124,8 +144,16 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = getattr(self.estimator, "__sklearn_tags__", lambda: tags)()
-        tags.input_tags = inner.input_tags
+        tags.input_tags = replace(inner.input_tags, allow_nan=True, categorical=True)
         return tags
+
+
+def reads_tables(estimator: Any) -> bool:
+    """Whether a classifier says itself how to read the columns of a table: a pipeline, also inside other estimators."""
+    if isinstance(estimator, Pipeline):
+        return True
+    inner = getattr(estimator, "estimator", None)
+    return inner is not None and reads_tables(inner)
 
 
 def weight_keyword(estimator: Any) -> str | None:

@@ -13,8 +13,7 @@ from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.all_classes import predicted_codes
 from s2oct.guides.known_total import KnownTotalClassifier, weight_keyword
-from s2oct.model.labels import Labels
-from s2oct.model.targets import Targets
+from s2oct.model.known import Known
 
 
 def _has_probabilities(self: Any) -> bool:
@@ -61,11 +60,12 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
     [2.0, 0.67]
     """
 
-    def _fit_labels(self, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None) -> None:
+    def _fit_labels(self, X: Any, known: Known) -> None:
+        labels, weights = known.labels, known.weights
         rows = self._fitted_rows(labels)
         codes = self._fitted_codes(labels)[rows]
         own = np.ones(len(codes)) if weights is None else weights[rows]
-        self.class_weights_ = self._class_weights(codes, own, targets.class_totals())
+        self.class_weights_ = self._class_weights(codes, own, known.targets.class_totals())
         self._reweighted = weight_keyword(self.estimator) is not None
         if not self._reweighted and not hasattr(self.estimator, "predict_proba"):
             raise InvalidProblem(
@@ -74,7 +74,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
             )
         self._fit_estimator(X, labels, self.class_weights_[codes] * own)
         unlabeled = np.flatnonzero(~labels.is_labeled)
-        predicted = self.predict(_safe_indexing(X, unlabeled)) if len(unlabeled) else labels.classes[:0]
+        predicted = self._predicted(_safe_indexing(X, unlabeled)) if len(unlabeled) else labels.classes[:0]
         self.transduction_ = labels.completed(
             predicted_codes(self.estimator_, predicted, len(unlabeled), labels.classes)
         )
@@ -104,11 +104,14 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
             A class label for each row.
         """
         check_is_fitted(self)
+        return self._predicted(self._table(X))
+
+    def _predicted(self, table: Any) -> ObjectArray:
         knows_all = len(self.classes_) == 2 or not self._missing.any()
         if self._reweighted and (knows_all or not _has_probabilities(self)):
             # Some classifiers give a table of one column.
-            return np.ravel(self.estimator_.predict(X))
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+            return np.ravel(self.estimator_.predict(table))
+        return np.asarray(self.classes_[self._probabilities(table).argmax(axis=1)])
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
@@ -125,7 +128,10 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
             Probabilities of ``classes_``.
         """
         check_is_fitted(self)
-        probabilities = self._class_probabilities(X)
+        return self._probabilities(self._table(X))
+
+    def _probabilities(self, table: Any) -> FloatArray:
+        probabilities = self._class_probabilities(table)
         if self._reweighted:
             return probabilities
         corrected = probabilities * self.class_weights_
@@ -146,4 +152,4 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
             The scores; with three or more classes, one for each of them.
         """
         check_is_fitted(self)
-        return self._class_scores(X)
+        return self._class_scores(self._table(X))

@@ -21,8 +21,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.guides.known_total import KnownTotalClassifier
 from s2oct.guides.prior_corrected import PriorCorrectedClassifier
 from s2oct.guides.top_total import TopTotalClassifier
-from s2oct.model.labels import UNLABELED, Labels
-from s2oct.model.targets import Targets
+from s2oct.model.known import Known
 
 N_TREES = 200
 """Trees of a forest: twice scikit-learn's default."""
@@ -64,13 +63,7 @@ def strong(classifier: Any, random_state: Any = 0) -> TopTotalClassifier:
     return TopTotalClassifier(classifier if knows else PriorCorrectedClassifier(classifier), random_state=random_state)
 
 
-def assign_classes(
-    rivals: Mapping[str, Any],
-    X: FloatArray,
-    codes: IntArray,
-    targets: Targets | IntArray,
-    weights: FloatArray | None = None,
-) -> dict[str, IntArray]:
+def assign_classes(rivals: Mapping[str, Any], X: FloatArray, known: Known) -> dict[str, IntArray]:
     """Fit the strong version of each rival, which assigns a class to every unlabeled row and meets the totals.
 
     Parameters
@@ -78,27 +71,19 @@ def assign_classes(
     rivals : mapping of str to classifier
         Classifiers by name; they are cloned before they are fitted.
     X : ndarray of shape (n_rows, n_features)
-        Labeled and unlabeled rows.
-    codes : ndarray of shape (n_rows,)
-        Class index of each labeled row, and -1 for an unlabeled row.
-    targets : Targets or ndarray of shape (n_classes,)
-        What is known about the classes of the unlabeled rows, or the number of unlabeled rows of each class.
-    weights : ndarray of shape (n_rows,), optional
-        What each row counts.
+        Labeled and unlabeled rows that count.
+    known : Known
+        Labels, whose classes are called 0, 1, 2, ..., totals and weights.
 
     Returns
     -------
     dict of str to ndarray of shape (n_unlabeled,)
         By name, the class index of each unlabeled row.
     """
-    unlabeled = codes == UNLABELED
-    if not isinstance(targets, Targets):
-        targets = Targets.exact(targets, int(unlabeled.sum()))
-    labels = Labels(np.arange(targets.n_classes), codes)
     assigned = {}
     for name, rival in rivals.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # readers of a comparison cannot act on a rival's warnings
-            fitted = strong(rival)._fit_read(X, labels, targets, weights)
-        assigned[name] = np.asarray(fitted.transduction_[unlabeled], dtype=np.int64)
+            fitted = strong(rival)._fit_read(X, known)
+        assigned[name] = np.asarray(fitted.transduction_[~known.is_labeled], dtype=np.int64)
     return assigned

@@ -9,8 +9,8 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, Float32Array, FloatArray
 from s2oct.guides.growing import Forest, Grower, Splitter
-from s2oct.guides.told import Told
 from s2oct.guides.votes import as_votes, settled, with_missing_classes
+from s2oct.model.known import Known
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 MOST_FEATURES = 100
@@ -57,13 +57,13 @@ class SelfTraining:
     """
 
     def __init__(
-        self, labeled: Float32Array, unlabeled: Float32Array, n_features: int, told: Told, grower: Grower
+        self, labeled: Float32Array, unlabeled: Float32Array, n_features: int, known: Known, grower: Grower
     ) -> None:
         self.labeled, self.unlabeled, self.n_features = labeled, unlabeled, n_features
-        self.told, self.grower, self.n_classes = told, grower, told.targets.n_classes
-        self.missing = told.missing
+        self.known, self.grower, self.n_classes = known, grower, known.targets.n_classes
+        self.missing = known.unlabeled_classes
         self.has_several = int((~self.missing).sum()) > 1
-        self.weights = told.known_share_weights()
+        self.weights = known.known_share_weights()
         self.members: list[Member] = []
         self.ranking = np.empty((0, 1 if self.n_classes == 2 else self.n_classes))
         self.held_out: FloatArray | None = None
@@ -84,7 +84,7 @@ class SelfTraining:
         opening = [replace(member, share=float(share)) for member, share in zip(members, shares, strict=True)]
         first = (shares @ np.array(rankings).reshape(len(shares), -1)).reshape(rankings[0].shape)
         self.ranking, self.members = first, opening
-        if not self.told.leaves_choice:
+        if not self.known.leaves_choice:
             return
         mixed, again = [], []
         for _ in range(n_rounds):
@@ -106,7 +106,7 @@ class SelfTraining:
 
         If all labeled rows are of one class, it is a forest of labeled against unlabeled rows; its loss is 0.
         """
-        codes = self.told.codes
+        codes = self.known.labeled_codes
         if not self.has_several:
             return self._first_of_one_class(rows, splitter, n_columns, n_tried)
         votes = as_votes(codes, self.n_classes)
@@ -122,21 +122,23 @@ class SelfTraining:
         """A forest in which the unlabeled rows vote evenly for all classes that no labeled row has."""
         n = len(self.labeled)
         others = as_votes(np.flatnonzero(self.missing), self.n_classes).mean(axis=0, keepdims=True)
-        votes = np.concatenate([as_votes(self.told.codes, self.n_classes), np.repeat(others, len(rows) - n, axis=0)])
-        weights = np.append(self.told.weights, self._relative_sizes())
+        votes = np.concatenate(
+            [as_votes(self.known.labeled_codes, self.n_classes), np.repeat(others, len(rows) - n, axis=0)]
+        )
+        weights = np.append(self.known.labeled_weights, self._relative_sizes())
         forest, unseen = self.grower.grow(rows[:, :n_columns], votes, weights, splitter, n_tried)
         return Member(forest, n_columns, 0.0, np.zeros(self.n_classes, dtype=bool)), unseen[n:], 0.0, unseen[:n]
 
     def _again(self) -> tuple[Forest, FloatArray]:
         """A forest of the labeled rows and the labels that the present votes give to the others."""
         n, m = len(self.labeled), len(self.unlabeled)
-        present = settled(self.ranking, self.told)
+        present = settled(self.ranking, self.known)
         learned = np.sort(self.grower.rng.permutation(m)[:MOST_UNLABELED])
         rows = np.concatenate([self.labeled, self.unlabeled[learned]])
-        codes = np.append(self.told.codes, present.classes[learned])
+        codes = np.append(self.known.labeled_codes, present.classes[learned])
         sure = (present.sure * self._relative_sizes())[learned]
         # The small constant keeps rows in the sample of which no tree is sure.
-        weights = np.append(LABELED_WEIGHT * self.told.weights, UNLABELED_WEIGHT * sure + 1e-6)
+        weights = np.append(LABELED_WEIGHT * self.known.labeled_weights, UNLABELED_WEIGHT * sure + 1e-6)
         votes = as_votes(codes, self.n_classes)
         forest, unseen = self.grower.grow(rows, votes, weights, "random", math.isqrt(rows.shape[1]))
         if len(learned) == m:
@@ -151,7 +153,7 @@ class SelfTraining:
 
     def _relative_sizes(self) -> FloatArray:
         """What each unlabeled row counts, 1 in the mean."""
-        sizes = self.told.sizes
+        sizes = self.known.unlabeled_sizes
         return sizes / sizes.mean() if sizes.any() else sizes
 
 

@@ -15,10 +15,8 @@ from s2oct.errors import InvalidProblem
 from s2oct.guides.assigning import Assigned, meet_totals, overall
 from s2oct.guides.known_total import KnownTotalClassifier
 from s2oct.guides.log_odds import log_odds
-from s2oct.guides.told import Told
 from s2oct.guides.top_rows import top_rows
-from s2oct.model.labels import Labels
-from s2oct.model.targets import Targets
+from s2oct.model.known import Known
 
 _LEAST_PROBABILITY = 1e-12
 """Probabilities are kept this far from 0 and 1, so that their logarithms are finite."""
@@ -75,30 +73,32 @@ class TopTotalClassifier(KnownTotalClassifier):
         super().__init__(estimator)
         self.random_state = random_state
 
-    def _fit_labels(self, X: Any, labels: Labels, targets: Targets, weights: FloatArray | None) -> None:
+    def _fit_labels(self, X: Any, known: Known) -> None:
+        labels = known.labels
         if isinstance(self.estimator, KnownTotalClassifier):
-            self.estimator_ = clone(self.estimator)._fit_read(X, labels, targets, weights)
+            self.estimator_ = clone(self.estimator)._fit_read(X, known)
         else:
+            weights = known.weights
             self._fit_estimator(X, labels, None if weights is None else weights[self._fitted_rows(labels)])
         unlabeled = np.flatnonzero(~labels.is_labeled)
         n_columns = () if len(labels.classes) == 2 else (len(labels.classes),)
         scores = self._scores(_safe_indexing(X, unlabeled)) if len(unlabeled) else np.empty((0, *n_columns))
-        codes = self._settle(scores, Told.of(labels, targets, weights))
+        codes = self._settle(scores, known.unless_equal)
         self.transduction_ = labels.completed(codes)
 
-    def _settle(self, scores: FloatArray, told: Told) -> IntArray:
+    def _settle(self, scores: FloatArray, known: Known) -> IntArray:
         """Set the multipliers and the probabilities of the unlabeled rows; returns their classes."""
         rng = check_random_state(self.random_state)
-        if told.n_second is not None:
-            self.threshold_ = top_threshold(scores, told.n_second)
+        if known.n_second is not None:
+            self.threshold_ = top_threshold(scores, known.n_second)
             self.multipliers_ = np.array([self.threshold_, 0.0])
             self.probabilities_ = _two_columns(scores - self.threshold_)
-            return top_rows(scores, told.n_second, rng)
+            return top_rows(scores, known.n_second, rng)
         scores = scores if scores.ndim == 2 else np.column_stack([np.zeros(len(scores)), scores])
-        assigned = _in_random_order(scores, told, rng)
-        together = meet_totals(scores, told.sizes, overall(told.targets))
+        assigned = _in_random_order(scores, known, rng)
+        together = meet_totals(scores, known.unlabeled_sizes, overall(known.targets))
         self.multipliers_ = together.multipliers[0][0]
-        if told.targets.n_classes == 2:
+        if known.targets.n_classes == 2:
             self.threshold_ = float(self.multipliers_[0] - self.multipliers_[1])
         self.probabilities_ = np.asarray(softmax(assigned.shifted, axis=1))
         return assigned.classes
@@ -130,7 +130,7 @@ class TopTotalClassifier(KnownTotalClassifier):
             Scores minus the threshold; with three or more classes, scores plus multipliers.
         """
         check_is_fitted(self)
-        scores = self._scores(X)
+        scores = self._scores(self._table(X))
         return scores - self.threshold_ if scores.ndim == 1 else scores + self.multipliers_
 
     def predict(self, X: Any) -> ObjectArray:
@@ -167,10 +167,10 @@ class TopTotalClassifier(KnownTotalClassifier):
         return _two_columns(scores) if scores.ndim == 1 else np.asarray(softmax(scores, axis=1))
 
 
-def _in_random_order(scores: FloatArray, told: Told, rng: np.random.RandomState) -> Assigned:
+def _in_random_order(scores: FloatArray, known: Known, rng: np.random.RandomState) -> Assigned:
     """Classes that meet the totals, with the rows in random order, so that ties are broken at random."""
     order = rng.permutation(len(scores))
-    shuffled = meet_totals(scores[order], told.sizes[order], told.targets.of_rows(order))
+    shuffled = meet_totals(scores[order], known.unlabeled_sizes[order], known.targets.of_rows(order))
     back = np.argsort(order)
     return Assigned(shuffled.classes[back], shuffled.multipliers, shuffled.shifted[back])
 

@@ -13,8 +13,8 @@ from scipy.special import expit, softmax
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.guides.assigning import meet_totals, overall
 from s2oct.guides.log_odds import log_odds
-from s2oct.guides.told import Told
 from s2oct.guides.top_rows import top_rows
+from s2oct.model.known import Known
 
 _LEAST_PROBABILITY = 1e-3
 _BEYOND = float(log_odds(1 - _LEAST_PROBABILITY, _LEAST_PROBABILITY)) + 1
@@ -45,25 +45,25 @@ def as_votes(codes: IntArray, n_classes: int) -> FloatArray:
     return codes.astype(float)[:, None] if n_classes == 2 else np.eye(n_classes)[codes]
 
 
-def settled(votes: FloatArray, told: Told) -> Settled:
+def settled(votes: FloatArray, known: Known) -> Settled:
     """Settle votes: shift their scores by multipliers of the classes until the totals are met."""
     scores = scores_of(votes)
-    if told.n_second is not None:
-        second = expit(scores[:, 0] - score_threshold(scores[:, 0], told.n_second))
-        classes = top_rows(votes[:, 0], told.n_second)
+    if known.n_second is not None:
+        second = expit(scores[:, 0] - score_threshold(scores[:, 0], known.n_second))
+        classes = top_rows(votes[:, 0], known.n_second)
         return Settled(classes, np.column_stack([1 - second, second]), np.abs(2 * second - 1))
-    assigned = meet_totals(_of_all_classes(scores), told.sizes, told.targets)
+    assigned = meet_totals(_of_all_classes(scores), known.unlabeled_sizes, known.targets)
     probabilities = np.asarray(softmax(assigned.shifted, axis=1))
     ascending = np.sort(probabilities, axis=1)
     return Settled(assigned.classes, probabilities, ascending[:, -1] - ascending[:, -2])
 
 
-def multipliers_for_new_rows(votes: FloatArray, told: Told) -> FloatArray:
+def multipliers_for_new_rows(votes: FloatArray, known: Known) -> FloatArray:
     """One multiplier for each class, shape (n_classes,), that meets the totals over all domains together."""
     scores = scores_of(votes)
-    if told.n_second is not None:
-        return np.array([score_threshold(scores[:, 0], told.n_second), 0.0])
-    together = meet_totals(_of_all_classes(scores), told.sizes, overall(told.targets))
+    if known.n_second is not None:
+        return np.array([score_threshold(scores[:, 0], known.n_second), 0.0])
+    together = meet_totals(_of_all_classes(scores), known.unlabeled_sizes, overall(known.targets))
     return np.asarray(together.multipliers[0][0])
 
 

@@ -1,59 +1,43 @@
-"""What users pass to a classifier, checked at the edge: features, labels, totals and parameters."""
+"""What users pass to a classifier, checked at the edge: features, labels, totals and seeds."""
 
-from s2oct.inputs.answers import (
-    Answers,
-    doubts_about,
-    labeled_accuracy,
-    read_answers,
-    read_complete_labels,
-    warn_of_column,
-)
 from s2oct.inputs.domains import read_domains
 from s2oct.inputs.features import (
-    read_features,
+    has_gaps,
+    holds_numbers,
+    learn_features,
+    read_rows,
     read_rule_features,
     text_columns,
     without_columns,
 )
-from s2oct.inputs.parameters import (
-    at_least_zero,
-    at_least_zero_or_auto,
-    between_zero_and_one,
-    check_guide,
-    positive,
-    positive_or_auto,
-    read_n_jobs,
-    read_seed,
-    whole,
-    whole_auto_or_none,
-    whole_or_auto,
+from s2oct.inputs.known import (
+    counted_part,
+    labeled_accuracy,
+    read_complete_labels,
+    read_known,
+    warn_of_column,
+    warn_of_doubts,
 )
 from s2oct.inputs.replicate_weights import read_replicate_weights
+from s2oct.inputs.seeds import read_seed
 from s2oct.inputs.weights import read_weights
 
 __all__ = [
-    "Answers",
-    "at_least_zero",
-    "at_least_zero_or_auto",
-    "between_zero_and_one",
-    "check_guide",
-    "doubts_about",
+    "counted_part",
+    "has_gaps",
+    "holds_numbers",
     "labeled_accuracy",
-    "positive",
-    "positive_or_auto",
-    "read_answers",
+    "learn_features",
     "read_complete_labels",
     "read_domains",
-    "read_features",
-    "read_n_jobs",
+    "read_known",
     "read_replicate_weights",
+    "read_rows",
     "read_rule_features",
     "read_seed",
     "read_weights",
     "text_columns",
     "warn_of_column",
-    "whole",
-    "whole_auto_or_none",
-    "whole_or_auto",
+    "warn_of_doubts",
     "without_columns",
 ]

@@ -5,46 +5,207 @@ from __future__ import annotations
 import difflib
 import numbers
 import re
+import warnings
 from collections.abc import Iterable, Sequence
-from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, validate_data
 
-from s2oct.arrays import FloatArray
-from s2oct.errors import InvalidKind, InvalidProblem
-from s2oct.wording import brief, listed, plural
+from s2oct.arrays import BoolArray, FloatArray
+from s2oct.errors import InvalidKind, InvalidProblem, S2OCTWarning
+from s2oct.tables.categorical_features import FROM_DTYPE, read_categorical_features
+from s2oct.tables.cells import encode_rows
+from s2oct.tables.column_learning import learn_column
+from s2oct.tables.dialect import IN_MEMORY
+from s2oct.tables.encoding import NUMBER, Encoding
+from s2oct.tables.features import Features
+from s2oct.tables.in_memory import arrow_table
+from s2oct.tables.treatment import Learned, Treatment
+from s2oct.tables.unseen import Unseen
+from s2oct.wording import brief, listed
 
-_NUMERIC = re.compile(r"^u?int|^float|^double|^half|decimal|bool", re.IGNORECASE)
+_NUMERIC = re.compile(r"^u?int|^float|^double|^half|decimal", re.IGNORECASE)
 """Types of numbers, as pandas, polars and Arrow call them."""
 
-_TEMPORAL = re.compile(r"date|time|duration|period", re.IGNORECASE)
-"""Types of dates and times, as pandas, polars and Arrow call them."""
+_MOST_FOR_MEDIAN = 100_000
+"""Rows from which the median of a column without gaps is learned, at least: it only stands for gaps of other tables."""
 
 
-def read_features(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False) -> FloatArray:
-    """Validate a feature table with scikit-learn, which also records or compares the feature names.
+def learn_features(
+    estimator: Any,
+    X: Any,
+    *,
+    categorical: Any = FROM_DTYPE,
+    left_out: tuple[str, ...] = (),
+    keep_single: bool = False,
+) -> Features:
+    """Learn how the columns of a table become features; the estimator gets ``encoding_`` and names of the columns.
 
-    With ``keep_single``, floats of 32 bits stay so: a large table is not copied.
+    Parameters
+    ----------
+    estimator : classifier
+        The one that is fitted.
+    X : array-like or table
+        Numbers or, in a table or an array of objects, also text, categories, booleans and missing values.
+    categorical : object
+        The parameter ``categorical_features``.
+    left_out : tuple of str
+        Columns that are not features.
+    keep_single : bool
+        Whether floats of 32 bits stay so: a large table is not copied.
     """
+    if isinstance(X, Features):
+        estimator.n_features_in_, estimator.encoding_ = len(X.encoding.names), X.encoding
+        estimator.feature_names_in_ = np.array(X.encoding.names, dtype=object)
+        return X
     if X is None or isinstance(X, (str, bytes)):
         raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
     _refuse_repeated_names(X)
-    X = without_columns(X, getattr(estimator, "_left_out", ()))
-    _refuse_dates(X)
+    table = without_columns(X, left_out)
+    if holds_numbers(table) and (categorical is None or isinstance(categorical, str)):
+        numbers = _numbers(estimator, table, reset=True, keep_single=keep_single)
+        encoding, rows = _plain(numbers, getattr(estimator, "feature_names_in_", None))
+        estimator.encoding_ = encoding
+        return Features(X, encoding, rows, left_out, is_plain=rows is numbers)
+    _check_feature_names(estimator, table, reset=True)
+    arrow = _arrow(estimator, table)
+    estimator.n_features_in_ = arrow.num_columns
+    treatment = Treatment(categorical=read_categorical_features(categorical, arrow.column_names))
+    learned = treatment.learn(arrow, arrow.column_names, IN_MEMORY)
+    estimator.encoding_ = learned.encoding
+    rows = np.ascontiguousarray(encode_rows(arrow, learned.encoding, IN_MEMORY))
+    return Features(X, learned.encoding, rows, left_out, doubts=_unused(learned))
+
+
+def read_rows(estimator: Any, X: Any) -> FloatArray:
+    """The features of a table for a fitted classifier; levels and gaps that its fit did not see are a warning.
+
+    Columns that the fit did not have are ignored in a table with names.
+    """
+    if isinstance(X, Features):
+        return X.rows
+    if X is None or isinstance(X, (str, bytes)):
+        raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
+    _refuse_repeated_names(X)
+    encoding, unseen = estimator.encoding_, Unseen()
+    table = _with_columns_of(estimator, X)
+    if all(column.kind == NUMBER for column in encoding.columns) and holds_numbers(table):
+        rows = _filled(_numbers(estimator, table, reset=False), encoding, unseen)
+    else:
+        if table is X:
+            _check_feature_names(estimator, table, reset=False)
+        arrow = _arrow(estimator, table)
+        if table is X and arrow.num_columns != estimator.n_features_in_:
+            raise InvalidProblem(
+                f"X has {arrow.num_columns} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input."
+            )
+        if not _column_types(table)[0] and hasattr(estimator, "feature_names_in_"):
+            arrow = arrow.rename_columns(list(estimator.feature_names_in_))
+        rows = encode_rows(arrow, encoding, IN_MEMORY, unseen=unseen)
+    if unseen:
+        warnings.warn(unseen.sentence(encoding.columns), S2OCTWarning, stacklevel=4)
+    return rows
+
+
+def _numbers(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False) -> FloatArray:
+    """Validate a table of numbers with scikit-learn, which also records or compares the names; gaps are NaN."""
     if np.ma.is_masked(X):
-        raise InvalidProblem(
-            f"Expected complete features, got {plural(int(np.ma.getmaskarray(X).sum()), 'masked value')}."
-        )
+        X = np.ma.filled(X.astype(float), np.nan)
     kinds = [np.float64, np.float32] if keep_single else np.float64
     try:
-        rows = validate_data(estimator, X, reset=reset, dtype=kinds, accept_sparse=False, order="C")
+        rows = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=kinds,
+            accept_sparse=False,
+            order="C",
+            ensure_all_finite="allow-nan",
+        )
     except (TypeError, ValueError, OverflowError) as error:
         problem = _column_problem(X) if hasattr(X, "columns") else _cell_problem(X)
         kind = InvalidKind if isinstance(error, TypeError) and problem is None else InvalidProblem
         raise kind(problem or str(error)) from error
     return np.asarray(rows) if keep_single else np.asarray(rows, dtype=np.float64)
+
+
+def _plain(rows: FloatArray, names: Any) -> tuple[Encoding, FloatArray]:
+    """The encoding of a table of numbers, and the numbers with its gaps filled."""
+    shown = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
+    gaps: BoolArray = np.asarray(np.isnan(rows).any(axis=0))
+    step = max(len(rows) // _MOST_FOR_MEDIAN, 1)
+    known = [np.asarray(rows[:: 1 if gaps[j] else step, j], dtype=np.float64) for j in range(rows.shape[1])]
+    columns = tuple(learn_column(name, values, NUMBER) for name, values in zip(shown, known, strict=True))
+    encoding = Encoding(columns)
+    return encoding, _filled(rows, encoding, Unseen()) if gaps.any() else rows
+
+
+def _filled(rows: FloatArray, encoding: Encoding, unseen: Unseen) -> FloatArray:
+    """Numbers with their gaps filled; those of columns that had none in the fit are counted."""
+    if not np.isnan(rows).any():
+        return rows
+    cells = {column.name: np.asarray(rows[:, j], dtype=float) for j, column in enumerate(encoding.columns)}
+    return np.ascontiguousarray(encoding.encode(cells, unseen=unseen))
+
+
+def _arrow(estimator: Any, X: Any) -> Any:
+    """A table as an Arrow table that has rows and columns."""
+    arrow = arrow_table(X)
+    for number, what in ((arrow.num_rows, "sample"), (arrow.num_columns, "feature")):
+        if not number:
+            raise InvalidProblem(
+                f"Found array with 0 {what}(s) (shape={arrow.shape}) while a minimum of 1 is required by "
+                f"{type(estimator).__name__}."
+            )
+    return arrow
+
+
+def _with_columns_of(estimator: Any, X: Any) -> Any:
+    """A table with the columns that a fitted classifier reads, if it has them in their order; otherwise as it is."""
+    names = _column_types(X)[0]
+    if not names or not hasattr(estimator, "feature_names_in_"):
+        return X
+    needed = list(estimator.encoding_.names)
+    if [name for name in names if name in needed] != needed or len(names) == len(needed):
+        return X
+    return X.select(needed) if hasattr(X, "column_names") else X[needed]
+
+
+def _unused(learned: Learned) -> tuple[str, ...]:
+    """Say which columns are not used because they identify rows."""
+    ids = listed([repr(name) for name in learned.ids])
+    if not learned.ids:
+        return ()
+    columns, differ = ("Column", "has") if len(learned.ids) == 1 else ("Columns", "have")
+    return (
+        f"{columns} {ids} {differ} a different text in every row and cannot be used: drop them, or name them in "
+        "categorical_features.",
+    )
+
+
+def holds_numbers(X: Any) -> bool:
+    """Whether a table has numbers alone, with or without gaps."""
+    names, kinds = _column_types(X)
+    if names:
+        return all(_NUMERIC.search(str(kind)) for kind in kinds)
+    if hasattr(X, "dtype"):
+        return X.dtype.kind not in "OUSMm"
+    if not isinstance(X, (list, tuple)):
+        return True
+    cells = (cell for row in X for cell in (row if isinstance(row, (list, tuple, np.ndarray)) else (row,)))
+    return all(isinstance(cell, numbers.Real) and not isinstance(cell, (bool, np.bool_)) for cell in cells)
+
+
+def has_gaps(X: Any) -> bool:
+    """Whether a table of numbers has missing values."""
+    if hasattr(X, "tocsr"):
+        return False
+    try:
+        return bool(np.isnan(np.asarray(X, dtype=float)).any())
+    except (TypeError, ValueError, OverflowError):
+        return False  # the classifier that gets the table says what is wrong with it
 
 
 def without_columns(X: Any, names: Sequence[str]) -> Any:
@@ -80,34 +241,6 @@ def _column_types(X: Any) -> tuple[list[Any], list[Any]]:
     return [], []
 
 
-def _refuse_dates(X: Any) -> None:
-    """Refuse dates and times, which numpy would turn into numbers of nanoseconds or days."""
-    names, types = _column_types(X)
-    found = {str(name): kind for name, kind in zip(names, types, strict=True) if _TEMPORAL.match(str(kind))}
-    if found:
-        columns = listed([f"column {name!r} of {kind} values" for name, kind in found.items()])
-        raise InvalidProblem(
-            f"Expected numeric features, got {columns}. Use numbers instead of dates, for instance years or ages."
-        )
-    if not names and _holds_dates(X):
-        raise InvalidProblem(
-            "Expected numeric features, got dates or times. Use numbers instead, for instance years or ages."
-        )
-
-
-def _holds_dates(X: Any) -> bool:
-    if isinstance(X, np.ndarray) and X.dtype != object:
-        return X.dtype.kind in "mM"
-    if not isinstance(X, (np.ndarray, list, tuple)):
-        return False
-    cells = (cell for row in X for cell in (row if isinstance(row, (np.ndarray, list, tuple)) else [row]))
-    return any(
-        isinstance(cell, (date, timedelta, np.datetime64, np.timedelta64))
-        or (isinstance(cell, np.ndarray) and cell.dtype.kind in "mM")
-        for cell in cells
-    )
-
-
 def _column_problem(X: Any) -> str | None:
     """Sentences about all columns of a frame that cannot be features."""
     problems = [problem for name in X.columns if (problem := _problem_of(X[name], str(name)))]
@@ -118,16 +251,8 @@ def _problem_of(column: Any, name: str) -> str | None:
     try:
         values = np.asarray(column, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        return (
-            f"Expected numeric features, got column {name!r} of {column.dtype} values. Encode it first, "
-            "for instance with sklearn.preprocessing.OneHotEncoder."
-        )
-    if np.isnan(values).any():
-        n_missing = plural(int(np.isnan(values).sum()), "missing value")
-        return f"Expected complete features, got {n_missing} (NaN) in column {name!r}."
-    if np.isinf(values).any():
-        return f"Expected finite features, got infinity (inf) in column {name!r}."
-    return None
+        return f"Expected numeric features, got column {name!r} of {column.dtype} values."
+    return f"Expected finite features, got infinity (inf) in column {name!r}." if np.isinf(values).any() else None
 
 
 def _cell_problem(X: Any) -> str | None:
@@ -148,31 +273,37 @@ def _cell_problem(X: Any) -> str | None:
     return None
 
 
-def read_rule_features(given: Any, names: Sequence[str] | None, n_features: int) -> tuple[int, ...] | None:
-    """The columns that rules may use, from names or column numbers, in ascending order; None for all."""
+def read_rule_features(given: Any, estimator: Any) -> tuple[int, ...] | None:
+    """The features that rules may use, in ascending order, from names or numbers of columns; None for all."""
     if given is None:
         return None
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InvalidProblem(f"Expected features to be a list of column names or numbers, or None, got {brief(given)}.")
-    columns = {_column_number(entry, names, n_features) for entry in given}
-    if not columns:
+    features = {j for entry in given for j in _features_of(entry, estimator)}
+    if not features:
         raise InvalidProblem("Expected features to name at least one column that rules may use, got none.")
-    return tuple(sorted(columns))
+    return tuple(sorted(features))
 
 
-def _column_number(entry: Any, names: Sequence[str] | None, n_features: int) -> int:
+def _features_of(entry: Any, estimator: Any) -> list[int]:
+    """Numbers of the features that a column becomes, given its name or number, or of the feature with this name."""
+    encoding: Encoding = estimator.encoding_
+    is_named = hasattr(estimator, "feature_names_in_")
+    names = [str(name) for name in estimator.feature_names_in_] if is_named else list(encoding.names)
     if isinstance(entry, numbers.Integral) and not isinstance(entry, bool):
-        if 0 <= int(entry) < n_features:
-            return int(entry)
-        raise InvalidProblem(f"Expected features to have column numbers from 0 to {n_features - 1}, got {entry}.")
-    if not isinstance(entry, str):
+        if not 0 <= int(entry) < len(names):
+            raise InvalidProblem(f"Expected features to have column numbers from 0 to {len(names) - 1}, got {entry}.")
+        entry = names[int(entry)]
+    elif not isinstance(entry, str):
         raise InvalidProblem(f"Expected features to be column names or numbers, got {brief(entry)} among them.")
-    if names is None:
+    elif not is_named:
         raise InvalidProblem(f"Expected column numbers in features, because X has no column names, got {brief(entry)}.")
-    if entry not in names:
-        lower = {name.lower(): name for name in names}
+    if entry in encoding.features:
+        return [encoding.features.index(entry)]
+    if entry not in encoding.names:
+        lower = {name.lower(): name for name in encoding.names}
         close = [lower[text] for text in difflib.get_close_matches(entry.lower(), list(lower))]
-        known = close or [*names[:10], *(["..."] if len(names) > 10 else [])]
+        known = close or [*encoding.names[:10], *(["..."] if len(encoding.names) > 10 else [])]
         kind = "close names are" if close else "its columns are"
         raise InvalidProblem(f"Expected features to be columns of X, got {brief(entry)}; {kind} {known}.")
-    return list(names).index(entry)
+    return [encoding.features.index(name) for name in encoding.features_of([entry])]

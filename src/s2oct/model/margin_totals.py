@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.model.divisions import Division, matched
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Margin
 from s2oct.model.total_tables import Cells
 from s2oct.model.total_values import (
-    COUNT_CURE,
-    PERCENT_CURE,
     Base,
     Total,
     largest_remainder,
@@ -137,10 +135,11 @@ def _refuse_impossible_sums(known: list[Total], given: Mapping[Any, Any], base: 
     if all(total.is_exact for total in known):
         if low > base.rows + base.slack or (is_complete and low < base.rows - base.slack):
             are_percent = not base.as_shares and is_complete and abs(low - 100) < 0.5
-            cure = f" {PERCENT_CURE if are_percent else COUNT_CURE}" if are_percent or base.can_miscount else ""
-            raise InvalidProblem(
+            cure = Remedy.SAY_PERCENTAGES if are_percent else Remedy.COUNT_ROWS
+            raise InvalidTable(
                 f"Expected {noun} that add up to {rows}{base.where} ({base.which}), got {shown}, "
-                f"{number_text(low / unit)} in all.{cure}"
+                f"{number_text(low / unit)} in all",
+                *((cure,) if are_percent or base.can_miscount else ()),
             )
         return
     for end, bound, most, is_off in (

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.feature_matrix import feature_matrix
 from s2oct.model.guide import Guide
+from s2oct.model.known import Known, in_mean_weights
 from s2oct.model.labels import Labels, read_labels
 from s2oct.model.merging import equal_rows, group_means, group_sums
 from s2oct.model.targets import Targets
-from s2oct.model.totals import Totals, named_classes, read_targets
+from s2oct.model.totals import Totals, read_targets, stated_totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +92,9 @@ class Problem:
             The problem.
         """
         rows = feature_matrix(X)
-        labels = read_labels(y, n_rows=len(rows), named=named_classes(totals, population_totals))
-        targets = read_targets(labels, totals, population_totals)
+        stated = stated_totals(totals, population_totals)
+        labels = read_labels(y, n_rows=len(rows), named=stated.classes)
+        targets = read_targets(labels, stated)
         return cls.from_labels(rows, labels, targets, feature_names=feature_names)
 
     @classmethod
@@ -129,7 +131,7 @@ class Problem:
         names = feature_names if feature_names is not None else [f"x{j}" for j in range(X.shape[1])]
         if len(names) != X.shape[1]:
             raise InvalidProblem(f"Expected {X.shape[1]} feature names, got {len(names)}.")
-        unit, weights = _unit_of(weights, known)
+        unit, weights = in_mean_weights(weights, known)
         return cls(
             X_labeled=X[known],
             labels=labels.codes[known],
@@ -145,48 +147,9 @@ class Problem:
         )
 
     @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        label: Any,
-        *,
-        totals: Totals | None = None,
-        population_totals: Totals | None = None,
-    ) -> Problem:
-        """Read one table, pandas or polars, with the labels and their gaps in one of its columns.
-
-        Parameters
-        ----------
-        frame : data frame
-            All columns but one are features.
-        label : object
-            Name of the column with the labels and their gaps.
-        totals : mapping of class to count, optional
-            Number of unlabeled rows of a class. One class is enough; several must add up.
-        population_totals : mapping of class to count, optional
-            The same for all rows, the labeled ones included.
-
-        Returns
-        -------
-        Problem
-            The problem.
-        """
-        columns = list(frame.columns)
-        if label not in columns:
-            raise InvalidProblem(f"Expected a label column among {columns}, got {label!r}.")
-        repeated = sorted({str(name) for name in columns if columns.count(name) > 1})
-        if repeated:
-            raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once.")
-        features = [name for name in columns if name != label]
-        if not features:
-            raise InvalidProblem(f"Expected feature columns beside the label {label!r}, got none.")
-        return cls.from_arrays(
-            frame[features],
-            frame[label],
-            totals=totals,
-            population_totals=population_totals,
-            feature_names=[str(name) for name in features],
-        )
+    def from_known(cls, X: FloatArray, known: Known, feature_names: Sequence[str] | None = None) -> Problem:
+        """Make a problem from the rows that count and what is known about their classes."""
+        return cls.from_labels(X, known.labels, known.targets, feature_names=feature_names, weights=known.weights)
 
     @property
     def n_labeled(self) -> int:
@@ -283,13 +246,3 @@ class Problem:
         if self.targets.has_one_domain:
             return self.X_unlabeled
         return np.column_stack([self.X_unlabeled, self.targets.first_cells.T])
-
-
-def _unit_of(weights: FloatArray | None, known: BoolArray) -> tuple[float, FloatArray | None]:
-    """The mean weight of an unlabeled row, and the weights in this unit; None for the latter if all are equal."""
-    if weights is None:
-        return 1.0, None
-    if (weights == weights[0]).all():
-        return float(weights[0]), None
-    unit = float(weights.mean() if known.all() else weights[~known].mean())
-    return unit, weights / unit

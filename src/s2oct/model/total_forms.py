@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from s2oct.arrays import ObjectArray
-from s2oct.errors import InvalidProblem, Remedy
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.model.labels import distinct_values
 from s2oct.model.total_tables import Cells, Recognised, TotalTable, cells_by_domain, whole_cells
 from s2oct.wording import brief, plural
@@ -66,9 +66,7 @@ def _of_whole_table(given: Any, name: str, classes: Sequence[Any]) -> dict[Any, 
     if not entries:
         raise InvalidProblem(f"Expected {name} to map classes to counts, as in {{'A': 120}}, got {brief(given)}.")
     if any(_mapping_of(value) is not None for value in entries.values()):
-        raise InvalidProblem(
-            f"Expected domains beside {name} by domain, got {name} alone. {Remedy.PASS_DOMAINS.value}."
-        )
+        raise InvalidTable(f"Expected domains for {name} by domain, got {name} alone", Remedy.PASS_DOMAINS)
     return entries
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
-from s2oct.errors import InvalidProblem, Remedy
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.model.estimate import Estimate
 from s2oct.model.labels import marks_missing
 from s2oct.model.total_values import is_number
@@ -77,17 +77,18 @@ def whole_cells(table: TotalTable, name: str, classes: Sequence[Any]) -> dict[An
     """Totals of a table with a column of classes and one of totals, or of one row with a column for each class."""
     if any(_is_among(column, classes) for column in table.columns):
         if table.n_rows != 1:
-            raise InvalidProblem(
-                f"Expected domains beside {name} of {table.n_rows} rows, got {name} alone. {Remedy.PASS_DOMAINS.value}."
+            raise InvalidTable(
+                f"Expected domains for {name} of {table.n_rows} rows, got {name} alone", Remedy.PASS_DOMAINS
             )
         return {_as_class(c, classes): value for c, (value,) in table.columns.items() if not marks_missing(value)}
     if table.index is not None and not table.has_plain_index:
         table = TotalTable({"": table.index, **table.columns})
     reading = _long_reading(table, name, Recognised("", (), classes))
     if reading is None:
-        raise InvalidProblem(
+        raise InvalidTable(
             f"Expected a table of {name} with a column of the classes {list(classes[:10])} and a column of counts, "
-            f"got the columns {list(table.columns)[:10]}. {Remedy.PASS_DOMAINS.value} if the table has domains."
+            f"got the columns {list(table.columns)[:10]}",
+            Remedy.PASS_DOMAINS,
         )
     return next(iter(_long_cells(table, name, reading, classes).values()))
 

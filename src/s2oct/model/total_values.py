@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.errors import InvalidProblem, Remedy
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.model.estimate import Estimate
 from s2oct.wording import brief
 
@@ -20,9 +20,6 @@ AGREE = 1e-6
 """Sums of weights agree if they differ by this part at most."""
 _ALMOST_WHOLE = 1e-9
 """A share times a number of rows misses a whole number by rounding errors only."""
-PERCENT_CURE = f"Divide percentages by 100 and {Remedy.SAY_SHARES.value}."
-COUNT_CURE = f"{Remedy.COUNT_ROWS.value}."
-_SHARES_CURE = f"Multiply a share by the number of rows, or {Remedy.SAY_SHARES.value}."
 
 
 class Total(NamedTuple):
@@ -110,7 +107,9 @@ def refuse_unsaid_shares(given: Sequence[tuple[Any, Any]], base: Base) -> None:
     for label, total in given:
         if look_like_shares([total]) and not base.as_shares and base.rows >= 2:
             kind = "" if base.is_weighted or not is_number(total) else ", a whole number"
-            raise InvalidProblem(f"{base.expected(label)}{kind}, got {brief(total)}. {_SHARES_CURE}")
+            raise InvalidTable(
+                f"{base.expected(label)}{kind}, got {brief(total)}", Remedy.MULTIPLY_SHARES, Remedy.SAY_SHARES
+            )
 
 
 def refuse_unsaid_percentages(given: Sequence[tuple[Any, Any]], base: Base) -> None:
@@ -119,7 +118,7 @@ def refuse_unsaid_percentages(given: Sequence[tuple[Any, Any]], base: Base) -> N
     in_all = sum(number for _, number in found)
     if not base.as_shares and len(found) > 1 and abs(in_all - 100) < 0.5 and base.rows < 99:
         label, number = max(found, key=lambda pair: pair[1])
-        raise InvalidProblem(f"{base.expected(label)}, got {number_text(number)}. {PERCENT_CURE}")
+        raise InvalidTable(f"{base.expected(label)}, got {number_text(number)}", Remedy.SAY_PERCENTAGES)
 
 
 def numbers_in(given: Any) -> list[float]:
@@ -164,17 +163,19 @@ def _point(label: Any, given: Any, base: Base) -> float:
 def _refuse_fraction(number: float, given: Any, label: Any, base: Base) -> None:
     """Refuse an exact count that no number of rows can meet."""
     if not base.is_weighted and not base.as_shares and not number.is_integer():
-        raise InvalidProblem(f"{base.expected(label)}, a whole number, got {brief(given)}. {_SHARES_CURE}")
+        raise InvalidTable(
+            f"{base.expected(label)}, a whole number, got {brief(given)}", Remedy.MULTIPLY_SHARES, Remedy.SAY_SHARES
+        )
 
 
 def _refuse_outside(number: float, shown: str, label: Any, base: Base) -> None:
     most = 1.0 if base.as_shares else base.rows
     slack = AGREE if base.as_shares else base.slack
     if not 0 <= number <= most + slack:
-        cure = " Divide percentages by 100." if base.as_shares and 1 < number <= 100 else ""
+        cures = (Remedy.DIVIDE_PERCENTAGES,) if base.as_shares and 1 < number <= 100 else ()
         if number > most and base.can_miscount:
-            cure = f" {COUNT_CURE}"
-        raise InvalidProblem(f"{base.expected(label)}, got {shown}.{cure}")
+            cures = (Remedy.COUNT_ROWS,)
+        raise InvalidTable(f"{base.expected(label)}, got {shown}", *cures)
 
 
 def _interval(label: Any, given: Sequence[Any], base: Base) -> Total:
@@ -206,8 +207,8 @@ def _estimate(label: Any, given: Estimate, base: Base) -> Total:
     unit = base.rows if base.as_shares else 1.0
     low, high = (end * unit for end in given.interval)
     if high < 0 or low > base.rows + base.slack:
-        cure = " Divide percentages by 100." if base.as_shares and 1 < given.value <= 100 else ""
-        raise InvalidProblem(f"{base.expected(label)}, got {brief(given)}.{cure}")
+        cures = (Remedy.DIVIDE_PERCENTAGES,) if base.as_shares and 1 < given.value <= 100 else ()
+        raise InvalidTable(f"{base.expected(label)}, got {brief(given)}", *cures)
     if base.as_shares and given.value > 1:
         _refuse_outside(float(given.value), brief(given), label, base)
     low, high = (min(max(end, 0.0), base.rows) for end in (low, high))

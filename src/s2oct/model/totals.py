@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
@@ -17,6 +18,7 @@ from s2oct.model.labels import Labels, distinct_values, refuse_unusable_classes
 from s2oct.model.margin_totals import Counting, read_margin
 from s2oct.model.targets import Margin, Targets
 from s2oct.model.total_forms import Domains, classes_in, read_forms
+from s2oct.model.total_tables import Cells
 from s2oct.model.total_values import AGREE, largest_remainder, number_text
 from s2oct.wording import brief
 
@@ -24,61 +26,98 @@ Totals = Any
 """Totals as users have them: a mapping of classes to counts, a table by domain and class, or a list of these."""
 
 
-def named_classes(
-    totals: Totals | None, population_totals: Totals | None, *, y: Any = None, domains: Domains = ()
-) -> list[Any]:
-    """The classes that the totals name, once their form is checked; tables are recognised by the labels in y."""
-    name, given = _given(totals, population_totals)
+@dataclass(frozen=True)
+class StatedTotals:
+    """Totals as the user stated them, recognised by class and domain and not yet counted.
+
+    Attributes
+    ----------
+    tables : tuple of mapping
+        For each margin a mapping of domains to classes to totals; empty if no total is known.
+    of_all : bool
+        Whether they count all rows, the labeled ones included.
+    as_shares : bool
+        Whether they are shares of the rows of their domain.
+    """
+
+    tables: tuple[Cells, ...] = ()
+    of_all: bool = False
+    as_shares: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the user calls them."""
+        return "population_totals" if self.of_all else "totals"
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes that they name."""
+        return classes_in(self.tables)
+
+
+NOTHING_STATED = StatedTotals()
+"""No total is known."""
+
+
+def stated_totals(
+    totals: Totals | None,
+    population_totals: Totals | None,
+    *,
+    y: Any = None,
+    domains: Domains = (),
+    as_shares: bool = False,
+) -> StatedTotals:
+    """Recognise totals in any of their forms; tables are recognised by the labels in y."""
+    if totals is not None and population_totals is not None:
+        raise InvalidProblem(
+            "Expected either totals (of the unlabeled rows) or population_totals (of all rows), got both."
+        )
+    if not isinstance(as_shares, (bool, np.bool_)):
+        raise InvalidKind(f"as_shares must be True or False, got {brief(as_shares)}.")
+    of_all = population_totals is not None
+    given = population_totals if of_all else totals
     if given is None:
-        return []
+        return NOTHING_STATED
     names_itself = isinstance(given, Mapping) and not domains
-    return classes_in(read_forms(given, name, domains, [] if y is None or names_itself else distinct_values(y)))
+    classes = [] if y is None or names_itself else distinct_values(y)
+    tables = read_forms(given, "population_totals" if of_all else "totals", domains, classes)
+    return StatedTotals(tuple(tables), of_all, bool(as_shares))
 
 
 def read_targets(
     labels: Labels,
-    totals: Totals | None,
-    population_totals: Totals | None,
+    stated: StatedTotals,
     *,
     domains: Domains = (),
-    as_shares: bool = False,
     weights: FloatArray | None = None,
     unseen: FloatArray | None = None,
 ) -> Targets:
-    """Read what is known about the classes of the unlabeled rows.
+    """Count what is known about the classes of the unlabeled rows.
 
     Parameters
     ----------
     labels : Labels
         Classes and codes of all rows.
-    totals : mapping, series, data frame or list of these, optional
-        For each class, in each domain, a count, a pair of bounds or an `Estimate`.
-    population_totals : mapping, series, data frame or list of these, optional
-        The same for all rows; the labeled rows are subtracted. Without any totals the class shares of the labeled
+    stated : StatedTotals
+        The totals. From those of all rows the labeled rows are subtracted; without any, the class shares of the labeled
         rows are used.
     domains : sequence of (str, ndarray of shape (n_rows,))
         For each margin its name and the domain of each row; empty for the whole table.
-    as_shares : bool
-        Whether totals are shares of the rows of their domain.
     weights : ndarray of shape (n_rows,), optional
         What each row counts towards totals; 1 each if None.
     unseen : ndarray of shape (n_rows,), optional
         What unlabeled rows of a register count that are not among these rows, beside one of their domain.
     """
-    if not isinstance(as_shares, (bool, np.bool_)):
-        raise InvalidKind(f"as_shares must be True or False, got {brief(as_shares)}.")
-    name, given = _given(totals, population_totals)
-    if given is None:
+    if not stated.tables:
         n_unlabeled = int((~labels.is_labeled).sum())
         return Targets.exact(assumed_totals(labels, weights, unseen), n_unlabeled)
-    tables = read_forms(given, name, domains, labels.classes.tolist())
-    _refuse_misnamed(labels, classes_in(tables), name)
+    _refuse_misnamed(labels, stated.classes, stated.name)
     sizes = np.ones(len(labels.codes)) if weights is None else np.asarray(weights, dtype=float)
     if unseen is not None:
         sizes = sizes + unseen
-    counting = Counting(name, labels, sizes, weights is not None, as_shares)
+    counting = Counting(stated.name, labels, sizes, weights is not None, stated.as_shares)
     divisions = read_divisions(domains, labels, needs_all=counting.of_all_rows)
-    margins = tuple(read_margin(*pair, counting) for pair in zip(tables, divisions, strict=True))
+    margins = tuple(read_margin(*pair, counting) for pair in zip(stated.tables, divisions, strict=True))
     _refuse_disagreement(margins, counting)
     return Targets(margins)
 
@@ -100,14 +139,6 @@ def assumed_totals(
         first = round(parts[0])  # Halves go to the even number.
         return np.array([first, m - first], dtype=np.int64)
     return largest_remainder(parts, m)
-
-
-def _given(totals: Totals | None, population_totals: Totals | None) -> tuple[str, Any]:
-    if totals is not None and population_totals is not None:
-        raise InvalidProblem(
-            "Expected either totals (of the unlabeled rows) or population_totals (of all rows), got both."
-        )
-    return ("totals", totals) if population_totals is None else ("population_totals", population_totals)
 
 
 def _refuse_misnamed(labels: Labels, named: list[Any], name: str) -> None:

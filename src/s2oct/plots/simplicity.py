@@ -9,7 +9,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.simpler_trees import SimplerTrees
+from s2oct.estimators import S2OCTClassifier
 from s2oct.fit.simplicity import SimplicityPath
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
@@ -69,7 +69,7 @@ class SimplicityDisplay(Display):
         SimplicityDisplay
             The display, drawn.
         """
-        if not isinstance(estimator, SimplerTrees):
+        if not isinstance(estimator, S2OCTClassifier):
             raise InvalidProblem(f"Expected a fitted S2OCTClassifier, got {type(estimator).__name__}.")
         return cls.from_path(estimator.simplicity_path(), ax=ax)
 

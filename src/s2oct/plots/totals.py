@@ -12,7 +12,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.estimators.fitted import FittedRows, read_fit
 from s2oct.estimators.same_data import are_data_of_fit
-from s2oct.estimators.seen_totals import Known, SeenCell, SeenTotals, see_totals
+from s2oct.estimators.seen_totals import SeenCell, SeenTotals, known_of_rows, see_totals
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
 from s2oct.plots.style import Ink, class_colour, figure_of, fit_text, new_axes, open_frame, plain, wrap_text
@@ -99,16 +99,16 @@ class TotalsDisplay(Display):
         rows = read_fit(estimator, X, y, class_names=class_names)
         if rows.is_labeled.all():
             raise InvalidProblem("Expected unlabeled rows, which totals are about, got none.")
-        given = Known(**known)
-        is_of_fit = are_data_of_fit(estimator, rows, X, given)
-        if not is_of_fit and given.totals is None and given.population_totals is None:
+        given = known_of_rows(estimator, rows, X, y, **known)
+        is_of_fit = are_data_of_fit(estimator, rows, given)
+        if not is_of_fit and not given.stated.tables:
             warnings.warn(
                 "The rows or labels are not those of the fit, so its totals are not drawn: pass the totals of these "
                 "rows.",
                 S2OCTWarning,
                 stacklevel=2,
             )
-        return cls.of_totals(rows, see_totals(estimator, rows, X, given, is_of_fit=is_of_fit)).plot(ax=ax)
+        return cls.of_totals(rows, see_totals(estimator, rows, given, is_of_fit=is_of_fit)).plot(ax=ax)
 
     @classmethod
     def of_totals(cls, rows: FittedRows, seen: SeenTotals) -> TotalsDisplay:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.inputs import Answers
 from s2oct.model.batches import ArrayBatches, Batches, row_keys
 from s2oct.model.data_summary import MOST_HASHED
+from s2oct.model.known import Known
 from s2oct.model.labels import Labels
 from s2oct.model.problem import Problem
 from s2oct.model.targets import Targets
@@ -44,8 +44,10 @@ class Register:
         The sample in the order of the table: all labeled rows and some of the others.
     positions : ndarray of shape (n_sampled,)
         Where they are in the table.
-    answers : Answers
+    known : Known
         Labels, totals and weights of the sample; its totals are in proportion.
+    doubts : tuple of str
+        What is doubtful about labels and totals of all rows, in sentences.
     targets : Targets
         The totals of all unlabeled rows, in units of ``unit``, without the domains of the rows.
     n_unlabeled : int
@@ -59,36 +61,39 @@ class Register:
     batches: Batches
     rows: FloatArray
     positions: IntArray
-    answers: Answers
+    known: Known
+    doubts: tuple[str, ...]
     targets: Targets
     n_unlabeled: int
     unit: float
     is_weighted: bool
 
     @classmethod
-    def of_arrays(cls, rows: FloatArray, answers: Answers, seed: int, most: int | None = None) -> Register:
+    def of_arrays(cls, rows: FloatArray, known: Known, seed: int, most: int | None = None) -> Register:
         """A table in memory as a register; ``most`` unlabeled rows in the sample, `sample_size` if None."""
-        labels, is_labeled = answers.labels, answers.labels.is_labeled
-        most = sample_size(rows.shape[1], is_weighted=answers.weights is not None) if most is None else most
+        labels, is_labeled, weights = known.labels, known.is_labeled, known.weights
+        most = sample_size(rows.shape[1], is_weighted=weights is not None) if most is None else most
         positions = sampled_rows(is_labeled, seed, most)
         # The rank among the unlabeled rows, which the domains of the totals go by.
         ranks = np.searchsorted(np.flatnonzero(~is_labeled), positions[~is_labeled[positions]])
-        weights = answers.weights
-        sizes = np.ones(len(rows)) if weights is None else weights
-        sample = Answers(
-            Labels(labels.classes, labels.codes[positions]),
-            sampled_targets(answers.targets, ranks, sizes[~is_labeled], is_weighted=weights is not None),
-            None if weights is None else weights[positions],
-            answers.doubts,
+        sample = replace(
+            known,
+            labels=Labels(labels.classes, labels.codes[positions]),
+            targets=sampled_targets(known.targets, ranks, known.sizes[~is_labeled], is_weighted=weights is not None),
+            weights=None if weights is None else weights[positions],
+            domains=tuple((name, cells[positions]) for name, cells in known.domains),
+            counted=None,
+            given=None,
         )
         unit = 1.0 if weights is None else float(weights[~is_labeled].mean())
         relative = None if weights is None else weights / unit
-        targets = answers.targets.over(unit)
+        targets = known.targets.over(unit)
         return cls(
             batches=ArrayBatches(rows, is_labeled, targets, relative),
             rows=np.ascontiguousarray(rows[positions], dtype=float),
             positions=positions,
-            answers=sample,
+            known=sample,
+            doubts=known.doubts,
             targets=without_rows(targets),
             n_unlabeled=int((~is_labeled).sum()),
             unit=unit,
@@ -98,7 +103,7 @@ class Register:
     @property
     def n_labeled(self) -> int:
         """How many labeled rows there are; all of them are in the sample."""
-        return int(self.answers.labels.is_labeled.sum())
+        return int(self.known.is_labeled.sum())
 
     @property
     def n_rows(self) -> int:
@@ -112,10 +117,7 @@ class Register:
 
     def problem(self, feature_names: list[str] | None = None) -> Problem:
         """The sample as a problem."""
-        answers = self.answers
-        return Problem.from_labels(
-            self.rows, answers.labels, answers.targets, feature_names=feature_names, weights=answers.weights
-        )
+        return Problem.from_known(self.rows, self.known, feature_names)
 
 
 def sample_size(n_features: int, *, is_weighted: bool = False) -> int:

@@ -14,9 +14,13 @@ import numpy as np
 from s2oct.estimates.table import Estimates
 from s2oct.estimators.fitted import FittedRows, read_fit
 from s2oct.estimators.same_data import are_data_of_fit
-from s2oct.estimators.seen_totals import Known, SeenTotals, see_totals
+from s2oct.estimators.seen_totals import SeenTotals, known_of_rows, see_totals
 from s2oct.files import write_whole
 from s2oct.guides.rivals import assign_classes, usual_rivals
+from s2oct.model.features import Feature
+from s2oct.model.known import Known
+from s2oct.model.labels import Labels
+from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
 from s2oct.pages.page import Page
 from s2oct.pages.pictures import Picture
@@ -151,11 +155,21 @@ def report_html(
     """
     page = Page("s2oct.report", "report", FILTERS)
     rows = _with_clean_names(read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names))
-    known = Known(totals, population_totals, domains, as_shares, sample_weight)
-    is_of_fit = are_data_of_fit(estimator, rows, X, known)
+    known = known_of_rows(
+        estimator,
+        rows,
+        X,
+        y,
+        totals=totals,
+        population_totals=population_totals,
+        domains=domains,
+        as_shares=as_shares,
+        sample_weight=sample_weight,
+    )
+    is_of_fit = are_data_of_fit(estimator, rows, known)
     if not is_of_fit:
         warn_of_other_data()
-    seen = see_totals(estimator, rows, X, known, is_of_fit=is_of_fit)
+    seen = see_totals(estimator, rows, known, is_of_fit=is_of_fit)
     sample = describe_sample(rows, seen)
     stability = describe_stability(estimator, rows) if is_of_fit else None
     names = names_of_rows(rows, row_ids)
@@ -205,7 +219,18 @@ def report_html(
 
 def _with_clean_names(rows: FittedRows) -> FittedRows:
     return replace(
-        rows, feature_names=tuple(map(clean, rows.feature_names)), class_names=tuple(map(clean, rows.class_names))
+        rows, features=tuple(map(_with_clean_texts, rows.features)), class_names=tuple(map(clean, rows.class_names))
+    )
+
+
+def _with_clean_texts(feature: Feature) -> Feature:
+    return replace(
+        feature,
+        name=clean(feature.name),
+        column=clean(feature.column),
+        level=None if feature.level is None else clean(feature.level),
+        rest=None if feature.rest is None else clean(feature.rest),
+        levels=tuple(map(clean, feature.levels)),
     )
 
 
@@ -221,7 +246,9 @@ def _comparison(
     if rivals is False or not is_known or rows.is_labeled.all():
         return None
     totals = np.array([round(line.known or 0.0) for line in sample.classes], dtype=np.int64)
-    assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, rows.codes, totals)
+    labels = Labels(np.arange(rows.n_classes), rows.codes)
+    known = Known(labels, Targets.exact(totals, int((~rows.is_labeled).sum())))
+    assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, known)
     return compare_rivals(rows, assigned, names, None if stability is None else stability.values)
 
 
@@ -247,7 +274,7 @@ def _about_data(rows: FittedRows, sample: Sample) -> dict[str, Any]:
     features, n_features_left = describe_features(rows)
     names = [f"“{name}”" for name in rows.class_names]
     return {
-        "n_features": rows.X.shape[1],
+        "n_features": len(rows.columns),
         "class_list": f"{', '.join(names[:-1])} or {names[-1]}",
         "has_total": sample.has_total,
         "n_right": sample.n_labeled - int((rows.predicted != rows.codes)[rows.is_labeled].sum()),

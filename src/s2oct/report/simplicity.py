@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.fitted import FittedRows
-from s2oct.estimators.simpler_trees import SimplerTrees
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
 from s2oct.model.rules import rule_lines
 from s2oct.pages.pictures import Picture
@@ -37,7 +37,7 @@ class Simplicity:
 
 def describe_simplicity(estimator: Any, rows: FittedRows) -> Simplicity | None:
     """Fit the trees of the path; None where the rows of the fit are gone, where there was no guide, or no choice."""
-    if not isinstance(estimator, SimplerTrees) or not estimator.has_simplicity_path:
+    if not isinstance(estimator, S2OCTClassifier) or not estimator.has_simplicity_path:
         return None
     path = estimator.simplicity_path()
     if len(path) < 2:
@@ -60,6 +60,6 @@ def _line(step: SimplicityStep, path: SimplicityPath, rows: FittedRows) -> Simpl
         # A tree beside the path may be better by less than half a row.
         rows_lost=f"{max(step.rows_lost, 0.0):,.1f}",
         rows_off=amount(step.rows_off),
-        rules="\n".join(rule_lines(step.tree, rows.feature_names, rows.class_names)),
+        rules="\n".join(rule_lines(step.tree, rows.features, rows.class_names)),
         is_fitted=step is path.fitted,
     )

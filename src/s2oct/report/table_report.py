@@ -14,12 +14,11 @@ def write_table_report(fitted: FittedTable, path: Path, *, command: str, data_na
     return write_report(
         fitted.classifier,
         fitted.features,
-        table.labels,
+        fitted.encoded.known,
         path,
         label=table.roles.label,
         data_name=data_name,
         command=command,
         row_ids=table.row_ids,
         variable_labels=table.source.variable_labels,
-        **fitted.encoded.answers.keywords,
     )

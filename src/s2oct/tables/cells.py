@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,22 @@ import pyarrow.compute as pc
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
-from s2oct.tables.dialect import Dialect
+from s2oct.tables.dialect import IN_MEMORY, Dialect
 from s2oct.tables.encoding import NUMBER, Encoding
+from s2oct.tables.unseen import Unseen
 
 
-def encode_rows(table: Any, encoding: Encoding, dialect: Dialect, first_row: int = 1) -> FloatArray:
-    """Encode rows of a table, shape (rows, n_features); ``first_row`` is the number of the first one in errors."""
+def encode_rows(
+    table: Any, encoding: Encoding, dialect: Dialect, first_row: int = 1, unseen: Unseen | None = None
+) -> FloatArray:
+    """Encode rows of a table, shape (rows, n_features); ``first_row`` is the number of the first one in messages.
+
+    What the fit did not see is counted in ``unseen``, and refused without that.
+    """
     cells = {
         column.name: read_cells(table[column.name], column.name, column.kind, dialect) for column in encoding.columns
     }
-    return encoding.encode(cells, first_row)
+    return encoding.encode(cells, first_row, unseen)
 
 
 def read_cells(column: Any, name: str, kind: str, dialect: Dialect) -> FloatArray | ObjectArray:
@@ -29,16 +36,28 @@ def read_cells(column: Any, name: str, kind: str, dialect: Dialect) -> FloatArra
     A column that should hold numbers and does not is returned as text; its encoding then names the first bad cell.
     """
     if kind == NUMBER:
-        numbers = read_numbers(column, dialect)
+        # The usual marks are no numbers, so among numbers they are gaps wherever the text comes from.
+        usual = replace(dialect, missing=tuple(filter(None, dialect.missing)))
+        numbers = read_numbers(column, usual if dialect.typed else dialect)
         if numbers is not None:
             return numbers
     texts = read_texts(column, dialect)
     if texts is None:
-        expected = "numbers" if kind == NUMBER else "text or whole numbers"
+        expected = "numbers" if kind == NUMBER else "text, numbers or booleans"
         raise InvalidTable(
             f"Expected {expected} in column {name!r}, got {column.type} values", Remedy.LEAVE_OUT, column=name
         )
-    return texts
+    return texts if kind == NUMBER else category_texts(texts, dialect)
+
+
+def category_texts(texts: ObjectArray, dialect: Dialect) -> ObjectArray:
+    """Write whole numbers without decimals: a program that has a gap among them may have written 3 as 3.0."""
+    if dialect.typed:
+        return texts
+    short = {text: _float_integer(text) for text in set(texts.tolist()) if text is not None}
+    if not short or None in short.values():
+        return texts
+    return np.array([None if text is None else str(short[text]) for text in texts], dtype=object)
 
 
 def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
@@ -64,12 +83,19 @@ def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
 
 
 def read_texts(column: Any, dialect: Dialect) -> ObjectArray | None:
-    """Read a column as text with None for gaps; None if it holds neither text nor whole numbers nor booleans."""
+    """Read a column as text with None for gaps; None if it holds neither text nor numbers nor booleans."""
     column = as_values(column)
     kind = column.type
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        numbers = _as_floats(column).tolist()
+        return np.array([None if number != number else _number_text(number) for number in numbers], dtype=object)
     if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         return None
     return np.array(without_gaps(column.cast(pa.large_string()), dialect).to_pylist(), dtype=object)
+
+
+def _number_text(number: float) -> str:
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def read_label_cells(column: Any, dialect: Dialect) -> list[Any]:
@@ -88,6 +114,17 @@ def read_label_cells(column: Any, dialect: Dialect) -> list[Any]:
 def as_values(column: Any) -> Any:
     """Replace the codes of a dictionary column by the values they stand for."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def declared_order(column: Any) -> tuple[str, ...] | None:
+    """The levels of a dictionary column in their order; None if its type has no order."""
+    if not (pa.types.is_dictionary(column.type) and column.type.ordered):
+        return None
+    whole = column.unify_dictionaries() if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    if not whole.num_chunks:
+        return ()
+    texts = read_texts(whole.chunk(0).dictionary, IN_MEMORY)
+    return None if texts is None else tuple(str(text) for text in texts if text is not None)
 
 
 def is_text(kind: Any) -> bool:

@@ -9,10 +9,10 @@ from typing import Any
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.estimate import Estimate
+from s2oct.model.known import Known
 from s2oct.tables.amounts import Amount, read_amount
 from s2oct.tables.dialect import is_unicode
 from s2oct.tables.partly_labeled import PartlyLabeledTable
-from s2oct.tables.table_answers import TableAnswers
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class ClassTotals:
     of_all: tuple[ClassTotal, ...] = ()
     as_shares: bool = False
 
-    def answers(self, table: PartlyLabeledTable) -> TableAnswers:
-        """Say what is known of the classes of a table.
+    def known(self, table: PartlyLabeledTable, also: Sequence[Any] = ()) -> Known:
+        """Say what is known of the classes of a table; ``also`` are further classes.
 
         If only one class is labeled and only this class has a total, all other rows are of a class named after it.
         """
@@ -81,13 +81,11 @@ class ClassTotals:
             beside = 0.0 if table.unseen is None else float(table.unseen.sum())
             in_all = sum(sizes) + beside
             unlabeled = sum(size for size, label in zip(sizes, table.labels, strict=True) if label is None) + beside
-        return TableAnswers(
-            labels=table.labels,
-            totals=_given(self.of_unlabeled, table.labels, 1 if as_shares else unlabeled),
-            population_totals=_given(self.of_all, table.labels, 1 if as_shares else in_all),
+        return table.known(
+            _given(self.of_unlabeled, table.labels, 1 if as_shares else unlabeled),
+            _given(self.of_all, table.labels, 1 if as_shares else in_all),
             as_shares=as_shares,
-            weights=table.weights,
-            unseen=table.unseen,
+            also=also,
         )
 
 

@@ -10,9 +10,12 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import Remedy
-from s2oct.tables.encoding import NUMBER, ORDINAL, Column
+from s2oct.tables.encoding import BOOLEAN, NUMBER, ORDINAL, Column
+from s2oct.wording import amount
 
 LABEL, ID, FEATURE, LEFT_OUT, DOMAIN, WEIGHT = "label", "id", "feature", "left out", "domain", "weight"
+
+OWN_LEVEL = "a level of their own"
 
 CALLED_WEIGHT = "its name says that it is a weight"
 
@@ -37,8 +40,10 @@ class ColumnUse:
         A column of domains that is a feature, too, is "feature, domain".
     treatment : str
         What was done to it, in a few words.
-    n_imputed : int
-        Gaps that were filled.
+    n_missing : int
+        Its missing values.
+    filling : str
+        What stands for them, in a few words; empty if it has none.
     doubt : str
         Why its user should look at it; empty if there is no reason.
     remedies : tuple of Remedy
@@ -48,7 +53,8 @@ class ColumnUse:
     name: str
     role: str
     treatment: str
-    n_imputed: int = 0
+    n_missing: int = 0
+    filling: str = ""
     doubt: str = ""
     remedies: tuple[Remedy, ...] = ()
 
@@ -56,12 +62,19 @@ class ColumnUse:
 def use_of(column: Column, values: FloatArray | ObjectArray) -> ColumnUse:
     """Describe how a column with these values became features: floats with NaN for gaps, or text with None for gaps."""
     if column.kind == NUMBER:
-        n_gaps = int(np.isnan(values.astype(float)).sum())
+        n_missing = int(np.isnan(values.astype(float)).sum())
         doubt = _doubt_about(column.name, values)
         remedies = (Remedy.KEEP_AS_ID, Remedy.LEAVE_OUT) if doubt else ()
-        return ColumnUse(column.name, FEATURE, "number", n_gaps, doubt, remedies)
-    n_gaps = sum(value is None for value in values)
-    return ColumnUse(column.name, FEATURE, _levels(column, values), n_gaps)
+        filling = f"filled with {amount(float(column.fill or 0), 6)}" if n_missing else ""
+        return ColumnUse(column.name, FEATURE, "number", n_missing, filling, doubt, remedies)
+    n_missing = sum(value is None for value in values)
+    return ColumnUse(column.name, FEATURE, _levels(column, values), n_missing, OWN_LEVEL if n_missing else "")
+
+
+def id_use(name: str) -> ColumnUse:
+    """Describe a column that has another text in every row."""
+    doubt = "it has another text in every row, as an id does"
+    return ColumnUse(name, ID, "another text in every row: kept, not used", doubt=doubt)
 
 
 def looks_like_weight(name: str, known: FloatArray) -> bool:
@@ -71,13 +84,17 @@ def looks_like_weight(name: str, known: FloatArray) -> bool:
 
 
 def _levels(column: Column, values: Any) -> str:
+    if column.kind == BOOLEAN:
+        return "true or false"
+    levels = column.levels
     if column.kind == ORDINAL:
-        return f"{len(column.categories)} levels in order, {column.categories[0]} to {column.categories[-1]}"
-    known = set(column.categories)
-    n_joined = len({value for value in values if value is not None and value not in known})
-    joined = f", {n_joined} rare ones joined as {column.reference}" if column.joins else ""
-    reference = f", compared with {column.reference}" if column.reference is not None and not column.joins else ""
-    return f"{len(column.categories)} levels{joined}{reference}"
+        return f"{len(levels)} levels in order, {levels[0]} to {levels[-1]}"
+    if len(levels) == 1 and not column.joins:
+        return f"1 level, {levels[0]}"
+    if not column.joins:
+        return f"{len(levels)} levels, compared with {column.rest}"
+    n_joined = len({value for value in values if value is not None} - set(levels))
+    return f"{len(levels) + 1} levels, {n_joined} rare ones joined as {column.rest}"
 
 
 def _doubt_about(name: str, values: Any) -> str:

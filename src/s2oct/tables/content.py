@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from s2oct.tables.cells import as_values, read_numbers, read_texts
+from s2oct.tables.cells import as_values, is_text, read_numbers, read_texts
 from s2oct.tables.dialect import Dialect
 
 _NEARLY_ALL = 0.9
@@ -27,6 +27,7 @@ class Content(Enum):
     """What the cells of a column are, apart from its gaps."""
 
     NUMBERS = "numbers"
+    BOOLEANS = "booleans, or the words true and false"
     DATES = "dates or times"
     MIXED = "numbers among words, or numbers in another notation"
     WORDS = "words, some of them in several rows"
@@ -35,19 +36,30 @@ class Content(Enum):
 
 
 def what_cells_are(column: Any, dialect: Dialect) -> Content:
-    """Say what the cells of a column are; a column of gaps alone counts as numbers."""
-    if is_temporal(as_values(column).type):
+    """Say what the cells of a column are; a column of gaps alone counts as numbers.
+
+    Text that reads like a number or a date is one in files without types only.
+    """
+    kind = as_values(column).type
+    if is_temporal(kind):
         return Content.DATES
-    if read_numbers(column, dialect) is not None:
+    if pa.types.is_boolean(kind):
+        return Content.BOOLEANS
+    is_typed_text = dialect.typed and is_text(kind)
+    if not is_typed_text and read_numbers(column, dialect) is not None:
         return Content.NUMBERS
     texts = read_texts(column, dialect)
     if texts is None:
         return Content.OTHER
     known = [text.strip() for text in texts if text is not None]
     distinct = set(known)
-    if _share(_DATE, distinct) >= _NEARLY_ALL:
+    if not distinct:
+        return Content.NUMBERS
+    if {text.lower() for text in distinct} <= {"false", "true"}:
+        return Content.BOOLEANS
+    if not is_typed_text and _share(_DATE, distinct) >= _NEARLY_ALL:
         return Content.DATES
-    if _share(_NUMBER_OF_SOME_KIND, distinct) >= 0.5:
+    if not is_typed_text and _share(_NUMBER_OF_SOME_KIND, distinct) >= 0.5:
         return Content.MIXED
     differ = len(distinct) / len(known)
     return Content.NAMES if differ == 1 or (len(distinct) > _FEW and differ >= _NEARLY_ALL) else Content.WORDS

@@ -1,4 +1,4 @@
-"""From the columns of a table to features: numbers as they are, categories as numbers, gaps filled or refused.
+"""From the columns of a table to features: numbers as they are, categories as numbers, missing values filled.
 
 `Treatment.learn` makes an `Encoding` from a table; the model file keeps it, and every export repeats it.
 """
@@ -6,20 +6,38 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
-from s2oct.wording import plural
+from s2oct.model.features import BOOLEAN, NUMBER, ONEHOT, ORDINAL, Feature
+from s2oct.tables.dialect import MISSING
+from s2oct.tables.unseen import Unseen
 
-NUMBER, ONEHOT, ORDINAL = "number", "onehot", "ordinal"
-KINDS = (NUMBER, ONEHOT, ORDINAL)
+__all__ = [
+    "BOOLEAN",
+    "FALSE",
+    "KINDS",
+    "NUMBER",
+    "ONEHOT",
+    "ORDINAL",
+    "TRUE",
+    "Column",
+    "Encoding",
+    "plain_encoding",
+]
 
-_DIGITS = {"false": "0", "true": "1"}
+KINDS = (NUMBER, BOOLEAN, ONEHOT, ORDINAL)
+
+FALSE, TRUE = "False", "True"
+
+_WHOLE = re.compile(r"-?\d{1,15}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -29,73 +47,120 @@ class Column:
     Parameters
     ----------
     name : str
-    kind : {"number", "onehot", "ordinal"}
+    kind : {"number", "boolean", "onehot", "ordinal"}
     categories : tuple of str
-        The values of a categorical column as text. One-hot makes an indicator of each but the reference; ordinal makes
-        their positions 0, 1, 2, ...
+        The levels of a categorical column as text. One-hot makes an indicator of each but ``rest``, a boolean column
+        likewise; ordinal makes their positions 0, 1, 2, ...
     fill : float, str or None
-        The value that replaces a missing one; None where missing values are refused.
-    reference : str or None
-        The category without an indicator. Where it is None, as in models of earlier versions, the first of two
-        categories has none, and of more categories each has one.
-    joins : bool
-        Whether the reference stands for all values that are not among the categories, too: rare ones and new ones.
-        Otherwise such values are refused.
+        What stands for a missing value: a number, or a category. None where missing values are refused.
+    rest : str or None
+        The category that stands for all levels that are not among the categories. It has no indicator. It is not among
+        the categories itself if it joins rare levels.
+    gaps : bool
+        Whether the column had missing values in the fit.
     """
 
     name: str
     kind: str
     categories: tuple[str, ...] = ()
     fill: float | str | None = None
-    reference: str | None = None
-    joins: bool = False
+    rest: str | None = None
+    gaps: bool = False
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The categories without the one that stands for missing values alone."""
+        return tuple(level for level in self.categories if not (self.gaps and level == self.fill))
+
+    @property
+    def joins(self) -> bool:
+        """Whether ``rest`` joins rare levels, so that a level outside the categories need not be a new one."""
+        return self.kind != NUMBER and self.rest not in self.categories
 
     @property
     def indicated(self) -> tuple[str, ...]:
         """The categories that have an indicator."""
-        if self.reference is not None:
-            return tuple(value for value in self.categories if value != self.reference)
-        return self.categories[1:] if len(self.categories) == 2 else self.categories
+        if self.kind in (NUMBER, ORDINAL):
+            return ()
+        return tuple(value for value in self.categories if value != self.rest)
 
-    @property
+    @cached_property
     def features(self) -> tuple[str, ...]:
-        """Names of the features this column becomes."""
-        return tuple(f"{self.name}={value}" for value in self.indicated) if self.kind == ONEHOT else (self.name,)
+        """Names of the features this column becomes; that of a boolean is the column's own."""
+        if self.kind in (NUMBER, ORDINAL):
+            return (self.name,)
+        is_boolean = self.kind == BOOLEAN
+        return tuple(self.name if is_boolean and value == TRUE else f"{self.name}={value}" for value in self.indicated)
 
     @property
+    def described(self) -> tuple[Feature, ...]:
+        """The features this column becomes, as readers know them."""
+        if self.kind == NUMBER:
+            return (Feature(self.name, self.name, fill=float(self.fill or 0.0) if self.gaps else None),)
+        missing = str(self.fill) if self.gaps else None
+        if self.kind == ORDINAL:
+            return (Feature(self.name, self.name, ORDINAL, levels=self.categories, missing=missing),)
+        words = {FALSE: "false", TRUE: "true"} if self.kind == BOOLEAN else {}
+        rest = words.get(str(self.rest), self.rest)
+        return tuple(
+            Feature(name, self.name, self.kind, level=words.get(level, level), rest=rest, missing=missing)
+            for name, level in zip(self.features, self.indicated, strict=True)
+        )
+
+    @cached_property
     def readings(self) -> dict[str, int]:
         """Every text that stands for a category, with the position of the category.
 
-        Files, databases and languages write booleans in different ways. So a column of booleans takes all of them.
+        Files, databases and languages write booleans and whole numbers in different ways; a column takes all of them.
         """
         readings = {value: position for position, value in enumerate(self.categories)}
-        words = [value.lower() for value in self.categories]
-        if set(words) <= set(_DIGITS) and len(set(words)) == len(words):
-            for position, word in enumerate(words):
-                for spelling in (word, word.capitalize(), word.upper(), _DIGITS[word]):
-                    readings.setdefault(spelling, position)
+        for position, value in enumerate(self.categories):
+            for spelling in _spellings(value, self.kind):
+                readings.setdefault(spelling, position)
         return readings
 
-    @property
-    def rest(self) -> int | None:
-        """The position of the category that stands for all other values; None if these are refused."""
-        return self.categories.index(str(self.reference)) if self.joins else None
+    @cached_property
+    def marks(self) -> tuple[str, ...]:
+        """Texts that stand for a missing value: the usual ones, unless a level of the column is called like that."""
+        return tuple(mark for mark in MISSING if mark not in self.readings)
 
-    def encode(self, values: FloatArray | ObjectArray, first_row: int = 1) -> FloatArray:
+    def is_gap(self, text: str | None) -> bool:
+        """Whether a cell of a categorical column is a missing value."""
+        return text is None or (text not in self.readings and text.strip() in self.marks)
+
+    def text(self, cell: Any) -> str | None:
+        """Write a cell, a known level in the spelling of the fit; None for a missing value."""
+        if self.kind == NUMBER:
+            return None if np.isnan(cell) else str(cell)
+        if self.is_gap(cell):
+            return None
+        return self.categories[self.readings[cell]] if cell in self.readings else str(cell)
+
+    @property
+    def rest_position(self) -> int:
+        """The position of ``rest``; the one after the last category if it joins rare levels."""
+        return len(self.categories) if self.joins else self.categories.index(str(self.rest))
+
+    @property
+    def fill_position(self) -> int:
+        """The position of the category that stands for a missing value."""
+        return self.rest_position if self.fill == self.rest else self.categories.index(str(self.fill))
+
+    def encode(self, values: FloatArray | ObjectArray, unseen: Unseen, first_row: int = 1) -> FloatArray:
         """Encode some rows, shape (rows, len(features)).
 
-        ``values`` are floats with NaN for gaps, or text with None for gaps. ``first_row`` is the number of the first
-        row in error messages.
+        ``values`` are floats with NaN for missing ones, or text with None for missing ones. What the fit did not see
+        is counted in ``unseen``. ``first_row`` is the number of the first row in messages.
         """
         if self.kind == NUMBER:
-            return self._numbers(values, first_row)[:, None]
-        positions = self._positions(values, first_row)
+            return self._numbers(values, unseen, first_row)[:, None]
+        positions = self._positions(values, unseen, first_row)
         if self.kind == ORDINAL:
             return np.asarray(positions[:, None], dtype=float)
-        indicated = np.array([self.categories.index(value) for value in self.indicated])
+        indicated = np.array([self.categories.index(value) for value in self.indicated], dtype=np.int64)
         return np.asarray(positions[:, None] == indicated[None, :], dtype=float)
 
-    def _numbers(self, values: FloatArray | ObjectArray, first_row: int) -> FloatArray:
+    def _numbers(self, values: FloatArray | ObjectArray, unseen: Unseen, first_row: int) -> FloatArray:
         if values.dtype.kind != "f":
             row, value = _first(values, [value is not None and not _is_number(value) for value in values])
             raise InvalidProblem(f"Expected numbers in column {self.name!r}, got {value!r} in row {row + first_row}.")
@@ -104,8 +169,10 @@ class Column:
         gaps = np.isnan(values)
         if gaps.any():
             if self.fill is None:
-                self._refuse_gaps(gaps, first_row)
-            values = np.where(gaps, float(self.fill or 0.0), values)
+                raise self._refused_gaps(gaps, first_row)
+            if not self.gaps:
+                unseen.add(self.name, None, (np.flatnonzero(gaps) + first_row).tolist())
+            values = np.where(gaps, float(self.fill), values)
         if np.isinf(values).any():
             row = int(np.argmax(np.isinf(values)))
             raise InvalidTable(
@@ -115,37 +182,27 @@ class Column:
             )
         return np.asarray(values, dtype=float)
 
-    def _positions(self, values: FloatArray | ObjectArray, first_row: int) -> Any:
+    def _positions(self, values: FloatArray | ObjectArray, unseen: Unseen, first_row: int) -> Any:
         index: dict[Any, int] = dict(self.readings)
-        unknown = -1 if self.rest is None else self.rest
-        index[None] = -1 if self.fill is None else index[str(self.fill)]
-        found = np.array([index.get(value, unknown) for value in values], dtype=np.int64)
-        if (found < 0).any():
-            gaps = np.array([value is None for value in values])
-            if gaps.any() and self.fill is None:
-                self._refuse_gaps(gaps, first_row)
-            row = int(np.argmax(found < 0))
-            raise self.unknown_level(values[row], int((values == values[row]).sum()), row + first_row)
+        if self.gaps:
+            index[None] = self.fill_position
+        found = np.array([index.get(value, -1) for value in values], dtype=np.int64)
+        strange: dict[Any, list[int]] = {}
+        for row in np.flatnonzero(found < 0).tolist():
+            is_gap = self.is_gap(values[row])
+            found[row] = self.fill_position if is_gap else self.rest_position
+            if not (self.gaps if is_gap else self.joins):
+                strange.setdefault(None if is_gap else values[row], []).append(row + first_row)
+        for value, rows in strange.items():
+            unseen.add(self.name, value, rows)
         return found
 
-    def unknown_level(self, level: Any, n_rows: int, first: int) -> InvalidTable:
-        """Say that some rows have a level that the column had not when its encoding was learned."""
-        where = f"in {plural(n_rows, 'row')}, the first of them row {first}" if n_rows > 1 else f"in row {first}"
-        return InvalidTable(
-            f"Column {self.name!r} has {level!r} {where}, but the model knows only {list(self.categories)}",
-            Remedy.KNOWN_LEVEL,
-            column=self.name,
-            value=str(level),
-        )
-
-    def _refuse_gaps(self, gaps: Any, first_row: int) -> None:
+    def _refused_gaps(self, gaps: Any, first_row: int) -> InvalidTable:
         count, row = int(gaps.sum()), int(np.argmax(gaps)) + first_row
-        raise InvalidTable(
+        return InvalidTable(
             f"Expected no missing values in column {self.name!r}, got {count}, the first in row {row}",
-            Remedy.FILL_GAPS,
             Remedy.LEAVE_OUT,
             column=self.name,
-            n_missing=count,
         )
 
 
@@ -160,10 +217,15 @@ class Encoding:
         """Names of the columns."""
         return tuple(column.name for column in self.columns)
 
-    @property
+    @cached_property
     def features(self) -> tuple[str, ...]:
         """Names of the features."""
         return tuple(feature for column in self.columns for feature in column.features)
+
+    @cached_property
+    def described(self) -> tuple[Feature, ...]:
+        """The features as readers know them."""
+        return tuple(feature for column in self.columns for feature in column.described)
 
     def features_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """Names of the features that columns of these names become."""
@@ -175,25 +237,45 @@ class Encoding:
         return tuple(feature for column in self.columns if column.name in wanted for feature in column.features)
 
     @property
-    def is_plain(self) -> bool:
-        """Whether every column is its feature, gaps refused."""
-        return all(column.kind == NUMBER and column.fill is None for column in self.columns)
+    def is_numeric(self) -> bool:
+        """Whether every column holds numbers, and so is its feature."""
+        return all(column.kind == NUMBER for column in self.columns)
 
-    def encode(self, table: Mapping[str, FloatArray | ObjectArray], first_row: int = 1) -> FloatArray:
-        """Encode some rows, shape (rows, n_features)."""
+    def encode(
+        self, table: Mapping[str, FloatArray | ObjectArray], first_row: int = 1, unseen: Unseen | None = None
+    ) -> FloatArray:
+        """Encode some rows, shape (rows, n_features).
+
+        What the fit did not see, a level or a missing value, is replaced by what stands for it and counted in
+        ``unseen``; without that it is refused.
+        """
+        counted = Unseen() if unseen is None else unseen
         # Columns stay contiguous in memory: a tree reads them as fast, and a copy into rows would cost more.
         features = np.empty((len(table[self.names[0]]), len(self.features)), order="F")
         first = 0
         for column in self.columns:
             after = first + len(column.features)
-            features[:, first:after] = column.encode(table[column.name], first_row)
+            features[:, first:after] = column.encode(table[column.name], counted, first_row)
             first = after
+        if unseen is None:
+            counted.refuse(self.columns)
         return features
 
 
 def plain_encoding(names: Iterable[str]) -> Encoding:
-    """The encoding of a table whose columns are its features."""
+    """The encoding of a table whose columns are its features, and in which missing values are refused."""
     return Encoding(tuple(Column(name, NUMBER) for name in names))
+
+
+def _spellings(category: str, kind: str) -> tuple[str, ...]:
+    """Other texts for a category: 3.0 is 3, and true, TRUE and 1 are True."""
+    if kind == BOOLEAN and category in (FALSE, TRUE):
+        digit = str(int(category == TRUE))
+        return category.lower(), category.upper(), digit, f"{digit}.0"
+    whole = category.removesuffix(".0")
+    if not _WHOLE.fullmatch(whole):
+        return ()
+    return (whole,) if whole != category else (f"{category}.0",)
 
 
 def _first(values: Any, is_wrong: list[bool]) -> tuple[int, Any]:

@@ -19,6 +19,7 @@ from s2oct.tables.domain_cells import distinct_domains
 from s2oct.tables.encoding import Encoding
 from s2oct.tables.read_ahead import read_ahead
 from s2oct.tables.source import Source
+from s2oct.tables.unseen import Unseen
 from s2oct.tables.weight_cells import weights_of_part
 
 
@@ -69,7 +70,9 @@ class EncodeBatch:
         if self.weight is not None:
             sizes = weights_of_part(cells[self.weight], self.weight, self.dialect) / self.unit
             unlabeled = unlabeled & (sizes > 0)
-        X = np.ascontiguousarray(encode_rows(cells, self.encoding, self.dialect, first_row)[unlabeled])
+        # The fit has looked at all rows: what its columns do not list is a rare level.
+        rows = encode_rows(cells, self.encoding, self.dialect, first_row, Unseen())
+        X = np.ascontiguousarray(rows[unlabeled])
         sizes, domains = sizes[unlabeled], np.zeros((max(len(self.margins), 1), len(X)), dtype=np.int64)
         for k, (columns, places) in enumerate(zip(self.margins, self.places, strict=True)):
             found, place = distinct_domains(cells, columns, self.dialect)

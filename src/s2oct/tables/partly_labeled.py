@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import FloatArray, ObjectArray
-from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
+from s2oct.errors import InvalidProblem, InvalidTable, Notice, Remedy, refuse_all
+from s2oct.model.known import Known, known_of
+from s2oct.model.total_forms import Domains
+from s2oct.model.totals import stated_totals
 from s2oct.tables.added_columns import AddedColumns
 from s2oct.tables.cells import is_text, read_label_cells, read_numbers
 from s2oct.tables.column_use import (
@@ -87,17 +90,19 @@ class PartlyLabeledTable:
         return Counter(text for text in texts if text in unnamed)
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """What is doubtful about the gaps of the label column, in sentences: a mark of gaps may be a class."""
+    def doubts(self) -> tuple[Notice, ...]:
+        """What is doubtful about the gaps of the label column: a mark of gaps may be a class."""
         marks, n_marked = self.label_marks, self.label_marks.total()
         is_only_mark = n_marked == self.n_unlabeled and len(marks) == 1
         if not marks or (is_only_mark and _LIKELY_CLASS not in marks):
             return ()
         named = listed([repr(mark) for mark in sorted(marks)])
         return (
-            f"{plural(n_marked, 'row')} {'counts' if n_marked == 1 else 'count'} as unlabeled because column "
-            f"{self.roles.label!r} has {named} there, usually a mark of gaps. If it is a class, "
-            f"{Remedy.OWN_MARKS.value}.",
+            Notice(
+                f"{plural(n_marked, 'row')} {'counts' if n_marked == 1 else 'count'} as unlabeled because column "
+                f"{self.roles.label!r} has {named} there, usually a mark of gaps, but perhaps a class here",
+                Remedy.OWN_MARKS,
+            ),
         )
 
     def refuse_gap_as_class(self, name: str) -> None:
@@ -122,6 +127,27 @@ class PartlyLabeledTable:
         """Survey weights of the rows; None if there are none."""
         name = self.roles.weight
         return None if name is None else weights_of_rows(self.cells[name], name, self.source.dialect)
+
+    def known(
+        self,
+        totals: Any = None,
+        population_totals: Any = None,
+        *,
+        as_shares: bool = False,
+        domains: Domains = (),
+        also: Sequence[Any] = (),
+    ) -> Known:
+        """Put labels, weights and these totals together; ``also`` are classes that neither labels nor totals name."""
+        stated = stated_totals(totals, population_totals, y=self.labels, domains=domains, as_shares=as_shares)
+        return known_of(
+            self.labels,
+            stated,
+            domains=domains,
+            weights=self.weights,
+            also=also,
+            unseen=self.unseen,
+            n_unseen=self.n_unseen,
+        )
 
     @property
     def row_ids(self) -> list[Any] | None:

@@ -179,11 +179,12 @@ class LookAtRows:
 
 
 def _telling_cells(column: Any, dialect: Dialect) -> list[int]:
-    numbers = read_numbers(column, dialect)
+    has_levels = pa.types.is_dictionary(column.type) or (dialect.typed and is_text(column.type))
+    numbers = None if has_levels else read_numbers(column, dialect)
     if numbers is not None:
         strange = [np.isnan(numbers), np.isinf(numbers)]
         return [int(np.argmax(is_so)) for is_so in strange if is_so.any()]
-    texts = read_texts(column, dialect) if is_text(column.type) or pa.types.is_dictionary(column.type) else None
+    texts = read_texts(column, dialect) if has_levels or is_text(column.type) else None
     if texts is None:
         # Neither numbers nor text: the first cell shows it.
         return [0] if len(column) else []

@@ -1,4 +1,4 @@
-"""One row of a table, found by its number or by its id, and what its cells say of its features."""
+"""One row of a table, found by its number or by its id."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
-from s2oct.tables.cells import encode_rows, read_texts
+from s2oct.tables.cells import encode_rows, read_cells
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.encoding import NUMBER, ONEHOT, Encoding
+from s2oct.tables.encoding import Encoding
 from s2oct.tables.source import Source
+from s2oct.tables.unseen import Unseen
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,25 +61,16 @@ class TableRow:
 
     def text(self, column: str) -> str:
         """Write a cell."""
-        return str(self.cells[column].to_pylist()[0])
+        [cell] = self.cells[column].to_pylist()
+        return "" if cell is None else str(cell)
 
     def features(self, encoding: Encoding) -> FloatArray:
         """Encode the row, shape (p,)."""
-        return np.asarray(encode_rows(self.cells, encoding, self.dialect, first_row=self.number)[0])
+        return np.asarray(encode_rows(self.cells, encoding, self.dialect, self.number, Unseen())[0])
 
-    def remarks(self, encoding: Encoding) -> dict[int, str]:
-        """Say for each feature that is not its cell what the cell is."""
-        from s2oct.model.rules import plain_number
-
-        found, first = {}, 0
-        for column in encoding.columns:
-            cell = read_texts(self.cells[column.name].cast("string"), self.dialect)
-            text = None if cell is None else cell[0]
-            fill = plain_number(column.fill) if isinstance(column.fill, float) else column.fill
-            remark = f"the cell is empty, filled with {fill}" if text is None else f"{column.name} is {text}"
-            if text is None or column.kind == ONEHOT:
-                found.update(dict.fromkeys(range(first, first + len(column.features)), remark))
-            elif column.kind != NUMBER:
-                found[first] = str(text)
-            first += len(column.features)
-        return found
+    def texts(self, encoding: Encoding) -> dict[str, str | None]:
+        """Write the cells of all columns: known levels as the fit knows them, and None for a missing value."""
+        return {
+            column.name: column.text(read_cells(self.cells[column.name], column.name, column.kind, self.dialect)[0])
+            for column in encoding.columns
+        }

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from s2oct.errors import InvalidProblem
+from s2oct.model.known import Known
 from s2oct.tables.amounts import Amount, read_amount
 from s2oct.tables.cells import read_numbers, read_texts
 from s2oct.tables.class_totals import are_shares
 from s2oct.tables.domain_cells import domain_of_rows, margin_name
 from s2oct.tables.partly_labeled import PartlyLabeledTable
 from s2oct.tables.source import Source
-from s2oct.tables.table_answers import TableAnswers
 
 
 @dataclass(frozen=True)
@@ -36,22 +36,15 @@ class TotalFiles:
     of_all: bool = False
     as_shares: bool = False
 
-    def answers(self, table: PartlyLabeledTable) -> TableAnswers:
-        """Read the files, and say what is known of the classes of a table."""
+    def known(self, table: PartlyLabeledTable, also: Sequence[Any] = ()) -> Known:
+        """Read the files, and say what is known of the classes of a table; ``also`` are further classes."""
         margins = table.roles.margins
         files = [_TotalFile(source, by) for source, by in zip(self.sources, margins or ((),), strict=True)]
         as_shares = are_shares([amount for file in files for amount in file.amounts], said=self.as_shares)
         forms: Any = [file.records for file in files]
         given = forms if len(forms) > 1 else forms[0]
-        return TableAnswers(
-            labels=table.labels,
-            totals=None if self.of_all else given,
-            population_totals=given if self.of_all else None,
-            as_shares=as_shares,
-            domains=table.domains,
-            weights=table.weights,
-            unseen=table.unseen,
-        )
+        of_unlabeled, of_all = (None, given) if self.of_all else (given, None)
+        return table.known(of_unlabeled, of_all, as_shares=as_shares, domains=table.domains, also=also)
 
 
 class _TotalFile:

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
-from s2oct.tables.cells import read_cells
-from s2oct.tables.column_use import ID, ColumnUse, use_of
+from s2oct.tables.cells import as_values, category_texts, declared_order, read_cells
+from s2oct.tables.column_learning import IMPUTATIONS, MEDIAN, learn_column
+from s2oct.tables.column_use import ID, ColumnUse, id_use, use_of
 from s2oct.tables.content import Content, is_other_notation, odd_one_out, what_cells_are
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.encoding import NUMBER, ONEHOT, ORDINAL, Column, Encoding
+from s2oct.tables.encoding import BOOLEAN, NUMBER, ONEHOT, ORDINAL, Column, Encoding
+from s2oct.tables.unseen import Unseen
 
 CATEGORICAL = (ONEHOT, ORDINAL)
-
-MEDIAN, MOST_FREQUENT = "median", "most-frequent"
-IMPUTATIONS = (MEDIAN, MOST_FREQUENT)
-
-MOST_LEVELS = 30
-"""Most categories of a one-hot column; the rarer ones are joined."""
-
-MOST_RANKS = 50
-"""An ordinal column with more values than this is a name, a date or an id, not a category."""
-
-_REST = "other"
 
 
 @dataclass(frozen=True)
@@ -50,29 +42,34 @@ class Treatment:
     Parameters
     ----------
     categories : {"onehot", "ordinal"}, optional
-        Kind of every column of words; by default one-hot.
+        Kind of every column of words; by default one-hot, or ordinal if its type has an order.
     kinds : mapping of str to {"onehot", "ordinal"}
-        Kinds of single columns, also of columns of whole numbers.
+        Kinds of single columns, also of columns of numbers.
     orders : mapping of str to sequence of str
-        Categories of ordinal columns from the lowest to the highest; by default they are sorted.
-    impute : {"median", "most-frequent"}, optional
-        What to fill gaps with; by default gaps are refused.
+        Categories of ordinal columns from the lowest to the highest; by default the order of the column's type, or
+        sorted.
+    impute : {"median", "most-frequent"}
+        What stands for a missing number. A missing category is a level of its own.
     strict : bool
         Refuse what would have to be guessed: columns of words if ``categories`` is not given, more than 30 categories,
         and ids that nobody named.
+    categorical : tuple of str, optional
+        The only columns that may be categorical; columns of numbers among them are, too. By default what a column
+        holds decides.
     """
 
     categories: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    impute: str | None = None
+    impute: str = MEDIAN
     strict: bool = False
+    categorical: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for kind in (*filter(None, [self.categories]), *self.kinds.values()):
             if kind not in CATEGORICAL:
                 raise InvalidProblem(f"Expected categories to be {' or '.join(CATEGORICAL)}, got {kind!r}.")
-        if self.impute is not None and self.impute not in IMPUTATIONS:
+        if self.impute not in IMPUTATIONS:
             raise InvalidProblem(
                 f"Expected missing values to be filled with {' or '.join(IMPUTATIONS)}, got {self.impute!r}."
             )
@@ -96,8 +93,11 @@ class Treatment:
                 raise InvalidProblem(f"Expected {what} columns among the features {list(names)}, got {strange[0]!r}.")
         learned, problems = self.try_each(table, names, dialect, named=named)
         refuse_all(problems)
-        if not learned.encoding.columns:
+        if not learned.encoding.features:
             raise InvalidProblem("Expected a column of numbers or categories among the features, got ids only.")
+        twice = [name for name, times in Counter(learned.encoding.features).items() if times > 1]
+        if twice:
+            raise InvalidProblem(f"Two columns make a feature {twice[0]!r}: rename one of them.")
         return learned
 
     def try_each(
@@ -121,95 +121,47 @@ class Treatment:
         return Learned(Encoding(tuple(columns)), tuple(uses)), problems
 
     def _column(self, cells: Any, name: str, dialect: Dialect, named: bool) -> tuple[Column | None, ColumnUse]:
-        kind = self.kinds.get(name) or (ORDINAL if name in self.orders else self._kind(cells, name, dialect, named))
+        kind = self._kind(cells, name, dialect, named)
         if kind is None:
-            return None, ColumnUse(name, ID, "another text in every row: kept, not used")
+            return None, id_use(name)
         values = read_cells(cells, name, kind, dialect)
-        column = learn_column(
-            name, values, kind, impute=self.impute, order=self.orders.get(name), may_join=not self.strict
-        )
-        column.encode(values)  # refuses gaps and infinite numbers
+        order = self._order(cells, name, dialect)
+        column = learn_column(name, values, kind, impute=self.impute, order=order, may_join=not self.strict)
+        column.encode(values, Unseen())  # refuses infinite numbers
         return column, use_of(column, values)
 
+    def _order(self, cells: Any, name: str, dialect: Dialect) -> Sequence[str] | None:
+        given = self.orders.get(name)
+        if given is None:
+            return declared_order(cells)
+        return tuple(category_texts(np.array(given, dtype=object), dialect))
+
     def _kind(self, cells: Any, name: str, dialect: Dialect, named: bool) -> str | None:
-        """The kind of a column for which none was chosen; None for an id."""
+        """The kind of a column; None for an id."""
+        if name in self.orders:
+            return ORDINAL
         content = what_cells_are(cells, dialect)
+        if content is Content.BOOLEANS and self.kinds.get(name) != ORDINAL:
+            return BOOLEAN
+        if name in self.kinds:
+            return self.kinds[name]
+        has_levels = pa.types.is_dictionary(cells.type)
+        if self.categorical is not None:
+            has_levels = name in self.categorical
+        if content in (Content.DATES, Content.OTHER):
+            raise _not_a_feature(cells, name, content, dialect)
+        if has_levels:
+            is_ordered = pa.types.is_dictionary(cells.type) and cells.type.ordered
+            return ORDINAL if is_ordered else self.categories or ONEHOT
         if content is Content.NUMBERS:
             return NUMBER
-        is_chosen = self.categories is not None and content in (Content.MIXED, Content.WORDS, Content.NAMES)
+        if self.categorical is not None:
+            raise _not_a_feature(as_values(cells), name, content, dialect)
         if content is Content.NAMES and not named and not self.strict:
             return None
-        if is_chosen or (content in (Content.WORDS, Content.NAMES) and not self.strict):
+        if self.categories is not None or (content is not Content.MIXED and not self.strict):
             return self.categories or ONEHOT
         raise _not_a_feature(cells, name, content, dialect)
-
-
-def learn_column(
-    name: str,
-    values: FloatArray | ObjectArray,
-    kind: str,
-    *,
-    impute: str | None = None,
-    order: Sequence[str] | None = None,
-    may_join: bool = True,
-) -> Column:
-    """Learn the encoding of one column from its values: floats with NaN for gaps, or text with None for gaps.
-
-    Parameters
-    ----------
-    name : str
-    values : ndarray of shape (rows,)
-    kind : {"number", "onehot", "ordinal"}
-    impute : {"median", "most-frequent"}, optional
-        What to fill gaps with; categories have no median and are filled with the most frequent one.
-    order : sequence of str, optional
-        The categories of an ordinal column from the lowest; by default they are sorted.
-    may_join : bool
-        Whether rare categories of a one-hot column are joined where there are more than 30.
-    """
-    if kind == NUMBER:
-        return _learn_number(name, values, impute)
-    known = np.array([value for value in values if value is not None], dtype=object)
-    if not len(known):
-        raise _without_values(name)
-    fill = None if impute is None else str(_mode(known))
-    if kind == ONEHOT:
-        return _learn_onehot(name, known, fill, may_join)
-    categories = sorted(set(known)) if order is None else list(order)
-    unplaced = sorted(set(known) - set(categories))
-    if unplaced:
-        raise InvalidTable(
-            f"Expected the order of column {name!r} to name all its values, got no {unplaced[:5]}", column=name
-        )
-    if len(categories) > MOST_RANKS:
-        raise _too_many(name, len(categories), MOST_RANKS)
-    return Column(name, kind, tuple(categories), fill)
-
-
-def _learn_onehot(name: str, known: Any, fill: str | None, may_join: bool) -> Column:
-    """One-hot. The reference is the first of two, the rarest of several or, of too many, all rare ones together."""
-    found, counts = np.unique(known.astype(object), return_counts=True)
-    if len(found) <= MOST_LEVELS:
-        reference = {1: None, 2: str(found[0])}.get(len(found), str(found[np.argmin(counts)]))
-        return Column(name, ONEHOT, tuple(map(str, found)), fill, reference)
-    if not may_join:
-        raise _too_many(name, len(found), MOST_LEVELS)
-    frequent = np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1])
-    rest = _REST
-    while rest in found:
-        rest = f"({rest})"
-    return Column(name, ONEHOT, (*map(str, found[frequent]), rest), fill, rest, joins=True)
-
-
-def _learn_number(name: str, values: Any, impute: str | None) -> Column:
-    if values.dtype.kind != "f":
-        Column(name, NUMBER).encode(values)  # refuses them, and names the first that is no number
-    known = values[~np.isnan(values)]
-    if not len(known):
-        raise _without_values(name)
-    if impute is None:
-        return Column(name, NUMBER)
-    return Column(name, NUMBER, fill=float(np.median(known) if impute == MEDIAN else _mode(known)))
 
 
 def _not_a_feature(cells: Any, name: str, content: Content, dialect: Dialect) -> InvalidTable:
@@ -240,22 +192,3 @@ def _first(cells: Any, dialect: Dialect) -> str:
     """Name the type of a column or, if it is text, its first cell."""
     odd = odd_one_out(cells, dialect)
     return f"{cells.type} values" if odd is None else f"{odd[1]!r} in row {odd[0]}"
-
-
-def _without_values(name: str) -> InvalidTable:
-    return InvalidTable(f"Expected values in column {name!r}, got none", Remedy.LEAVE_OUT, column=name)
-
-
-def _too_many(name: str, found: int, most: int) -> InvalidTable:
-    return InvalidTable(
-        f"Expected at most {most} categories in column {name!r}, got {found}",
-        Remedy.LEAVE_OUT,
-        Remedy.KEEP_AS_ID,
-        column=name,
-    )
-
-
-def _mode(values: Any) -> Any:
-    """The most frequent value; of several, the least."""
-    found, counts = np.unique(values, return_counts=True)
-    return found[np.argmax(counts)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,18 +17,17 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score, matthews_corrcoef
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem
+from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem, Notice
 from s2oct.estimators import LabeledKFold, S2OCTClassifier
 from s2oct.estimators.tree_size import tree_size
 from s2oct.guides.rivals import light_rivals, strong
-from s2oct.inputs import doubts_about
 from s2oct.model.bounds import paper_depth
+from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, Labels
 from s2oct.model.proof import INTERRUPTED
 from s2oct.model.tree_size import TreeSize
 from s2oct.search import compile_kernels
-from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table
-from s2oct.workflow.held_back import KnownRows
+from s2oct.workflow.encoded_table import EncodedTable
 
 Announce = Callable[[str], None]
 """Is called with a few words before every fit."""
@@ -102,13 +101,13 @@ class TableComparison:
         )
 
 
-def compare_table(request: FitRequest, *, n_folds: int = 5, announce: Announce = lambda _: None) -> TableComparison:
+def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announce = lambda _: None) -> TableComparison:
     """Compare the tree of a request with strong rivals, by cross-validation over the labeled rows.
 
     Parameters
     ----------
-    request : FitRequest
-        The table, the totals and the parameters of the tree.
+    encoded : EncodedTable
+        The table, what is known about it, and the parameters of the tree.
     n_folds : int
         Folds; there are fewer if a class has fewer labeled rows.
     announce : callable
@@ -119,18 +118,14 @@ def compare_table(request: FitRequest, *, n_folds: int = 5, announce: Announce =
     TableComparison
         Scores on the rows held back, the tree first.
     """
-    return compare_encoded(encode_table(request), n_folds=n_folds, announce=announce)
-
-
-def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announce = lambda _: None) -> TableComparison:
-    """Compare on a table that is read and encoded; the arguments are those of `compare_table`."""
-    answers, counted = encoded.answers.of_counted(), encoded.answers.counted
-    rows = encoded.rows if counted is None else encoded.rows[counted]
-    known = KnownRows(*answers.read(), answers.domains, answers.weights)
-    labels, counts = known.labels, known.targets.class_totals()
+    counted = encoded.known
+    rows = counted.of_counted(encoded.rows)
+    # Classes by their index: the names of the user's classes mean nothing to the scores.
+    labels = Labels(np.arange(len(counted.classes)), counted.labels.codes)
+    known, counts = replace(counted, labels=labels, counted=None, given=None), counted.targets.class_totals()
     fewest = int(labels.counts().min())
     if fewest < 2:
-        name = labels.classes[int(labels.counts().argmin())]
+        name = counted.classes[int(labels.counts().argmin())]
         raise InvalidProblem(
             f"Expected at least 2 labeled rows of every class, so that some can be held back, got {fewest} of class "
             f"{name!s}."
@@ -140,15 +135,13 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     folds = [held for _, held in LabeledKFold(min(n_folds, fewest), random_state=seed).split(None, y)]
     trials = cross_fit(methods, rows, known, folds, announce)
     fewer = f"Some class has only {fewest} labeled rows: {fewest} folds instead of {n_folds}."
-    has_totals = answers.totals is not None or answers.population_totals is not None
-    doubts = doubts_about(labels, known.targets, has_totals=has_totals)
     notices = dict.fromkeys(notice for trial in trials for notice in trial.notices)
     return TableComparison(
         scores=tuple(_score(trial, trials[0], labels, counts) for trial in trials),
         n_labeled=int(labels.is_labeled.sum()),
         n_rarer=fewest,
         n_folds=len(folds),
-        notes=(*doubts, *([fewer] if len(folds) < n_folds else []), *notices),
+        notes=(*counted.doubts, *([fewer] if len(folds) < n_folds else []), *notices),
         n_classes=len(labels.classes),
     )
 
@@ -186,7 +179,7 @@ class Trial:
 def cross_fit(
     methods: Mapping[str, Any],
     X: FloatArray,
-    known: KnownRows,
+    known: Known,
     folds: Sequence[IntArray],
     announce: Announce = lambda _: None,
 ) -> list[Trial]:
@@ -198,8 +191,8 @@ def cross_fit(
         Classifiers that take totals and have ``transduction_`` after a fit.
     X : ndarray of shape (n_rows, n_features)
         All rows.
-    known : KnownRows
-        What is known of their classes.
+    known : Known
+        Labels, whose classes are called 0, 1, 2, ..., totals, domains and weights; all rows count.
     folds : sequence of ndarray
         Row numbers to hold back.
     announce : callable
@@ -232,16 +225,14 @@ def _notices(clf: Any) -> list[str]:
     """The notices of a fit except those about its labels: a fold has fewer labels than the user's table."""
     if not isinstance(clf, S2OCTClassifier):
         return []
-    shortcomings = clf.certificate_.shortcomings(clf.classes_.tolist())
-    of_fold = {str(found) for found in shortcomings if found.category in (FewLabelsWarning, ChanceLevelWarning)}
-    return [notice for notice in clf.notices_ if notice not in of_fold]
+    of_fold = (FewLabelsWarning, ChanceLevelWarning)
+    return [found for found in clf.notices_ if not (isinstance(found, Notice) and found.category in of_fold)]
 
 
-def _fit_without(method: Any, X: FloatArray, known: KnownRows, held: IntArray) -> Any:
-    y, keywords = known.without(held)
+def _fit_without(method: Any, X: FloatArray, known: Known, held: IntArray) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # notices of the tree are kept, and warnings of rivals have no cure here
-        clf = clone(method).fit(X, y, **keywords)
+        clf = clone(method).fit(X, known.without(held))
     if isinstance(clf, S2OCTClassifier) and clf.certificate_.ended == INTERRUPTED:
         # A fit keeps its best tree on Ctrl-C, but scores of unfinished trees would be compared with finished rivals.
         raise KeyboardInterrupt

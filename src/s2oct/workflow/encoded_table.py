@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from s2oct.arrays import FloatArray
+from s2oct.model.known import Known
 from s2oct.model.topology import Topology
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.class_totals import ClassTotals
 from s2oct.tables.column_use import ColumnUse
 from s2oct.tables.encoding import Encoding
+from s2oct.tables.features import Features
 from s2oct.tables.partly_labeled import PartlyLabeledTable, read_partly_labeled
 from s2oct.tables.roles import Roles
 from s2oct.tables.source import Source
-from s2oct.tables.table_answers import TableAnswers
 from s2oct.tables.total_files import TotalFiles
 from s2oct.tables.treatment import Treatment
 from s2oct.workflow.remembered_totals import RememberedTotals
@@ -73,8 +74,8 @@ class EncodedTable:
         The features.
     uses : tuple of ColumnUse
         What became of every column.
-    answers : TableAnswers
-        What is known of the classes of the rows: labels, totals, domains and weights.
+    known : Known
+        Labels, totals, domains and weights.
     register : Register or None
         If the table has more rows than a fit looks at together: all of them. Everything else is then about a sample.
     """
@@ -84,8 +85,13 @@ class EncodedTable:
     encoding: Encoding
     rows: FloatArray
     uses: tuple[ColumnUse, ...]
-    answers: TableAnswers
+    known: Known
     register: Register | None = None
+
+    @property
+    def features(self) -> Features:
+        """The table as a classifier takes it."""
+        return Features(self.table.cells, self.encoding, self.rows)
 
 
 def encode_table(request: FitRequest) -> EncodedTable:
@@ -102,9 +108,9 @@ def encode_read(request: FitRequest, table: PartlyLabeledTable) -> EncodedTable:
     rows = encode_rows(table.cells, learned.encoding, request.source.dialect)
     learned.encoding.features_of(request.rule_columns)
     table.refuse_too_many_classes()
-    answers = request.totals.answers(table)
-    _check_classes(answers, request.parameters.get("depth"))
-    return EncodedTable(request, table.with_ids(learned.ids), learned.encoding, rows, uses, answers)
+    known = request.totals.known(table)
+    _check_classes(known, request.parameters.get("depth"))
+    return EncodedTable(request, table.with_ids(learned.ids), learned.encoding, rows, uses, known)
 
 
 def may_be_register(request: FitRequest) -> bool:
@@ -119,10 +125,9 @@ def encode_again(request: FitRequest, encoding: Encoding) -> EncodedTable:
     """Read the table of a request for an encoding that an earlier fit has learned."""
     table = read_partly_labeled(request.source, request.roles)
     rows = encode_rows(table.cells, encoding, request.source.dialect)
-    return EncodedTable(request, table, encoding, rows, (), request.totals.answers(table))
+    return EncodedTable(request, table, encoding, rows, (), request.totals.known(table))
 
 
-def _check_classes(answers: TableAnswers, depth: Any) -> None:
-    labels, _ = answers.of_counted().read()
+def _check_classes(known: Known, depth: Any) -> None:
     if isinstance(depth, int):
-        Topology(depth, len(labels.classes))
+        Topology(depth, len(known.classes))

@@ -7,23 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
 from s2oct.fit.listening import Listener
-from s2oct.model.labels import read_labels
 from s2oct.stopping import Stop
 from s2oct.tables.added_columns import AddedColumns, class_column, leaf_column, number_column
 from s2oct.tables.cells import encode_rows, read_label_cells
 from s2oct.tables.encoding import Encoding
+from s2oct.tables.features import Features
 from s2oct.tables.file_batches import gaps_of
 from s2oct.tables.partly_labeled import PartlyLabeledTable
 from s2oct.tables.read_ahead import read_ahead
-from s2oct.tables.totals_kind import TotalsKind
-from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table
+from s2oct.tables.unseen import Unseen
+from s2oct.workflow.encoded_table import EncodedTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +33,13 @@ class FittedTable:
     ----------
     encoded : EncodedTable
         The table as it was read, and how its columns became features.
-    features : pandas.DataFrame
-        The features of all rows.
     classifier : S2OCTClassifier
-        The fitted classifier, which reads features and not columns.
+        The fitted classifier.
     notes : tuple of str
         Sentences about the fit that its user should know.
     """
 
     encoded: EncodedTable
-    features: Any
     classifier: S2OCTClassifier
     notes: tuple[str, ...]
 
@@ -58,15 +54,9 @@ class FittedTable:
         return self.encoded.encoding
 
     @property
-    def rows(self) -> FloatArray:
-        """The features of all rows as an array, shape (rows, n_features)."""
-        return self.encoded.rows
-
-    @property
-    def totals_kind(self) -> TotalsKind:
-        """Which totals the tree was fitted to, for the model file."""
-        answers, roles = self.encoded.answers, self.table.roles
-        return TotalsKind(roles.margins, roles.weight, answers.population_totals is not None, answers.as_shares)
+    def features(self) -> Features:
+        """The features of all rows."""
+        return self.encoded.features
 
     @property
     def totals(self) -> dict[Any, float]:
@@ -87,13 +77,13 @@ class FittedTable:
             # Labels of weight 0 may be of a class that the tree does not know.
             known, codes = np.unique(self.classifier.transduction_, return_inverse=True)
             completed = class_column(codes, known.tolist())
-            yield self._with_classes(self.table.cells, self.rows, completed, self._stability())
+            yield self._with_classes(self.table.cells, self.encoded.rows, completed, self._stability())
             return
         first, source, positions = 0, self.table.source, self.encoded.register.positions
         stability = np.full(len(positions), np.nan)
-        stability[~self.encoded.register.answers.labels.is_labeled] = self.classifier.stability_
+        stability[~self.encoded.register.known.is_labeled] = self.classifier.stability_
         for cells in read_ahead(source.batches(source.columns)):
-            rows = encode_rows(cells, self.encoding, source.dialect, first + 1)
+            rows = encode_rows(cells, self.encoding, source.dialect, first + 1, Unseen())
             here = np.full(len(rows), np.nan)
             inside = (positions >= first) & (positions < first + len(rows))
             here[positions[inside] - first] = stability[inside]
@@ -123,45 +113,40 @@ class FittedTable:
 
     def _stability(self) -> FloatArray:
         """Stability of each unlabeled row; NaN for labeled rows, and where no other tree was found."""
-        labels = read_labels(self.table.labels, named=self.classifier.classes_.tolist())
+        known = self.encoded.known
+        labels = known.labels if known.given is None else known.given
         stability = np.full(self.table.n_rows, np.nan)
         stability[~labels.is_labeled] = self.classifier.stability_
         return stability
 
 
-def fit_table(request: FitRequest, *, stop: Stop | None = None, listener: Listener | None = None) -> FittedTable:
-    """Fit a tree to a table in which some rows are labeled.
+def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Listener | None = None) -> FittedTable:
+    """Fit a tree to a table that is read and encoded.
 
     Parameters
     ----------
-    request : FitRequest
-        The table and what to do with it.
+    encoded : EncodedTable
+        The table and what is known about it.
     stop : callable, optional
-        Asked often; once it returns True the fit ends and keeps its best tree.
+        Polled often; once it returns True the fit ends and keeps its best tree.
     listener : Listener, optional
-        Is informed about stages, costs and bounds of the fit.
+        Receives stage, cost and bound updates.
 
     Returns
     -------
     FittedTable
-        The table, its features, the fitted classifier and notes about the fit.
+        The table, the fitted classifier and notes about the fit.
     """
-    return fit_encoded(encode_table(request), stop=stop, listener=listener)
-
-
-def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Listener | None = None) -> FittedTable:
-    """Fit a tree to a table that is read and encoded; the arguments are those of `fit_table`."""
     request, encoding = encoded.request, encoded.encoding
     known = S2OCTClassifier().get_params()
     strange = [name for name in request.parameters if name not in known]
     if strange:
         raise InvalidProblem(f"Expected parameters among {sorted(known)}, got {strange[0]!r}.")
-    features = pd.DataFrame(encoded.rows, columns=list(encoding.features))
     classifier = S2OCTClassifier(**request.parameters)
     if request.rule_columns:
-        classifier.set_params(features=list(encoding.features_of(request.rule_columns)))
+        classifier.set_params(features=list(request.rule_columns))
     if encoded.register is not None:
-        classifier.fit_register(encoded.register, encoding.features, stop=stop, listener=listener)
-        return FittedTable(encoded, features, classifier, classifier.notices_)
-    classifier.fit(features, encoded.table.labels, **encoded.answers.keywords, stop=stop, listener=listener)
-    return FittedTable(encoded, features, classifier, (*encoded.table.doubts, *classifier.notices_))
+        classifier._fit_register(encoded.register, encoding, stop, listener)
+        return FittedTable(encoded, classifier, classifier.notices_)
+    classifier.fit(encoded.features, encoded.known, stop=stop, listener=listener)
+    return FittedTable(encoded, classifier, (*encoded.table.doubts, *classifier.notices_))

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from s2oct.errors import InvalidProblem, InvalidTable, Remedy
+from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
 from s2oct.tables.added_columns import AddedColumns, class_column, leaf_column
-from s2oct.tables.cells import encode_rows, read_cells
+from s2oct.tables.cells import encode_rows
 from s2oct.tables.encoding import Encoding
 from s2oct.tables.read_ahead import read_ahead
 from s2oct.tables.source import Source
+from s2oct.tables.unseen import Unseen
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,15 +39,15 @@ class TablePredictor:
     encoding: Encoding
     added: AddedColumns
 
-    def batches(self, source: Source, kept: Sequence[str]) -> Iterator[Any]:
-        """Yield the kept columns of a table with class and leaf of each row, in the order of the rows."""
+    def batches(self, source: Source, kept: Sequence[str], unseen: Unseen) -> Iterator[Any]:
+        """Yield the kept columns of a table with class and leaf of each row, in the order of the rows.
+
+        Levels and missing values that the fit did not see are counted in ``unseen``.
+        """
         wanted = list(dict.fromkeys([*kept, *self.encoding.names]))
         n_rows = 0
         for batch in read_ahead(source.batches(wanted)):
-            try:
-                rows = encode_rows(batch, self.encoding, source.dialect, first_row=n_rows + 1)
-            except InvalidTable as error:
-                raise self._in_all_rows(error, source) from error
+            rows = encode_rows(batch, self.encoding, source.dialect, n_rows + 1, unseen)
             leaf = self.tree.apply(rows)
             codes = self.tree.leaf_classes[leaf - self.tree.topology.n_leaves]
             added = {
@@ -58,15 +58,3 @@ class TablePredictor:
             n_rows += len(rows)
         if not n_rows:
             raise InvalidProblem(f"Expected rows in {str(source.path)!r}, got column names only.")
-
-    def _in_all_rows(self, error: InvalidTable, source: Source) -> InvalidTable:
-        """The same error; about an unknown level, it counts the rows of all batches."""
-        column = next((column for column in self.encoding.columns if column.name == error.column), None)
-        if column is None or Remedy.KNOWN_LEVEL not in error.remedies:
-            return error
-        cells = [
-            read_cells(batch[column.name], column.name, column.kind, source.dialect)
-            for batch in source.batches([column.name])
-        ]
-        found = np.flatnonzero(np.concatenate(cells) == error.value)
-        return column.unknown_level(error.value, len(found), int(found[0]) + 1)

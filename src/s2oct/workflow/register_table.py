@@ -9,7 +9,6 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.inputs import Answers, doubts_about
 from s2oct.model.batches import Batches, first_domains
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
@@ -82,7 +81,7 @@ def _encoded(request: FitRequest, reader: Reader, most: int | None) -> EncodedTa
     table = PartlyLabeledTable(source, roles, seen.cells, labels, columns, n_unseen, _unseen(found, seen.cells))
     encoded = encode_read(request, table)
     n_gaps = dict(zip(columns, found.n_gaps, strict=True))
-    uses = tuple(replace(use, n_imputed=n_gaps[use.name]) if use.n_imputed else use for use in encoded.uses)
+    uses = tuple(replace(use, n_missing=n_gaps[use.name]) if use.n_missing else use for use in encoded.uses)
     is_sampled = np.isin(seen.positions, np.concatenate([found.labeled.positions, found.sampled.positions]))
     n_unlabeled = sum(number for number, _ in found.groups.values())
     register = _register(encoded, seen.positions, is_sampled, n_unlabeled, reader)
@@ -103,13 +102,17 @@ def _register(
     encoded: EncodedTable, positions: IntArray, is_sampled: BoolArray, n_unlabeled: int, reader: Reader
 ) -> Register:
     """The register of a table of which some rows were seen, the sample among them."""
-    answers, counted, rows = encoded.answers.of_counted(), encoded.answers.counted, encoded.rows
-    if counted is not None:
-        positions, is_sampled, rows = positions[counted], is_sampled[counted], rows[counted]
-    weights = answers.weights
-    labels, targets = answers.read()
-    unlabeled, unseen = ~labels.is_labeled, np.zeros(len(positions)) if answers.unseen is None else answers.unseen
-    own = np.ones(len(positions)) if weights is None else weights
+    known = encoded.known
+    positions, is_sampled, rows, unseen = map(
+        known.of_counted, (positions, is_sampled, encoded.rows, encoded.table.unseen)
+    )
+    labels, targets, weights, own, unlabeled = (
+        known.labels,
+        known.targets,
+        known.weights,
+        known.sizes,
+        ~known.is_labeled,
+    )
     unit = 1.0 if weights is None else float((own + unseen)[unlabeled].sum()) / n_unlabeled
     chosen = is_sampled[unlabeled]
     margins = tuple(
@@ -122,18 +125,20 @@ def _register(
         )
         for margin in targets.margins
     )
-    has_totals = answers.totals is not None or answers.population_totals is not None
-    doubts = doubts_about(labels, targets, has_totals=has_totals, n_unseen=n_unlabeled - int(unlabeled.sum()))
     return Register(
         batches=reader.batches(encoded.request.source, _encode_batch(encoded, targets, unit)),
         rows=np.ascontiguousarray(rows[is_sampled]),
         positions=positions[is_sampled],
-        answers=Answers(
-            Labels(labels.classes, labels.codes[is_sampled]),
-            Targets(margins),
-            None if weights is None else weights[is_sampled],
-            doubts,
+        known=replace(
+            known,
+            labels=Labels(labels.classes, labels.codes[is_sampled]),
+            targets=Targets(margins),
+            weights=None if weights is None else weights[is_sampled],
+            domains=tuple((name, cells[is_sampled]) for name, cells in known.domains),
+            counted=None,
+            given=None,
         ),
+        doubts=replace(known, n_unseen=n_unlabeled - int(unlabeled.sum())).doubts,
         targets=without_rows(targets.over(unit)),
         n_unlabeled=n_unlabeled,
         unit=unit,

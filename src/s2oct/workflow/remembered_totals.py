@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from s2oct.model.estimate import Estimate
+from s2oct.model.known import Known
 from s2oct.tables.domain_cells import margin_name
 from s2oct.tables.partly_labeled import PartlyLabeledTable
-from s2oct.tables.table_answers import TableAnswers
 
 if TYPE_CHECKING:  # its room imports packages for which no refusal should wait
     from s2oct.certificate.cell import Cell
@@ -33,17 +33,11 @@ class RememberedTotals:
     totals: tuple[float, ...]
     cells: tuple[Cell, ...] = ()
 
-    def answers(self, table: PartlyLabeledTable) -> TableAnswers:
+    def known(self, table: PartlyLabeledTable) -> Known:
         """Say what is known of the classes of a table."""
         margins = table.roles.margins
         forms: Any = [self._by_domain(margin_name(columns)) for columns in margins] or [self._of_table()]
-        return TableAnswers(
-            labels=table.labels,
-            totals=forms if len(forms) > 1 else forms[0],
-            domains=table.domains,
-            weights=table.weights,
-            unseen=table.unseen,
-        )
+        return table.known(forms if len(forms) > 1 else forms[0], domains=table.domains)
 
     def _of_table(self) -> dict[Any, Any]:
         if not self.cells:

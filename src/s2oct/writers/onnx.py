@@ -11,7 +11,6 @@ import numpy as np
 from s2oct.arrays import ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.tables.dialect import MISSING
 from s2oct.tables.encoding import NUMBER, ORDINAL, Column, Encoding
 from s2oct.writers.rules import checked_encoding
 
@@ -25,10 +24,11 @@ def tree_to_onnx(
     """Write a tree as an ONNX model, serialised.
 
     The graph takes the features as one tensor ``X`` of doubles, shape (rows, features), and gives the tensors
-    ``label``, the class of each row, and ``leaf``, the id of its leaf. If the encoding has categories or fills gaps,
-    there is one input of shape (rows, 1) per column instead, of doubles or strings; NaN, the empty string and the usual
-    marks such as ``NA`` are gaps. The graph adds up sums one feature at a time, as `predict` does, because a matrix
-    product may add in any order.
+    ``label``, the class of each row, and ``leaf``, the id of its leaf. If the encoding has categories, there is one
+    input of shape (rows, 1) per column instead, of doubles for numbers and of strings for categories and booleans. NaN
+    is a missing number; the empty string and the usual marks such as ``NA`` are missing categories. Levels that the fit
+    did not see and missing values are read as `predict` reads them. The graph adds up sums one feature at a time, as
+    `predict` does, because a matrix product may add in any order.
 
     ONNX cannot refuse a row: where `predict` refuses it, ``leaf`` is 0 and ``label`` has no meaning. If a column is
     called ``label`` or ``leaf``, the name of that output gets an underscore at its end.
@@ -51,7 +51,7 @@ def tree_to_onnx(
     """
     columns = checked_encoding(tree, feature_names, classes, encoding)
     graph = _Graph(columns)
-    features = graph.read_plain(len(feature_names)) if columns.is_plain else graph.read_columns(columns)
+    features = graph.read_numbers(columns) if columns.is_numeric else graph.read_columns(columns)
     graph.route(tree, features, _label_tensor(classes))
     return graph.serialised()
 
@@ -75,7 +75,7 @@ class _Graph:
         except ModuleNotFoundError as error:
             raise InvalidProblem("ONNX export needs the package onnx: pip install 's2oct[onnx]'.") from error
         self._onnx = onnx
-        taken = () if encoding.is_plain else encoding.names
+        taken = () if encoding.is_numeric else encoding.names
         self._columns = encoding.names
         self._results = {name: _unlike(taken, name) for name in ("label", "leaf")}
         self._known: list[str] = []
@@ -84,31 +84,33 @@ class _Graph:
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
 
-    def read_plain(self, n_features: int) -> list[str]:
+    def read_numbers(self, encoding: Encoding) -> list[str]:
         """Columns of one input, each of shape (rows, 1)."""
-        self._input("X", self._onnx.TensorProto.DOUBLE, n_features)
+        self._input("X", self._onnx.TensorProto.DOUBLE, len(encoding.columns))
         return [
-            self._finite(self._add("Gather", ["X", self._constant(f"column_{j}", np.array([j]))], f"x_{j}", axis=1), j)
-            for j in range(n_features)
+            self._number(
+                self._add("Gather", ["X", self._constant(f"column_{j}", np.array([j]))], f"x_{j}", axis=1), j, column
+            )
+            for j, column in enumerate(encoding.columns)
         ]
 
     def read_columns(self, encoding: Encoding) -> list[str]:
         """Features made from one input per column, each of shape (rows, 1)."""
         features: list[str] = []
         for position, column in enumerate(encoding.columns):
-            features += self._numbers(position, column) if column.kind == NUMBER else self._codes(position, column)
+            if column.kind == NUMBER:
+                self._input(column.name, self._onnx.TensorProto.DOUBLE, 1)
+                features.append(self._number(column.name, position, column))
+            else:
+                features += self._codes(position, column)
         return features
 
-    def _numbers(self, position: int, column: Column) -> list[str]:
-        self._input(column.name, self._onnx.TensorProto.DOUBLE, 1)
-        if column.fill is None:
-            return [self._finite(column.name, position)]
-        gap = self._add("IsNaN", [column.name], f"gap_{position}")
-        fill = self._constant(f"fill_{position}", np.array([[float(column.fill)]]))
-        return [self._finite(self._add("Where", [gap, fill, column.name], f"filled_{position}"), position)]
-
-    def _finite(self, number: str, position: int) -> str:
-        """The number itself; a row is known only if it is finite, and NaN is not."""
+    def _number(self, number: str, position: int, column: Column) -> str:
+        """The number, filled where it is NaN; a row is known only if it is finite, and NaN is not."""
+        if column.fill is not None:
+            gap = self._add("IsNaN", [number], f"gap_{position}")
+            fill = self._constant(f"fill_{position}", np.array([[float(column.fill)]]))
+            number = self._add("Where", [gap, fill, number], f"filled_{position}")
         size = self._add("Abs", [number], f"size_{position}")
         largest = self._constant("largest", np.array([[np.finfo(float).max]]))
         self._known.append(self._add("LessOrEqual", [size, largest], f"known_{position}"))
@@ -116,8 +118,7 @@ class _Graph:
 
     def _codes(self, position: int, column: Column) -> list[str]:
         self._input(column.name, self._onnx.TensorProto.STRING, 1)
-        gap = -1 if column.fill is None else column.readings[str(column.fill)]
-        codes = column.readings | dict.fromkeys(MISSING, gap)
+        codes = dict.fromkeys(column.marks, column.fill_position) | column.readings
         code = self._add(
             "LabelEncoder",
             [column.name],
@@ -125,10 +126,11 @@ class _Graph:
             domain="ai.onnx.ml",
             keys_strings=list(codes),
             values_int64s=list(codes.values()),
-            default_int64=-1 if column.rest is None else column.rest,
+            default_int64=column.rest_position,
         )
-        first = self._constant("first_code", np.array([[0]]))
-        self._known.append(self._add("GreaterOrEqual", [code, first], f"known_{position}"))
+        if not self._known:
+            # Every text has a code: what all rows fulfil has the shape that is needed where no column has numbers.
+            self._known.append(self._add("Equal", [code, code], f"known_{position}"))
         if column.kind == ORDINAL:
             return [self._double(code, f"ordinal_{position}")]
         wanted = [column.categories.index(value) for value in column.indicated]

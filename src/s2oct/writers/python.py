@@ -52,16 +52,14 @@ def _number(row, position, fill):
     return number
 
 
-def _category(row, position, readings, fill, rest=None):
+def _category(row, position, readings, fill, rest):
     value = _cell(row, position)
-    if _is_missing(value):
-        value = fill
-    if value is None:
-        raise ValueError("Column %r has a missing value." % COLUMNS[position])
-    code = readings.get(str(value), rest)
+    if value is None or value != value:
+        return fill
+    code = readings.get(str(value))
     if code is None:
-        known = list(readings)
-        raise ValueError("Column %r has the value %r, which is none of %r." % (COLUMNS[position], value, known))
+        is_gap = _is_missing(value) and str(value).strip() not in readings
+        code = fill if is_gap else rest
     return code
 """
 
@@ -84,7 +82,8 @@ def tree_to_python(
     """Write a tree as the source of a Python module without dependencies.
 
     Its ``predict(row)`` adds up sums in the same order as the tree's own `predict`. Only the columns that the rules use
-    are read. It raises a ValueError if one of them has a cell that `predict` refuses.
+    are read. Levels that the fit did not see and missing values (None, NaN, empty text and the usual marks such as
+    ``NA``) are read as `predict` reads them. It raises a ValueError for a cell that `predict` refuses.
 
     Parameters
     ----------
@@ -134,8 +133,8 @@ def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
         if column.kind == NUMBER:
             yield f"x{here.start} = _number(row, {position}, {column.fill!r})  # {column.name!r}"
             continue
-        rest = "" if column.rest is None else f", {column.rest}"
-        read = f"_category(row, {position}, {column.readings!r}, {column.fill!r}{rest})"
+        stand_ins = f"{column.fill_position}, {column.rest_position}"
+        read = f"_category(row, {position}, {column.readings!r}, {stand_ins})"
         if column.kind == ORDINAL:
             yield f"x{here.start} = float({read})  # {column.name!r}"
             continue

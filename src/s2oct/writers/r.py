@@ -27,7 +27,7 @@ _HEAD = """\
 # A classification tree, written by s2oct. It needs R and no packages.
 #
 # predict_class(data) takes a data frame and returns a vector with the class of each row. The class is NA if a column
-# that the rules use has a gap that is not filled, an infinite number, text that is no number or an unknown category.
+# that the rules use has an infinite number, text that is no number, or a gap that is not filled.
 # Numbers are hexadecimal, because R does not read every decimal exactly.
 
 predict_class <- local({
@@ -67,20 +67,23 @@ _READERS = r"""
     value
   }
 
-  category <- function(data, name, readings, codes, fill = NA_real_, rest = NA_real_) {
+  category <- function(data, name, readings, codes, fill, rest) {
     cells <- column(data, name)
-    text <- rep(NA_character_, length(cells))
     if (is.character(cells) || is.logical(cells)) {
       text <- as.character(cells)
     } else if (is_plain_number(cells)) {
+      text <- as.character(cells)
       is_whole <- is.finite(cells) & cells == trunc(cells)
       text[is_whole] <- sprintf("%.0f", as.double(cells[is_whole]))
+      text[is.na(cells)] <- NA
     } else {
       return(rep(NA_real_, length(cells)))
     }
     code <- codes[match(text, readings)]
-    code[is.na(code)] <- rest
-    code[is_gap(cells)] <- fill
+    code[is.na(text)] <- fill
+    other <- is.na(code)
+    is_mark <- trimws(text) %in% gaps & !trimws(text) %in% readings
+    code[other] <- ifelse(is_mark[other], fill, rest)
     code
   }
 
@@ -99,7 +102,8 @@ def tree_to_r(
 
     Its ``predict_class(data)`` takes a data frame and returns a vector of classes. It adds up sums in the same order as
     the tree's own `predict`, and its numbers are hexadecimal, because R does not read every decimal exactly. Only the
-    columns that the rules use are read. A row gets NA if one of them has a cell that `predict` refuses. R hardly
+    columns that the rules use are read. Levels that the fit did not see and missing values (NA, empty text and the
+    usual marks) are read as `predict` reads them. A row gets NA if it has a cell that `predict` refuses. R hardly
     distinguishes 1 from 1.0, so categories that are whole numbers may come as doubles.
 
     Parameters
@@ -163,11 +167,10 @@ def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
             known.append(f"!is.na(x{here.start})")
             yield f"x{here.start} <- number(data, {name}{fill})"
             continue
-        fill = "" if column.fill is None else f", fill = {column.readings[str(column.fill)]}"
-        rest = "" if column.rest is None else f", rest = {column.rest}"
         codes = ", ".join(map(str, column.readings.values()))
         known.append(f"!is.na(c{position})")
-        yield f"c{position} <- category(data, {name}, c({_strings(column.readings)}), c({codes}){fill}{rest})"
+        read = f"{name}, c({_strings(column.readings)}), c({codes}), {column.fill_position}, {column.rest_position}"
+        yield f"c{position} <- category(data, {read})"
         if column.kind == ORDINAL:
             yield f"x{here.start} <- c{position}"
             continue

@@ -12,7 +12,6 @@ import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.tables.dialect import MISSING
 from s2oct.tables.encoding import NUMBER, ORDINAL, Column, Encoding
 from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, inequality, pruned, signed_terms, terms
 from s2oct.writers.sql_dialects import SqlDialect, sql_dialect
@@ -39,8 +38,10 @@ def tree_to_sql(
 
     The expression adds up sums in the order in which `predict` adds them, from exactly the numbers of the tree. So
     every row gets the same class, also a row so near a hyperplane that rounding decides. Only the columns that the
-    rules use are read. A row gets NULL if one of them has a cell that `predict` refuses: a gap, infinity, text that is
-    no number, or an unknown category. Booleans may be stored as booleans, as 0 and 1, or as text.
+    rules use are read. Levels that the fit did not see and missing values are read as `predict` reads them; NULL, empty
+    text and the usual marks such as ``NA`` are missing values. A row gets NULL if `predict` refuses it: for infinity,
+    text that is no number, or a missing value where the encoding has nothing to fill it with. Booleans may be stored
+    as booleans, as 0 and 1, or as text.
 
     PostgreSQL and BigQuery end a query with an error if a sum overflows, or if a boolean column should hold numbers.
 
@@ -103,7 +104,8 @@ class _Sql:
 
     def expression(self) -> Iterator[str]:
         part = pruned(self.tree)
-        columns = dict.fromkeys(self._source(j)[0] for j in features_used(self.tree, part))
+        used = dict.fromkeys(self._source(j)[0] for j in features_used(self.tree, part))
+        columns = [column for column in used if column.kind == NUMBER]
         if not columns:
             yield from self._block(part, "")
             return
@@ -133,26 +135,22 @@ class _Sql:
         return f"{' '.join(signed_terms(products))} {relation} {sql_number(offset)}"
 
     def _guard(self, column: Column) -> str:
-        """A condition that a row fulfils unless `predict` refuses its cell of this column."""
+        """A condition that a row fulfils unless `predict` refuses its cell of this column of numbers."""
         known = self._is_known(column)
-        if column.fill is None:
-            return known
-        return f"({self._is_gap(column)} OR ({known}))"
+        return known if column.fill is None else f"({self._is_gap(column)} OR ({known}))"
 
     def _is_gap(self, column: Column) -> str:
-        return f"COALESCE(TRIM({self._text(column)}), '') IN ({self._strings(MISSING)})"
+        found = f"COALESCE(TRIM({self._text(column)}), '') IN ({self._strings(column.marks)})"
+        levels = [text for text in column.readings if text.strip() in column.marks]
+        return f"({found} AND {self._text(column)} NOT IN ({self._strings(levels)}))" if levels else found
 
     def _is_known(self, column: Column) -> str:
-        """A condition that holds for the cells that `predict` takes, gaps excluded."""
-        if column.joins:
-            return f"NOT {self._is_gap(column)}"
-        if column.kind != NUMBER:
-            return f"{self._text(column)} IN ({self._strings(column.readings)})"
+        """A condition that holds for the numbers that `predict` takes, gaps excluded."""
         checked = self.dialect.checked.format(self.dialect.name(column.name))
         return f"{checked} BETWEEN -{_LARGEST} AND {_LARGEST}"
 
     def _feature(self, j: int) -> str:
-        """A feature of a row that fulfils the guards: what is not known there is a gap."""
+        """A feature of a row that fulfils the guards: what is not a number there is a gap."""
         column, category = self._source(j)
         if column.kind == NUMBER:
             number = self._number(column)
@@ -164,16 +162,18 @@ class _Sql:
 
     def _positions(self, column: Column) -> str:
         cases = [f"WHEN {self.dialect.string(text)} THEN {sql_number(float(i))}" for text, i in column.readings.items()]
-        if column.fill is not None:
-            cases.append(f"ELSE {sql_number(float(column.readings[str(column.fill)]))}")
-        return f"CASE {self._text(column)} {' '.join(cases)} END"
+        others = sql_number(float(column.rest_position))
+        if column.fill_position != column.rest_position:
+            fill = sql_number(float(column.fill_position))
+            others = f"CASE WHEN {self._is_gap(column)} THEN {fill} ELSE {others} END"
+        return f"CASE {self._text(column)} {' '.join(cases)} ELSE {others} END"
 
     def _indicator(self, column: Column, category: str) -> str:
-        """1 for one category, also where gaps are filled with it; 0 for all others."""
+        """1 for one category, also where it stands for missing values; 0 for all others."""
         wanted = column.categories.index(category)
         listed = [text for text, position in column.readings.items() if position == wanted]
         found = f"{self._text(column)} IN ({self._strings(listed)})"
-        if column.fill is not None and str(column.fill) == category:
+        if column.fill_position == wanted:
             found = f"{self._is_gap(column)} OR {found}"
         return f"CASE WHEN {found} THEN 1.0e0 ELSE 0.0e0 END"
 

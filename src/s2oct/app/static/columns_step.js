@@ -30,7 +30,7 @@ function withoutAmounts() {
 export function showColumns() {
   const { view, choices } = state;
   const general = view.complaints.filter((one) => one.field === "column" && !one.column).map((one) => one.message).join(" ");
-  const aboutWeights = view.complaints.some((one) => one.field === "column" && /weight/.test(one.message));
+  const aboutWeights = view.complaints.some((one) => one.remedies?.includes("NO_WEIGHTS"));
   fill(document.getElementById("columns"),
     h("h2", { id: "columns-heading" }, t("columns_heading")),
     h("p", {}, t("columns_words")),
@@ -40,8 +40,8 @@ export function showColumns() {
       h("thead", {}, h("tr", {}, ["column", "role", "treatment", "what"].map((key) => h("th", { scope: "col" }, t(`column_${key}`))))),
       h("tbody", {}, view.columns.map(row)))),
     h("div", { class: "fields" },
-      field(t("impute"), select({ id: "impute", onchange: (event) => choose({ impute: event.target.value || null }) },
-        [["", t("impute_refuse")], ["median", t("impute_median")], ["most-frequent", t("impute_most_frequent")]], choices.impute)),
+      field(t("impute"), select({ id: "impute", onchange: (event) => choose({ impute: event.target.value }) },
+        [["median", t("impute_median")], ["most-frequent", t("impute_most_frequent")]], choices.impute)),
       aboutWeights || choices.unweighted ? h("div", { class: "field check" },
         h("input", { type: "checkbox", id: "unweighted", checked: Boolean(choices.unweighted), onchange: (event) => choose({ unweighted: event.target.checked }) }),
         h("label", { for: "unweighted" }, t("unweighted"))) : null));
@@ -49,10 +49,9 @@ export function showColumns() {
 
 function row(column, i) {
   const complaint = complaintsAt("column", column.name);
-  const isShared = state.view.complaints.some((one) => one.columns?.includes(column.name));
-  const described = complaint ? `column-${i}-complaint` : isShared ? "complaint-columns" : null;
+  const described = complaint ? `column-${i}-complaint` : null;
   const { choices } = state;
-  const notes = [said(column.treatment), column.n_imputed ? t("imputed", { n: number(column.n_imputed) }) : null].filter(Boolean).join(" · ");
+  const notes = [said(column.treatment), column.n_missing ? t("missing_values", { n: number(column.n_missing), filling: said(column.filling) }) : null].filter(Boolean).join(" · ");
   return h("tr", { class: described ? "wrong" : null },
     h("th", { scope: "row" }, column.name),
     h("td", { "data-label": t("column_role") }, roleOf(column, i, described)),

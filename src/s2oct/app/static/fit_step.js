@@ -2,12 +2,9 @@
 
 import { ask, listen, post, Refusal } from "./api.js";
 import { announce, field, fill, h, select } from "./elements.js";
-import { number, said, t } from "./texts.js";
+import { number, said, t, translated } from "./texts.js";
 import { choose, complaintsAt, state, trouble } from "./state.js";
 import { showJobResult, showResult } from "./result.js";
-
-const TEXT_OPTIONS = ["depth", "max_features_per_split", "time_limit", "term_price", "guide_weight", "C", "random_state", "n_jobs"];
-const CHOICE_OPTIONS = { guide: ["auto", "none"], solver: ["highs", "scip", "gurobi", "none"] };
 
 const running = new Map(); // number of a job -> what is known of it while it runs
 
@@ -176,16 +173,19 @@ export function showFit() {
 }
 
 function options() {
-  const given = { ...state.view.defaults, ...state.choices.options };
   const change = (name) => (event) => choose({ options: { ...state.choices.options, [name]: event.target.value.trim() } }, { soon: true });
   const isWrong = state.view.complaints.some((one) => one.field.startsWith("option:"));
+  const control = ({ name, choices, ...parameter }) => {
+    const id = `option-${name}`;
+    const given = state.choices.options?.[name] ?? parameter.default;
+    if (!choices.length) return h("input", { type: "text", id, value: given, oninput: change(name) });
+    return select({ id, onchange: change(name) }, choices.map((value) => [value, t(`${name}_${value}`)]), given);
+  };
   return h("details", { id: "options", open: isWrong },
     h("summary", {}, t("options")),
     h("p", { class: "muted small" }, t("options_words")),
     h("div", { class: "fields" },
-      TEXT_OPTIONS.map((name) => field(t(`option_${name}`), h("input", { type: "text", id: `option-${name}`, value: given[name], oninput: change(name) }),
-        { help: t(`option_${name}_help`), complaint: complaintsAt(`option:${name}`) })),
-      Object.entries(CHOICE_OPTIONS).map(([name, values]) => field(t(`option_${name}`),
-        select({ id: `option-${name}`, onchange: change(name) }, values.map((value) => [value, t(`${name}_${value}`)]), given[name]),
-        { help: t(`option_${name}_help`), complaint: complaintsAt(`option:${name}`) }))));
+      state.view.parameters.map((parameter) => field(
+        translated(`option_${parameter.name}`, parameter.called[0].toUpperCase() + parameter.called.slice(1)), control(parameter),
+        { help: translated(`option_${parameter.name}_help`, parameter.help), complaint: complaintsAt(`option:${parameter.name}`) }))));
 }

@@ -36,6 +36,11 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (_, name) => (values[name] ?? ""));
 }
 
+// A text that the program gives in English; the file of another language has its own.
+export function translated(key, english) {
+  return texts[key] ?? english;
+}
+
 // What the program says in English; sentences that the file of a language knows are translated, one by one.
 export function said(text) {
   return text.split(/(?<=\.) (?=[A-Z0-9“])/).map(saidOne).join(" ");

@@ -1,21 +1,17 @@
-import warnings
-
 import numpy as np
 import polars as pl
 import pytest
 
-from s2oct.errors import InvalidProblem, S2OCTWarning
-from s2oct.inputs import read_answers
+from s2oct.errors import InvalidProblem
+from s2oct.inputs import read_known
 
 Y = ["a", "b", "c", *[None] * 6]
 
 
 def read(y, n_rows, totals, **more):
     """Labels and totals of rows whose features do not matter."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", S2OCTWarning)
-        answers = read_answers(np.zeros((n_rows, 1)), y, totals, None, **more)
-    return answers.labels, answers.targets
+    known = read_known(np.zeros((n_rows, 1)), y, totals, None, **more)
+    return known.labels, known.targets
 
 
 REGION = np.array(["n", "n", "s", *["n", "s"] * 3], dtype=object)

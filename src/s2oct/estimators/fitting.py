@@ -1,0 +1,210 @@
+"""One fit: what it is about, how it runs over all rows or over a sample, and what it finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from threading import Thread
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from s2oct.arrays import FloatArray
+from s2oct.certificate import Certificate
+from s2oct.estimators.edge import Edge
+from s2oct.fit.advice import Guidance
+from s2oct.fit.context import Budget
+from s2oct.fit.training import Trained, recertify, train
+from s2oct.guides import SelfTrainedForest, ask_guide, runs_on
+from s2oct.guides.chance import chance_of_rows, chance_of_votes
+from s2oct.guides.known_total import reads_tables
+from s2oct.inputs import counted_part, without_columns
+from s2oct.model.batches import rows_of_batch
+from s2oct.model.data_summary import DataSummary
+from s2oct.model.evidence import Evidence, Sparsity
+from s2oct.model.guide import Advice, Guide
+from s2oct.model.known import Known
+from s2oct.model.problem import Problem
+from s2oct.model.proof import CONVERGED, PROVED
+from s2oct.model.spec import ModelSpec
+from s2oct.model.tree import ObliqueTree
+from s2oct.register.register import Register
+from s2oct.register.training import train_register
+from s2oct.stopping import Deadline, now
+from s2oct.tables.features import Features
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The data and the choices of one fit, in a form that can be sent to another process.
+
+    Attributes
+    ----------
+    features : Features
+        All rows of the table as the user passed them, and how they became numbers.
+    rows : ndarray of shape (n_rows, p)
+        The rows that count, as numbers.
+    known : Known
+        Labels, totals, domains and weights.
+    spec : ModelSpec
+        What the user chose about the model.
+    budget : Budget
+        What the fit may use.
+    guide : classifier or None
+        The guide, not fitted.
+    guide_weight : float
+        What an unlabeled row of which the guide is sure counts against a labeled row.
+    sparsity : Sparsity
+        How sparse splits should be.
+    advice : Advice or None
+        What the guide said of the unlabeled rows, once it has been asked.
+    """
+
+    features: Features
+    rows: FloatArray
+    known: Known
+    spec: ModelSpec
+    budget: Budget
+    guide: Any
+    guide_weight: float
+    sparsity: Sparsity
+    advice: Advice | None = None
+
+    @property
+    def problem(self) -> Problem:
+        """The rows with what is known about them."""
+        return Problem.from_known(self.rows, self.known, self.features.encoding.features)
+
+    @property
+    def guided_problem(self) -> Problem:
+        """The same with what the guide said."""
+        said = self.advice
+        guide = None if said is None else Guide.from_probabilities(said.probabilities, self.guide_weight)
+        return replace(self.problem, guide=guide)
+
+    @property
+    def weighs_evidence(self) -> bool:
+        """Whether the fit weighs evidence, which a sample can show: P2 is about all rows."""
+        return self.guide is not None and self.guide_weight > 0 and not self.known.is_labeled.all()
+
+    @property
+    def guide_table(self) -> Any:
+        """The rows that count as the guide takes them."""
+        features = self.features
+        if isinstance(self.guide, SelfTrainedForest) or not (features.is_plain or reads_tables(self.guide)):
+            return self.rows
+        return counted_part(without_columns(features.table, features.left_out), self.known)
+
+    def guidance(self) -> Guidance | None:
+        """The guide, asked about the unlabeled rows when the fit wants it; None without a guide."""
+        if self.guide is None:
+            return None
+        left_behind: list[Thread] = []
+
+        def ask(deadline: Deadline) -> Advice | None:
+            return ask_guide(self.guide, self.guide_table, self.known.in_rows, deadline, left_behind)
+
+        return Guidance(ask, self.guide_weight, self.sparsity, lambda: any(map(runs_on, left_behind)))
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a fit found.
+
+    Attributes
+    ----------
+    trained : Trained
+        The tree and its certificate.
+    fit : Fit
+        The fit with what its guide said; of a register, that of its sample.
+    summary : DataSummary
+        What identifies the data.
+    """
+
+    trained: Trained
+    fit: Fit
+    summary: DataSummary
+
+
+def run_fit(fit: Fit, edge: Edge, began: float) -> Found:
+    """Fit a tree to all rows; ``began`` is the moment (of `now`) at which the time limit began."""
+    problem, guidance, budget = fit.problem, fit.guidance(), fit.budget
+    chance = _chance_of_rows(fit, problem, edge)
+    trained = train(problem, fit.spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=now() - began)
+    return _found(trained, fit, problem, guidance, chance, DataSummary.of(problem))
+
+
+def run_register(fit: Fit, register: Register, edge: Edge, began: float) -> Found:
+    """Fit a tree to the sample of a register, and make it meet the totals of all rows.
+
+    Directions and classes come from the sample. Passes over all rows then move the offsets of the last splits.
+    """
+    price = fit.sparsity.term_price
+    if price is not None:
+        # The user's price is in rows of the register.
+        fit = replace(fit, sparsity=replace(fit.sparsity, term_price=price * register.share))
+    problem, guidance = fit.problem, fit.guidance()
+    assert guidance is not None  # only evidence is weighed on a sample
+    chance = _chance_of_rows(fit, problem, edge)
+
+    def fit_sample(budget: Budget) -> Trained:
+        seconds = now() - began
+        return train(problem, fit.spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=seconds)
+
+    settled = train_register(register, problem, fit_sample, guidance, fit.spec, fit.budget, edge.stop, began)
+    return _found(settled.trained, fit, problem, guidance, chance, settled.summary)
+
+
+def sample_of(fit: Fit, register: Register) -> Fit:
+    """The fit to the sample of a register in memory."""
+    table = fit.features.table
+    if table is not register.rows:
+        table = _safe_indexing(table, fit.known.positions(register.positions))
+    features = replace(fit.features, table=table, rows=register.rows)
+    return replace(fit, features=features, rows=register.rows, known=register.known)
+
+
+def certified_choice(fit: Fit, tree: ObliqueTree, claimed: Certificate) -> Certificate:
+    """The certificate of another tree for the rows of a fit; what the fit proved of all trees holds for it, too."""
+    problem = fit.guided_problem
+    found, _ = recertify(problem, tree, claimed, fit.spec, rules=tree)
+    if claimed.evidence_cost is not None:
+        cost = Evidence.of(problem, tree.topology, fit.guide_weight).cost_of(tree)
+        found = replace(found, evidence_cost=cost.rows + cost.off)
+    is_proved = found.proved_best if claimed.evidence_cost is not None else found.proved
+    ended = CONVERGED if found.ended == PROVED and not is_proved else found.ended
+    return replace(found, chance=claimed.chance, ended=ended)
+
+
+def predicted_in_batches(tree: ObliqueTree, rows: FloatArray) -> Any:
+    """Classes of all rows of a large table, a batch at a time."""
+    codes = np.empty(len(rows), dtype=np.int64)
+    step = rows_of_batch(rows.shape[1])
+    for first in range(0, len(rows), step):
+        part = slice(first, first + step)
+        codes[part] = tree.predict(np.asarray(rows[part], dtype=float))
+    return codes
+
+
+def _chance_of_rows(fit: Fit, problem: Problem, edge: Edge) -> float | None:
+    """Test the labels against chance before the fit, unless the guide is a forest that does so on its way."""
+    if isinstance(fit.guide, SelfTrainedForest) and not fit.known.is_labeled.all():
+        return None
+    budget = fit.budget
+    return chance_of_rows(problem.X_labeled, problem.labels, budget.seed, budget.for_checks(edge.stop))
+
+
+def _found(
+    trained: Trained,
+    fit: Fit,
+    problem: Problem,
+    guidance: Guidance | None,
+    chance: float | None,
+    summary: DataSummary,
+) -> Found:
+    """Put together what a fit found; the guide's votes on held-out labels, if it has any, are tested against chance."""
+    advice = None if guidance is None else guidance.answer
+    if advice is not None and advice.held_out is not None:
+        chance = chance_of_votes(advice.held_out, problem.labels)
+    certified = replace(trained, certificate=replace(trained.certificate, chance=chance))
+    return Found(certified, replace(fit, advice=advice), summary)

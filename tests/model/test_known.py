@@ -1,0 +1,67 @@
+"""What is known about the classes of rows: labels held back, and rows that do not count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from s2oct.model.known import known_of
+from s2oct.model.totals import stated_totals
+
+Y = ["a", "b", "c", "a", None, None, None, None]
+REGION = np.array(["n", "n", "s", "far", "n", "n", "s", "s"], dtype=object)
+SEX = np.array(["f", "m", "f", "m", "f", "m", "f", "m"], dtype=object)
+
+
+def known_rows(totals, domains=(), weights=None):
+    stated = stated_totals(totals, None, y=Y, domains=domains)
+    return known_of(Y, stated, domains=tuple(domains), weights=weights)
+
+
+def test_totals_of_three_classes_grow_by_the_labels_held_back():
+    held = known_rows({"a": 1, "b": 2}).without(np.array([0, 2]))
+    assert held.is_labeled.tolist() == [False, True, False, True, False, False, False, False]
+    assert held.targets.class_totals().tolist() == [2, 2, 2]
+    assert held.targets.margins[0].codes.tolist() == [0] * 6
+
+
+def test_each_label_counts_in_its_own_domain_even_if_no_other_row_there_is_unlabeled():
+    totals = {"n": {"a": 1, "b": 1, "c": 0}, "s": {"a": 0, "b": (0, 2)}}
+    (margin,) = known_rows(totals, [("region", REGION)]).without(np.array([1, 3])).targets.margins
+    assert margin.domains.tolist() == ["n", "s", "far"]
+    assert margin.codes.tolist() == [0, 2, 0, 0, 1, 1]
+    assert margin.low.tolist() == [[1, 2, 0], [0, 0, 0], [1, 0, 0]]
+    assert margin.high.tolist() == [[1, 2, 0], [0, 2, 2], [1, 0, 0]]
+
+
+@pytest.mark.parametrize("held", [[0], [1, 2], [0, 2, 3]], ids=str)
+def test_grown_totals_are_those_of_the_rows_that_are_left(held):
+    """Several margins and weights: what is known then is what was known plus the weights held back."""
+    weights = np.array([1.5, 2.0, 0.5, 1.0, 1.0, 2.0, 3.0, 4.0])
+    domains = [("region", REGION), ("sex", SEX)]
+    totals = [
+        {"n": {"a": 1.0, "b": 2.0, "c": 0.0}, "s": {"a": 3.0, "b": 4.0, "c": 0.0}},
+        {"f": {"a": 4.0, "b": 0.0, "c": 0.0}, "m": {"a": 0.0, "b": 6.0, "c": 0.0}},
+    ]
+    known = known_rows(totals, domains, weights)
+    found = known.without(np.array(held))
+    added = np.bincount(known.labels.codes[held], weights=weights[held], minlength=3)
+    for margin, (_, values) in zip(found.targets.margins, domains, strict=True):
+        assert margin.low.sum(axis=0) == pytest.approx(np.array([4.0, 6.0, 0.0]) + added)
+        assert margin.domains[margin.codes].tolist() == values[~found.is_labeled].tolist()
+
+
+def test_rows_of_weight_0_do_not_count_and_keep_their_label():
+    weights = np.array([0.0, 2.0, 1.0, 1.0, 1.0, 0.0, 2.0, 1.0])
+    known = known_rows({"a": 2, "b": 1, "c": 1}, weights=weights)
+    assert known.counted.tolist() == [1, 2, 3, 4, 6, 7]
+    assert known.uncounted.tolist() == [5]
+    completed = known.completed(np.array(list("bcaaab")), lambda rows: np.array(["c"] * len(rows)))
+    assert completed.tolist() == list("abcaacab")
+
+
+def test_mean_weights_count_rows_and_equal_weights_are_none():
+    known = known_rows({"a": 4, "b": 2, "c": 2}, weights=np.full(8, 2.0))
+    assert known.in_rows.weights is None
+    assert known.in_rows.targets.class_totals().tolist() == [2, 1, 1]
+    assert known.unit == 2
