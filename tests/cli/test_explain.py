@@ -109,11 +109,10 @@ def test_row_that_is_not_there_is_refused_in_a_sentence(folder_of_four, capsys, 
     assert printed.err.count("\n") == 1
 
 
-def test_unknown_category_names_its_row_in_the_table(folder_of_four, capsys):
-    PEOPLE.replace({"region": {"east": "west"}}).to_csv("people.csv", index=False)
-    assert run(["explain", "model.json", "people.csv", "--row", "1"]) == 0
-    assert run(["explain", "model.json", "people.csv", "--row", "4"]) == 2
-    assert "Column 'region' has 'west' in row 4, but the model knows only" in capsys.readouterr().err
+def test_unknown_and_missing_categories_are_explained_by_what_stands_for_them(folder_of_four, capsys):
+    PEOPLE.replace({"region": {"east": "west", "south": None}}).to_csv("people.csv", index=False)
+    assert run(["explain", "model.json", "people.csv", "--row", "4"]) == 0
+    assert "region=north is 0 (region is west)" in capsys.readouterr().out
 
 
 def test_missing_columns_and_missing_ids_are_named(folder_of_four, capsys):
