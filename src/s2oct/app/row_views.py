@@ -78,7 +78,7 @@ def row_path(read: ReadTable, job: Path, tree: int, asked: Mapping[str, Any]) ->
     changed = dataclasses.replace(found, cells=pa.table(cells))
     values = changed.features(encoding)
     shown = _tree(job, tree)
-    said = explain_row(shown, values, model.feature_names, model.classes, changed.remarks(encoding))
+    said = explain_row(shown, values, encoding.described, model.classes, changed.texts(encoding))
     return {
         "row": found.number,
         "cells": own | typed,

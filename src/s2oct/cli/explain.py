@@ -47,4 +47,4 @@ def explain(
     values = found.features(encoding)
     named = "".join(f", {printable(name)} {printable(found.text(name))}" for name in ids)
     say(f"Row {found.number}{named}:")
-    say(str(explain_row(read.estimator.tree_, values, read.feature_names, read.classes, found.remarks(encoding))))
+    say(str(explain_row(read.estimator.tree_, values, encoding.described, read.classes, found.texts(encoding))))

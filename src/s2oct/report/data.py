@@ -262,7 +262,7 @@ def describe_features(rows: FittedRows) -> tuple[tuple[FeatureLine, ...], int]:
     difference = (means[0] - means[1]) / spread
     order = np.argsort(-np.abs(difference), kind="stable")[:SHOWN_FEATURES]
     lines = tuple(
-        FeatureLine(rows.feature_names[j], float(means[0][j]), float(means[1][j]), float(difference[j])) for j in order
+        FeatureLine(rows.features[j].title, float(means[0][j]), float(means[1][j]), float(difference[j])) for j in order
     )
     return lines, rows.X.shape[1] - len(lines)
 
