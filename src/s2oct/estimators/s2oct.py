@@ -290,18 +290,23 @@ class S2OCTClassifier(TreeClassifier):
             features=features,
             rows=known.of_counted(features.rows),
             known=known,
-            spec=ModelSpec(
-                depth=params["depth"],
-                C=params["C"],
-                coefficient_bound=params["coefficient_bound"],
-                scaled=params["scaling"] == "paper",
-                max_features_per_split=most,
-                features=read_rule_features(params["features"], self),
-            ),
+            spec=self._spec(),
             budget=budget,
             guide=guide,
             guide_weight=AUTO_GUIDE_WEIGHT if weight is None else weight,
             sparsity=Sparsity(AUTO_MOST if is_auto else most, params["term_price"], may_exceed=is_auto),
+        )
+
+    def _spec(self) -> ModelSpec:
+        """The model that the parameters ask for."""
+        params = self._checked()
+        return ModelSpec(
+            depth=params["depth"],
+            C=params["C"],
+            coefficient_bound=params["coefficient_bound"],
+            scaled=params["scaling"] == "paper",
+            max_features_per_split=params["max_features_per_split"],
+            features=read_rule_features(params["features"], self),
         )
 
     def _run(

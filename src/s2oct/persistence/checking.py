@@ -93,7 +93,7 @@ def checked_model(model: Model, problem: Problem, table: PartlyLabeledTable) -> 
     clf = model.estimator
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to check against totals, got {type(clf).__name__}.")
-    stored, spec = clf.certificate_, clf._spec(clf.n_features_in_)
+    stored, spec = clf.certificate_, clf._spec()
     is_sampled = stored.n_register is not None
     found, own_bound = recertify(problem, clf.witness_, stored, spec, rules=clf.tree_)
     lines = [
@@ -227,9 +227,9 @@ def _differing_cells(stored: Certificate, found: Certificate, classes: Sequence[
 
 def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str]:
     """Compare what belongs to P2 and to probabilities, and follows from the parameters of the fit and its rows."""
-    stored, spec = clf.certificate_, clf._spec(clf.n_features_in_)
+    stored, spec = clf.certificate_, clf._spec()
     prepared = prepare(problem, replace(spec, depth=clf.tree_.topology.depth))
-    scaling = widened_scaling(prepared.scaling, spec.features, clf.n_features_in_)
+    scaling = widened_scaling(prepared.scaling, spec.features, len(clf.encoding_.features))
     for name in ("shift", "scale"):
         if not np.allclose(getattr(clf.scaling_, name), getattr(scaling, name), rtol=_RELATIVE, atol=0):
             yield f"scaling: the {name} in the model is not that of the data"
