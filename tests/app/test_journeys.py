@@ -276,3 +276,29 @@ def test_gaps_are_counted_at_their_columns_and_totals_that_are_not_typed_are_no_
         hands.write("#total-0", "1")
         hands.wait("!document.querySelector('#totals-to-do')")
         hands.settle()
+
+
+def test_a_sheet_of_an_excel_file_gives_the_model_of_the_command(server, browser, tmp_path, monkeypatch, capsys):
+    frame, totals = people()
+    written = io.BytesIO()
+    with pd.ExcelWriter(written) as book:
+        pd.DataFrame({"notes": ["the people are on the other sheet"]}).to_excel(book, sheet_name="Read me", index=False)
+        frame.to_excel(book, sheet_name="People", index=False)
+    with opened(browser, server.base) as hands:
+        hands.drop("people.xlsx", written.getvalue())
+        hands.see("#dialect")
+        assert hands.text("#dialect") == "File format: Excel."
+        hands.page.evaluate("document.querySelector('#dialect-details').open = true")
+        hands.choose("#sheet", "People")
+        hands.settle()
+        hands.see("#label-counts")
+        hands.choose("#role-0", "id")
+        hands.settle()
+        hands.page.click("#totals-form-classes")
+        hands.write("#total-1", str(totals["yes"]))
+        hands.page.evaluate("document.querySelector('#options').open = true")
+        hands.write("#option-depth", "1")
+        hands.fit()
+        model = hands.download("model.json")
+        again = by_command_line(hands, tmp_path, monkeypatch, {"people.xlsx": written.getvalue()})
+        assert same_but_for_time(again) == same_but_for_time(model)
