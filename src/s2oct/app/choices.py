@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from s2oct.app.store import UserFile
 from s2oct.app.uploads import page_source
 from s2oct.errors import InvalidProblem
 from s2oct.files import write_whole
@@ -104,7 +105,7 @@ class PageChoices:
             for name, parameter in FIELDS.items()
         }
 
-    def known_totals(self, file: Path | None) -> ClassTotals | TotalFiles:
+    def known_totals(self, file: UserFile | None) -> ClassTotals | TotalFiles:
         """The totals; ``file`` is where those by domain are."""
         totals = self.totals
         if totals.form in (GRID, UPLOADED):
@@ -117,7 +118,7 @@ class PageChoices:
         given = tuple(ClassTotal(name, text.strip()) for name, text in totals.amounts.items() if text.strip())
         return ClassTotals(() if totals.of_all else given, given if totals.of_all else (), totals.as_shares)
 
-    def request(self, table: Path, totals: Path | None) -> FitRequest:
+    def request(self, table: UserFile, totals: UserFile | None) -> FitRequest:
         """What a fit to a table is asked for."""
         return FitRequest(
             page_source(table, self.dialect, self.sheet),

@@ -37,19 +37,27 @@ def in_terms_of_the_page(message: str) -> str:
     return message.worded(PHRASES) if isinstance(message, Message) else message
 
 
+def worded(error: BaseException) -> str:
+    """What an error says, in terms of the page."""
+    if isinstance(error, InvalidTable):
+        return in_terms_of_the_page(error.message)
+    if isinstance(error, OSError) and not isinstance(error, InvalidProblem):
+        return f"{error.strerror or 'The file cannot be read'}."
+    if isinstance(error, MemoryError):
+        return str(error) or "There is not enough memory."
+    return str(error)
+
+
 @dataclass
 class Complaints:
     """Collects what is wrong, each with its field.
 
     Attributes
     ----------
-    replaced : mapping of str to str
-        Names of files that the user does not know, with those that he does.
     found : list of dict
         The complaints: field, message, names of remedies and, where there is one, the column.
     """
 
-    replaced: dict[str, str] = field(default_factory=dict)
     found: list[dict[str, Any]] = field(default_factory=list)
 
     @contextmanager
@@ -70,23 +78,9 @@ class Complaints:
         column = None if message is None else message.column
         entry = {
             "field": name if column is None else "column",
-            "message": self.worded(error),
+            "message": worded(error),
             "column": column,
             "remedies": [] if message is None else [remedy.name for remedy in message.remedies],
         }
         if entry not in self.found:
             self.found.append(entry)
-
-    def worded(self, error: BaseException) -> str:
-        """What an error says, in terms of the page and of the user's files."""
-        if isinstance(error, InvalidTable):
-            message = in_terms_of_the_page(error.message)
-        elif isinstance(error, OSError) and not isinstance(error, InvalidProblem):
-            message = f"{error.strerror or 'The file cannot be read'}."
-        elif isinstance(error, MemoryError):
-            message = str(error) or "There is not enough memory."
-        else:
-            message = str(error)
-        for name, known in self.replaced.items():
-            message = message.replace(name, known)
-        return message

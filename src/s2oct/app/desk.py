@@ -150,7 +150,8 @@ class Desk:
         choices = read_choices(order["choices"])
         named = (session.state.get("totals") or {}).get("name") if choices.totals.form == "file" else None
         job = StoredJob(session.new_job({"totals_name": named or TYPED_TOTALS} | order))
-        file = totals_file(session, choices, job.folder) if totals is None else next(totals.glob("totals.*"), None)
+        written = totals_file(session, choices, job.folder) if totals is None else None
+        file = next(totals.glob("totals.*"), None) if totals is not None else written and written.path
         if file is not None:
             shutil.copyfile(file, job.folder / f"totals{''.join(file.suffixes)}")
         self.workforce.start(job)

@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 
 from s2oct.app.choices import read_choices
-from s2oct.app.complaints import Complaints
+from s2oct.app.complaints import worded
 from s2oct.app.estimate_job import run_estimates
 from s2oct.app.events import DONE, END, FAILED, STOPPED
 from s2oct.app.fit_job import run_fit
@@ -43,13 +43,12 @@ def do_job(job: StoredJob) -> None:
     job.say_who()
     warnings.simplefilter("ignore")  # notes of a fit are part of its result
     session = StoredSession(job.folder.parents[1])
-    complaints = Complaints({str(session.table): session.name, str(job.folder): "typed totals"})
     try:
         order = job.order
         ordered = Ordered(session, job, order, read_choices(order["choices"]), _watch(job.stop_file))
         WORK[order["job"]](ordered)
     except (S2OCTError, OSError, MemoryError) as error:
-        job.log.append(END, how=FAILED, message=complaints.worded(error))
+        job.log.append(END, how=FAILED, message=worded(error))
     except Exception:
         (job.folder / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
         job.log.append(END, how=FAILED, message="The fit ended with an error of the program.")

@@ -11,7 +11,7 @@ from typing import Any
 
 from s2oct.app.choices import GRID, UPLOADED, PageChoices, write_grid
 from s2oct.app.complaints import Complaints
-from s2oct.app.store import StoredSession
+from s2oct.app.store import StoredSession, UserFile
 from s2oct.app.uploads import page_source
 from s2oct.parameters import FIELDS
 from s2oct.tables.cells import read_label_cells, read_texts
@@ -39,18 +39,18 @@ class ReadTable:
     cells: Any
 
 
-def read_table(path: Path, dialect: Dialect, sheet: str | None = None) -> ReadTable:
+def read_table(file: UserFile, dialect: Dialect, sheet: str | None = None) -> ReadTable:
     """Read a table once for as long as its user works on it; tables of sessions do not change.
 
     One table is read at a time: a page that asks again while a large table is read waits for that reading.
     """
     with _reading:
-        return _read_once(path, dialect, sheet)
+        return _read_once(file, dialect, sheet)
 
 
 @lru_cache(maxsize=3)
-def _read_once(path: Path, dialect: Dialect, sheet: str | None) -> ReadTable:
-    source = page_source(path, dialect, sheet)
+def _read_once(file: UserFile, dialect: Dialect, sheet: str | None) -> ReadTable:
+    source = page_source(file, dialect, sheet)
     return ReadTable(source, source.whole())
 
 
@@ -62,7 +62,7 @@ def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
     dict
         What the page shows, with ``complaints``; a fit can start if there are none.
     """
-    complaints = Complaints({str(session.table): session.name})
+    complaints = Complaints()
     view: dict[str, Any] = {"complaints": complaints.found, "parameters": _parameters(), "columns": [], "classes": []}
     read = None
     with complaints.at("table"):
@@ -102,7 +102,7 @@ def _parameters() -> list[dict[str, Any]]:
     ]
 
 
-def totals_file(session: StoredSession, choices: PageChoices, folder: Path) -> Path | None:
+def totals_file(session: StoredSession, choices: PageChoices, folder: Path) -> UserFile | None:
     """The file of totals by domain, as uploaded, or as typed and written to a folder."""
     if choices.totals.form == UPLOADED:
         return session.totals
@@ -110,7 +110,7 @@ def totals_file(session: StoredSession, choices: PageChoices, folder: Path) -> P
         return None
     file = folder / "typed-totals.csv"
     write_grid(choices.totals, file)
-    return file
+    return UserFile(file, "typed totals")
 
 
 def _dialect_view(source: Source) -> dict[str, Any]:
@@ -251,6 +251,4 @@ def _try_all(session: StoredSession, choices: PageChoices, table: PartlyLabeledT
         return
     with complaints.at("totals"):
         file = totals_file(session, choices, session.folder)
-        if file is not None:
-            complaints.replaced[str(file)] = str(session.state.get("totals", {}).get("name", "typed totals"))
         encode_read(choices.request(session.table, file), table)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from s2oct.app.choices import GRID, UPLOADED, PageChoices
 from s2oct.app.jobs import READING, StoredJob
-from s2oct.app.store import StoredSession
+from s2oct.app.store import StoredSession, UserFile
 from s2oct.workflow.encoded_table import EncodedTable, encode_table
 
 
@@ -25,11 +24,12 @@ class Ordered:
     stop: threading.Event
 
     @property
-    def totals(self) -> Path | None:
+    def totals(self) -> UserFile | None:
         """The totals by domain as they were when the job was ordered."""
         if self.choices.totals.form not in (GRID, UPLOADED):
             return None
-        return next(self.job.folder.glob("totals.*"), None)
+        file = next(self.job.folder.glob("totals.*"), None)
+        return None if file is None else UserFile(file, self.order["totals_name"])
 
     def encoded(self) -> EncodedTable:
         """Read and encode the table of the session."""

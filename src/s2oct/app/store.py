@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from s2oct.errors import InvalidProblem
 from s2oct.files import write_whole
@@ -52,6 +52,13 @@ def suffix_of(name: str) -> str:
     return next((suffix for suffix in sorted(SUFFIXES, key=len, reverse=True) if lower.endswith(suffix)), ".csv")
 
 
+class UserFile(NamedTuple):
+    """A file in a folder of the page, and what its user calls it."""
+
+    path: Path
+    called: str
+
+
 @dataclass(frozen=True)
 class StoredSession:
     """One session; its folder is named by a random id."""
@@ -79,7 +86,7 @@ class StoredSession:
         """Whether its state can be read and its table is there."""
         try:
             float(self.state["created"])
-            return self.table.is_file()
+            return self.table.path.is_file()
         except (KeyError, TypeError, ValueError):
             return False
 
@@ -93,15 +100,15 @@ class StoredSession:
         return str(self.state["name"])
 
     @property
-    def table(self) -> Path:
+    def table(self) -> UserFile:
         """The table."""
-        return self.folder / str(self.state["table"])
+        return UserFile(self.folder / str(self.state["table"]), self.name)
 
     @property
-    def totals(self) -> Path | None:
+    def totals(self) -> UserFile | None:
         """The uploaded file of totals, if there is one."""
         kept = self.state.get("totals")
-        return None if kept is None else self.folder / str(kept["file"])
+        return None if kept is None else UserFile(self.folder / str(kept["file"]), str(kept["name"]))
 
     @property
     def jobs(self) -> list[Path]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
-from s2oct.app.store import SessionStore, StoredSession, shown_name, suffix_of
+from s2oct.app.store import SessionStore, StoredSession, UserFile, shown_name, suffix_of
 from s2oct.errors import InvalidProblem
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.readers import FOREIGN, reader_of
@@ -23,15 +23,15 @@ LIMIT = ReadingLimit(n_bytes=2**30, n_cells=3 * 10**7)
 TRIAL = """
 import sys
 from pathlib import Path
-from s2oct.app.uploads import page_source
-from s2oct.tables.dialect import Dialect
-page_source(Path(sys.argv[1]), Dialect()).whole()
+from s2oct.app.uploads import LIMIT
+from s2oct.tables.source import Source
+Source(Path(sys.argv[1]), limit=LIMIT).whole()
 """
 
 
-def page_source(path: Path, dialect: Dialect, sheet: str | None = None) -> Source:
+def page_source(file: UserFile, dialect: Dialect, sheet: str | None = None) -> Source:
     """A table of a session, which is never read beyond the limit of the page."""
-    return Source(path, dialect, limit=LIMIT, sheet=sheet)
+    return Source(file.path, dialect, limit=LIMIT, sheet=sheet, called=file.called)
 
 
 async def receive_table(store: SessionStore, name: str, parts: AsyncIterator[bytes]) -> StoredSession:

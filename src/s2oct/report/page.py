@@ -133,10 +133,8 @@ def report_html(
         thresholds are moved to meet the same totals.
     feature_names, class_names : sequence of str, optional
         Names to show instead of the estimator's.
-    label : str, optional
-        Name of the column with the labels.
-    data_name : str, optional
-        Name of the file or table with the rows.
+    label, data_name : str, optional
+        Name of the column with the labels, and of the file or table with the rows.
     command : str, optional
         Command line that repeats this fit; Python code is shown otherwise.
     row_ids : sequence, optional

@@ -19,6 +19,7 @@ class ArrowFile:
     """An Arrow file."""
 
     path: Path
+    called: str
     n_rows = None
 
     @cached_property
@@ -48,9 +49,9 @@ class ArrowFile:
                     yield reader, iter(reader)
         except MemoryError as error:
             raise InvalidProblem(
-                f"The Arrow file {str(self.path)!r} asks for more memory than there is: it is too large or damaged."
+                f"The Arrow file {self.called!r} asks for more memory than there is: it is too large or damaged."
             ) from error
         except (pa.ArrowException, OSError, ValueError) as error:
             if isinstance(error, InvalidProblem) or (isinstance(error, OSError) and error.errno is not None):
                 raise
-            raise InvalidProblem(f"The Arrow file {str(self.path)!r} is damaged, or is not an Arrow file.") from error
+            raise InvalidProblem(f"The Arrow file {self.called!r} is damaged, or is not an Arrow file.") from error

@@ -52,6 +52,8 @@ class CsvFile:
     ----------
     path : Path
         The file.
+    called : str
+        What messages call it.
     head : bytes
         Its first bytes.
     wanted : Dialect
@@ -65,9 +67,9 @@ class CsvFile:
     n_rows = None
 
     def __init__(
-        self, path: Path, head: bytes, wanted: Dialect, usual: Dialect, limit: ReadingLimit | None = None
+        self, path: Path, called: str, head: bytes, wanted: Dialect, usual: Dialect, limit: ReadingLimit | None = None
     ) -> None:
-        self.path, self.limit = path, limit
+        self.path, self.called, self.limit = path, called, limit
         self._head, self._wanted, self._usual = head, wanted, usual
         self._charset = wanted.charset
         self._is_certain = False
@@ -94,7 +96,7 @@ class CsvFile:
         except pa.ArrowException as error:
             raise self._unreadable(str(error), len(names)) from error
         if last is not None and last.num_rows and str(last[names[-1]][-1]).endswith(("\n", "\r")):
-            raise InvalidProblem(f"Expected a closing quote in {self._name}, got a cell that runs to the end.")
+            raise InvalidProblem(f"Expected a closing quote in {self.called!r}, got a cell that runs to the end.")
 
     def parts(self) -> Iterator[bytes]:
         """Yield all bytes of the file, unpacked, a part at a time; the first part is as long as the first look."""
@@ -115,10 +117,6 @@ class CsvFile:
         self._charset, self._is_certain = transcoder.charset, True
 
     @property
-    def _name(self) -> str:
-        return repr(str(self.path))
-
-    @property
     def is_gzipped(self) -> bool:
         """Whether the file is packed."""
         return self._head.startswith(GZIP)
@@ -136,7 +134,7 @@ class CsvFile:
                 names = next(csv.reader(lines, delimiter=delimiter), [])
             except csv.Error as error:
                 raise InvalidProblem(
-                    f"A column name in the first line of {self._name} has more than {count(csv.field_size_limit())} "
+                    f"A column name in the first line of {self.called!r} has more than {count(csv.field_size_limit())} "
                     "characters: is a closing quote missing?"
                 ) from error
             if is_whole or lines.read(1):
@@ -145,7 +143,7 @@ class CsvFile:
                 raise self._too_long("The header")
             size *= 2
         if not any(names):
-            raise InvalidProblem(f"Expected column names in the first line of {self._name}, got nothing.")
+            raise InvalidProblem(f"Expected column names in the first line of {self.called!r}, got nothing.")
         return _Look(delimiter, len(text) - len(table), [name.strip() for name in names])
 
     def _beginning(self, size: int) -> tuple[str, bool]:
@@ -160,7 +158,7 @@ class CsvFile:
         except UnicodeError as error:
             raise self._wrong_charset() from error
         if "\0" in text:
-            raise InvalidProblem(f"Expected text in {self._name}, got a file with zero bytes.")
+            raise InvalidProblem(f"Expected text in {self.called!r}, got a file with zero bytes.")
         return text.replace("\r\n", "\n").replace("\r", "\n"), is_whole
 
     def _first_bytes(self, size: int) -> tuple[bytes, bool]:
@@ -205,23 +203,25 @@ class CsvFile:
         if found:
             line, width = found.groups()
             where = f"in row {int(line) - 1}" if line else "in another row"
-            return InvalidProblem(f"Expected rows of {n_columns} cells in {self._name}, got {width} {where}.")
+            return InvalidProblem(f"Expected rows of {n_columns} cells in {self.called!r}, got {width} {where}.")
         return InvalidProblem(
-            f"The rows of {self._name} cannot be cut into {n_columns} cells each: check its delimiter and its quotes."
+            f"The rows of {self.called!r} cannot be cut into {n_columns} cells each: check its delimiter and quotes."
         )
 
     def _too_long(self, what: str) -> InvalidProblem:
-        return InvalidProblem(f"{what} of {self._name} has more than {_BLOCK >> 20} MiB: is a closing quote missing?")
+        return InvalidProblem(
+            f"{what} of {self.called!r} has more than {_BLOCK >> 20} MiB: is a closing quote missing?"
+        )
 
     def _wrong_charset(self) -> InvalidTable:
         charset = Dialect(charset=self._charset).charset_name
         return InvalidTable(
-            f"Expected text in the encoding {charset} in {self._name}, got bytes that it does not allow",
+            f"Expected text in the encoding {charset} in {self.called!r}, got bytes that it does not allow",
             Remedy.OTHER_CHARSET,
         )
 
     def _damaged_gzip(self) -> InvalidProblem:
-        return InvalidProblem(f"Expected a complete gzip file in {self._name}, got other or damaged bytes.")
+        return InvalidProblem(f"Expected a complete gzip file in {self.called!r}, got other or damaged bytes.")
 
 
 class _Utf8Stream:

@@ -35,6 +35,7 @@ class ExcelFile:
     """A sheet of an Excel file: the names of its columns are in its first row."""
 
     path: Path
+    called: str
     sheet: str | None = None
     limit: ReadingLimit | None = None
 
@@ -73,7 +74,7 @@ class ExcelFile:
         while rows and not any(cell != "" for cell in rows[-1]):
             rows.pop()
         if not rows:
-            raise InvalidProblem(f"Expected a table in the sheet {name!r} of {str(self.path)!r}, got an empty sheet.")
+            raise InvalidProblem(f"Expected a table in the sheet {name!r} of {self.called!r}, got an empty sheet.")
         return rows
 
     @cached_property
@@ -90,13 +91,13 @@ class ExcelFile:
         try:
             yield
         except (calamine.CalamineError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
-            raise InvalidProblem(f"The Excel file {str(self.path)!r} is damaged, or is not an Excel file.") from error
+            raise InvalidProblem(f"The Excel file {self.called!r} is damaged, or is not an Excel file.") from error
 
     def _chosen(self, names: tuple[str, ...]) -> str:
         if self.sheet is None and names:
             return names[0]
         if self.sheet not in names:
-            raise InvalidProblem(f"Expected one of the sheets {list(names)} of {str(self.path)!r}, got {self.sheet!r}.")
+            raise InvalidProblem(f"Expected one of the sheets {list(names)} of {self.called!r}, got {self.sheet!r}.")
         return self.sheet
 
     def _refuse_wide_sheets(self) -> None:
@@ -128,7 +129,7 @@ class ExcelFile:
             self.limit.refuse_cells(n_rows * n_columns)
         if n_rows * n_columns > _MOST_CELLS:
             raise InvalidProblem(
-                f"The cells of {str(self.path)!r} reach to row {n_rows:,} and column {n_columns:,}: delete cells far "
+                f"The cells of {self.called!r} reach to row {n_rows:,} and column {n_columns:,}: delete cells far "
                 "from the table, or save it as CSV."
             )
 

@@ -61,7 +61,7 @@ _OLD_EXCEL = (
 )
 
 
-def format_of(path: Path, head: bytes, called: str | None = None) -> Format:
+def format_of(path: Path, head: bytes, called: str) -> Format:
     """Find the format of a file: its content says it or, without a signature, its name; otherwise it is CSV.
 
     Files of other programs that cannot be read are refused with the way to a format that can.
@@ -72,15 +72,15 @@ def format_of(path: Path, head: bytes, called: str | None = None) -> Format:
         The file.
     head : bytes
         Its first bytes, 128 of them if it has so many.
-    called : str, optional
-        What the user calls the file; its path otherwise.
+    called : str
+        What messages call it.
     """
     for signature, found in _SIGNATURES:
         if head.startswith(signature):
             return found
     if head.startswith(_ZIP) and b"xl/" in _tail(path):
         return Format.EXCEL
-    _refuse_others(head, (called or str(path)))
+    _refuse_others(head, called)
     suffix = path.suffix.lower()
     return next((found for found, suffixes in SUFFIXES.items() if suffix in suffixes), Format.CSV)
 

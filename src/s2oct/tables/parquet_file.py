@@ -21,6 +21,7 @@ class ParquetFile:
     """A Parquet file."""
 
     path: Path
+    called: str
 
     @property
     def header(self) -> list[str]:
@@ -56,11 +57,9 @@ class ParquetFile:
             yield
         except MemoryError as error:
             raise InvalidProblem(
-                f"The Parquet file {str(self.path)!r} asks for more memory than there is: it is too large or damaged."
+                f"The Parquet file {self.called!r} asks for more memory than there is: it is too large or damaged."
             ) from error
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:  # the operating system, not the content
                 raise
-            raise InvalidProblem(
-                f"The Parquet file {str(self.path)!r} is damaged, or is not a Parquet file."
-            ) from error
+            raise InvalidProblem(f"The Parquet file {self.called!r} is damaged, or is not a Parquet file.") from error

@@ -77,6 +77,6 @@ class Roles:
         names = tuple(name for name in (self.features or source.columns) if name not in others)
         if not names:
             raise InvalidProblem(
-                f"Expected feature columns beside the label {self.label!r}, got none in {str(source.path)!r}."
+                f"Expected feature columns beside the label {self.label!r}, got none in {source.name!r}."
             )
         return names

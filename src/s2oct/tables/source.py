@@ -60,27 +60,28 @@ class Source:
 
     def __post_init__(self) -> None:
         if not self.path.exists():
-            raise InvalidProblem(f"Expected a data file, got {self._name}, which does not exist.")
+            raise InvalidProblem(f"Expected a data file, got {self.name!r}, which does not exist.")
         if self.path.is_dir():
-            raise InvalidProblem(f"Expected a data file, got the folder {self._name}.")
+            raise InvalidProblem(f"Expected a data file, got the folder {self.name!r}.")
         if self.path.stat().st_size == 0:
-            raise InvalidProblem(f"Expected a table in {self._name}, got an empty file.")
+            raise InvalidProblem(f"Expected a table in {self.name!r}, got an empty file.")
         found = self.format  # refuses files of other programs
         if self.sheet is not None and found is not Format.EXCEL:
-            raise InvalidProblem(f"Expected an Excel file for the sheet {self.sheet!r}, got {self._name}.")
+            raise InvalidProblem(f"Expected an Excel file for the sheet {self.sheet!r}, got {self.name!r}.")
 
     def __getstate__(self) -> dict[str, Any]:
         # A reading that has begun stays here.
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
-    def _name(self) -> str:
-        return repr(self.called or str(self.path))
+    def name(self) -> str:
+        """The file as messages name it."""
+        return self.called or str(self.path)
 
     @cached_property
     def format(self) -> Format:
         """The format of the file."""
-        return format_of(self.path, self._head, self.called)
+        return format_of(self.path, self._head, self.name)
 
     @property
     def dialect(self) -> Dialect:
@@ -103,13 +104,13 @@ class Source:
         """Names of the columns, which must be distinct and not empty."""
         names = self._file.header
         if not names:
-            raise InvalidProblem(f"Expected columns in {self._name}, got none.")
+            raise InvalidProblem(f"Expected columns in {self.name!r}, got none.")
         repeated = sorted(name for name, times in Counter(names).items() if times > 1)
         if repeated:
-            raise InvalidProblem(f"Expected distinct column names in {self._name}, got {repeated} more than once.")
+            raise InvalidProblem(f"Expected distinct column names in {self.name!r}, got {repeated} more than once.")
         if "" in names:
             raise InvalidProblem(
-                f"Expected a name for every column of {self._name}, got none for column {names.index('') + 1}."
+                f"Expected a name for every column of {self.name!r}, got none for column {names.index('') + 1}."
             )
         return tuple(names)
 
@@ -117,7 +118,7 @@ class Source:
         """Read the whole table."""
         batches = list(self.batches(self.columns))
         if not batches or not sum(batch.num_rows for batch in batches):
-            raise InvalidProblem(f"Expected rows in {self._name}, got column names only.")
+            raise InvalidProblem(f"Expected rows in {self.name!r}, got column names only.")
         return pa.concat_tables(batches).unify_dictionaries()
 
     def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS, *, group: int | None = None) -> Iterator[Any]:
@@ -151,7 +152,7 @@ class Source:
         absent = [name for name in names if name not in self.columns]
         if absent:
             shown = list(self.columns[:20]) + (["..."] if len(self.columns) > 20 else [])
-            raise InvalidProblem(f"Expected the {role} column {absent[0]!r} among {shown} of {self._name}.")
+            raise InvalidProblem(f"Expected the {role} column {absent[0]!r} among {shown} of {self.name!r}.")
 
     def refuse_unread(self) -> None:
         """Refuse a file that says before its cells are read that it is larger than the limit."""
@@ -175,14 +176,14 @@ class Source:
     @cached_property
     def _file(self) -> CsvFile | ParquetFile | ArrowFile | ExcelFile | StatisticsFile:
         if self.format is Format.CSV:
-            return CsvFile(self.path, self._head, self._wanted, self.usual, self.limit)
+            return CsvFile(self.path, self.name, self._head, self._wanted, self.usual, self.limit)
         if self.format is Format.PARQUET:
-            return ParquetFile(self.path)
+            return ParquetFile(self.path, self.name)
         if self.format is Format.ARROW:
-            return ArrowFile(self.path)
+            return ArrowFile(self.path, self.name)
         if self.format is Format.EXCEL:
-            return ExcelFile(self.path, self.sheet, self.limit)
-        return StatisticsFile(self.path, self.format, self.limit)
+            return ExcelFile(self.path, self.name, self.sheet, self.limit)
+        return StatisticsFile(self.path, self.name, self.format, self.limit)
 
     @property
     def _wanted(self) -> Dialect:

@@ -34,6 +34,7 @@ class StatisticsFile:
     """
 
     path: Path
+    called: str
     kind: Format
     limit: ReadingLimit | None = None
 
@@ -145,7 +146,7 @@ class StatisticsFile:
             name = self.kind.value
             article = "an" if self.kind is Format.SPSS else "a"
             raise InvalidProblem(
-                f"The {name} file {str(self.path)!r} is damaged, or is not {article} {name} file."
+                f"The {name} file {self.called!r} is damaged, or is not {article} {name} file."
             ) from error
 
 

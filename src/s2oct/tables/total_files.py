@@ -69,7 +69,7 @@ class _TotalFile:
         numbers, found = read_numbers(cells, source.dialect), read_texts(cells, source.dialect)
         if found is None and numbers is None:
             raise InvalidProblem(
-                f"Expected totals or names in column {name!r} of {str(source.path)!r}, got {cells.type} values."
+                f"Expected totals or names in column {name!r} of {source.name!r}, got {cells.type} values."
             )
         texts = [] if found is None else [None if text is None else text.strip() for text in found]
         if numbers is not None and not any(text is not None and _is_code(text) for text in texts):

@@ -52,7 +52,7 @@ class ReadOnCluster:
     def total(self, source: Source, task: Callable[[int, int], Any], deadline: Deadline) -> Any:
         """Add up what a task finds in every row group, in their order; None if the deadline passes first."""
         if not source.is_parquet:
-            raise InvalidProblem(f"Expected a Parquet file for a scheduler, got {str(source.path)!r}.")
+            raise InvalidProblem(f"Expected a Parquet file for a scheduler, got {source.name!r}.")
         sizes = source.row_groups
         firsts = [sum(sizes[:group]) for group in range(len(sizes))]
         # Sent once, not with every task: it may hold thousands of offsets.

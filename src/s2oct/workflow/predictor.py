@@ -57,4 +57,4 @@ class TablePredictor:
             yield pa.table({name: batch[name] for name in kept} | added)
             n_rows += len(rows)
         if not n_rows:
-            raise InvalidProblem(f"Expected rows in {str(source.path)!r}, got column names only.")
+            raise InvalidProblem(f"Expected rows in {source.name!r}, got column names only.")
