@@ -52,5 +52,5 @@ $(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(DEVELOPMENT): pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[scip,gurobi,cli,app,study,dask,onnx,bench,docs,dev]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[scip,gurobi,files,cli,app,study,dask,onnx,bench,docs,dev]'
 	@touch $@ $(RUNTIME)

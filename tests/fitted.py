@@ -13,6 +13,7 @@ import pytest
 from s2oct import ObliqueTree, OCTHClassifier, S2OCTClassifier, Topology
 from s2oct.datasets import make_labour_force
 from s2oct.errors import ChanceLevelWarning, FewLabelsWarning
+from s2oct.tables.encoding import plain_encoding
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ def tree_of():
         clf.tree_ = ObliqueTree(topology, omega, gamma, rng.permutation(np.arange(topology.n_leaves) % n_classes))
         clf.classes_ = np.array(sorted(names))
         clf.n_features_in_ = n_features
+        clf.encoding_ = plain_encoding(feature_names or [f"x{j}" for j in range(n_features)])
         y = rng.choice(clf.classes_, size=300).astype(object)
         y[rng.random(300) > 0.3] = None
         if feature_names is not None:

@@ -140,14 +140,14 @@ def test_choices_become_options_of_the_command_line():
         "roles": {"a": "id", "b": "left out", "w": "weight"},
         "kinds": {"c": "ordinal"},
         "orders": {"c": ["lo", "hi"]},
-        "impute": "median",
+        "impute": "most-frequent",
         "dialect": {"delimiter": ";", "missing": ["-9"]},
         "totals": {"form": "classes", "of_all": True, "as_shares": True, "amounts": {"x, z": "0.4", "no": " "}},
         "options": {"depth": "2", "C": "1"},
     }
     assert fit_arguments(read_choices(given), "t.csv") == [
         *("--label", "y", "--id", "a", "--exclude", "b", "--weight", "w", "--categorical", "c=ordinal"),
-        *("--order", "c=lo,hi", "--impute", "median", "--population-total", '"x, z"=0.4', "--shares"),
+        *("--order", "c=lo,hi", "--impute", "most-frequent", "--population-total", '"x, z"=0.4', "--shares"),
         *("--delimiter", ";", "--missing", "-9", "--depth", "2"),
     ]
 

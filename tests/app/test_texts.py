@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
+from s2oct.app.store import SUFFIXES
 from s2oct.parameters import FIELDS
 
 TEXTS = {
@@ -43,3 +45,8 @@ def test_the_page_uses_no_text_that_is_not_there_and_none_is_left_over():
     beginnings = (*re.findall(r"`(\w+_)\$\{", SCRIPTS), "guide_", "solver_")
     plain = {key.removesuffix("_one") if key.removesuffix("_one") in TEXTS["en"] else key for key in TEXTS["en"]}
     assert {key for key in plain if f'"{key}"' not in SCRIPTS and not key.startswith(beginnings)} == set()
+
+
+def test_the_page_offers_files_of_every_format():
+    (offered,) = re.findall(r'TABLE_FILES = "([^"]+)"', SCRIPTS)
+    assert {Path(f"table{suffix}").suffix for suffix in SUFFIXES} == set(offered.split(","))

@@ -9,14 +9,14 @@ import pytest
 from s2oct import ObliqueTree, OCTHClassifier, Topology
 from s2oct.cli.app import run
 from s2oct.persistence.file import model_to_json
-from s2oct.persistence.model import Model
+from s2oct.persistence.model import Model, Origin
 from s2oct.tables.encoding import NUMBER, ONEHOT, ORDINAL, Column, Encoding
 
 ENCODING = Encoding(
     (
-        Column("age", NUMBER, fill=40.0),
-        Column("region", ONEHOT, ("east", "north", "south")),
-        Column("school", ORDINAL, ("none", "some", "much")),
+        Column("age", NUMBER, fill=40.0, gaps=True),
+        Column("region", ONEHOT, ("east", "north", "south"), "other", "other"),
+        Column("school", ORDINAL, ("none", "some", "much"), "some", "some"),
     )
 )
 PEOPLE = pd.DataFrame(
@@ -35,11 +35,13 @@ def folder_of_four(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     clf = OCTHClassifier(depth=2, solver=None, time_limit=0.5, random_state=0)
     clf.fit(pd.DataFrame(rng.random((20, 5)), columns=ENCODING.features), ["no", "yes"] * 10)
-    # age >= 27, then region=north >= 1 or school <= 0
+    clf.encoding_, clf.n_features_in_ = ENCODING, 3
+    clf.feature_names_in_ = np.array(ENCODING.names, dtype=object)
+    # age >= 27, then region is north or school <= none
     omega = np.array([[-1, 0, 0, 0, 0], [0, 0, -1, 0, 0], [0, 0, 0, 0, 1.0]])
     clf.tree_ = ObliqueTree(Topology(2), omega, np.array([-27.0, -1.0, 0.0]), np.array([0, 1, 0, 1]))
     clf._leaf_shares = np.eye(2)[[0, 1, 0, 1]]
-    (tmp_path / "model.json").write_text(model_to_json(Model(clf, ENCODING, "works", ("person",))))
+    (tmp_path / "model.json").write_text(model_to_json(Model(clf, Origin("works", ("person",)))))
     PEOPLE.to_csv(tmp_path / "people.csv", index=False)
     PEOPLE.to_parquet(tmp_path / "people.parquet")
     monkeypatch.chdir(tmp_path)
@@ -54,21 +56,21 @@ def folder_of_four(tmp_path, monkeypatch):
             ["--row", "1"],
             "Row 1, person 007:\n"
             "1. age is 31, and 31 >= 27 holds. It would change below 27.\n"
-            "2. region=north is 1 (region is north), and 1 >= 1 holds. It would change below 1.\n"
+            '2. region is north, so "region is north" holds. It would change with another region.\n'
             "The class is 'no'.\n",
         ),
         (
             ["--id", "008"],
             "Row 2, person 008:\n"
             "1. age is 25, and 25 >= 27 does not hold. It would change at 27 or above.\n"
-            "2. school is 0 (none), and 0 <= 0 holds. It would change above 0.\n"
+            '2. school is none, so "school <= none" holds. It would change at some or above.\n'
             "The class is 'no'.\n",
         ),
         (
             ["--row", "3"],
             "Row 3, person 009:\n"
-            "1. age is 40 (the cell is empty, filled with 40), and 40 >= 27 holds. It would change below 27.\n"
-            "2. region=north is 1 (region is north), and 1 >= 1 holds. It would change below 1.\n"
+            "1. age is missing and counts as 40, and 40 >= 27 holds. It would change below 27.\n"
+            '2. region is north, so "region is north" holds. It would change with another region.\n'
             "The class is 'no'.\n",
         ),
     ],
@@ -107,11 +109,11 @@ def test_row_that_is_not_there_is_refused_in_a_sentence(folder_of_four, capsys, 
     assert printed.err.count("\n") == 1
 
 
-def test_unknown_category_names_its_row_in_the_table(folder_of_four, capsys):
+def test_an_unknown_level_is_named_beside_the_one_that_stands_for_it(folder_of_four, capsys):
     PEOPLE.replace({"region": {"east": "west"}}).to_csv("people.csv", index=False)
-    assert run(["explain", "model.json", "people.csv", "--row", "1"]) == 0
-    assert run(["explain", "model.json", "people.csv", "--row", "4"]) == 2
-    assert "Column 'region' has 'west' in row 4, but the model knows only" in capsys.readouterr().err
+    assert run(["explain", "model.json", "people.csv", "--row", "4"]) == 0
+    said = '2. region is west and counts as other, so "region is north" does not hold.'
+    assert said in capsys.readouterr().out
 
 
 def test_missing_columns_and_missing_ids_are_named(folder_of_four, capsys):

@@ -129,6 +129,17 @@ def test_a_report_says_what_the_columns_mean(folder):
     assert "<li><code>vote</code>: Vote in 2025</li>" in (folder / "report.html").read_text()
 
 
+def test_numbers_with_decimal_commas_that_a_sheet_has_as_text_are_numbers(folder):
+    frame = plain().assign(x=[f"{i},25" for i in range(N_ROWS)])
+    frame.to_excel(folder / "people.xlsx", index=False)
+    asked = ["fit", "people.xlsx", "--label", "vote", "--total", "yes=20", "--id", "nr", *QUICK]
+    assert run([*asked, "--out", "model.json", "--predictions", "labeled.csv"]) == 0
+    kinds = {column.name: column.kind for column in read_model("model.json").encoding.columns}
+    assert kinds["x"] == "number"
+    written = pd.read_csv(folder / "labeled.csv", sep=";", decimal=",")
+    assert written["x"].tolist() == [i + 0.25 for i in range(N_ROWS)]
+
+
 def test_a_file_of_stata_is_fitted(folder):
     write_labeled(pyreadstat.write_dta, folder / "people.dta")
     asked = ["fit", "people.dta", "--label", "vote", "--total", "yes=20", "--id", "nr", *QUICK, "--out", "model.json"]

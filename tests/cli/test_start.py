@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import openpyxl
+import pandas as pd
+import pyreadstat
 import pytest
 
 from s2oct.parameters import PARAMETERS
@@ -35,6 +38,8 @@ REFUSED = {
     "no model to estimate from": ["estimate", "no.json", "d.csv", "--out", "o.csv"],
     "no such domain": ["estimate", "d.csv", "d.csv", "--by", "z", "--out", "o.csv"],
     "a wrong confidence": ["estimate", "d.csv", "d.csv", "--confidence", "95", "--out", "o.csv"],
+    "no such column of a sheet": ["fit", "d.xlsx", "--label", "lable"],
+    "a wrong total of an SPSS file": ["fit", "d.sav", "--label", "label", "--total", "1=7"],
     "no table for the doctor": ["doctor", "no.csv", "--label", "label"],
 }
 
@@ -42,6 +47,13 @@ REFUSED = {
 @pytest.mark.parametrize("arguments", REFUSED.values(), ids=REFUSED)
 def test_a_refusal_loads_little_and_nothing_heavy(tmp_path, arguments):
     (tmp_path / "d.csv").write_text(TABLE)
+    book = openpyxl.Workbook()
+    for row in (["x", "label"], [1, "a"], [2.5, None]):
+        book.active.append(row)
+    book.save(tmp_path / "d.xlsx")
+    pyreadstat.write_sav(
+        pd.DataFrame({"x": [1.0, 2, 3], "y": ["ü", "", "v"], "label": [1, 2, None]}), tmp_path / "d.sav"
+    )
     (tmp_path / "t.csv").write_text("y,a,b\n7,0,0\n8,1,1\n")
     code = (
         "import sys\nfrom s2oct.cli.app import run\ncode = run(sys.argv[1:])\n"

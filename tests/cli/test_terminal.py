@@ -32,7 +32,7 @@ def stranger(folder):
         .replace('"person"', json.dumps(f"person{EVIL}"))
         .replace('"yes"', json.dumps(f"yes{EVIL}"))
     )
-    content["class_dtype"] = f"<U{len('yes' + EVIL)}"
+    content["provenance"]["class_dtype"] = f"<U{len('yes' + EVIL)}"
     content["rules"] = [f"if {EVIL} <= 1:", "    no"]
     (folder / "model.json").write_text(signed(content))
     return folder

@@ -93,13 +93,14 @@ def test_totals_one_by_one_are_those_of_the_python_call(workplace, survey, name)
 def test_numbers_are_shares_on_request(workplace, survey):
     content = fitted("--total", "employed=0.5,inactive=0.2", "--shares", "--features", "age,education")
     assert same_data(content, python_fit(survey, totals={"employed": 0.5, "inactive": 0.2}, as_shares=True))
-    assert content["totals_kind"]["as_shares"]
+    assert content["provenance"]["table"]["as_shares"]
 
 
 def test_population_totals_count_all_rows(workplace, survey):
     content = fitted("--population-total", "employed=110,inactive=45", "--features", "age,education")
     assert same_data(content, python_fit(survey, population_totals={"employed": 110, "inactive": 45}))
-    assert content["totals_kind"] == {"margins": [], "weight": None, "of_all": True, "as_shares": False}
+    table = content["provenance"]["table"]
+    assert (table["margins"], table["weight"], table["of_all"], table["as_shares"]) == ([], None, True, False)
 
 
 @pytest.mark.parametrize("name", ["a,b", "a=b", "a, b=c", 'say "a"', " a b "])
@@ -128,7 +129,7 @@ def test_totals_by_region_are_those_of_the_python_call(workplace, survey, form, 
     domains = {"region": survey["region"].to_numpy()}
     assert same_data(content, python_fit(survey, totals=known, domains=domains))
     assert content["features"] == FEATURES
-    assert content["totals_kind"]["margins"] == [["region"]]
+    assert content["provenance"]["table"]["margins"] == [["region"]]
     assert {cell["domain"] for cell in content["certificate"]["cells"]} == set(REGIONS)
     printed = capsys.readouterr().out
     assert "15 totals of the unlabeled ones by region" in printed
@@ -143,7 +144,7 @@ def test_several_margins_are_paired_with_their_columns_in_order(workplace, surve
     content = fitted(*given, "--exclude", "weight", data="weighted.csv")
     domains = {name: survey[name].to_numpy() for name in ("region", "sex")}
     assert same_data(content, python_fit(survey, totals=[regions, sexes], domains=domains))
-    assert content["totals_kind"]["margins"] == [["region"], ["sex"]]
+    assert content["provenance"]["table"]["margins"] == [["region"], ["sex"]]
 
 
 def test_population_totals_in_files_count_all_rows(workplace, survey):
@@ -169,7 +170,7 @@ def test_weights_are_those_of_the_python_call(workplace, survey, capsys):
     clf = python_fit(survey, totals=known, domains=domains, sample_weight=survey["design"])
     assert same_data(content, clf)
     assert content["provenance"]["data"]["totals"] == known.sum().tolist()
-    assert content["totals_kind"]["weight"] == "weight"
+    assert content["provenance"]["table"]["weight"] == "weight"
     assert "weight     weight    from 1 to 3" in capsys.readouterr().out
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -14,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.model.rules import pruned, rule_lines
+from s2oct.tables.encoding import plain_encoding
 
 NASTY = ["<script>document.title = 'taken'</script>", "</style></pre><b>bold</b>", "a & b \"quoted\" 'twice'"]
 
@@ -63,7 +63,7 @@ def test_text_display_shows_text_only(plane):
 
 def test_classifier_that_is_incomplete_is_still_shown(tree_of):
     fit = tree_of(2, 3)
-    fit.clf.feature_names_in_ = np.array(["one name for three features"])
+    fit.clf.encoding_ = plain_encoding(["one name for three features"])
     assert "sk-top-container" in html_of(fit.clf)
     del fit.clf.classes_
     assert "sk-top-container" in fit.clf._repr_html_()

@@ -77,6 +77,7 @@ def test_the_default_parameters_are_those_of_the_contract():
         "max_features_per_split": "auto",
         "term_price": "auto",
         "features": None,
+        "categorical_features": "from_dtype",
         "coefficient_bound": "auto",
         "scaling": "paper",
         "solver": "highs",

@@ -5,7 +5,7 @@ import pytest
 
 from s2oct.errors import InvalidProblem
 from s2oct.inputs import read_weights
-from s2oct.model.counted import refuse_weightless
+from s2oct.model.known import refuse_weightless
 
 FORMS = {
     "list": [1, 0, 2.5],

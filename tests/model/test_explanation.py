@@ -94,12 +94,6 @@ def test_sentences_of_short_rules_read_well():
     )
 
 
-def test_remarks_stand_behind_their_values():
-    tree = ObliqueTree.of(Topology(1), [[-1.0]], [-1.0])
-    (step,) = explain_row(tree, np.array([2.0]), ["school"], ["no", "yes"], {0: "much"}).steps
-    assert step.sentence == "school is 2 (much), and 2 >= 1 holds. It would change below 1."
-
-
 def test_splits_that_decide_nothing_are_left_out():
     constant = ObliqueTree.constant(Topology(2), 1, right=True)
     found = explain_row(constant, np.array([1.0]), ["age"], ["no", "yes"])

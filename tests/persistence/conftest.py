@@ -15,14 +15,15 @@ def rows():
     return np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 1e4, 1e-3]
 
 
-def fitted(rows, kind=S2OCTClassifier, classes=("no", "yes"), **parameters):
-    """A classifier on 20 labeled and 40 unlabeled rows."""
+def fitted(rows, kind=S2OCTClassifier, classes=("no", "yes"), *, table=None, **parameters):
+    """A classifier on 20 labeled and 40 unlabeled rows, or on a table that was made from them."""
     truth = rows[:, 0] + rows[:, 1] / 1e4 > 0.1
     y = [classes[int(t)] for t in truth[:20]] + [None] * 40
     # A fit with a guide ends by itself.
     time_limit = 60.0 if kind is S2OCTClassifier else 0.5
     clf = kind(depth=2, random_state=3, solver=None, time_limit=time_limit, **parameters)
-    return clf.fit(rows, y, totals={classes[1]: int(truth[20:].sum())}) if kind is S2OCTClassifier else clf.fit(rows, y)
+    totals = {"totals": {classes[1]: int(truth[20:].sum())}} if kind is S2OCTClassifier else {}
+    return clf.fit(rows if table is None else table, y, **totals)
 
 
 @pytest.fixture(scope="package")

@@ -13,6 +13,7 @@ import warnings
 import joblib
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import skops.io
 from sklearn.ensemble import RandomForestClassifier
@@ -21,8 +22,9 @@ import s2oct
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.persistence.file import model_from_json, model_to_json
-from s2oct.persistence.model import Model
+from s2oct.persistence.model import Model, Origin
 from s2oct.persistence.schema import model_schema, violation
+from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import Column, Encoding
 from tests.persistence.conftest import fitted
 
@@ -126,16 +128,44 @@ def test_file_follows_the_schema_that_is_shipped(text):
     assert schema["$schema"].startswith("https://json-schema.org/")
 
 
-def test_encoding_ids_and_label_come_back(rows, compiled):
+def test_encoding_and_origin_come_back(rows, compiled):
     clf = fitted(rows)
-    clf.feature_names_in_ = np.array(["age", "sex=m", "school"], dtype=object)
-    columns = (
-        Column("age", "number", fill=40.5),
-        Column("sex", "onehot", ("f", "m"), fill="f"),
-        Column("school", "ordinal", ("a", "b", "c")),
+    clf.feature_names_in_ = np.array(["age", "sex", "school"], dtype=object)
+    clf.encoding_ = Encoding(
+        (
+            Column("age", "number", fill=40.5),
+            Column("sex", "onehot", ("f", "m"), "f", "f"),
+            Column("school", "ordinal", ("missing", "a", "b", "c"), "missing", "b", gaps=True),
+        )
     )
-    again = model_from_json(model_to_json(Model(clf, Encoding(columns), "employed", ("id",))))
-    assert (again.encoding, again.label, again.ids) == (Encoding(columns), "employed", ("id",))
+    origin = Origin("employed", ("id",), Dialect(delimiter=";"), (("region",),), "weight", of_all=True)
+    again = model_from_json(model_to_json(Model(clf, origin)))
+    assert (again.encoding, again.origin) == (clf.encoding_, origin)
+    assert again.estimator.feature_names_in_.tolist() == ["age", "sex", "school"]
+
+
+def test_two_fits_of_the_same_table_write_the_same_file_apart_from_provenance(rows, compiled):
+    names = ["a", "b", "c"]
+    tables = pd.DataFrame(rows, columns=names), pa.table(dict(zip(names, rows.T, strict=True)))
+    first, second = (fitted(rows, table=table) for table in tables)
+    origin = Origin("employed", ("id",), Dialect(delimiter=";"))
+    contents = [json.loads(model_to_json(model)) for model in (Model(first), Model(second, origin))]
+    for content in contents:
+        del content["provenance"], content["sha256"]
+    assert contents[0] == contents[1]
+
+
+def test_a_table_with_text_and_gaps_is_predicted_by_the_classifier_that_is_read(rows, compiled, tmp_path):
+    frame = pd.DataFrame(rows, columns=["a", "b", "c"]).assign(
+        d=["u", None, "v"] * 20, e=[True, False, False] * 20, key=[f"k{i}" for i in range(60)]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", S2OCTWarning)
+        clf = fitted(rows, table=frame)
+    s2oct.save(clf, tmp_path / "model.json")
+    again = s2oct.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(frame), clf.predict(frame))
+    assert again.feature_names_in_.tolist() == list(frame)
 
 
 def test_provenance_says_what_made_the_model(text):
@@ -181,7 +211,10 @@ def test_fields_that_a_certificate_does_not_know_are_left_out(text):
 
 def test_every_field_of_a_certificate_is_in_the_file(text):
     certificate = model_from_json(text).estimator.certificate_
-    assert list(json.loads(text)["certificate"]) == [field.name for field in dataclasses.fields(certificate)]
+    content, timing = json.loads(text), ["seconds", "history"]
+    names = [field.name for field in dataclasses.fields(certificate)]
+    assert list(content["certificate"]) == [name for name in names if name not in timing]
+    assert list(content["provenance"])[-2:] == timing
 
 
 @pytest.mark.parametrize("round_trip", ["pickle", "joblib", "skops"])

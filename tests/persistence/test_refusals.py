@@ -70,7 +70,7 @@ def test_file_of_a_later_version_is_refused(text):
         (("tree", "depth"), 0, "tree.depth should be at least 1, not 0"),
         (("tree", "splits", 1, "offset"), "far", r"tree.splits\[1\].offset should be number, not 'far'"),
         (("estimator",), "Forest", "estimator should be one of"),
-        (("class_dtype",), "V8", "class_dtype should match"),
+        (("provenance", "class_dtype"), "V8", "class_dtype should match"),
         (("surprise",), 1, "the top level has 'surprise', which is not known there"),
         (("certificate", "feasible"), 1, "certificate.feasible should be boolean, not 1"),
         (("certificate", "min_margin"), "wide", "certificate.min_margin should be one of"),
@@ -94,7 +94,8 @@ def test_file_against_its_schema_is_refused_with_the_place(text, path, value, se
         (("probability",), {}),
         (("columns",), [{"name": "a", "kind": "number", "fill": None}]),
         (("features",), ["x0", "x0", "x2"]),
-        (("class_dtype",), "int64"),
+        (("provenance", "class_dtype"), "int64"),
+        (("provenance", "n_columns"), 2),
     ],
     ids=str,
 )
@@ -145,7 +146,7 @@ def test_json_that_readers_could_read_differently_is_refused(text, old, new, sen
 def test_halves_of_characters_are_refused(text):
     """No file and no terminal can take them, so they would end later commands with an error of Python."""
     content = json.loads(text)
-    content["label"] = "\ud800"
+    content["provenance"]["table"]["label"] = "\ud800"
     with pytest.raises(InvalidModelFile, match="got halves of characters"):
         model_from_json(signed(content))
 

@@ -36,8 +36,8 @@ def test_lines_are_the_history_up_to_the_end_of_the_fit(labour_force):
 
 def test_lines_of_a_guided_fit_end_at_what_it_minimised(labour_force):
     clf = copy.copy(labour_force.clf)
-    guide = {"guide_cost": 4.0, "guide_weight": 0.5, "guided_lower_bound": 1.0}
-    clf.certificate_ = replace(clf.certificate_, objective=3.0, **guide)
+    evidence = {"model": "evidence", "evidence_cost": 5.0, "evidence_bound": 1.0}
+    clf.certificate_ = replace(clf.certificate_, history=(), objective=3.0, guide_weight=0.5, **evidence)
     display = plot_progress(clf)
     assert display.objective[-1] == 5.0
     assert display.lower_bound[-1] == 1.0

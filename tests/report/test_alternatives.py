@@ -8,6 +8,7 @@ import pytest
 from s2oct import ObliqueTree, Topology
 from s2oct.estimators.fitted import FittedRows
 from s2oct.export import report_html
+from s2oct.model.features import as_features
 from s2oct.model.labels import UNLABELED
 from s2oct.report.alternatives import describe_alternatives
 
@@ -30,7 +31,7 @@ def rows():
     """Ten rows on a line, the first and the last labeled, and a second feature that runs backwards."""
     X = np.column_stack([np.arange(10.0), np.arange(10.0)[::-1]])
     codes = np.array([0, *[UNLABELED] * 8, 1])
-    return FittedRows(cut(4.5), ("x", "y"), ("low", "high"), X, codes)
+    return FittedRows(cut(4.5), as_features(("x", "y")), ("low", "high"), X, codes)
 
 
 def test_of_several_trees_the_one_that_differs_on_most_unlabeled_rows_is_shown(rows):
@@ -57,7 +58,7 @@ def test_features_that_only_one_of_them_asks_for_are_named(rows):
 
 def test_there_is_no_section_without_other_trees_or_unlabeled_rows(rows):
     assert describe_alternatives(Fitted(), rows, range(1, 11)) is None
-    known = FittedRows(rows.tree, rows.feature_names, rows.class_names, rows.X, np.zeros(10, dtype=np.int64))
+    known = FittedRows(rows.tree, rows.features, rows.class_names, rows.X, np.zeros(10, dtype=np.int64))
     assert describe_alternatives(Fitted(cut(2.5)), known, range(1, 11)) is None
 
 

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from s2oct.certificate import Certificate, OCTHCertificate
-from s2oct.model.proof import EVIDENCE, PAPER, PROVED
+from s2oct.model.proof import EVIDENCE, PAPER, PROVED, TIME_LIMIT
 from s2oct.study.records import CertificateFacts
 
 P2 = Certificate(
@@ -22,6 +22,15 @@ P2 = Certificate(
     leaf_error=1.0,
     xi=1.0,
     n_margin_violations=0,
+    ended=TIME_LIMIT,
+    labels=(1, 1),
+    n_labeled=2,
+    n_unlabeled=2,
+    n_contradicted=1,
+    n_splits=1,
+    n_terms=1,
+    totals=(1, 1),
+    assigned=(0, 2),
 )
 GUIDED = dataclasses.replace(
     P2,
@@ -43,7 +52,9 @@ def test_a_claim_of_p2_keeps_its_costs():
 
 
 def test_a_claim_of_octh_keeps_its_errors():
-    claim = OCTHCertificate(0.0, 0.0, True, "a test", 1.0, 0.1, (), n_errors=0, n_coefficients=2)
+    claim = OCTHCertificate(
+        0.0, 0.0, True, "a test", 1.0, 0.1, (), n_errors=0, n_coefficients=2, ended=PROVED, labels=(1, 1)
+    )
     kept = CertificateFacts.of(claim)
     assert kept.proved
     assert kept.settled

@@ -80,7 +80,7 @@ def test_totals_of_all_rows_count_the_labeled_ones(known):
 
 @pytest.mark.parametrize(
     ("labels", "name", "label"),
-    [(["1", "0", ""], "1", 1), (["1", "1", ""], "0", 0), (["007", "8", ""], "008", "008")],
+    [(["1", "0", ""], "1", 1), (["1", "1", ""], "0", 0), (["007", "007", ""], "0a", "0a")],
     ids=str,
 )
 def test_class_is_of_the_kind_of_the_labels(known, labels, name, label):

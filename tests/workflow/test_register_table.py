@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from s2oct import S2OCTClassifier
-from s2oct.errors import InvalidTable
 from s2oct.model.batches import ArrayBatches
 from s2oct.register.passes import marks_of
 from s2oct.register.register import Register
@@ -158,19 +157,15 @@ def test_a_category_that_only_one_row_has_is_known_although_the_sample_lacks_it(
     encoded = encoded_here(write(small, tmp_path / "p.parquet", region=pa.array(region, pa.string())), small)
     assert encoded.register is not None
     assert encoded.encoding.columns[-1].categories == ("island", "north", "south")
-    assert encoded.encoding.columns[-1].reference == "island"
+    assert encoded.encoding.columns[-1].rest == "island"
     assert encoded.register.batches.total(marks_of, NO_DEADLINE) is not None
 
 
-def test_gaps_are_refused_by_their_row_or_filled_and_counted_in_all_rows(small: Table, tmp_path: Path) -> None:
+def test_gaps_are_filled_and_counted_in_all_rows(small: Table, tmp_path: Path) -> None:
     age = small.X[:, 0].copy()
     age[[1234, 1777]] = np.nan
     path = write(small, tmp_path / "people.parquet", age=age)
-    with pytest.raises(InvalidTable, match=r"column 'age', got .*row 1235"):
-        encoded_here(path, small)
-    request = asked(path, small)
-    filled = replace(request, treatment=replace(request.treatment, impute="median"))
-    encoded = encode_register(filled, ReadHere(), MOST)
+    encoded = encoded_here(path, small)
     assert [use.n_missing for use in encoded.uses if use.name == "age"] == [2]
 
 

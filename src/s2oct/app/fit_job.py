@@ -75,7 +75,7 @@ class FitReporter:
         known = self._encoded.known
         off = known.targets.rows_off(tree.predict(self._rows[~known.is_labeled]), known.unlabeled_sizes)
         classes = [str(label) for label in known.classes.tolist()]
-        rules = "\n".join(rule_lines(tree, self._encoded.encoding.features, classes))
+        rules = "\n".join(rule_lines(tree, self._encoded.encoding.described, classes))
         self._log.append("tree", rules=rules, rows_off=float(off))
 
 

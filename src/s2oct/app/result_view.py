@@ -13,6 +13,7 @@ from s2oct.app.complaints import in_terms_of_the_page
 from s2oct.estimators.fitted import FittedRows
 from s2oct.estimators.seen_totals import see_totals
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
+from s2oct.model.features import columns_of
 from s2oct.model.rules import Leaf, Split, pruned, rule_lines, rule_text
 from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.data import Sample, describe_sample
@@ -63,13 +64,13 @@ class TreeViews:
 
         def part(here: Leaf | Split) -> dict[str, Any]:
             if isinstance(here, Split):
-                rule = rule_text(tree, here.node, rows.feature_names)
+                rule = rule_text(tree, here.node, rows.features)
                 return {"node": here.node, "rule": rule, "holds": part(here.left), "fails": part(here.right)}
             return {"leaves": list(here.ids), **dataclasses.asdict(cards[here.node])}
 
         return {
             "number": number,
-            "rules": "\n".join(rule_lines(tree, rows.feature_names, rows.class_names)),
+            "rules": "\n".join(rule_lines(tree, rows.features, rows.class_names)),
             "root": part(root),
         }
 
@@ -117,5 +118,4 @@ def _sample_view(sample: Sample) -> dict[str, Any]:
 def _columns_in_rules(fitted: FittedTable) -> list[str]:
     """The columns that some rule uses, in the order of the table."""
     used = np.flatnonzero(fitted.classifier.tree_.omega.any(axis=0)).tolist()
-    names = [fitted.encoding.features[j] for j in used]
-    return [column.name for column in fitted.encoding.columns if any(feature in names for feature in column.features)]
+    return list(columns_of(fitted.classifier._features()[j] for j in used))

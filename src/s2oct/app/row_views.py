@@ -61,16 +61,15 @@ def row_path(read: ReadTable, job: Path, tree: int, asked: Mapping[str, Any]) ->
         ``row``, the number of the row, or ``id``, its value in the id column; and ``cells`` that replace its own.
     """
     from s2oct.model.explanation import explain_row
-    from s2oct.persistence.table_models import encoding_of
 
     model = _model(job / "model.json")
-    encoding = encoding_of(model)
-    columns = list(dict.fromkeys([*encoding.names, *model.ids]))
+    encoding, ids = model.encoding, model.origin.ids
+    columns = list(dict.fromkeys([*encoding.names, *ids]))
     source = read.source
     if asked.get("id"):
-        if not model.ids:
+        if not ids:
             raise InvalidProblem("Expected the number of a row, got an id for a table without an id column.")
-        found = TableRow.by_id(source, columns, model.ids[0], str(asked["id"]))
+        found = TableRow.by_id(source, columns, ids[0], str(asked["id"]))
     else:
         found = TableRow.by_number(source, columns, _row_number(asked.get("row")))
     own = {name: found.text(name) for name in encoding.names}
@@ -79,7 +78,7 @@ def row_path(read: ReadTable, job: Path, tree: int, asked: Mapping[str, Any]) ->
     changed = dataclasses.replace(found, cells=pa.table(cells))
     values = changed.features(encoding)
     shown = _tree(job, tree)
-    said = explain_row(shown, values, model.feature_names, model.classes, changed.remarks(encoding))
+    said = explain_row(shown, values, encoding.described, model.classes, changed.texts(encoding))
     return {
         "row": found.number,
         "cells": own | typed,

@@ -36,10 +36,9 @@ class Claim(ABC):
     history : tuple of Moment
         Best cost and lower bound over time.
     ended : str
-        Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
-        not record it.
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted".
     labels : tuple of int
-        Labels of each class; a labeled row of weight 0 does not count. Empty in model files that do not record it.
+        Labels of each class; a labeled row of weight 0 does not count.
     chance : float or None
         The p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held
         out from forests; None if it was not tested.
@@ -52,8 +51,8 @@ class Claim(ABC):
     min_margin: float
     seconds: float
     history: tuple[Moment, ...]
-    ended: str = field(default="unknown", kw_only=True)
-    labels: tuple[int, ...] = field(default=(), kw_only=True)
+    ended: str = field(kw_only=True)
+    labels: tuple[int, ...] = field(kw_only=True)
     chance: float | None = field(default=None, kw_only=True)
 
     @property

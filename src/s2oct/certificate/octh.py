@@ -41,10 +41,9 @@ class OCTHCertificate(Claim):
     n_coefficients : int
         Coefficients other than 0.
     ended : str
-        Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
-        not record it.
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted".
     labels : tuple of int
-        Labels of each class; a labeled row of weight 0 does not count. Empty in model files that do not record it.
+        Labels of each class; a labeled row of weight 0 does not count.
     chance : float or None
         The p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held
         out from forests; None if it was not tested.

@@ -21,8 +21,7 @@ class Certificate(Claim):
     """What is known about a tree: what it does in rows, and what it costs in the paper's P2.
 
     ``objective``, ``lower_bound``, ``gap``, ``proved`` and ``proved_by`` are about P2, with or without a guide.
-    ``ended``, ``minimised`` and ``proved_best`` are about the model that was fitted. What is None was not recorded in
-    the model file of an earlier version.
+    ``ended``, ``minimised`` and ``proved_best`` are about the model that was fitted.
 
     Parameters
     ----------
@@ -52,8 +51,6 @@ class Certificate(Claim):
     guide_weight : float or None
         What an unlabeled row of which the guide is sure counted against a labeled one; 0 if the guide only chose
         between trees of equal cost.
-    guided_lower_bound : float or None
-        No feasible tree has a lower `guided_objective`; only in model files of fits that minimised that.
     coefficient_bound : float
         The paper's s in the P2 that was solved: the bound on the coefficients in model units.
     max_features_per_split : int or None
@@ -63,23 +60,22 @@ class Certificate(Claim):
     features : tuple of int or None
         The columns that splits may use; None for all. Cost, bound and proof are about P2 with these columns alone.
     ended : str
-        Why the fit ended: "proved", "converged", "time limit" or "interrupted"; "unknown" in model files that do
-        not record it.
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted".
     labels : tuple of int
-        Labels of each class; a labeled row of weight 0 does not count. Empty in model files that do not record it.
+        Labels of each class; a labeled row of weight 0 does not count.
     chance : float or None
         The p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held
         out from forests; None if it was not tested.
-    n_labeled, n_unlabeled : int or None
+    n_labeled, n_unlabeled : int
         Numbers of rows, each counted with its multiplicity like all numbers of rows here.
-    n_contradicted : int or None
+    n_contradicted : int
         Labeled rows that the tree puts into another class than their own.
     n_against_guide : int or None
         Unlabeled rows that the tree puts into another class than the one that the guide finds likeliest; None without
         a guide.
-    n_splits : int or None
+    n_splits : int
         Splits that decide something.
-    n_terms : int or None
+    n_terms : int
         Features in these splits, added up over the splits.
     totals, assigned : tuple of float
         Of each class, the unlabeled rows by the total and those that the tree puts there; weights are added up, if
@@ -108,19 +104,18 @@ class Certificate(Claim):
     n_margin_violations: int
     guide_cost: float | None = None
     guide_weight: float | None = None
-    guided_lower_bound: float | None = None
     coefficient_bound: float = float("inf")
     max_features_per_split: int | None = None
     uncapped_lower_bound: float | None = None
     features: tuple[int, ...] | None = None
-    n_labeled: int | None = field(default=None, kw_only=True)
-    n_unlabeled: int | None = field(default=None, kw_only=True)
-    n_contradicted: int | None = field(default=None, kw_only=True)
+    n_labeled: int = field(kw_only=True)
+    n_unlabeled: int = field(kw_only=True)
+    n_contradicted: int = field(kw_only=True)
     n_against_guide: int | None = field(default=None, kw_only=True)
-    n_splits: int | None = field(default=None, kw_only=True)
-    n_terms: int | None = field(default=None, kw_only=True)
-    totals: tuple[float, ...] = field(default=(), kw_only=True)
-    assigned: tuple[float, ...] = field(default=(), kw_only=True)
+    n_splits: int = field(kw_only=True)
+    n_terms: int = field(kw_only=True)
+    totals: tuple[float, ...] = field(kw_only=True)
+    assigned: tuple[float, ...] = field(kw_only=True)
     cells: tuple[Cell, ...] = field(default=(), kw_only=True)
     unit: float = field(default=1.0, kw_only=True)
     least_xi: float = field(default=0.0, kw_only=True)
@@ -138,15 +133,8 @@ class Certificate(Claim):
         return DECIDED_TOLERANCE * max(self.unit, 1.0)
 
     @property
-    def guided_objective(self) -> float | None:
-        """P2's cost plus `guide_weight` times `guide_cost`; only in model files of fits that minimised that."""
-        if self.guide_cost is None or self.guide_weight is None or self.guided_lower_bound is None:
-            return None
-        return self.objective + self.guide_weight * self.guide_cost
-
-    @property
     def known_cells(self) -> tuple[Cell, ...]:
-        """All totals with what the tree puts there; of an old model file perhaps none."""
+        """All totals with what the tree puts there."""
         if self.cells:
             return self.cells
         return tuple(
@@ -179,12 +167,12 @@ class Certificate(Claim):
     @property
     def features_per_split(self) -> float | None:
         """Features that a split has on average; None without splits."""
-        return self.n_terms / self.n_splits if self.n_splits and self.n_terms is not None else None
+        return self.n_terms / self.n_splits if self.n_splits else None
 
     @property
     def has_splits(self) -> bool:
-        """Whether the tree puts rows into different leaves; taken for granted where the number was not recorded."""
-        return self.n_splits != 0
+        """Whether the tree puts rows into different leaves."""
+        return self.n_splits > 0
 
     @property
     def minimises_p2(self) -> bool:
@@ -193,11 +181,9 @@ class Certificate(Claim):
 
     @property
     def minimised(self) -> tuple[float, float]:
-        """What the fit minimised, and a lower bound of it: P2's cost, that plus the guide's, or the cost in rows."""
+        """What the fit minimised, and a lower bound of it: P2's cost, or the cost in rows."""
         if self.model == EVIDENCE and self.evidence_cost is not None:
             return self.evidence_cost, self.evidence_bound or 0.0
-        if self.guided_objective is not None and self.guided_lower_bound is not None:
-            return self.guided_objective, self.guided_lower_bound
         return self.objective, self.lower_bound
 
     @property

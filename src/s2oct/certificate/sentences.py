@@ -20,19 +20,17 @@ _OUTLOOK = {
 
 
 def about_fit(certificate: Certificate, classes: Sequence[Any] | None = None) -> Iterator[str]:
-    """What the tree does in rows, how large it is, and how the fit ended; without what a certificate does not know."""
+    """What the tree does in rows, how large it is, and how the fit ended."""
     yield from about_tree(certificate, classes)
     yield from about_end(certificate)
 
 
 def about_tree(certificate: Certificate, classes: Sequence[Any] | None = None) -> Iterator[str]:
     """What the tree does in rows, and how large it is: everything that rows, labels and totals show."""
-    if certificate.n_contradicted is not None and certificate.n_labeled is not None:
-        yield f"{certificate.n_contradicted:,} of {plural(certificate.n_labeled, 'label')} contradicted"
-    if certificate.n_unlabeled != 0:
+    yield f"{certificate.n_contradicted:,} of {plural(certificate.n_labeled, 'label')} contradicted"
+    if certificate.n_unlabeled:
         yield _total(certificate)
-    if certificate.n_splits is not None and certificate.n_terms is not None:
-        yield _size(certificate.n_splits, certificate.n_terms)
+    yield _size(certificate.n_splits, certificate.n_terms)
     if certificate.classes_without_label:
         yield _without_label(certificate.classes_without_label, classes)
     if certificate.n_sampled is not None and certificate.n_register is not None:
@@ -41,7 +39,7 @@ def about_tree(certificate: Certificate, classes: Sequence[Any] | None = None) -
 
 def about_end(certificate: Certificate) -> Iterator[str]:
     """What only the fit knows: how far the tree follows the guide, how the fit ended, and what it has proved."""
-    if certificate.n_against_guide is not None and certificate.n_unlabeled is not None:
+    if certificate.n_against_guide is not None:
         rows = plural(certificate.n_unlabeled, "unlabeled row")
         yield f"differs from the guide on {certificate.n_against_guide:,} of {rows}"
     yield f"ended: {certificate.ended} after {duration(certificate.seconds)}"

@@ -75,7 +75,7 @@ def few_labels(certificate: Claim, classes: Sequence[Any], among: Iterable[int])
 
 def _labeled_classes(certificate: Certificate) -> list[int]:
     """The classes that have labels, and rows or a total above 0."""
-    put, known = certificate.assigned or certificate.labels, certificate.totals or certificate.labels
+    put, known = certificate.assigned, certificate.totals
     return [
         c for c in range(len(certificate.labels)) if c not in certificate.classes_without_label and (put[c] or known[c])
     ]
@@ -132,9 +132,7 @@ def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Not
 
 
 def _where(certificate: Certificate, classes: Sequence[Any]) -> str:
-    """By which class the total is exceeded most; nothing where the certificate does not say."""
-    if not certificate.assigned:
-        return ""
+    """By which class the total is exceeded most."""
     if certificate.cells:
         return _worst_cells(certificate, classes)
     excess = [put - known for put, known in zip(certificate.assigned, certificate.totals, strict=True)]

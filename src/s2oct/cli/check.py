@@ -56,27 +56,23 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
 
 def _read_table(model: Model, data: DataOptions, label: str, totals: TotalOptions) -> PartlyLabeledTable:
     """Read a table with domains and weights in the columns of the fit, unless options name others."""
-    from s2oct.persistence.table_models import encoding_of
-    from s2oct.tables.totals_kind import TotalsKind
-
-    source, kind = data.source(model.dialect), model.totals_kind or TotalsKind()
-    margins = totals.margins(source, kind.margins)
+    origin = model.origin
+    source = data.source(origin.dialect)
+    margins = totals.margins(source, origin.margins)
     return read_partly_labeled(
-        source, Roles(label, features=encoding_of(model).names, margins=margins, weight=kind.weight)
+        source, Roles(label, features=model.encoding.names, margins=margins, weight=origin.weight)
     )
 
 
 def _read_problem(model: Model, table: PartlyLabeledTable, totals: ClassTotals | TotalFiles) -> Problem:
     """Read the problem that the tree of a model would solve for a table."""
     from s2oct.model.problem import Problem
-    from s2oct.persistence.table_models import encoding_of
 
-    encoding = encoding_of(model)
-    rows = encode_rows(table.cells, encoding, table.source.dialect)
+    rows = encode_rows(table.cells, model.encoding, table.source.dialect)
     known = totals.known(table, also=model.classes)
     if known.classes.tolist() != model.classes:
         raise InvalidProblem(f"Expected labels of the classes {model.classes}, got {known.classes.tolist()}.")
-    return Problem.from_known(known.of_counted(rows), known, encoding.features)
+    return Problem.from_known(known.of_counted(rows), known, model.feature_names)
 
 
 def _verdict(model: Model, checked: Checked) -> list[str]:

@@ -122,26 +122,24 @@ def estimate(
 def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTable:
     """Read the table with the columns, totals and parameters of the model's fit, unless options give other totals."""
     from s2oct.estimators import S2OCTClassifier
-    from s2oct.persistence.table_models import encoding_of
-    from s2oct.tables.totals_kind import TotalsKind
     from s2oct.workflow.remembered_totals import RememberedTotals
 
-    clf, kind = model.estimator, model.totals_kind or TotalsKind()
+    clf, origin = model.estimator, model.origin
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to estimate from, got {type(clf).__name__}.")
     _refuse_lost_guide(model)
-    if model.label is None:
+    if origin.label is None:
         raise InvalidProblem("Expected a model that s2oct fit has written, got one that names no column of labels.")
-    encoding, given = encoding_of(model), totals.totals()
+    given = totals.totals()
     known = (
         given
         if totals.are_given
         else RememberedTotals(tuple(model.classes), clf.data_summary_.totals, clf.certificate_.cells)
     )
-    margins = kind.margins if not totals.are_given or len(kind.margins) == len(totals.paths) else ()
-    roles = Roles(model.label, features=encoding.names, margins=margins, weight=kind.weight)
-    request = FitRequest(data.source(model.dialect), roles, totals=known, parameters=clf.get_params(deep=False))
-    return encode_again(request, encoding)
+    margins = origin.margins if not totals.are_given or len(origin.margins) == len(totals.paths) else ()
+    roles = Roles(origin.label, features=model.encoding.names, margins=margins, weight=origin.weight)
+    request = FitRequest(data.source(origin.dialect), roles, totals=known, parameters=clf.get_params(deep=False))
+    return encode_again(request, model.encoding)
 
 
 def _refuse_lost_guide(model: Model) -> None:

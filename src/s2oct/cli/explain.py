@@ -31,21 +31,20 @@ def explain(
     # Refusals should not wait for the packages that a model needs.
     from s2oct.export import read_model
     from s2oct.model.explanation import explain_row
-    from s2oct.persistence.table_models import encoding_of
 
     read = read_model(model)
-    encoding, source = encoding_of(read), data.source(read.dialect)
+    encoding, source = read.encoding, data.source(read.origin.dialect)
     source.require(encoding.names, "feature")
-    ids = [name for name in read.ids if name in source.columns]
+    ids = [name for name in read.origin.ids if name in source.columns]
     columns = list(dict.fromkeys([*encoding.names, *ids]))
     if id is None:
         found = TableRow.by_number(source, columns, row or 0)
-    elif read.ids:
-        source.require(read.ids[:1], "id")
-        found = TableRow.by_id(source, columns, read.ids[0], id)
+    elif read.origin.ids:
+        source.require(read.origin.ids[:1], "id")
+        found = TableRow.by_id(source, columns, read.origin.ids[0], id)
     else:
         raise InvalidProblem("Expected --row, got --id for a model without an id column.")
     values = found.features(encoding)
     named = "".join(f", {printable(name)} {printable(found.text(name))}" for name in ids)
     say(f"Row {found.number}{named}:")
-    say(str(explain_row(read.estimator.tree_, values, read.feature_names, read.classes, found.remarks(encoding))))
+    say(str(explain_row(read.estimator.tree_, values, encoding.described, read.classes, found.texts(encoding))))

@@ -43,9 +43,9 @@ def predict(
     from s2oct.persistence.table_models import predictor_of
 
     read = read_model(model)
-    predictor, source = predictor_of(read), data.source(read.dialect)
+    predictor, source = predictor_of(read), data.source(read.origin.dialect)
     source.require(predictor.encoding.names, "feature")
-    ids = split_names(id, source.columns) or tuple(name for name in read.ids if name in source.columns)
+    ids = split_names(id, source.columns) or tuple(name for name in read.origin.ids if name in source.columns)
     source.require(ids, "id")
     n_rows, unseen = 0, Unseen()
 

@@ -66,7 +66,7 @@ def rendered(model: Model, form: str, path: Path) -> str | bytes:
     if form == "certificate":
         return "\n".join(_certificate(model))
     if form == "dot":
-        return tree_to_dot(tree, names, classes)
+        return tree_to_dot(tree, model.estimator._features(), classes)
     if form == "json":
         return derived_json(path).rstrip("\n")
     if form == "python":

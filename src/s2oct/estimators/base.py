@@ -19,6 +19,7 @@ from s2oct.guides.base import PartlyLabeledClassifier
 from s2oct.inputs import read_rows, read_seed
 from s2oct.model.data_summary import DataSummary
 from s2oct.model.explanation import Explanation, explain_row
+from s2oct.model.features import Feature
 from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
@@ -64,11 +65,11 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
             raise AttributeError(str(error)) from error
 
     def _rules_of(self, tree: ObliqueTree) -> str:
-        return "\n".join(rule_lines(tree, self._shown_names(), self.classes_.tolist()))
+        return "\n".join(rule_lines(tree, self._features(), self.classes_.tolist()))
 
-    def _shown_names(self) -> tuple[str, ...]:
-        """Names of the features; x0, x1, ... where the fit had no names."""
-        return self.encoding_.features
+    def _features(self) -> tuple[Feature, ...]:
+        """The features of the tree as readers know them, by the columns of the table."""
+        return self.encoding_.described
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._tree_html()
@@ -82,7 +83,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
 
     def _tree_html(self) -> str:
         try:
-            return tree_html(self.tree_, self._shown_names(), self.classes_.tolist())
+            return tree_html(self.tree_, self._features(), self.classes_.tolist())
         except Exception:
             # Not fitted, or made by hand and incomplete: a classifier must always be shown somehow.
             return ""
@@ -146,4 +147,6 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         'yes'
         """
         check_is_fitted(self)
-        return explain_row(self.tree_, read_row(row, self.encoding_), self._shown_names(), self.classes_.tolist())
+        found, encoding = read_row(row, self.encoding_.names), self.encoding_
+        values, cells = found.features(encoding), found.texts(encoding)
+        return explain_row(self.tree_, values, self._features(), self.classes_.tolist(), cells)

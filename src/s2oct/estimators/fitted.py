@@ -14,6 +14,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
 from s2oct.inputs import read_rows
+from s2oct.model.features import Feature, columns_of, renamed
 from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, read_labels
 from s2oct.model.tree import ObliqueTree
@@ -26,17 +27,28 @@ class FittedRows:
     Attributes
     ----------
     tree : ObliqueTree
-    feature_names, class_names : tuple of str
+    features : tuple of Feature
+    class_names : tuple of str
     X : ndarray of shape (rows, p)
     codes : ndarray of shape (rows,)
         Class index of each labeled row, -1 for an unlabeled one.
     """
 
     tree: ObliqueTree
-    feature_names: tuple[str, ...]
+    features: tuple[Feature, ...]
     class_names: tuple[str, ...]
     X: FloatArray
     codes: IntArray
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table from which the features come."""
+        return columns_of(self.features)
 
     @property
     def is_labeled(self) -> BoolArray:
@@ -115,11 +127,11 @@ def read_fit(
             "For a pipeline or a search, pass its last step or its best_estimator_."
         )
     check_is_fitted(estimator)
-    rows = read_rows(estimator, X)
+    rows, features = read_rows(estimator, X), estimator._features()
     classes = estimator.classes_.tolist()
     return FittedRows(
         tree=estimator.tree_,
-        feature_names=_names("feature", feature_names, estimator._shown_names()),
+        features=renamed(features, _names("feature", feature_names, columns_of(features))),
         class_names=_names("class", class_names, tuple(str(label) for label in classes)),
         X=rows,
         codes=_codes(y, classes, len(rows), getattr(estimator, "_uncounted_classes", ())),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from s2oct.model.features import Feature
 from s2oct.model.rules import Leaf, Split, pruned, rule_lines, rule_parts
 from s2oct.model.tree import ObliqueTree
 
@@ -26,23 +27,23 @@ MOST_LEAVES = 32
 """Of a tree with more leaves there are only the rules as text."""
 
 
-def tree_html(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any]) -> str:
+def tree_html(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence[Any]) -> str:
     """Show a tree as nested boxes, and its rules as text behind a heading; every name is escaped."""
     root = pruned(tree)
-    boxes = "" if len(root.leaves) > MOST_LEAVES else _box(tree, feature_names, classes, root)
-    rules = escape("\n".join(rule_lines(tree, feature_names, classes)))
+    boxes = "" if len(root.leaves) > MOST_LEAVES else _box(tree, features, classes, root)
+    rules = escape("\n".join(rule_lines(tree, features, classes)))
     text = f"<details{'' if boxes else ' open'}><summary>Rules as text</summary><pre>{rules}</pre></details>"
     return f'<div class="s2oct"><style>{STYLE}</style>{boxes}{text}</div>'
 
 
-def _box(tree: ObliqueTree, names: Sequence[str], classes: Sequence[Any], part: Leaf | Split) -> str:
+def _box(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence[Any], part: Leaf | Split) -> str:
     if isinstance(part, Leaf):
         return f'<div class="part class">{escape(str(classes[part.class_index]))}</div>'
-    *terms, comparison = rule_parts(tree, part.node, names)
-    lines = [*terms[:-1], f"{terms[-1]} {comparison}"]
+    parts = rule_parts(tree, part.node, features)
+    lines = [*parts[:-2], " ".join(parts[-2:])]
     rule = "<br>".join(escape(line) for line in lines)
     sides = "".join(
-        f'<div><div class="side">{answer}</div>{_box(tree, names, classes, side)}</div>'
-        for answer, side in (("yes", part.left), ("no", part.right))
+        f'<div><div class="side">{answer}</div>{_box(tree, features, classes, side)}</div>'
+        for answer, side in (("holds", part.left), ("fails", part.right))
     )
     return f'<div class="part"><div class="rule">{rule}</div><div class="sides">{sides}</div></div>'

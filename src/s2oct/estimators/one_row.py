@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.labels import marks_missing
-from s2oct.tables.cells import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
-from s2oct.tables.encoding import Encoding
-from s2oct.tables.unseen import Unseen
+from s2oct.tables.table_row import TableRow
 
 
-def read_row(row: Any, encoding: Encoding) -> FloatArray:
-    """The features of one row, shape (p,): an array, a series, a mapping of names to values, or a table of one row."""
-    names, given = encoding.names, _by_name(row)
+def read_row(row: Any, names: Sequence[str]) -> TableRow:
+    """One row with these columns: an array, a series, a mapping of names to values, or a table of one row."""
+    given = _by_name(row)
     if given is None:
         values = _in_order(row, len(names))
     else:
@@ -30,7 +27,7 @@ def read_row(row: Any, encoding: Encoding) -> FloatArray:
             raise InvalidProblem(f"Expected a value for each of {_listed(names)}, got no value of {missing[0]!r}.")
         values = [given[name] for name in names]
     cells = pa.table({name: pa.array([_cell(value, name)]) for name, value in zip(names, values, strict=True)})
-    return np.asarray(encode_rows(cells, encoding, IN_MEMORY, unseen=Unseen())[0])
+    return TableRow(1, cells, IN_MEMORY)
 
 
 def _by_name(row: Any) -> Mapping[str, Any] | None:

@@ -39,6 +39,7 @@ from s2oct.inputs import (
 )
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
 from s2oct.model.known import Known
+from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
 from s2oct.model.tree import ObliqueTree
@@ -289,18 +290,23 @@ class S2OCTClassifier(TreeClassifier):
             features=features,
             rows=known.of_counted(features.rows),
             known=known,
-            spec=ModelSpec(
-                depth=params["depth"],
-                C=params["C"],
-                coefficient_bound=params["coefficient_bound"],
-                scaled=params["scaling"] == "paper",
-                max_features_per_split=most,
-                features=read_rule_features(params["features"], self),
-            ),
+            spec=self._spec(),
             budget=budget,
             guide=guide,
             guide_weight=AUTO_GUIDE_WEIGHT if weight is None else weight,
             sparsity=Sparsity(AUTO_MOST if is_auto else most, params["term_price"], may_exceed=is_auto),
+        )
+
+    def _spec(self) -> ModelSpec:
+        """The model that the parameters ask for."""
+        params = self._checked()
+        return ModelSpec(
+            depth=params["depth"],
+            C=params["C"],
+            coefficient_bound=params["coefficient_bound"],
+            scaled=params["scaling"] == "paper",
+            max_features_per_split=params["max_features_per_split"],
+            features=read_rule_features(params["features"], self),
         )
 
     def _run(
@@ -324,7 +330,7 @@ class S2OCTClassifier(TreeClassifier):
         self._simplification, self._path = trained.simplification, None
         # Replicates repeat a fit, which nobody can do without all rows.
         self._fit = found.fit if register is None else None
-        self._slope = self._fitted_slope(found.fit)
+        self._slope = self._fitted_slope(found.fit.problem)
         doubts = (*fit.features.doubts, *(known.doubts if register is None else register.doubts))
         self.notices_ = (
             *doubts,
@@ -358,9 +364,8 @@ class S2OCTClassifier(TreeClassifier):
         labeled = fit.known.is_labeled
         return self.tree_.predict(fit.rows[labeled]) != fit.known.labels.codes[labeled]
 
-    def _fitted_slope(self, fit: Fit) -> float:
+    def _fitted_slope(self, problem: Problem) -> float:
         """The slope of probabilities with which they add up to the totals of the rows of the fit."""
-        problem = fit.problem
         rows_off = self.certificate_.xi / problem.unit
         if self.certificate_.n_register is not None:
             # The tree meets the totals of all rows, so that it misses those of the sample.
@@ -489,7 +494,7 @@ class S2OCTClassifier(TreeClassifier):
     def _fit_of_session(self) -> Fit:
         """The data of the fit; refuses a classifier that does not have them."""
         check_is_fitted(self)
-        fit = getattr(self, "_fit", None)
+        fit: Fit | None = getattr(self, "_fit", None)
         if fit is None and self.certificate_.n_register is not None:
             raise InvalidProblem(
                 f"Expected a fit to all rows, because replicates repeat it, got one to a sample of "
@@ -582,7 +587,7 @@ class S2OCTClassifier(TreeClassifier):
         chosen.alternatives_ = ()
         chosen.stability_ = np.full(int((~fit.known.is_labeled).sum()), np.nan)
         chosen.stability_note_ = "The stability of a tree that was chosen from others is not known."
-        chosen._slope = chosen._fitted_slope(fit)
+        chosen._slope = chosen._fitted_slope(fit.problem)
         chosen.notices_ = notices_of(fit.known.doubts, chosen.certificate_, chosen.classes_)
         chosen._complete(fit, fit)
         return chosen

@@ -85,7 +85,7 @@ def fitted_guide(guide: Any, X: Any, known: Known, seed: int) -> FittedGuide:
     if isinstance(wrapped, SelfTrainedForest):
         wrapped.set_params(n_jobs=1)
         forest = wrapped._fit_rows(np.asarray(X, dtype=float), known)
-        return FittedGuide(forest.probabilities_, forest.predict_proba)
+        return FittedGuide(forest.probabilities_, forest._probabilities_of)
     return FittedGuide(_answer(wrapped, X, known), wrapped.predict_proba)
 
 

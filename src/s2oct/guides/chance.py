@@ -9,8 +9,8 @@ from scipy.stats import rankdata
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.guides.forest import SelfTrainedForest
 from s2oct.guides.stopped import GuideStopped
+from s2oct.model.known import Known
 from s2oct.model.labels import FEW_LABELS, Labels
-from s2oct.model.targets import Targets
 from s2oct.stopping import Deadline
 
 N_TREES = 30
@@ -68,9 +68,8 @@ def chance_of_rows(rows: FloatArray, codes: IntArray, seed: int, deadline: Deadl
     if len(classes) < 2:
         return None
     forest = SelfTrainedForest(n_estimators=N_TREES, n_rounds=0, random_state=seed)
-    nothing = Targets.exact(np.zeros(len(classes)), 0)
     try:
-        forest._fit_rows(rows[chosen], Labels(classes.astype(object), codes), nothing, deadline=deadline)
+        forest._fit_rows(rows[chosen], Known.complete(Labels(classes.astype(object), codes)), deadline)
     except GuideStopped:
         return None
     assert forest._held_out is not None  # there are two classes

@@ -145,12 +145,12 @@ class SelfTrainedForest(PartlyLabeledClassifier):
             )
         )
         warn_of_doubts((*features.doubts, *(known.doubts if labels is None else ())))
-        self._fit_rows(known.of_counted(rows), known.in_rows)
+        self._fit_rows(known.of_counted(rows), known.unless_equal)
         self._over_all_rows(known, X)
         return self
 
     def _fit_rows(self, rows: FloatArray, known: Known, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
-        """Fit to the rows that count and what is known about them, in mean weights.
+        """Fit to the rows that count and what is known about them; equal weights are none.
 
         Raises `GuideStopped` after the deadline.
         """
@@ -193,7 +193,11 @@ class SelfTrainedForest(PartlyLabeledClassifier):
             Probabilities of ``classes_``.
         """
         check_is_fitted(self)
-        wide = self._widening.transform(read_rows(self, X))
+        return self._probabilities_of(read_rows(self, X))
+
+    def _probabilities_of(self, rows: FloatArray) -> FloatArray:
+        """Class probabilities of rows of features."""
+        wide = self._widening.transform(rows)
         votes = np.zeros((len(wide), 1 if len(self.classes_) == 2 else len(self.classes_)))
         for member in self._members:
             votes += member.share * member.votes(wide, self.n_jobs)

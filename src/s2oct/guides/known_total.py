@@ -76,7 +76,7 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         )
         table = self._learned_table(X)
         warn_of_doubts(known.doubts)
-        self._fit_read(counted_part(table, known), known.in_rows)
+        self._fit_read(counted_part(table, known), known)
         self._over_all_rows(known, X)
         return self
 
@@ -88,14 +88,17 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         return learn_features(self, X).rows
 
     def _takes_gaps(self) -> bool:
-        return bool(get_tags(self.estimator).input_tags.allow_nan)
+        inner = self.estimator
+        while isinstance(inner, KnownTotalClassifier):
+            inner = inner.estimator
+        return bool(get_tags(inner).input_tags.allow_nan)
 
     def _table(self, X: Any) -> Any:
         """A table as the fitted classifier takes it."""
         return X if getattr(self, "encoding_", None) is None else read_rows(self, X)
 
     def _fit_read(self, X: Any, known: Known) -> Any:
-        """Fit to the rows that count and what is known about them, in mean weights."""
+        """Fit to the rows that count and what is known about them."""
         self.classes_ = known.classes
         self._missing = known.unlabeled_classes
         self._fit_labels(X, known)

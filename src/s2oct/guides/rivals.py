@@ -84,6 +84,6 @@ def assign_classes(rivals: Mapping[str, Any], X: FloatArray, known: Known) -> di
     for name, rival in rivals.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # readers of a comparison cannot act on a rival's warnings
-            fitted = strong(rival)._fit_read(X, known.in_rows)
+            fitted = strong(rival)._fit_read(X, known)
         assigned[name] = np.asarray(fitted.transduction_[~known.is_labeled], dtype=np.int64)
     return assigned

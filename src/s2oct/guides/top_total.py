@@ -83,7 +83,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         unlabeled = np.flatnonzero(~labels.is_labeled)
         n_columns = () if len(labels.classes) == 2 else (len(labels.classes),)
         scores = self._scores(_safe_indexing(X, unlabeled)) if len(unlabeled) else np.empty((0, *n_columns))
-        codes = self._settle(scores, known)
+        codes = self._settle(scores, known.unless_equal)
         self.transduction_ = labels.completed(codes)
 
     def _settle(self, scores: FloatArray, known: Known) -> IntArray:

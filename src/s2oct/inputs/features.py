@@ -10,17 +10,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names, validate_data
+from sklearn.utils.validation import _check_feature_names, check_array, validate_data
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import BoolArray, FloatArray
 from s2oct.errors import InvalidKind, InvalidProblem, S2OCTWarning
 from s2oct.tables.categorical_features import FROM_DTYPE, read_categorical_features
 from s2oct.tables.cells import encode_rows
+from s2oct.tables.column_learning import learn_column
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import NUMBER, Encoding
 from s2oct.tables.features import Features
 from s2oct.tables.in_memory import arrow_table
-from s2oct.tables.treatment import Learned, Treatment, learn_column
+from s2oct.tables.treatment import Learned, Treatment
 from s2oct.tables.unseen import Unseen
 from s2oct.wording import brief, listed
 
@@ -88,41 +89,43 @@ def read_rows(estimator: Any, X: Any) -> FloatArray:
         raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
     _refuse_repeated_names(X)
     encoding, unseen = estimator.encoding_, Unseen()
-    table = _with_columns_of(estimator, X)
+    table = _columns_of(encoding, X) if hasattr(estimator, "feature_names_in_") else None
+    is_matched = table is not None
+    table = X if table is None else table
     if all(column.kind == NUMBER for column in encoding.columns) and holds_numbers(table):
-        rows = _filled(_numbers(estimator, table, reset=False), encoding, unseen)
+        rows = _filled(_numbers(estimator, table, reset=False, is_matched=is_matched), encoding, unseen)
     else:
-        if table is X:
-            _check_feature_names(estimator, table, reset=False)
         arrow = _arrow(estimator, table)
-        if table is X and arrow.num_columns != estimator.n_features_in_:
-            raise InvalidProblem(
-                f"X has {arrow.num_columns} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input."
-            )
-        if not _column_types(table)[0] and hasattr(estimator, "feature_names_in_"):
-            arrow = arrow.rename_columns(list(estimator.feature_names_in_))
+        if not is_matched:
+            _check_feature_names(estimator, X, reset=False)
+            if arrow.num_columns != estimator.n_features_in_:
+                raise InvalidProblem(
+                    f"X has {arrow.num_columns} features, but {type(estimator).__name__} is expecting "
+                    f"{estimator.n_features_in_} features as input."
+                )
+            names = getattr(estimator, "feature_names_in_", encoding.names)
+            arrow = arrow.rename_columns([str(name) for name in names])
         rows = encode_rows(arrow, encoding, IN_MEMORY, unseen=unseen)
     if unseen:
         warnings.warn(unseen.sentence(encoding.columns), S2OCTWarning, stacklevel=4)
     return rows
 
 
-def _numbers(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False) -> FloatArray:
-    """Validate a table of numbers with scikit-learn, which also records or compares the names; gaps are NaN."""
+def _numbers(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False, is_matched: bool = False) -> FloatArray:
+    """Validate a table of numbers with scikit-learn, which also records or compares the names; gaps are NaN.
+
+    The names of a table that is matched to the fit are not compared again.
+    """
     if np.ma.is_masked(X):
         X = np.ma.filled(X.astype(float), np.nan)
     kinds = [np.float64, np.float32] if keep_single else np.float64
     try:
-        rows = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=kinds,
-            accept_sparse=False,
-            order="C",
-            ensure_all_finite="allow-nan",
-        )
+        if is_matched:
+            rows = check_array(X, dtype=kinds, order="C", ensure_all_finite="allow-nan", estimator=estimator)
+        else:
+            rows = validate_data(
+                estimator, X, reset=reset, dtype=kinds, accept_sparse=False, order="C", ensure_all_finite="allow-nan"
+            )
     except (TypeError, ValueError, OverflowError) as error:
         problem = _column_problem(X) if hasattr(X, "columns") else _cell_problem(X)
         kind = InvalidKind if isinstance(error, TypeError) and problem is None else InvalidProblem
@@ -133,9 +136,9 @@ def _numbers(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False) 
 def _plain(rows: FloatArray, names: Any) -> tuple[Encoding, FloatArray]:
     """The encoding of a table of numbers, and the numbers with its gaps filled."""
     shown = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
-    gaps = np.isnan(rows).any(axis=0)
+    gaps: BoolArray = np.asarray(np.isnan(rows).any(axis=0))
     step = max(len(rows) // _MOST_FOR_MEDIAN, 1)
-    known = [np.asarray(rows[:, j] if gaps[j] else rows[::step, j], dtype=float) for j in range(rows.shape[1])]
+    known = [np.asarray(rows[:: 1 if gaps[j] else step, j], dtype=np.float64) for j in range(rows.shape[1])]
     columns = tuple(learn_column(name, values, NUMBER) for name, values in zip(shown, known, strict=True))
     encoding = Encoding(columns)
     return encoding, _filled(rows, encoding, Unseen()) if gaps.any() else rows
@@ -161,14 +164,11 @@ def _arrow(estimator: Any, X: Any) -> Any:
     return arrow
 
 
-def _with_columns_of(estimator: Any, X: Any) -> Any:
-    """A table with the columns that a fitted classifier reads, if it has them in their order; otherwise as it is."""
-    names = _column_types(X)[0]
-    if not names or not hasattr(estimator, "feature_names_in_"):
-        return X
-    needed = list(estimator.encoding_.names)
-    if [name for name in names if name in needed] != needed or len(names) == len(needed):
-        return X
+def _columns_of(encoding: Encoding, X: Any) -> Any | None:
+    """The columns that an encoding reads, if a table has them in their order; None for any other table."""
+    names, needed = _column_types(X)[0], list(encoding.names)
+    if [name for name in names if name in needed] != needed:
+        return None
     return X.select(needed) if hasattr(X, "column_names") else X[needed]
 
 

@@ -142,6 +142,12 @@ class Known:
         return replace(self, targets=self.targets if unit == 1 else self.targets.over(unit), weights=weights)
 
     @property
+    def unless_equal(self) -> Known:
+        """The same without weights, if all of them are equal."""
+        is_equal = self.weights is not None and bool((self.weights == self.weights[0]).all())
+        return self.in_rows if is_equal else self
+
+    @property
     def doubts(self) -> tuple[Notice, ...]:
         """What is doubtful about labels and totals."""
         m = int((~self.is_labeled).sum()) + self.n_unseen
@@ -265,7 +271,7 @@ def known_of(
     named = [*stated.classes, *also]
     given = labels = read_labels(y, n_rows=n_rows, named=named)
     if weights is not None:
-        _refuse_weightless(weights if unseen is None else weights + unseen, labels.is_labeled)
+        refuse_weightless(weights if unseen is None else weights + unseen, labels.is_labeled)
     counted = counted_rows(weights)
     if counted is not None and weights is not None:
         labels, weights = labels.of_rows(counted, named), weights[counted]
@@ -288,7 +294,7 @@ def _count(weights: FloatArray) -> BoolArray:
     return np.asarray(weights > _NEGLIGIBLE * weights.mean())
 
 
-def _refuse_weightless(weights: FloatArray, is_labeled: BoolArray) -> None:
+def refuse_weightless(weights: FloatArray, is_labeled: BoolArray) -> None:
     """Refuse labeled rows, or unlabeled ones, none of which counts."""
     counts = _count(weights)
     for which, rows in (("labeled", is_labeled), ("unlabeled", ~is_labeled)):

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from s2oct.errors import InvalidProblem
+from s2oct.model.features import Feature, as_features, as_level
 from s2oct.model.tree import ObliqueTree
-from s2oct.wording import plural, printable
+from s2oct.wording import listed, plural, printable
 
 INDENT = "    "
 
 LEAST_WRITTEN_OUT = 1e-6
 """Smaller numbers are written with an exponent: their zeros would have to be counted."""
+
+_OPPOSITE = {"<=": ">", ">=": "<"}
 
 
 @dataclass(frozen=True)
@@ -129,27 +133,44 @@ def features_used(tree: ObliqueTree, part: Leaf | Split) -> list[int]:
 
 def rule_lines(
     tree: ObliqueTree,
-    feature_names: Sequence[str],
+    features: Sequence[Feature | str],
     classes: Sequence[Any],
     note: Callable[[Leaf], str] = lambda _: "",
 ) -> Iterator[str]:
-    """The lines of a tree as nested rules; ``note`` writes what comes after the class of a leaf."""
-    check_names(tree, feature_names, classes)
+    """The lines of a tree as nested rules; ``note`` writes what comes after the class of a leaf.
+
+    At the end there is a line for every feature of which the rules do not say everything (`remarks`).
+    """
+    check_names(tree, features, classes)
 
     def lines(part: Leaf | Split, indent: str) -> Iterator[str]:
         if isinstance(part, Leaf):
             yield f"{indent}{printable(classes[part.class_index])}{note(part)}"
             return
-        yield f"{indent}if {rule_text(tree, part.node, feature_names)}:"
+        yield f"{indent}if {rule_text(tree, part.node, features)}:"
         yield from lines(part.left, indent + INDENT)
         yield f"{indent}otherwise:"
         yield from lines(part.right, indent + INDENT)
 
-    return lines(pruned(tree), "")
+    root = pruned(tree)
+    return chain(lines(root, ""), remarks(tree, root, features))
 
 
-def rule_text(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> str:
-    """The rule of a split, which holds for the rows that go left: ``age - 0.5 * income <= 3``.
+def remarks(tree: ObliqueTree, part: Leaf | Split, features: Sequence[Feature | str]) -> Iterator[str]:
+    """Sentences on what a missing number counts as, and on what ordered levels count in sums."""
+    known, sums = as_features(features), (terms(tree, split.node)[0] for split in part.splits)
+    summed = {j for pairs in sums if len(pairs) > 1 for j, _ in pairs}
+    for j in features_used(tree, part):
+        feature, name = known[j], printable(known[j].column)
+        if feature.fill is not None:
+            yield f"A missing {name} counts as {plain_number(feature.fill)}."
+        if feature.levels and j in summed:
+            counted = [f"{i} for {as_level(level)}" for i, level in enumerate(feature.levels)]
+            yield f"In a sum, {name} is {listed(counted)}."
+
+
+def rule_text(tree: ObliqueTree, node: int, features: Sequence[Feature | str], *, holds: bool = True) -> str:
+    """The rule of a split, which holds for the rows that go left: ``age - 0.5 * income <= 3``, ``region is north``.
 
     These are exactly the numbers that decide, see `rule_parts`.
 
@@ -159,21 +180,26 @@ def rule_text(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> str
         The tree, in the units of the features.
     node : int
         Id of a branch node that uses some feature.
-    feature_names : sequence of str
-        A name for every feature.
+    features : sequence of Feature or str
+        Every feature; a name alone is that of a number.
+    holds : bool
+        False for the opposite, which holds for the rows that go right.
 
     Returns
     -------
     str
         The rule.
     """
-    return " ".join(rule_parts(tree, node, feature_names))
+    return " ".join(rule_parts(tree, node, features, holds=holds))
 
 
-def rule_parts(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> tuple[str, ...]:
-    """The terms of a rule with their signs, and at the end its relation and offset.
+def rule_parts(
+    tree: ObliqueTree, node: int, features: Sequence[Feature | str], *, holds: bool = True
+) -> tuple[str, ...]:
+    """The terms of a rule with their signs, and at the end its comparison.
 
-    The rule is written as `inequality` has it. Nothing is divided, because that would round.
+    The rule is written as `inequality` has it. Nothing is divided, because that would round. A rule on levels of one
+    column names them.
 
     Parameters
     ----------
@@ -181,17 +207,31 @@ def rule_parts(tree: ObliqueTree, node: int, feature_names: Sequence[str]) -> tu
         The tree, in the units of the features.
     node : int
         Id of a branch node that uses some feature.
-    feature_names : sequence of str
-        A name for every feature.
+    features : sequence of Feature or str
+        Every feature; a name alone is that of a number.
+    holds : bool
+        False for the opposite.
 
     Returns
     -------
     tuple of str
-        For example ``("age", "- 0.5 * income", "<= 3")``.
+        For example ``("age", "- 0.5 * income", "<= 3")``, ``("education", ">= secondary")`` or
+        ``("region is north",)``.
     """
     pairs, relation, offset = inequality(tree, node)
-    products = [(c < 0, _product(abs(c), printable(feature_names[j]))) for j, c in pairs]
-    return (*signed_terms(products), f"{relation} {plain_number(offset)}")
+    known = as_features(features[j] for j, _ in pairs)
+    if len(pairs) == 1:
+        worded = known[0].condition([is_left == holds for is_left in left_values(tree, node, known[0])])
+        if worded is not None:
+            return worded
+    products = [(c < 0, _product(abs(c), printable(name))) for (_, c), name in zip(pairs, known, strict=True)]
+    return (*signed_terms(products), f"{relation if holds else _OPPOSITE[relation]} {plain_number(offset)}")
+
+
+def left_values(tree: ObliqueTree, node: int, feature: Feature) -> list[bool]:
+    """Whether a split on one feature sends each of its values 0, 1, 2, ... to the left; empty for a number."""
+    [(_, coefficient)], offset = terms(tree, node)
+    return [coefficient * value <= offset for value in range(feature.n_values)]
 
 
 def _product(size: float, name: str) -> str:
@@ -211,7 +251,7 @@ def signed_terms(products: Iterable[tuple[bool, str]]) -> Iterator[str]:
         yield f"{'- ' if is_negative else '+ '}{product}" if i else f"{'-' * is_negative}{product}"
 
 
-def check_names(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any]) -> None:
+def check_names(tree: ObliqueTree, features: Sequence[Feature | str], classes: Sequence[Any]) -> None:
     """Refuse names unless every feature and every class has one."""
     n_classes = 1 + int(tree.leaf_classes.max())
     if len(classes) < n_classes:
@@ -220,5 +260,5 @@ def check_names(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequen
         raise InvalidProblem(
             f"The tree has {n_classes} classes, but only {given} {verb} given: name them all, in order."
         )
-    if len(feature_names) != tree.n_features:
-        raise InvalidProblem(f"Expected {tree.n_features} feature names, got {len(feature_names)}.")
+    if len(features) != tree.n_features:
+        raise InvalidProblem(f"Expected {tree.n_features} feature names, got {len(features)}.")

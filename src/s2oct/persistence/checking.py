@@ -28,13 +28,8 @@ from s2oct.tables.partly_labeled import PartlyLabeledTable
 from s2oct.wording import amount, count, plural
 
 TRUSTED = (
-    "ids",
-    "dialect",
-    "totals_kind",
     "certificate.lower_bound",
     "certificate.bound_source",
-    "certificate.seconds",
-    "certificate.history",
     "certificate.ended",
     "certificate.guide_cost",
     "certificate.n_against_guide",
@@ -44,6 +39,12 @@ TRUSTED = (
     "provenance.s2oct",
     "provenance.written",
     "provenance.parameters",
+    "provenance.table",
+    "provenance.n_columns",
+    "provenance.column_names",
+    "provenance.class_dtype",
+    "provenance.seconds",
+    "provenance.history",
 )
 """Fields of a model file that tree and data cannot show. They must not contradict the others, and a bound must not
 exceed the cost of the tree. Everything else is recomputed."""
@@ -92,7 +93,7 @@ def checked_model(model: Model, problem: Problem, table: PartlyLabeledTable) -> 
     clf = model.estimator
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to check against totals, got {type(clf).__name__}.")
-    stored, spec = clf.certificate_, clf._spec(clf.n_features_in_)
+    stored, spec = clf.certificate_, clf._spec()
     is_sampled = stored.n_register is not None
     found, own_bound = recertify(problem, clf.witness_, stored, spec, rules=clf.tree_)
     lines = [
@@ -117,8 +118,8 @@ def contradictions(model: Model) -> Iterator[str]:
         yield f"seed: the model says {seed}, its parameters say {chosen}"
     if "\n".join(model.rules) != clf.rules_:
         yield "rules: the text in the model is not what its tree says; s2oct show prints the rules of the tree"
-    if model.label is not None and model.label in (*model.feature_names, *model.ids):
-        yield f"label: the model has {model.label!r} as a feature or an id, too"
+    if model.origin.label is not None and model.origin.label in (*model.encoding.names, *model.origin.ids):
+        yield f"label: the model has {model.origin.label!r} as a feature or an id, too"
     if isinstance(clf, S2OCTClassifier):
         yield from _contradictory_end(clf.certificate_)
         yield from _contradictory_guide(clf)
@@ -146,8 +147,6 @@ def _contradictory_guide(clf: S2OCTClassifier) -> Iterator[str]:
     """What a certificate says of a guide, beside the parameters of the fit."""
     stored = clf.certificate_
     said = stored.guide_weight, stored.guide_cost
-    if stored.guided_lower_bound is not None:
-        yield "guided_lower_bound: the model has one, which no fit finds"
     if stored.model not in MODELS:
         yield f"model: the model file says {stored.model!r}, which is no model"
     if (stored.model == EVIDENCE) != (stored.evidence_cost is not None) or (stored.evidence_cost is None) != (
@@ -172,10 +171,9 @@ def _contradictory_guide(clf: S2OCTClassifier) -> Iterator[str]:
 
 def _differing_names(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
     """Compare names; of a model that was fitted in Python, no column of labels is known."""
-    if model.label is not None and model.label != table.roles.label:
-        yield f"label: the model says {model.label!r}, the column of the labels is {table.roles.label!r}"
-    if model.encoding is not None and not hasattr(model.estimator, "feature_names_in_"):
-        yield "features_are_named: the model says that the fit knew no names, but it has columns of a table"
+    label = model.origin.label
+    if label is not None and label != table.roles.label:
+        yield f"label: the model says {label!r}, the column of the labels is {table.roles.label!r}"
 
 
 def _other_data(clf: S2OCTClassifier, problem: Problem) -> Iterator[str]:
@@ -229,9 +227,9 @@ def _differing_cells(stored: Certificate, found: Certificate, classes: Sequence[
 
 def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str]:
     """Compare what belongs to P2 and to probabilities, and follows from the parameters of the fit and its rows."""
-    stored, spec = clf.certificate_, clf._spec(clf.n_features_in_)
+    stored, spec = clf.certificate_, clf._spec()
     prepared = prepare(problem, replace(spec, depth=clf.tree_.topology.depth))
-    scaling = widened_scaling(prepared.scaling, spec.features, clf.n_features_in_)
+    scaling = widened_scaling(prepared.scaling, spec.features, len(clf.encoding_.features))
     for name in ("shift", "scale"):
         if not np.allclose(getattr(clf.scaling_, name), getattr(scaling, name), rtol=_RELATIVE, atol=0):
             yield f"scaling: the {name} in the model is not that of the data"
@@ -247,7 +245,7 @@ def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str
     low, high = sorted((hasty, prepared.bounds.s))
     if not low * (1 - _RELATIVE) <= stored.coefficient_bound <= high * (1 + _RELATIVE):
         yield f"coefficient_bound: the model says {stored.coefficient_bound}, its parameters and the data say {high}"
-    slope = clf._fitted_slope(problem.X_unlabeled, problem.unlabeled_size, problem.totals, stored.xi / problem.unit)
+    slope = clf._fitted_slope(problem)
     if not _same(clf._slope, slope):
         yield f"probability: the slope in the model is {clf._slope}, that of the data is {slope}"
     if stored.n_sampled is not None or not stored.counted:
@@ -256,7 +254,7 @@ def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str
 
 def _differing_fills(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
     """Compare what stands for missing values, even where the table has none, with what an imputation says."""
-    columns = () if model.encoding is None else model.encoding.columns
+    columns = model.encoding.columns
     values = [
         read_cells(table.cells[column.name], column.name, column.kind, table.source.dialect) for column in columns
     ]

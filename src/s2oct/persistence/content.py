@@ -19,10 +19,8 @@ from s2oct.model.scaling import Scaling
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.persistence.codec import decoded, encoded
-from s2oct.persistence.model import Model, TreeEstimator
-from s2oct.tables.dialect import Dialect
+from s2oct.persistence.model import Model, Origin, TreeEstimator
 from s2oct.tables.encoding import NUMBER, ONEHOT, Column, Encoding
-from s2oct.tables.totals_kind import TotalsKind
 from s2oct.version import __version__
 
 ESTIMATORS: dict[str, type[TreeEstimator]] = {"S2OCTClassifier": S2OCTClassifier, "OCTHClassifier": OCTHClassifier}
@@ -31,27 +29,25 @@ ESTIMATORS: dict[str, type[TreeEstimator]] = {"S2OCTClassifier": S2OCTClassifier
 _CERTIFICATES: dict[str, type[Claim]] = {"S2OCTClassifier": Certificate, "OCTHClassifier": OCTHCertificate}
 
 
+_TIMING = ("seconds", "history")
+"""Fields of a certificate that two fits of the same table do not share."""
+
+
 def content_of(model: Model) -> dict[str, Any]:
     """Everything that the file of a model holds except its format and its checksum."""
     clf = model.estimator
     return {
         "estimator": type(clf).__name__,
-        "label": model.label,
-        "ids": list(model.ids),
         "classes": _classes(model),
-        "class_dtype": clf.classes_.dtype.str if clf.classes_.dtype.kind == "U" else clf.classes_.dtype.name,
+        "columns": [_column(column) for column in model.encoding.columns],
         "features": list(model.feature_names),
-        "features_are_named": hasattr(clf, "feature_names_in_"),
-        "columns": None if model.encoding is None else [_column(column) for column in model.encoding.columns],
-        **({} if model.dialect is None else {"dialect": encoded(model.dialect)}),
-        **({} if model.totals_kind is None else {"totals_kind": encoded(model.totals_kind)}),
         "rules": clf.rules_.split("\n"),
         "tree": _tree(model),
         "witness": _splits(clf.witness_, model.feature_names),
         "scaling": {"shift": clf.scaling_.shift.tolist(), "scale": clf.scaling_.scale.tolist()},
         "probability": _probability(clf),
-        "certificate": encoded(clf.certificate_),
-        "provenance": _provenance(clf),
+        "certificate": {name: part for name, part in encoded(clf.certificate_).items() if name not in _TIMING},
+        "provenance": _provenance(model),
     }
 
 
@@ -100,15 +96,23 @@ def _probability(clf: TreeEstimator) -> dict[str, Any]:
     return {"leaf_shares": clf._leaf_shares.tolist()}
 
 
-def _provenance(clf: TreeEstimator) -> dict[str, Any]:
+def _provenance(model: Model) -> dict[str, Any]:
+    """What differs between two fits of the same table: when and where, by which program, from which file."""
+    clf = model.estimator
     parameters = {name: _parameter(value) for name, value in clf.get_params(deep=False).items()}
     seed = parameters.get("random_state")
+    certificate = encoded(clf.certificate_)
     return {
         "s2oct": __version__,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "parameters": parameters,
         "seed": seed if isinstance(seed, int) else None,
         "data": encoded(clf.data_summary_),
+        "table": encoded(model.origin),
+        "n_columns": int(clf.n_features_in_),
+        "column_names": clf.feature_names_in_.tolist() if hasattr(clf, "feature_names_in_") else None,
+        "class_dtype": clf.classes_.dtype.str if clf.classes_.dtype.kind == "U" else clf.classes_.dtype.name,
+        **{name: certificate[name] for name in _TIMING},
     }
 
 
@@ -126,12 +130,8 @@ def model_of(content: Mapping[str, Any]) -> Model:
     """The model that a file holds; ``content`` follows the schema."""
     return Model(
         estimator=_fitted(content),
-        encoding=_encoding(content),
-        label=content["label"],
-        ids=tuple(content["ids"]),
-        dialect=decoded(Dialect, content["dialect"], "dialect") if "dialect" in content else None,
-        totals_kind=decoded(TotalsKind, content["totals_kind"], "totals_kind") if "totals_kind" in content else None,
-        rules=tuple(content["rules"] or ()),
+        origin=decoded(Origin, content["provenance"]["table"], "provenance.table"),
+        rules=tuple(content["rules"]),
         provenance=content["provenance"],
     )
 
@@ -141,20 +141,20 @@ def _fitted(content: Mapping[str, Any]) -> TreeEstimator:
     kind = content["estimator"]
     provenance = content["provenance"]
     clf = ESTIMATORS[kind](**_read_parameters(ESTIMATORS[kind], provenance["parameters"]))
-    clf.classes_ = np.array(content["classes"], dtype=content["class_dtype"])
+    clf.classes_ = np.array(content["classes"], dtype=provenance["class_dtype"])
     if clf.classes_.tolist() != content["classes"]:
-        raise InvalidProblem(f"its class_dtype {content['class_dtype']} does not hold its classes.")
+        raise InvalidProblem(f"its class_dtype {provenance['class_dtype']} does not hold its classes.")
+    clf.encoding_ = _encoding(content)
     clf.tree_ = _read_tree(content, content["tree"]["splits"])
-    clf.witness_ = _read_tree(content, content["witness"]) if "witness" in content else clf.tree_
-    clf.n_features_in_ = len(content["features"])
-    if content["features_are_named"]:
-        clf.feature_names_in_ = np.array(content["features"], dtype=object)
+    clf.witness_ = _read_tree(content, content["witness"])
+    _read_columns(clf, provenance)
     clf.scaling_ = Scaling(*(np.array(content["scaling"][part], dtype=float) for part in ("shift", "scale")))
     for name, numbers in (("shift", clf.scaling_.shift), ("scale", clf.scaling_.scale)):
-        if len(numbers) != clf.n_features_in_:
-            raise InvalidProblem(f"it has {clf.n_features_in_} features and a scaling.{name} of {len(numbers)}.")
+        if len(numbers) != len(content["features"]):
+            raise InvalidProblem(f"it has {len(content['features'])} features and a scaling.{name} of {len(numbers)}.")
     # A later version may know more of a certificate or of the data; this one leaves that out.
-    clf.certificate_ = decoded(_CERTIFICATES[kind], content["certificate"], "certificate", skip_unknown=True)
+    stored = {**content["certificate"], **{name: provenance[name] for name in _TIMING}}
+    clf.certificate_ = decoded(_CERTIFICATES[kind], stored, "certificate", skip_unknown=True)
     _refuse_other_classes(clf.certificate_, len(content["classes"]))
     clf.data_summary_ = decoded(DataSummary, provenance["data"], "provenance.data", skip_unknown=True)
     if isinstance(clf, S2OCTClassifier):
@@ -162,6 +162,18 @@ def _fitted(content: Mapping[str, Any]) -> TreeEstimator:
     else:
         clf._leaf_shares = np.array(content["probability"]["leaf_shares"], dtype=float)
     return clf
+
+
+def _read_columns(clf: TreeEstimator, provenance: Mapping[str, Any]) -> None:
+    """The columns that the fit was given, of which some may be ids."""
+    clf.n_features_in_, names = provenance["n_columns"], provenance["column_names"]
+    if names is not None:
+        clf.feature_names_in_ = np.array(names, dtype=object)
+        absent = sorted(set(clf.encoding_.names) - set(names))
+        if absent:
+            raise InvalidProblem(f"the column {absent[0]!r} of its features is not among its column_names.")
+    if clf.n_features_in_ < len(clf.encoding_.names) or len(names or ()) not in (0, clf.n_features_in_):
+        raise InvalidProblem(f"its n_columns of {clf.n_features_in_} do not agree with its columns.")
 
 
 def _read_parameters(kind: type[TreeEstimator], stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,7 +193,7 @@ def _refuse_other_classes(certificate: Claim, n_classes: int) -> None:
     """Refuse a certificate that is about classes which the model does not have."""
     for name in ("labels", "totals", "assigned"):
         numbers = getattr(certificate, name, ())
-        # Earlier versions did not store these numbers, and OCT-H has no totals.
+        # OCT-H has no totals.
         if numbers and len(numbers) != n_classes:
             raise InvalidProblem(f"it has {n_classes} classes and certificate.{name} of {len(numbers)}.")
     if not isinstance(certificate, Certificate):
@@ -225,9 +237,7 @@ def _topology(stored: Mapping[str, Any], n_classes: int) -> Topology:
     return topology
 
 
-def _encoding(content: Mapping[str, Any]) -> Encoding | None:
-    if content["columns"] is None:
-        return None
+def _encoding(content: Mapping[str, Any]) -> Encoding:
     encoding = Encoding(tuple(_read_column(stored, i) for i, stored in enumerate(content["columns"])))
     if list(encoding.features) != content["features"]:
         raise InvalidProblem("its columns do not make its features.")

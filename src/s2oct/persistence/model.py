@@ -1,4 +1,4 @@
-"""The model: a fitted classifier with what it needs to predict a table."""
+"""The model: a fitted classifier, and where it comes from."""
 
 from __future__ import annotations
 
@@ -9,29 +9,51 @@ from typing import Any
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import Encoding
-from s2oct.tables.totals_kind import TotalsKind
 
 TreeEstimator = S2OCTClassifier | OCTHClassifier
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
-    """A fitted classifier and what it needs to predict a table.
+@dataclass(frozen=True)
+class Origin:
+    """What is needed to read the fitted table again in the same way; nothing is known of a fit in Python.
 
     Parameters
     ----------
-    estimator : S2OCTClassifier or OCTHClassifier
-        Fitted; it reads features, not columns.
-    encoding : Encoding, optional
-        How features come from the columns of a table; None where there was no table.
     label : str, optional
         Column of the labels.
     ids : tuple of str
         Columns that are copied to the predictions and are no features.
     dialect : Dialect, optional
-        How the cells of the fitted table were written; None where there was no table.
-    totals_kind : TotalsKind, optional
-        Which totals of which columns were known; None where there was no table.
+        How the cells of the table were written.
+    margins : tuple of tuple of str
+        For each margin the columns that divide the rows into domains; empty for totals of the whole table.
+    weight : str, optional
+        Column of the survey weights.
+    of_all : bool
+        Whether the totals counted all rows, the labeled ones included.
+    as_shares : bool
+        Whether they were shares of the rows.
+    """
+
+    label: str | None = None
+    ids: tuple[str, ...] = ()
+    dialect: Dialect | None = None
+    margins: tuple[tuple[str, ...], ...] = ()
+    weight: str | None = None
+    of_all: bool = False
+    as_shares: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A fitted classifier, and where it comes from.
+
+    Parameters
+    ----------
+    estimator : S2OCTClassifier or OCTHClassifier
+        Fitted.
+    origin : Origin
+        How the fitted table can be read again.
     rules : tuple of str
         The rules as the file has them, which anybody may have changed; empty for a model that was not read from a file.
     provenance : mapping
@@ -39,18 +61,19 @@ class Model:
     """
 
     estimator: TreeEstimator
-    encoding: Encoding | None = None
-    label: str | None = None
-    ids: tuple[str, ...] = ()
-    dialect: Dialect | None = None
-    totals_kind: TotalsKind | None = None
+    origin: Origin = field(default_factory=Origin)
     rules: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def encoding(self) -> Encoding:
+        """How features come from the columns of a table."""
+        return self.estimator.encoding_
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the features; x0, x1, ... where the fit had no names."""
-        return self.estimator._shown_names()
+        """Names of the features."""
+        return self.encoding.features
 
     @property
     def classes(self) -> list[Any]:

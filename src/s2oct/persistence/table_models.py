@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from s2oct.persistence.model import Model
+from s2oct.persistence.model import Model, Origin
 from s2oct.tables.added_columns import AddedColumns
-from s2oct.tables.encoding import Encoding, plain_encoding
 from s2oct.workflow.fitted_table import FittedTable
 from s2oct.workflow.predictor import TablePredictor
 from s2oct.writers.sql import tree_to_sql
@@ -12,19 +11,22 @@ from s2oct.writers.sql import tree_to_sql
 
 def fitted_model(fitted: FittedTable) -> Model:
     """Make the model of a fitted table, as a model file holds it."""
-    roles = fitted.table.roles
-    dialect = fitted.table.source.dialect
-    return Model(fitted.classifier, fitted.encoding, roles.label, roles.ids, dialect, fitted.totals_kind)
-
-
-def encoding_of(model: Model) -> Encoding:
-    """Say how columns become features; if the model was fitted in Python, they are the features themselves."""
-    return model.encoding or plain_encoding(model.feature_names)
+    roles, stated = fitted.table.roles, fitted.encoded.known.stated
+    origin = Origin(
+        roles.label,
+        roles.ids,
+        fitted.table.source.dialect,
+        roles.margins,
+        roles.weight,
+        of_all=stated.of_all,
+        as_shares=stated.as_shares,
+    )
+    return Model(fitted.classifier, origin)
 
 
 def predictor_of(model: Model) -> TablePredictor:
     """Make a model ready to predict tables."""
-    return TablePredictor(model.estimator.tree_, model.classes, encoding_of(model), AddedColumns(model.label))
+    return TablePredictor(model.estimator.tree_, model.classes, model.encoding, AddedColumns(model.origin.label))
 
 
 def query_of(model: Model, table: str, dialect: str) -> str:
@@ -35,6 +37,6 @@ def query_of(model: Model, table: str, dialect: str) -> str:
         model.classes,
         encoding=model.encoding,
         table=table,
-        column=AddedColumns(model.label).predicted,
+        column=AddedColumns(model.origin.label).predicted,
         dialect=dialect,
     )

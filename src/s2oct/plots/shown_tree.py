@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
+from s2oct.model.features import Feature
 from s2oct.model.few_digits import few_digits
 from s2oct.model.tree import ObliqueTree
 from s2oct.writers.rules import Leaf, Split, pruned, rule_parts
@@ -24,7 +25,8 @@ class ShownTree:
     Attributes
     ----------
     tree : ObliqueTree
-    feature_names, class_names : sequence of str
+    features : sequence of Feature or str
+    class_names : sequence of str
     labeled : ndarray of shape (n_leaves, n_classes)
         Labeled rows of each leaf and class.
     unlabeled : ndarray of shape (n_leaves,)
@@ -36,7 +38,7 @@ class ShownTree:
     """
 
     tree: ObliqueTree
-    feature_names: Sequence[str]
+    features: Sequence[Feature | str]
     class_names: Sequence[str]
     labeled: IntArray
     unlabeled: IntArray
@@ -69,12 +71,12 @@ class ShownTree:
         return [node - self.tree.topology.n_leaves for node in part.ids]
 
     def rule(self, split: Split) -> tuple[str, ...]:
-        """The terms of a split's rule with their signs, and at the end its relation and offset.
+        """The terms of a split's rule with their signs, and at the end its comparison; levels are worded.
 
         Of more than ``max_features`` terms, those of largest influence are kept: coefficient times standard deviation.
         What is left out is counted, unless it is one term, which takes no more room than its count.
         """
-        parts = rule_parts(self.rounded, split.node, self.feature_names)
+        parts = rule_parts(self.rounded, split.node, self.features)
         used = np.flatnonzero(self.tree.omega[split.node - 1])
         n_left_out = len(used) - self.max_features
         if n_left_out <= 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import FittedRows, read_fit
+from s2oct.model.features import Feature
 from s2oct.model.tree import ObliqueTree
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
@@ -30,8 +31,10 @@ class TreeDisplay(Display):
     ----------
     tree : ObliqueTree
         The tree, in the units of the features.
-    feature_names, class_names : sequence of str
-        Names of the features and of the classes.
+    features : sequence of Feature or str
+        Every feature; a name alone is that of a number.
+    class_names : sequence of str
+        Names of the classes.
     labeled : ndarray of shape (n_leaves, n_classes)
         Labeled rows of each leaf and class.
     unlabeled : ndarray of shape (n_leaves,)
@@ -71,14 +74,14 @@ class TreeDisplay(Display):
         self,
         tree: ObliqueTree,
         *,
-        feature_names: Sequence[str],
+        features: Sequence[Feature | str],
         class_names: Sequence[str],
         labeled: IntArray,
         unlabeled: IntArray,
         spread: FloatArray,
     ) -> None:
         self.tree = tree
-        self.feature_names = feature_names
+        self.features = features
         self.class_names = class_names
         self.labeled = labeled
         self.unlabeled = unlabeled
@@ -137,7 +140,7 @@ class TreeDisplay(Display):
         """
         return cls(
             rows.tree,
-            feature_names=rows.feature_names,
+            features=rows.features,
             class_names=rows.class_names,
             labeled=rows.labeled_counts,
             unlabeled=rows.unlabeled_counts,
@@ -193,7 +196,7 @@ class TreeDisplay(Display):
             raise InvalidProblem(f"Expected max_features of at least 1, got {max_features}.")
         return ShownTree(
             self.tree,
-            feature_names=self.feature_names,
+            features=self.features,
             class_names=self.class_names,
             labeled=self.labeled,
             unlabeled=self.unlabeled,

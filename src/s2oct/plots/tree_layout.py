@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from s2oct.plots.shown_tree import ShownTree, leaf_label
 from s2oct.plots.style import text_width, wrap_text
-from s2oct.writers.rules import Leaf
+from s2oct.writers.rules import Leaf, remarks
 
 POINTS = 9.0
 """Font size at full scale."""
@@ -23,7 +24,11 @@ TERM_LINES = 3
 LEGEND = "labeled rows by class"
 LEGEND_NAME, LEGEND_MARK = 2.0, 0.38
 """Most for the name of a class in the legend, and what its square and the gaps around it take."""
+CAPTION_LINES = 4
 ROUNDED_CAPTION = "Numbers are rounded."
+
+
+_RELATIONS = {"<=": "≤", ">=": "≥", ">": ">"}
 
 
 class RuleLine(NamedTuple):
@@ -76,7 +81,7 @@ class TreeLayout:
         levels = [0.0] * (max(level for _, level in shown.parts) + 1)
         for part, level in shown.parts:
             levels[level] = max(levels[level], heights[part.node])
-        legend, caption = _legend(shown, width), (ROUNDED_CAPTION,) if shown.rounds else ()
+        legend, caption = _legend(shown, width), _caption(shown, width)
         below = MARGIN + LINE * (len(legend) + len(caption)) + 0.1
         height = sum(levels) + LEVEL_GAP * (len(levels) - 1) + MARGIN + below
         tops = [height - MARGIN - sum(levels[:level]) - LEVEL_GAP * level for level in range(len(levels))]
@@ -123,7 +128,7 @@ def _split_width(shown: ShownTree, most: float) -> float:
     needed = SPLIT_WIDTH[0]
     for split in shown.root.splits:
         lines = _signed(shown.rule(split))
-        threshold = _threshold(lines)
+        threshold = _on_one_line(lines)
         if threshold:
             needed = max(needed, 2 * PAD + text_width(threshold, POINTS, bold=True))
         else:
@@ -134,7 +139,7 @@ def _split_width(shown: ShownTree, most: float) -> float:
 def _rule_lines(parts: tuple[str, ...], width: float) -> list[RuleLine]:
     """A rule in lines that fit: a threshold on one line if there is room, otherwise one term a line."""
     lines = _signed(parts)
-    threshold = _threshold(lines)
+    threshold = _on_one_line(lines)
     if threshold and text_width(threshold, POINTS, bold=True) <= width - 2 * PAD:
         return [RuleLine("", threshold)]
     found = []
@@ -144,21 +149,31 @@ def _rule_lines(parts: tuple[str, ...], width: float) -> list[RuleLine]:
     return found
 
 
-def _threshold(lines: list[RuleLine]) -> str:
-    """A rule of one term on one line; empty where there are several terms."""
-    return f"{lines[0].text} {lines[1].sign} {lines[1].text}" if len(lines) == 2 else ""
+def _on_one_line(lines: list[RuleLine]) -> str:
+    """A rule about one feature on one line; empty where there are several terms."""
+    return " ".join(filter(None, (word for line in lines for word in line))) if len(lines) <= 2 else ""
 
 
 def _signed(parts: tuple[str, ...]) -> list[RuleLine]:
-    """Terms, relation and offset in the letters of the picture, each with its sign apart."""
+    """Terms, relation and limit in the letters of the picture, each with its sign apart."""
+    if len(parts) == 1:
+        return [RuleLine("", parts[0])]
     *terms, comparison = parts
-    relation, offset = comparison.split(" ")
+    relation, _, limit = comparison.partition(" ")
     lines: list[RuleLine] = []
     for term in terms:
         sign = term[0] if term[0] in "+-" else ""
         text = term[1:].strip() if sign else term
         lines.append(RuleLine("" if sign == "+" and not lines else sign.replace("-", "\N{MINUS SIGN}"), text))
-    return [*lines, RuleLine("≤" if relation == "<=" else "≥", offset.replace("-", "\N{MINUS SIGN}"))]
+    return [
+        *lines,
+        RuleLine(_RELATIONS[relation], limit.replace("-", "\N{MINUS SIGN}") if _is_number(limit) else limit),
+    ]
+
+
+def _is_number(text: str) -> bool:
+    """Whether a rule compares with a number; a level is shown with its own letters."""
+    return bool(re.fullmatch(r"-?[\d.]+(e[+-]\d+)?", text))
 
 
 def _legend(shown: ShownTree, width: float) -> list[list[int]]:
@@ -173,6 +188,12 @@ def _legend(shown: ShownTree, width: float) -> list[list[int]]:
         lines[-1].append(index)
         left -= needed
     return lines
+
+
+def _caption(shown: ShownTree, width: float) -> tuple[str, ...]:
+    """What the rules leave unsaid, in as many lines as it needs and the picture has room for."""
+    said = [*([ROUNDED_CAPTION] if shown.rounds else []), *remarks(shown.tree, shown.root, shown.features)]
+    return tuple(wrap_text(" ".join(said), width - 2 * MARGIN, POINTS - 1.5, lines=CAPTION_LINES)) if said else ()
 
 
 def legend_indent() -> float:

@@ -64,7 +64,7 @@ def view_of(rows: FittedRows, features: str | Sequence[int | str] | None) -> Vie
             "feature of the tree has its median" if held == 1 else f"{held} features of the tree have their medians"
         )
         note = f"regions where the other {others}"
-    names = rows.feature_names[first], rows.feature_names[second]
+    names = rows.features[first].title, rows.features[second].title
     return View(rows.X[:, chosen], names, (origin, directions[0], directions[1]), note)
 
 

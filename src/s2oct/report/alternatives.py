@@ -10,6 +10,7 @@ import numpy as np
 
 from s2oct.arrays import IntArray
 from s2oct.estimators.fitted import FittedRows
+from s2oct.model.features import columns_of
 from s2oct.report.leaves import rules_text
 from s2oct.report.single_rows import SHOWN_ROWS, SingleRow, single_row, weightiest_features
 from s2oct.writers.rules import pruned
@@ -60,7 +61,7 @@ def describe_alternatives(estimator: Any, rows: FittedRows, names: Sequence[Any]
     others = [replace(rows, tree=tree) for tree in trees]
     other = max(others, key=lambda others_rows: int((others_rows.predicted != rows.predicted)[unlabeled].sum()))
     disputed = unlabeled[(other.predicted != rows.predicted)[unlabeled]]
-    here, there = _features(rows), _features(other)
+    here, there = _columns(rows), _columns(other)
     features = weightiest_features(rows)
     return SideBySide(
         n_alternatives=len(trees),
@@ -71,7 +72,7 @@ def describe_alternatives(estimator: Any, rows: FittedRows, names: Sequence[Any]
         n_rows=len(disputed),
         share=len(disputed) / len(unlabeled),
         disagreements=_disagreements(rows, other, disputed),
-        features=tuple(rows.feature_names[j] for j in features),
+        features=tuple(rows.features[j].column for j in features),
         rows=tuple(
             RowOfTwoClasses(
                 single_row(rows, int(i), features, names),
@@ -83,10 +84,10 @@ def describe_alternatives(estimator: Any, rows: FittedRows, names: Sequence[Any]
     )
 
 
-def _features(rows: FittedRows) -> list[str]:
-    """Features that the tree asks for, in the order of the columns."""
+def _columns(rows: FittedRows) -> list[str]:
+    """Columns that the tree asks for, in their order."""
     deciding = [split.node - 1 for split in pruned(rows.tree).splits]
-    return [rows.feature_names[j] for j in np.flatnonzero(rows.tree.omega[deciding].any(axis=0))]
+    return list(columns_of(rows.features[j] for j in np.flatnonzero(rows.tree.omega[deciding].any(axis=0))))
 
 
 def _disagreements(rows: FittedRows, other: FittedRows, disputed: IntArray) -> tuple[Disagreement, ...]:

@@ -262,7 +262,7 @@ def describe_features(rows: FittedRows) -> tuple[tuple[FeatureLine, ...], int]:
     difference = (means[0] - means[1]) / spread
     order = np.argsort(-np.abs(difference), kind="stable")[:SHOWN_FEATURES]
     lines = tuple(
-        FeatureLine(rows.feature_names[j], float(means[0][j]), float(means[1][j]), float(difference[j])) for j in order
+        FeatureLine(rows.features[j].title, float(means[0][j]), float(means[1][j]), float(difference[j])) for j in order
     )
     return lines, rows.X.shape[1] - len(lines)
 
@@ -271,8 +271,7 @@ def describe_columns(
     rows: FittedRows, label: str | None, variable_labels: Mapping[str, str]
 ) -> tuple[tuple[str, str], ...]:
     """What the file says about the column of the labels and about those in the rules."""
-    used = {rows.feature_names[j] for j in np.flatnonzero(rows.tree.omega.any(axis=0))}
-    columns = {label, *used, *(name.rpartition("=")[0] for name in used)}
+    columns = {label, *(rows.features[j].column for j in np.flatnonzero(rows.tree.omega.any(axis=0)))}
     return tuple((clean(name), clean(text)) for name, text in variable_labels.items() if clean(name) in columns)
 
 

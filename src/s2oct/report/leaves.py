@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,7 @@ class SplitLine:
 
 @dataclass(frozen=True)
 class LeafCard:
-    """A leaf, its rows and what to say of it; ``way`` has the rules from the root and whether each holds."""
+    """A leaf, its rows and what to say of it; ``way`` has the conditions that its rows fulfil, from the root."""
 
     label: str
     class_index: int
@@ -40,7 +40,7 @@ class LeafCard:
     unlabeled: int
     labeled: int
     wrong: int
-    way: tuple[tuple[str, bool], ...]
+    way: tuple[str, ...]
     sentences: tuple[str, ...]
 
 
@@ -57,9 +57,7 @@ class LeafRows:
 def rules_text(rows: FittedRows) -> str:
     """The tree as nested rules, with the numbers of rows in its leaves."""
     known = rows.is_labeled
-    return tree_to_text(
-        rows.tree, rows.feature_names, rows.class_names, labeled=rows.X[known], unlabeled=rows.X[~known]
-    )
+    return tree_to_text(rows.tree, rows.features, rows.class_names, labeled=rows.X[known], unlabeled=rows.X[~known])
 
 
 def describe_splits(rows: FittedRows) -> tuple[SplitLine, ...]:
@@ -69,7 +67,7 @@ def describe_splits(rows: FittedRows) -> tuple[SplitLine, ...]:
     for split in pruned(rows.tree).splits:
         here = np.isin(rows.leaf, split.ids)
         n_right = int((here & right[:, split.node - 1]).sum())
-        rule = rule_text(rows.tree, split.node, rows.feature_names)
+        rule = rule_text(rows.tree, split.node, rows.features)
         lines.append(SplitLine(split.node, rule, int(here.sum()) - n_right, n_right))
     return tuple(lines)
 
@@ -97,7 +95,7 @@ def _card(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> LeafCard:
     wrong = int((rows.codes[known] != leaf.class_index).sum())
     name = rows.class_names[leaf.class_index]
     way = tuple(
-        (rule_text(rows.tree, split.node, rows.feature_names), not right) for split, right in conditions(root, leaf)
+        rule_text(rows.tree, split.node, rows.features, holds=not right) for split, right in conditions(root, leaf)
     )
     return LeafCard(
         label=leaf_label(leaf),
@@ -108,17 +106,11 @@ def _card(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> LeafCard:
         wrong=wrong,
         way=way,
         sentences=(
-            *_way(way),
+            *([f"Rows end here if {listed([f'“{condition}”' for condition in way])}."] if way else []),
             _numbers(name, n_labeled, n_unlabeled, wrong, int((~rows.is_labeled).sum())),
             *_profile(rows, here),
         ),
     )
-
-
-def _way(way: Sequence[tuple[str, bool]]) -> list[str]:
-    """Which rules hold on the way, from the top, in their own words."""
-    steps = [f"“{rule}” {'holds' if holds else 'does not hold'}" for rule, holds in way]
-    return [f"Rows end here if {listed(steps)}."] if steps else []
 
 
 def _numbers(name: str, n_labeled: int, n_unlabeled: int, wrong: int, all_unlabeled: int) -> str:
@@ -148,10 +140,16 @@ def _profile(rows: FittedRows, here: BoolArray) -> list[str]:
 
 
 def _contrast(rows: FittedRows, here: BoolArray, j: int, more: bool) -> str:
-    values, name = rows.X[:, j], rows.feature_names[j]
+    values, feature, name = rows.X[:, j], rows.features[j], rows.features[j].column
+    if feature.levels:
+        of_rows = (np.quantile(some, 0.5, method="lower") for some in (values[here], values))
+        here_level, all_level = (feature.levels[int(position)] for position in of_rows)
+        medians = "" if here_level == all_level else f" (median {here_level} against {all_level})"
+        return f"{'higher' if more else 'lower'} {name}{medians}"
     if np.isin(values, (0.0, 1.0)).all():
         shares = percent(float(values[here].mean())), percent(float(values.mean()))
-        return f"{'more' if more else 'less'} often {name} ({shares[0]} against {shares[1]})"
+        shown = f"“{feature.title}”" if feature.level else name
+        return f"{'more' if more else 'less'} often {shown} ({shares[0]} against {shares[1]})"
     middle = float(np.median(values[here])), float(np.median(values))
     if middle[0] == middle[1]:
         middle = float(values[here].mean()), float(values.mean())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,7 @@ from s2oct.report.rivals import Comparison, compare_rivals
 from s2oct.report.simplicity import describe_simplicity
 from s2oct.report.single_rows import describe_contradictions, names_of_rows
 from s2oct.report.stability import DETERMINED, OPEN, Stability, describe_stability
-from s2oct.report.wording import FILTERS, clean
+from s2oct.report.wording import FILTERS, clean, with_clean_names
 from s2oct.wording import amount
 
 
@@ -134,10 +133,8 @@ def report_html(
         thresholds are moved to meet the same totals.
     feature_names, class_names : sequence of str, optional
         Names to show instead of the estimator's.
-    label : str, optional
-        Name of the column with the labels.
-    data_name : str, optional
-        Name of the file or table with the rows.
+    label, data_name : str, optional
+        Name of the column with the labels, and of the file or table with the rows.
     command : str, optional
         Command line that repeats this fit; Python code is shown otherwise.
     row_ids : sequence, optional
@@ -153,7 +150,7 @@ def report_html(
         The page.
     """
     page = Page("s2oct.report", "report", FILTERS)
-    rows = _with_clean_names(read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names))
+    rows = with_clean_names(read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names))
     known = known_of_rows(
         estimator,
         rows,
@@ -216,12 +213,6 @@ def report_html(
     )
 
 
-def _with_clean_names(rows: FittedRows) -> FittedRows:
-    return replace(
-        rows, feature_names=tuple(map(clean, rows.feature_names)), class_names=tuple(map(clean, rows.class_names))
-    )
-
-
 def _comparison(
     rows: FittedRows,
     sample: Sample,
@@ -262,7 +253,7 @@ def _about_data(rows: FittedRows, sample: Sample) -> dict[str, Any]:
     features, n_features_left = describe_features(rows)
     names = [f"“{name}”" for name in rows.class_names]
     return {
-        "n_features": rows.X.shape[1],
+        "n_features": len(rows.columns),
         "class_list": f"{', '.join(names[:-1])} or {names[-1]}",
         "has_total": sample.has_total,
         "n_right": sample.n_labeled - int((rows.predicted != rows.codes)[rows.is_labeled].sum()),

@@ -18,7 +18,7 @@ def python_code(estimator: Any, rows: FittedRows, sample: Sample, *, label: str 
     """A few lines of Python that repeat the fit."""
     kind = type(estimator).__name__
     labels = f"table[{label!r}]" if label else "y"
-    features = f"table[{list(rows.feature_names)!r}]" if label else "X"
+    features = f"table[{list(rows.columns)!r}]" if label else "X"
     known = _known(estimator, sample)
     lines = [f"from s2oct import {kind}", ""]
     if label:

@@ -67,7 +67,7 @@ def compare_rivals(
     return Comparison(
         rivals=tuple(Rival(name, int((~other).sum()), float((~other).mean())) for name, other in differs.items()),
         leaves=_by_leaf(rows, list(differs.values())),
-        features=tuple(rows.feature_names[j] for j in features),
+        features=tuple(rows.features[j].column for j in features),
         rows=tuple(
             DisputedRow(
                 single_row(rows, int(free[i]), features, names), None if stability is None else float(stability[i])

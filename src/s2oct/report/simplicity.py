@@ -60,6 +60,6 @@ def _line(step: SimplicityStep, path: SimplicityPath, rows: FittedRows) -> Simpl
         # A tree beside the path may be better by less than half a row.
         rows_lost=f"{max(step.rows_lost, 0.0):,.1f}",
         rows_off=amount(step.rows_off),
-        rules="\n".join(rule_lines(step.tree, rows.feature_names, rows.class_names)),
+        rules="\n".join(rule_lines(step.tree, rows.features, rows.class_names)),
         is_fitted=step is path.fitted,
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import FittedRows
+from s2oct.model.features import level_of
 from s2oct.report.wording import clean, measure
 
 SHOWN_ROWS = 10
@@ -54,19 +55,30 @@ def names_of_rows(rows: FittedRows, row_ids: Sequence[Any] | None) -> Sequence[A
 
 
 def weightiest_features(rows: FittedRows) -> list[int]:
-    """The features with the largest coefficients, per standard deviation and relative to the largest in each split."""
+    """The features with the largest coefficients, per standard deviation and relative to the largest in each split.
+
+    Of the features of one column there is only the first.
+    """
     size = np.abs(rows.tree.omega) * rows.spread
     largest = size.max(axis=1, keepdims=True)
     total = np.divide(size, largest, out=np.zeros_like(size), where=largest > 0).sum(axis=0)
-    order = np.argsort(-total, kind="stable")[:SHOWN_FEATURES]
-    return [int(j) for j in order if total[j] > 0]
+    first: dict[str, int] = {}
+    for j in np.argsort(-total, kind="stable").tolist():
+        if total[j] > 0:
+            first.setdefault(rows.features[j].column, j)
+    return list(first.values())[:SHOWN_FEATURES]
 
 
 def single_row(rows: FittedRows, i: int, features: list[int], names: Sequence[Any]) -> SingleRow:
     """Row number i as the report shows it."""
     code = int(rows.predicted[i])
-    values = tuple(measure(float(rows.X[i, j])) for j in features)
+    values = tuple(_value(rows, i, j) for j in features)
     return SingleRow(clean(names[i]), values, code, rows.class_names[code])
+
+
+def _value(rows: FittedRows, i: int, j: int) -> str:
+    """What a row has in the column of a feature."""
+    return level_of(rows.features, j, rows.X[i]) if rows.features[j].n_values else measure(float(rows.X[i, j]))
 
 
 def describe_contradictions(rows: FittedRows, names: Sequence[Any]) -> Contradictions:
@@ -75,7 +87,7 @@ def describe_contradictions(rows: FittedRows, names: Sequence[Any]) -> Contradic
     features = weightiest_features(rows)
     return Contradictions(
         n_rows=len(wrong),
-        features=tuple(rows.feature_names[j] for j in features),
+        features=tuple(rows.features[j].column for j in features),
         rows=tuple(
             ContradictedRow(
                 single_row(rows, int(i), features, names), int(rows.codes[i]), rows.class_names[rows.codes[i]]

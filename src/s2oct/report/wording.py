@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from s2oct.estimators.fitted import FittedRows
+from s2oct.model.features import Feature
 from s2oct.wording import amount, count, duration, plural
 
 NBSP, MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
@@ -14,6 +17,24 @@ def clean(name: Any) -> str:
     """A name on one line, without characters that no page can show."""
     shown = (c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
     return " ".join("".join(shown).split())
+
+
+def with_clean_names(rows: FittedRows) -> FittedRows:
+    """The rows with columns, levels and classes that a page can show."""
+    return replace(
+        rows, features=tuple(map(_with_clean_texts, rows.features)), class_names=tuple(map(clean, rows.class_names))
+    )
+
+
+def _with_clean_texts(feature: Feature) -> Feature:
+    return replace(
+        feature,
+        name=clean(feature.name),
+        column=clean(feature.column),
+        level=None if feature.level is None else clean(feature.level),
+        rest=None if feature.rest is None else clean(feature.rest),
+        levels=tuple(map(clean, feature.levels)),
+    )
 
 
 def percent(share: float, digits: int = 0) -> str:

@@ -12,9 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_LARGEST_WHOLE = 2.0**53
-"""Up to here every whole number is a float."""
-
 
 def column_of_numbers(values: Sequence[float | None]) -> Any:
     """An Arrow array of numbers; None and NaN are gaps."""
@@ -39,7 +36,9 @@ def as_whole_numbers(column: Any) -> Any:
 
     Spreadsheets and statistics programs keep every number as a float, and nobody would call a region 3.0.
     """
-    if not len(column) or column.null_count == len(column):
+    if column.null_count == len(column):
         return column
-    is_whole = pc.and_(pc.equal(pc.floor(column), column), pc.less_equal(pc.abs(column), _LARGEST_WHOLE))
-    return column.cast(pa.int64()) if pc.all(is_whole).as_py() else column
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column

@@ -16,10 +16,23 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
+from s2oct.model.features import BOOLEAN, NUMBER, ONEHOT, ORDINAL, Feature
 from s2oct.tables.dialect import MISSING
 from s2oct.tables.unseen import Unseen
 
-NUMBER, BOOLEAN, ONEHOT, ORDINAL = "number", "boolean", "onehot", "ordinal"
+__all__ = [
+    "BOOLEAN",
+    "FALSE",
+    "KINDS",
+    "NUMBER",
+    "ONEHOT",
+    "ORDINAL",
+    "TRUE",
+    "Column",
+    "Encoding",
+    "plain_encoding",
+]
+
 KINDS = (NUMBER, BOOLEAN, ONEHOT, ORDINAL)
 
 FALSE, TRUE = "False", "True"
@@ -79,6 +92,21 @@ class Column:
         is_boolean = self.kind == BOOLEAN
         return tuple(self.name if is_boolean and value == TRUE else f"{self.name}={value}" for value in self.indicated)
 
+    @property
+    def described(self) -> tuple[Feature, ...]:
+        """The features this column becomes, as readers know them."""
+        if self.kind == NUMBER:
+            return (Feature(self.name, self.name, fill=float(self.fill or 0.0) if self.gaps else None),)
+        missing = str(self.fill) if self.gaps else None
+        if self.kind == ORDINAL:
+            return (Feature(self.name, self.name, ORDINAL, levels=self.categories, missing=missing),)
+        words = {FALSE: "false", TRUE: "true"} if self.kind == BOOLEAN else {}
+        rest = words.get(str(self.rest), self.rest)
+        return tuple(
+            Feature(name, self.name, self.kind, level=words.get(level, level), rest=rest, missing=missing)
+            for name, level in zip(self.features, self.indicated, strict=True)
+        )
+
     @cached_property
     def readings(self) -> dict[str, int]:
         """Every text that stands for a category, with the position of the category.
@@ -99,6 +127,14 @@ class Column:
     def is_gap(self, text: str | None) -> bool:
         """Whether a cell of a categorical column is a missing value."""
         return text is None or (text not in self.readings and text.strip() in self.marks)
+
+    def text(self, cell: Any) -> str | None:
+        """Write a cell, a known level in the spelling of the fit; None for a missing value."""
+        if self.kind == NUMBER:
+            return None if np.isnan(cell) else str(cell)
+        if self.is_gap(cell):
+            return None
+        return self.categories[self.readings[cell]] if cell in self.readings else str(cell)
 
     @property
     def rest_position(self) -> int:
@@ -185,6 +221,11 @@ class Encoding:
     def features(self) -> tuple[str, ...]:
         """Names of the features."""
         return tuple(feature for column in self.columns for feature in column.features)
+
+    @cached_property
+    def described(self) -> tuple[Feature, ...]:
+        """The features as readers know them."""
+        return tuple(feature for column in self.columns for feature in column.described)
 
     def features_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """Names of the features that columns of these names become."""

@@ -1,4 +1,4 @@
-"""One row of a table, found by its number or by its id, and what its cells say of its features."""
+"""One row of a table, found by its number or by its id."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.tables.cells import encode_rows, read_cells
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.encoding import NUMBER, ORDINAL, Column, Encoding
+from s2oct.tables.encoding import Encoding
 from s2oct.tables.source import Source
 from s2oct.tables.unseen import Unseen
-from s2oct.wording import amount
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,32 +61,16 @@ class TableRow:
 
     def text(self, column: str) -> str:
         """Write a cell."""
-        return str(self.cells[column].to_pylist()[0])
+        [cell] = self.cells[column].to_pylist()
+        return "" if cell is None else str(cell)
 
     def features(self, encoding: Encoding) -> FloatArray:
         """Encode the row, shape (p,)."""
         return np.asarray(encode_rows(self.cells, encoding, self.dialect, self.number, Unseen())[0])
 
-    def remarks(self, encoding: Encoding) -> dict[int, str]:
-        """Say for each feature that is not its cell what the cell is."""
-        found, first = {}, 0
-        for column in encoding.columns:
-            cells = read_cells(self.cells[column.name], column.name, column.kind, self.dialect)
-            remark = _remark(column, cells[0])
-            if remark:
-                found.update(dict.fromkeys(range(first, first + len(column.features)), remark))
-            first += len(column.features)
-        return found
-
-
-def _remark(column: Column, cell: Any) -> str:
-    if column.kind == NUMBER:
-        is_filled = isinstance(cell, float) and cell != cell
-        return f"the cell is empty, filled with {amount(float(column.fill or 0), 6)}" if is_filled else ""
-    if column.kind == ORDINAL and cell in column.readings:
-        return str(cell)
-    if column.is_gap(cell):
-        own = column.gaps and column.fill in column.categories
-        return "the cell is empty" if own else f"the cell is empty, read as {column.fill}"
-    is_new = cell not in column.readings and not column.joins
-    return f"{column.name} is {cell}" + (f", which is new: read as {column.rest}" if is_new else "")
+    def texts(self, encoding: Encoding) -> dict[str, str | None]:
+        """Write the cells of all columns: known levels as the fit knows them, and None for a missing value."""
+        return {
+            column.name: column.text(read_cells(self.cells[column.name], column.name, column.kind, self.dialect)[0])
+            for column in encoding.columns
+        }

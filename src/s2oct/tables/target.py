@@ -63,10 +63,15 @@ class Target:
         if self._writer is not None:
             self._writer.close()
 
+    @property
+    def _delimiter(self) -> str:
+        """As in the table that came in; semicolons if a sheet with decimal commas came in."""
+        return self._dialect.delimiter or (";" if self._dialect.decimal == "," else ",")
+
     def _open(self, schema: Any) -> Any:
         if self._suffix in _PARQUET_SUFFIXES:
             return pq.ParquetWriter(self._draft, schema)
-        delimiter = "\t" if self._suffix in _TAB_SUFFIXES else self._dialect.delimiter or ","
+        delimiter = "\t" if self._suffix in _TAB_SUFFIXES else self._delimiter
         return _CsvWriter(self._draft, schema.names, delimiter, self._dialect, self._keep_formulas)
 
 

@@ -21,7 +21,7 @@ from s2oct.tables.features import Features
 from s2oct.tables.file_batches import gaps_of
 from s2oct.tables.partly_labeled import PartlyLabeledTable
 from s2oct.tables.read_ahead import read_ahead
-from s2oct.tables.totals_kind import TotalsKind
+from s2oct.tables.unseen import Unseen
 from s2oct.workflow.encoded_table import EncodedTable
 
 
@@ -59,12 +59,6 @@ class FittedTable:
         return self.encoded.features
 
     @property
-    def totals_kind(self) -> TotalsKind:
-        """Which totals the tree was fitted to, for the model file."""
-        stated, roles = self.encoded.known.stated, self.table.roles
-        return TotalsKind(roles.margins, roles.weight, stated.of_all, stated.as_shares)
-
-    @property
     def totals(self) -> dict[Any, float]:
         """Unlabeled rows of each class, or their weight, as the fit took them; the middle where bounds are known."""
         counts = self.classifier.data_summary_.totals
@@ -89,7 +83,7 @@ class FittedTable:
         stability = np.full(len(positions), np.nan)
         stability[~self.encoded.register.known.is_labeled] = self.classifier.stability_
         for cells in read_ahead(source.batches(source.columns)):
-            rows = encode_rows(cells, self.encoding, source.dialect, first + 1)
+            rows = encode_rows(cells, self.encoding, source.dialect, first + 1, Unseen())
             here = np.full(len(rows), np.nan)
             inside = (positions >= first) & (positions < first + len(rows))
             here[positions[inside] - first] = stability[inside]

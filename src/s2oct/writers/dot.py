@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from s2oct.model.features import Feature
 from s2oct.model.tree import ObliqueTree
 from s2oct.writers.rules import Leaf, Split, check_names, pruned, rule_parts
 
 
-def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any]) -> str:
+def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[Feature | str], classes: Sequence[Any]) -> str:
     r"""Write a tree as a DOT graph: ``dot -Tsvg`` draws it.
 
     Its rules are those of `tree_to_text`, one feature per line. Splits that decide nothing are left out.
@@ -18,8 +19,8 @@ def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequen
     ----------
     tree : ObliqueTree
         The tree, in the units of the features.
-    feature_names : sequence of str
-        A name for every feature.
+    feature_names : sequence of str or Feature
+        Every feature; a name alone is that of a number.
     classes : sequence
         The class labels, in the order of their indices.
 
@@ -51,7 +52,7 @@ def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[str], classes: Sequen
 
 
 def _lines(
-    tree: ObliqueTree, names: Sequence[str], classes: Sequence[Any], part: Leaf | Split, place: int
+    tree: ObliqueTree, names: Sequence[Feature | str], classes: Sequence[Any], part: Leaf | Split, place: int
 ) -> Iterator[str]:
     """Nodes and edges below a place; places are numbered like nodes: root 1, children of b 2b and 2b + 1."""
     if isinstance(part, Leaf):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from s2oct.errors import InvalidProblem
+from s2oct.model.features import Feature
 from s2oct.model.tree import ObliqueTree
 from s2oct.tables.dialect import MISSING
 from s2oct.tables.encoding import NUMBER, ORDINAL, Encoding
@@ -145,8 +146,7 @@ def tree_to_r(
     part = pruned(tree)
     used = set(features_used(tree, part))
     labels = ", ".join(_labels([label.item() if hasattr(label, "item") else label for label in classes]))
-    names = [_in_comment(name) for name in feature_names]
-    body = [*_features(columns, used), *_decision(tree, part, names), "classes[class]"]
+    body = [*_features(columns, used), *_decision(tree, part, columns.described), "classes[class]"]
     constants = f"  classes <- c({labels})\n  gaps <- c({_strings(MISSING)})"
     indented = "\n".join(f"    {line}" for line in body)
     return f"{_HEAD}{constants}{_READERS}{indented}\n  }}\n}})\n"
@@ -180,29 +180,30 @@ def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
     yield f"known <- {' & '.join(known)}"
 
 
-def _decision(tree: ObliqueTree, part: Leaf | Split, names: Sequence[str]) -> Iterator[str]:
+def _decision(tree: ObliqueTree, part: Leaf | Split, features: Sequence[Feature]) -> Iterator[str]:
     """Lines that find the class of every row, as its place among the classes."""
     if isinstance(part, Leaf):
         yield f"class <- rep({part.class_index + 1}L, nrow(data))"
     else:
-        first, *rest = _branches(tree, part, names)
+        first, *rest = _branches(tree, part, features)
         yield f"class <- {first}"
         yield from rest
     yield "class[!known] <- NA"
 
 
-def _branches(tree: ObliqueTree, part: Leaf | Split, names: Sequence[str]) -> Iterator[str]:
+def _branches(tree: ObliqueTree, part: Leaf | Split, features: Sequence[Feature]) -> Iterator[str]:
     if isinstance(part, Leaf):
         yield f"{part.class_index + 1}L"
         return
     pairs, relation, offset = inequality(tree, part.node)
     total = " ".join(signed_terms((c < 0, f"{r_number(abs(c))} * x{j}") for j, c in pairs))
     yield "ifelse("
-    yield f"  # {rule_text(tree, part.node, names)}"
+    # Characters that are not ASCII might be read as others, and one of these might end the comment.
+    yield f"  # {rule_text(tree, part.node, features).encode('ascii', 'backslashreplace').decode()}"
     yield f"  holds({total} {relation} {r_number(offset)}),"
-    *left, last = _branches(tree, part.left, names)
+    *left, last = _branches(tree, part.left, features)
     yield from (f"  {line}" for line in (*left, f"{last},"))
-    yield from (f"  {line}" for line in _branches(tree, part.right, names))
+    yield from (f"  {line}" for line in _branches(tree, part.right, features))
     yield ")"
 
 
@@ -229,11 +230,6 @@ def _character(character: str) -> str:
 
 def _strings(texts: Iterable[str]) -> str:
     return ", ".join(map(r_string, texts))
-
-
-def _in_comment(name: str) -> str:
-    """A name that cannot end the comment in which it stands."""
-    return name if name.isascii() and name.isprintable() else ascii(name)
 
 
 def _labels(classes: Sequence[Any]) -> Iterator[str]:

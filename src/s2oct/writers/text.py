@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import FloatArray
+from s2oct.model.features import Feature
 from s2oct.model.tree import ObliqueTree
 from s2oct.writers.rules import Leaf, rule_lines
 
 
 def tree_to_text(
     tree: ObliqueTree,
-    feature_names: Sequence[str],
+    feature_names: Sequence[Feature | str],
     classes: Sequence[Any],
     *,
     labeled: FloatArray | None = None,
@@ -29,8 +30,8 @@ def tree_to_text(
     ----------
     tree : ObliqueTree
         The tree, in the units of the features.
-    feature_names : sequence of str
-        A name for every feature.
+    feature_names : sequence of str or Feature
+        Every feature; a name alone is that of a number.
     classes : sequence
         The class labels, in the order of their indices.
     labeled, unlabeled : ndarray of shape (rows, n_features), optional

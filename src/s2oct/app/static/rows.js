@@ -15,7 +15,7 @@ export async function showLeaf(part, first) {
   const last = first + found.rows.length;
   fill(place,
     h("h3", {}, t("leaf_heading", { name: part.class_name, leaf: part.label })),
-    part.way?.length ? h("div", { id: "leaf-way" }, t("leaf_way"), h("ul", {}, part.way.map(([rule, holds]) => h("li", {}, h("code", {}, rule), ` ${t(holds ? "holds" : "fails")}`)))) : null,
+    part.way?.length ? h("div", { id: "leaf-way" }, t("leaf_way"), h("ul", {}, part.way.map((condition) => h("li", {}, h("code", {}, condition))))) : null,
     part.sentences.slice(part.way?.length ? 1 : 0).map((sentence) => h("p", {}, said(sentence))),
     found.rows.length ? table(t("leaf_caption"), [t("row"), ...found.columns], found.rows.map((row) => [pick(row), ...row.cells.map((cell) => cell ?? "")]), { id: "leaf-rows" }) : null,
     h("p", {}, t("leaf_shown", { first: number(found.n_rows ? first + 1 : 0), last: number(last), of: number(found.n_rows) }), " ",

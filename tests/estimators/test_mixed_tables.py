@@ -1,0 +1,277 @@
+"""Classifiers read tables as people have them: text, categories, booleans and gaps, from every library."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import get_tags
+
+import s2oct
+from s2oct import OCTHClassifier, PriorCorrectedClassifier, S2OCTClassifier, SelfTrainedForest, TopTotalClassifier
+from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.export import report_html
+from tests.people import EDUCATION, FEATURES, make_people
+
+
+@pytest.fixture(scope="module")
+def people():
+    return make_people()
+
+
+def classifier(**parameters):
+    return S2OCTClassifier(**{"depth": 2, "max_features_per_split": 1, "random_state": 0, **parameters})
+
+
+@pytest.fixture(scope="module")
+def fitted(people):
+    return classifier().fit(people.X, people.y, totals=people.totals)
+
+
+def in_polars(frame):
+    table = pl.from_pandas(frame.astype({"education": object}))
+    return table.with_columns(pl.col("education").cast(pl.Enum(EDUCATION)))
+
+
+LIBRARIES = {
+    "pandas": lambda frame: frame,
+    "pandas, nullable": lambda frame: frame.convert_dtypes().astype({"education": frame["education"].dtype}),
+    "pandas, categories": lambda frame: frame.astype({"sector": "category"}),
+    "polars": in_polars,
+    "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_every_library_gives_the_same_tree(people, fitted, library):
+    table = LIBRARIES[library](people.X)
+    clf = classifier().fit(table, people.y, totals=people.totals)
+    assert clf.encoding_ == fitted.encoding_
+    assert clf.rules_ == fitted.rules_
+    assert clf.data_summary_ == fitted.data_summary_
+    assert clf.predict(table).tolist() == fitted.predict(people.X).tolist()
+
+
+def test_columns_are_read_by_their_type(fitted):
+    kinds = {column.name: (column.kind, column.gaps) for column in fitted.encoding_.columns}
+    assert kinds == {
+        "age": ("number", True),
+        "income": ("number", False),
+        "sector": ("onehot", True),
+        "education": ("ordinal", True),
+        "owner": ("boolean", False),
+    }
+    assert fitted.n_features_in_ == 5
+    assert fitted.feature_names_in_.tolist() == FEATURES
+
+
+def test_rules_speak_of_levels_and_say_what_stands_for_a_missing_number():
+    """Each kind of column decides the class once, so that its rule must appear."""
+    n = 120
+    education = pd.Categorical(np.resize(EDUCATION, n), EDUCATION, ordered=True)
+    frames = {
+        "education >= secondary": pd.DataFrame({"education": education}),
+        "not owner": pd.DataFrame({"owner": np.arange(n) % 3 == 0}),
+        "sector is public": pd.DataFrame({"sector": np.resize(["public", "farming", "industry"], n)}),
+        "A missing age counts as 41.": pd.DataFrame({"age": np.resize([20.0, 41.0, 60.0, np.nan, 41.0], n)}),
+    }
+    for rule, frame in frames.items():
+        first = frame.iloc[:, 0]
+        truth = np.where(first == first.iloc[0], "a", "b").astype(object)
+        y = np.where(np.arange(n) < 60, truth, None)
+        clf = classifier(depth=1).fit(frame, y, totals={"a": int((truth[60:] == "a").sum())})
+        text = clf.rules_.replace("if owner:", "if not owner:").replace(
+            "education <= primary", "education >= secondary"
+        )
+        assert rule in text, clf.rules_
+
+
+def test_levels_and_gaps_that_the_fit_did_not_see_are_one_warning(people, fitted):
+    new = people.X.copy()
+    new.loc[:1, "sector"] = "space"
+    new.loc[2, "income"] = np.nan
+    with pytest.warns(S2OCTWarning) as caught:
+        found = fitted.predict(new)
+    (warning,) = caught
+    assert "'sector' has 'space' in 2 rows, read as 'farming'" in str(warning.message)
+    assert "'income' has 1 missing value" in str(warning.message)
+    known = people.X.copy()
+    known.loc[:1, "sector"] = "farming"
+    known.loc[2, "income"] = fitted.encoding_.columns[1].fill
+    assert found.tolist() == fitted.predict(known).tolist()
+
+
+def test_gaps_that_the_fit_has_seen_are_no_warning(people, fitted):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.predict(people.X)
+
+
+def test_more_columns_are_ignored_and_missing_ones_are_named(people, fitted):
+    assert fitted.predict(people.frame).tolist() == fitted.predict(people.X).tolist()
+    with pytest.raises(ValueError, match="yet now missing"):
+        fitted.predict(people.X.drop(columns="sector"))
+    with pytest.raises(ValueError, match="same order"):
+        fitted.predict(people.X[FEATURES[::-1]])
+
+
+CATEGORICAL = {"names": ["region"], "positions": [1], "mask": [False, True]}
+
+
+@pytest.mark.parametrize("form", CATEGORICAL)
+def test_numbers_may_be_categories(form):
+    frame = pd.DataFrame({"x": np.arange(60.0), "region": np.resize([1, 2, 3], 60)})
+    truth = np.where(frame["region"] == 2, "a", "b").astype(object)
+    y = np.where(np.arange(60) < 30, truth, None)
+    clf = classifier(depth=1, categorical_features=CATEGORICAL[form]).fit(frame, y, totals={"a": 10})
+    assert clf.encoding_.columns[1].categories == ("1", "2", "3")
+    assert "region is 2" in clf.rules_.replace("is not", "is")
+
+
+def test_text_is_refused_where_no_column_is_categorical(people):
+    with pytest.raises(InvalidProblem, match="'sector'"):
+        classifier(categorical_features=None).fit(people.X, people.y, totals=people.totals)
+    with pytest.raises(InvalidProblem, match="categorical_features"):
+        classifier(categorical_features=["no such column"]).fit(people.X, people.y, totals=people.totals)
+
+
+def test_arrays_of_objects_and_lists_of_rows_may_hold_text(people, fitted):
+    rows = people.X.astype({"education": object}).to_numpy(dtype=object)
+    array = classifier().fit(rows, people.y, totals=people.totals)
+    listed = classifier().fit(rows.tolist(), people.y, totals=people.totals)
+    assert array.encoding_.columns[2].categories == fitted.encoding_.columns[2].categories
+    assert array.rules_ == listed.rules_
+    assert not hasattr(array, "feature_names_in_")
+    assert array.predict(rows[:9]).tolist() == array.transduction_[:9].tolist() or len(array.contradicted_)
+
+
+def test_a_column_with_another_text_in_every_row_is_not_used(people):
+    X = people.X.assign(name=[f"person {i}" for i in range(len(people.X))])
+    with pytest.warns(S2OCTWarning, match="'name' has a different text in every row"):
+        clf = classifier().fit(X, people.y, totals=people.totals)
+    assert "name" not in clf.encoding_.names
+    assert clf.n_features_in_ == 6
+    assert clf.predict(X.drop(columns="name")).tolist() == clf.predict(X).tolist()
+
+
+def test_dates_are_refused_with_a_remedy(people):
+    X = people.X.assign(born=pd.date_range("1950-01-01", periods=len(people.X)))
+    with pytest.raises(InvalidProblem, match=r"dates in column 'born'.*a year or an age"):
+        classifier().fit(X, people.y, totals=people.totals)
+
+
+@pytest.mark.parametrize(
+    "guide",
+    [
+        RandomForestClassifier(50, random_state=0),
+        HistGradientBoostingClassifier(max_iter=20),
+        SelfTrainedForest(20, random_state=0),
+        TopTotalClassifier(PriorCorrectedClassifier(LogisticRegression(max_iter=1000))),
+        make_pipeline(
+            ColumnTransformer([("sector", OneHotEncoder(handle_unknown="ignore"), ["sector"])]), LogisticRegression()
+        ),
+    ],
+    ids=["forest", "boosting", "self-trained", "wrapped", "pipeline"],
+)
+def test_any_guide_reads_the_table(people, guide):
+    clf = classifier(guide=guide).fit(people.X, people.y, totals=people.totals)
+    assert clf.certificate_.guide_weight
+    assert clf.certificate_.xi == 0
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        SelfTrainedForest(20, random_state=0),
+        TopTotalClassifier(RandomForestClassifier(20, random_state=0)),
+        PriorCorrectedClassifier(LogisticRegression(max_iter=1000)),
+    ],
+    ids=["forest", "top total", "prior corrected"],
+)
+def test_wrappers_read_the_table(people, wrapper):
+    clf = wrapper.fit(people.X, people.y, totals=people.totals)
+    assert (clf.transduction_[:60] == people.truth[:60]).all()
+    assert (clf.predict(people.X) == people.truth).mean() > 0.6
+    assert get_tags(clf).input_tags.categorical
+    assert get_tags(clf).input_tags.allow_nan
+
+
+def test_the_supervised_tree_reads_the_table(people):
+    clf = OCTHClassifier(depth=1, random_state=0).fit(people.X[["sector", "owner"]], people.y)
+    assert clf.encoding_.names == ("sector", "owner")
+    assert set(clf.predict(people.X)) <= {"yes", "no"}
+
+
+def test_totals_by_a_text_column_and_weights_are_known_beside_the_features(people):
+    frame = people.frame
+    totals = {
+        region: {"yes": float(frame["w"][60:][(frame["region"][60:] == region) & (people.truth[60:] == "yes")].sum())}
+        for region in ("north", "south")
+    }
+    X = frame.drop(columns="w")
+    clf = classifier(depth=3, max_features_per_split="auto")
+    clf.fit(X, people.y, totals=totals, domains="region", sample_weight=frame["w"])
+    assert "region" not in clf.encoding_.names
+    assert clf.certificate_.meets_totals
+    table = clf.estimate(by="region", replicates=2)
+    assert [row["domain"] for row in table] == ["north", "north", "south", "south"]
+
+
+def test_reports_pictures_and_explanations_take_raw_rows(people, fitted):
+    page = report_html(fitted, people.X, people.y, totals=people.totals, rivals=False)
+    assert "A fitted tree" in page
+    explanation = str(fitted.explain(people.X.iloc[0]))
+    assert explanation.endswith(f"The class is '{fitted.predict(people.X[:1])[0]}'.")
+    s2oct.plot_tree(fitted, people.X, people.y)
+    s2oct.plot_totals(fitted, people.X, people.y)
+
+
+def test_a_model_file_reads_raw_tables(people, fitted, tmp_path):
+    s2oct.save(fitted, tmp_path / "model.json")
+    again = s2oct.load(tmp_path / "model.json")
+    assert again.predict(in_polars(people.X)).tolist() == fitted.predict(people.X).tolist()
+    assert again.rules_ == fitted.rules_
+    assert pickle.loads(pickle.dumps(fitted)).predict(people.X).tolist() == fitted.predict(people.X).tolist()
+
+
+def test_a_simpler_tree_is_a_classifier_like_any_other(people, tmp_path):
+    clf = classifier(max_features_per_split="auto").fit(people.X, people.y, totals=people.totals)
+    path = clf.simplicity_path()
+    simple = clf.with_tree(path[0])
+    assert simple.rules_ == path[0].rules
+    assert simple.certificate_.n_terms == path[0].n_terms
+    assert simple.certificate_.xi == path[0].rows_off
+    cost = simple.certificate_.evidence_cost - clf.with_tree(path[-1]).certificate_.evidence_cost
+    assert cost == pytest.approx(path[0].rows_lost, abs=1e-6)
+    assert clf.rules_ == path.fitted.rules
+    s2oct.save(simple, tmp_path / "simple.json")
+    assert s2oct.load(tmp_path / "simple.json").predict(people.X).tolist() == simple.predict(people.X).tolist()
+    assert "A fitted tree" in report_html(simple, people.X, people.y, totals=people.totals, rivals=False)
+    assert simple.transduction_[60:].tolist() == simple.predict(people.X[60:]).tolist()
+    assert np.isnan(simple.stability_).all()
+    assert len(simple.estimate(replicates=2)) == 2
+    with pytest.raises(InvalidProblem, match="a step of simplicity_path"):
+        clf.with_tree(3)
+
+
+def test_what_is_known_already_is_not_read_again(people, fitted, monkeypatch):
+    """Totals are parsed once in a fit, and not at all if they are known."""
+    from s2oct.inputs import known as reading
+
+    calls = []
+    parse = reading.stated_totals
+    monkeypatch.setattr(reading, "stated_totals", lambda *given, **more: calls.append(1) or parse(*given, **more))
+    classifier(depth=1).fit(people.X, people.y, totals=people.totals)
+    assert calls == [1]
+    classifier(depth=1).fit(people.X, fitted._fit.known)
+    assert calls == [1]

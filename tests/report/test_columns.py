@@ -1,0 +1,76 @@
+"""A report on a table with categories speaks of columns and levels, which are data and never HTML."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from s2oct import S2OCTClassifier
+from s2oct.errors import S2OCTWarning
+from s2oct.estimators.fitted import read_fit
+from s2oct.export import report_html, tree_to_dot
+from s2oct.report.leaves import describe_leaves
+from s2oct.report.single_rows import describe_contradictions
+
+NORTH = "<b>north</b>"
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Who lives in the north or went to school for long works; some cells are missing."""
+    rng = np.random.default_rng(0)
+    region = rng.choice([NORTH, "south", "west"], 120, p=[0.4, 0.4, 0.2])
+    school = rng.choice(["none", "some", "much"], 120)
+    works = np.where((region == NORTH) | (school == "much"), "yes", "no").astype(object)
+    flipped = rng.random(120) < 0.05
+    works[flipped] = np.where(works[flipped] == "yes", "no", "yes")
+    X = pd.DataFrame({"region": region, "school": pd.Categorical(school, ["none", "some", "much"], ordered=True)})
+    X["age"] = rng.integers(18, 70, 120).astype(float)
+    X.loc[::9, ["region", "age"]] = None
+    y = works.copy()
+    y[60:] = None
+    totals = {"yes": int((works[60:] == "yes").sum())}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", S2OCTWarning)
+        clf = S2OCTClassifier(depth=2, max_features_per_split=1, random_state=0).fit(X, y, totals=totals)
+    return clf, X, y
+
+
+def test_rules_of_one_feature_never_show_an_indicator(people):
+    clf, X, y = people
+    page = report_html(clf, X, y, rivals=False)
+    for text in (clf.rules_, page, clf._repr_html_(), tree_to_dot(clf.tree_, clf._features(), clf.classes_)):
+        assert "region=" not in text
+    assert f"region is {NORTH}" in clf.rules_ or f"region is not {NORTH}" in clf.rules_
+    assert NORTH not in page
+    assert "&lt;b&gt;north&lt;/b&gt;" in page
+
+
+def test_columns_are_counted_and_not_their_features(people):
+    clf, X, y = people
+    assert clf.tree_.n_features > 3
+    assert "120 rows, 3 features" in report_html(clf, X, y, rivals=False)
+
+
+def test_a_leaf_names_the_conditions_that_its_rows_fulfil(people):
+    clf, X, y = people
+    rows = read_fit(clf, X, y)
+    for card in describe_leaves(rows):
+        assert all(f"“{condition}”" in card.sentences[0] for condition in card.way)
+        assert not any("hold" in sentence for sentence in card.sentences)
+
+
+def test_single_rows_show_the_levels_of_their_columns(people):
+    clf, X, y = people
+    said = describe_contradictions(read_fit(clf, X, y), range(120))
+    assert set(said.features) <= {"region", "school", "age"}
+    assert len(set(said.features)) == len(said.features)
+    assert said.rows
+    for line in said.rows:
+        shown = dict(zip(said.features, line.row.values, strict=True))
+        cell = X.iloc[int(line.row.id)]["region"]
+        if "region" in shown:
+            assert shown["region"] == ("missing" if pd.isna(cell) else cell)
