@@ -161,7 +161,7 @@ def test_an_id_that_is_none_opens_nothing(asked, session, id):
         assert asked(method, f"api/sessions/{id}").status in (404, 405)
     for name in ("../../session.json", "..%2fsession.json", "order.json", "process.json", "traceback.txt"):
         assert asked("GET", f"api/sessions/{session}/jobs/1/files/{name}").status == 404
-    assert asked.desk.store.get(session).table.exists()
+    assert asked.desk.store.get(session).table.path.exists()
 
 
 @pytest.mark.parametrize(
