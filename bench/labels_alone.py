@@ -11,7 +11,7 @@ import argparse
 import os
 from pathlib import Path
 
-from s2oct.model.near_rows import bound_without_solver
+from s2oct.model.lower_bound import bound_without_solver
 from s2oct.model.prepared import prepare
 from s2oct.model.spec import ModelSpec
 from s2oct.search import Instance, compile_kernels, descends, run_round

@@ -9,9 +9,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from s2oct.model.feasibility import feasible_cost, mended
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
+from s2oct.model.score import feasible_cost, mended
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from s2oct.guides import PriorCorrectedClassifier as PriorCorrectedClassifier
     from s2oct.guides import SelfTrainedForest as SelfTrainedForest
     from s2oct.guides import TopTotalClassifier as TopTotalClassifier
-    from s2oct.model.estimate import Estimate as Estimate
     from s2oct.model.problem import Problem as Problem
     from s2oct.model.topology import Topology as Topology
+    from s2oct.model.totals import Estimate as Estimate
     from s2oct.model.tree import ObliqueTree as ObliqueTree
     from s2oct.persistence.file import load as load
     from s2oct.persistence.file import save as save
@@ -42,7 +42,7 @@ __getattr__, _lazy = import_on_use(
         "s2oct.errors": ("S2OCTError", "S2OCTWarning"),
         "s2oct.estimators": ("LabeledKFold", "OCTHClassifier", "S2OCTClassifier"),
         "s2oct.guides": ("PriorCorrectedClassifier", "SelfTrainedForest", "TopTotalClassifier"),
-        "s2oct.model.estimate": ("Estimate",),
+        "s2oct.model.totals": ("Estimate",),
         "s2oct.model.problem": ("Problem",),
         "s2oct.model.topology": ("Topology",),
         "s2oct.model.tree": ("ObliqueTree",),

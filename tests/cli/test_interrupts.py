@@ -21,7 +21,7 @@ LONGEST = 120
 
 PROGRAM = """
 import importlib, json, os, pathlib, signal, sys, time
-import s2oct.cli.fit, s2oct.persistence.table_models, s2oct.report
+import s2oct.cli.fit, s2oct.persistence.model, s2oct.report
 from s2oct.cli import main
 from s2oct.search import compile_kernels
 

@@ -112,6 +112,6 @@ def test_forged_rules_are_shown_in_no_form(stranger, capsys):
 
 def signed_again(content):
     """The text that the package itself would write."""
-    from s2oct.persistence.pretty import pretty_json
+    from s2oct.persistence.file import pretty_json
 
     return pretty_json({**content, "sha256": json.loads(signed(content))["sha256"]}) + "\n"

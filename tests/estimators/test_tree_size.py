@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from s2oct import ObliqueTree, PriorCorrectedClassifier, Topology, TopTotalClassifier
 from s2oct.estimators.tree_size import tree_size
-from s2oct.model.tree_size import TreeSize
+from s2oct.model.rules import TreeSize
 
 
 def tree_of(omega, gamma):

@@ -15,7 +15,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.export import report_html
 from s2oct.register import register
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
-from s2oct.tables.roles import Roles
+from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.source import Source
 from s2oct.workflow.encoded_table import FitRequest, encode_table
 from s2oct.workflow.fitted_table import fit_encoded

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.fit.context import Budget
 from s2oct.fit.training import train
-from s2oct.model.geometry import diameter
+from s2oct.model.bounds import diameter
 from s2oct.model.prepared import prepare
 from s2oct.model.problem import Problem
 from s2oct.model.spec import ModelSpec

@@ -25,10 +25,10 @@ from s2oct import (
     TopTotalClassifier,
 )
 from s2oct.guides import ask_guide
-from s2oct.guides.stopped import GuideStopped
-from s2oct.model.guide import Guide
+from s2oct.guides.growing import GuideStopped
 from s2oct.model.known import Known
 from s2oct.model.labels import Labels, read_labels
+from s2oct.model.problem import Guide
 from s2oct.model.targets import Targets
 from s2oct.stopping import Deadline
 

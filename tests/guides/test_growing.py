@@ -7,8 +7,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from s2oct.guides import growing
-from s2oct.guides.growing import Grower
-from s2oct.guides.stopped import GuideStopped
+from s2oct.guides.growing import Grower, GuideStopped
 from s2oct.guides.votes import as_votes
 from s2oct.stopping import Deadline
 

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from s2oct import PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
-from s2oct.fit.advice import GUIDE_RUNS_ON
+from s2oct.fit.context import GUIDE_RUNS_ON
 from s2oct.guides.rivals import assign_classes
 from s2oct.model.known import Known
 from s2oct.model.labels import Labels

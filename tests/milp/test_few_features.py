@@ -11,9 +11,9 @@ from s2oct.certificate import certify
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2
-from s2oct.model.feasibility import feasible_cost, mended
 from s2oct.model.problem import Problem
 from s2oct.model.proof import PROVED, Bound, FitRecord
+from s2oct.model.score import feasible_cost, mended
 from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import load_solver
 from tests.conftest import backend_or_skip

@@ -13,12 +13,10 @@ from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2
 from s2oct.model.assignment import Assignment
-from s2oct.model.data_summary import DataSummary
 from s2oct.model.evidence import Evidence, Sparsity
-from s2oct.model.feasibility import feasible_cost
 from s2oct.model.lower_bound import lower_bound, total_bound
-from s2oct.model.problem import Problem
-from s2oct.model.score import score
+from s2oct.model.problem import DataSummary, Problem
+from s2oct.model.score import feasible_cost, score
 from s2oct.model.targets import Targets
 from s2oct.search.compiled.evidence_trees import Splits, evidence_of
 from s2oct.search.compiled.move_costs import Move, Near, Prices, evaluate, evaluate_near, new_tally

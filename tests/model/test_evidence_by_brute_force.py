@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.model.evidence import Evidence, EvidenceCost, Sparsity
-from s2oct.model.guide import Guide
-from s2oct.model.problem import Problem
+from s2oct.model.problem import Guide, Problem
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from tests.oracles import walk

@@ -9,8 +9,7 @@ import pytest
 
 from s2oct import ObliqueTree, Topology
 from s2oct.model.explanation import explain_row
-from s2oct.model.few_digits import few_digits
-from s2oct.model.rules import conditions, pruned, rule_text
+from s2oct.model.rules import conditions, few_digits, pruned, rule_text
 
 NAMES = ["age", "income", "size", "rent"]
 

@@ -5,9 +5,8 @@ from hypothesis import given
 from s2oct.milp.encode import encode_tree
 from s2oct.milp.p2 import build_p2
 from s2oct.model.assignment import Assignment
-from s2oct.model.feasibility import feasible_cost, feasible_score, is_feasible, mended
 from s2oct.model.problem import Problem
-from s2oct.model.score import score
+from s2oct.model.score import feasible_cost, feasible_score, is_feasible, mended, score
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from tests.preparing import cost_of, prepared_as_is

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist, pdist
 
 from s2oct.model import geometry
-from s2oct.model.geometry import diameter, farthest_l1
+from s2oct.model.bounds import diameter, farthest_l1
 from tests.strategies import tables
 
 CLOUDS = {

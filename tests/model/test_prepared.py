@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.assignment import Assignment
-from s2oct.model.guide import Guide
 from s2oct.model.prepared import LARGEST_M, TINY, Prepared, prepare
-from s2oct.model.problem import Problem
+from s2oct.model.problem import Guide, Problem
 from s2oct.model.scaling import LARGE
 from s2oct.model.spec import ModelSpec
 from s2oct.model.terms import LabelErrors, TotalMiss

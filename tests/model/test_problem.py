@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given
 
 from s2oct.errors import InvalidProblem
-from s2oct.model.data_summary import DataSummary
 from s2oct.model.labels import read_labels
-from s2oct.model.problem import Problem
+from s2oct.model.problem import DataSummary, Problem
 from tests.preparing import score_of
 from tests.strategies import problems_with_trees
 from tests.totals import read_targets

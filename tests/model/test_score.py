@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2oct.model.guide import Guide
-from s2oct.model.problem import Problem
+from s2oct.model.problem import Guide, Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from tests.oracles import naive_cost, walk

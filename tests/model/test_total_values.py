@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from s2oct import Estimate
 from s2oct.errors import InvalidProblem
 from s2oct.model.labels import read_labels
-from s2oct.model.total_values import largest_remainder
+from s2oct.model.totals import largest_remainder
 from tests.totals import read_targets
 
 LABELS = read_labels(["a", "b", "c", *[None] * 12])

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s2oct.model.evidence import ROW_OFF, Evidence, Sparsity
-from s2oct.model.guide import Guide
-from s2oct.model.problem import Problem
+from s2oct.model.problem import Guide, Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch

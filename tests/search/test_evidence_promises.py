@@ -11,8 +11,7 @@ from s2oct import S2OCTClassifier
 from s2oct.model.evidence import Evidence, Sparsity
 from s2oct.model.targets import Targets
 from s2oct.model.tree import ObliqueTree
-from s2oct.search.evidence import EvidenceSearch
-from s2oct.search.evidence_starts import SAMPLE
+from s2oct.search.evidence import SAMPLE, EvidenceSearch
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.study.generate import generate
 from tests.evidence import KINDS, random_evidence, weighed

@@ -15,9 +15,9 @@ from scipy.optimize import linprog
 
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.portfolio import solve_small
-from s2oct.model.feasibility import mended
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
+from s2oct.model.score import mended
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree

@@ -14,9 +14,9 @@ from s2oct.errors import S2OCTWarning
 from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.strategies import assess
-from s2oct.model.feasibility import mended
 from s2oct.model.problem import Problem
 from s2oct.model.proof import Bound
+from s2oct.model.score import mended
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, polish

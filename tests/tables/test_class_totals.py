@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from s2oct.errors import InvalidProblem
-from s2oct.model.estimate import Estimate
-from s2oct.model.total_forms import WHOLE
+from s2oct.model.totals import WHOLE, Estimate
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
-from s2oct.tables.partly_labeled import read_partly_labeled
-from s2oct.tables.roles import Roles
+from s2oct.tables.partly_labeled import Roles, read_partly_labeled
 
 LABELS = ["no", "yes", *[""] * 7]
 

@@ -11,8 +11,7 @@ from s2oct import ObliqueTree, S2OCTClassifier, Topology
 from s2oct.model.rules import rule_lines
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
-from s2oct.tables.encoding import BOOLEAN, NUMBER, ONEHOT, ORDINAL, Column, Encoding
-from s2oct.tables.unseen import Unseen
+from s2oct.tables.encoding import BOOLEAN, NUMBER, ONEHOT, ORDINAL, Column, Encoding, Unseen
 from tests.writers.rule_readers import follow_words
 
 SCHOOL = ["primary", "secondary", "tertiary"]

@@ -7,8 +7,7 @@ import pytest
 
 from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Remedy
 from s2oct.tables.content import Content, what_cells_are
-from s2oct.tables.detection import Transcoder, detect_decimal, detect_delimiter
-from s2oct.tables.dialect import Dialect
+from s2oct.tables.dialect import Dialect, Transcoder, detect_decimal, detect_delimiter
 from s2oct.tables.treatment import Treatment
 
 NOT_TEXT = b"\x01\x02\xff"

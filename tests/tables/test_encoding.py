@@ -7,9 +7,7 @@ import pytest
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from s2oct.errors import InvalidProblem
-from s2oct.tables.column_learning import learn_column
-from s2oct.tables.encoding import Column, Encoding, plain_encoding
-from s2oct.tables.unseen import Unseen
+from s2oct.tables.encoding import Column, Encoding, Unseen, learn_column, plain_encoding
 
 
 def text(*values):

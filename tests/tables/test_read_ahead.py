@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from s2oct.tables.read_ahead import read_ahead
+from s2oct.tables.csv_file import read_ahead
 
 
 def test_items_come_in_their_order():

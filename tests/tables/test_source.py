@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
-from s2oct.tables.detection import detect_delimiter
-from s2oct.tables.dialect import Dialect
+from s2oct.tables.dialect import Dialect, detect_delimiter
 from s2oct.tables.source import Source
 
 

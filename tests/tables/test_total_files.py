@@ -6,10 +6,9 @@ import pandas as pd
 import pytest
 
 from s2oct.errors import InvalidProblem
-from s2oct.tables.partly_labeled import read_partly_labeled
-from s2oct.tables.roles import Roles
+from s2oct.tables.class_totals import TotalFiles
+from s2oct.tables.partly_labeled import Roles, read_partly_labeled
 from s2oct.tables.source import Source
-from s2oct.tables.total_files import TotalFiles
 
 ROWS = [("01", "f", "a"), ("01", "m", "b"), ("02", "f", "c"), *[("01", "f", "")] * 4, *[("02", "m", "")] * 3]
 EXPECTED = [[[1, 2, 1], [0, 1, 2]]]

@@ -17,7 +17,7 @@ from s2oct.model.known import Known
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
-from s2oct.tables.roles import Roles
+from s2oct.tables.partly_labeled import Roles
 from s2oct.workflow.comparison import HeldOutScore, TableComparison, compare_encoded, cross_fit
 from s2oct.workflow.encoded_table import FitRequest, encode_table
 

@@ -6,7 +6,7 @@ import pytest
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, S2OCTWarning
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
-from s2oct.tables.roles import Roles
+from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.treatment import Treatment
 from s2oct.workflow.encoded_table import FitRequest, encode_table
 from s2oct.workflow.fitted_table import fit_encoded

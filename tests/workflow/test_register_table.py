@@ -18,11 +18,10 @@ from s2oct.model.batches import ArrayBatches
 from s2oct.register.passes import marks_of
 from s2oct.register.register import Register
 from s2oct.stopping import NO_DEADLINE
-from s2oct.tables.class_totals import ClassTotal, ClassTotals
+from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
+from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.register_learning import LookAtRows
-from s2oct.tables.roles import Roles
 from s2oct.tables.source import Source
-from s2oct.tables.total_files import TotalFiles
 from s2oct.workflow.cluster_reader import _LookAtGroup, _TotalOfGroup, reader_at
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest
 from s2oct.workflow.fitted_table import fit_encoded

@@ -16,8 +16,7 @@ from s2oct import ObliqueTree, Topology
 from s2oct.errors import S2OCTError
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
-from s2oct.tables.encoding import BOOLEAN, NUMBER, ONEHOT, ORDINAL, Column, Encoding
-from s2oct.tables.unseen import Unseen
+from s2oct.tables.encoding import BOOLEAN, NUMBER, ONEHOT, ORDINAL, Column, Encoding, Unseen
 from s2oct.writers.rules import features_used, pruned
 
 N_ROWS = 12

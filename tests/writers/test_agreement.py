@@ -18,8 +18,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r, tree_to_sql
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
-from s2oct.tables.encoding import Column, Encoding
-from s2oct.tables.unseen import Unseen
+from s2oct.tables.encoding import Column, Encoding, Unseen
 from s2oct.writers.sql import sql_number
 from tests.writers.readers import READERS, by_duckdb, by_sqlite
 

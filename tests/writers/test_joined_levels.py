@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from s2oct import ObliqueTree, Topology
-from s2oct.tables.column_learning import learn_column
-from s2oct.tables.encoding import Encoding
-from s2oct.tables.unseen import Unseen
+from s2oct.tables.encoding import Encoding, Unseen, learn_column
 from tests.writers.readers import by_duckdb, by_onnx, by_python, by_sqlite
 
 TOWNS = [f"town {i:02d}" for i in range(40)]

@@ -9,9 +9,9 @@ import pytest
 from s2oct import ObliqueTree, Topology
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
+from s2oct.tables.encoding import Unseen
 from s2oct.tables.in_memory import arrow_table
 from s2oct.tables.treatment import Treatment
-from s2oct.tables.unseen import Unseen
 from tests.writers.readers import READERS, TRANSLATED
 
 N_ROWS = 200

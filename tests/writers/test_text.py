@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem
 from s2oct.export import tree_to_dot, tree_to_python, tree_to_sql, tree_to_text
-from s2oct.model.rounding import as_rules
+from s2oct.model.rules import as_rules
 from s2oct.writers.rules import rule_text
 from tests.writers.rule_readers import read_back
 

@@ -14,12 +14,11 @@ from s2oct.app.uploads import page_source
 from s2oct.errors import InvalidProblem
 from s2oct.files import write_whole
 from s2oct.parameters import FIELDS
-from s2oct.tables.class_totals import ClassTotal, ClassTotals
-from s2oct.tables.column_learning import MEDIAN
-from s2oct.tables.column_use import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
+from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
+from s2oct.tables.content import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
 from s2oct.tables.dialect import UTF8, Dialect
-from s2oct.tables.roles import Roles
-from s2oct.tables.total_files import TotalFiles
+from s2oct.tables.encoding import MEDIAN
+from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.treatment import Treatment
 from s2oct.wording import brief
 from s2oct.workflow.encoded_table import FitRequest

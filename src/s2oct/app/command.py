@@ -9,8 +9,8 @@ from typing import Any
 from s2oct.app.choices import BY_CLASS, GRID, UPLOADED, PageChoices
 from s2oct.app.store import StoredSession
 from s2oct.parameters import FIELDS
-from s2oct.tables.column_learning import MEDIAN
-from s2oct.tables.column_use import ID, LEFT_OUT, WEIGHT
+from s2oct.tables.content import ID, LEFT_OUT, WEIGHT
+from s2oct.tables.encoding import MEDIAN
 
 TYPED_TOTALS = "typed-totals.csv"
 """What the table of totals that were typed is called."""

@@ -8,10 +8,9 @@ import math
 from s2oct.app.ordered import Ordered
 from s2oct.files import write_whole
 from s2oct.report.estimates import CAVEATS
-from s2oct.tables.domain_cells import domain_of_rows, margin_name
+from s2oct.tables.partly_labeled import domain_of_rows, margin_name
 from s2oct.tables.target import write_table
-from s2oct.workflow.estimates_table import estimates_table
-from s2oct.workflow.fitted_table import fit_encoded
+from s2oct.workflow.fitted_table import estimates_table, fit_encoded
 
 
 def run_estimates(ordered: Ordered) -> None:

@@ -13,13 +13,11 @@ from s2oct.app.result_view import TreeViews, result_view
 from s2oct.estimators.fitted import read_fit
 from s2oct.files import write_whole
 from s2oct.model.proof import Moment
-from s2oct.model.rounding import as_rules
-from s2oct.model.rules import rule_lines
+from s2oct.model.rules import as_rules, rule_lines
 from s2oct.model.tree import ObliqueTree
 from s2oct.pages.pictures import svg_file
 from s2oct.persistence.file import model_to_json
-from s2oct.persistence.model import Model
-from s2oct.persistence.table_models import fitted_model, query_of
+from s2oct.persistence.model import Model, fitted_model, query_of
 from s2oct.plots.tree import TreeDisplay
 from s2oct.report.table_report import write_table_report
 from s2oct.tables.target import write_table

@@ -15,10 +15,9 @@ from s2oct.app.store import StoredSession, UserFile
 from s2oct.app.uploads import page_source
 from s2oct.parameters import FIELDS
 from s2oct.tables.cells import read_label_cells, read_texts
-from s2oct.tables.column_use import DOMAIN, FEATURE, ColumnUse
+from s2oct.tables.content import DOMAIN, FEATURE, ColumnUse
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.domain_cells import domain_of_rows
-from s2oct.tables.partly_labeled import PartlyLabeledTable
+from s2oct.tables.partly_labeled import PartlyLabeledTable, domain_of_rows
 from s2oct.tables.source import Source
 from s2oct.workflow.encoded_table import encode_read
 

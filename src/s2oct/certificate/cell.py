@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.model.data_summary import whole_if_whole
+from s2oct.model.problem import whole_if_whole
 from s2oct.model.targets import NEARLY_MET, Margin, Targets
 from s2oct.wording import amount
 

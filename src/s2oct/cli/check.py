@@ -14,10 +14,8 @@ from s2oct.cli.total_options import TotalOptions
 from s2oct.errors import InvalidProblem
 from s2oct.model.proof import DECIDED_TOLERANCE
 from s2oct.tables.cells import encode_rows
-from s2oct.tables.class_totals import ClassTotals
-from s2oct.tables.partly_labeled import PartlyLabeledTable, read_partly_labeled
-from s2oct.tables.roles import Roles
-from s2oct.tables.total_files import TotalFiles
+from s2oct.tables.class_totals import ClassTotals, TotalFiles
+from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
 from s2oct.wording import amount, plural
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a model needs
@@ -39,7 +37,7 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     data.source()
     known = totals.totals()
     from s2oct.export import read_model
-    from s2oct.model.data_summary import DataSummary
+    from s2oct.model.problem import DataSummary
     from s2oct.persistence.checking import checked_model
 
     read = read_model(model)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from s2oct.cli.messages import print_warning, say
 from s2oct.errors import Message
-from s2oct.tables.column_use import FEATURE, ID, ColumnUse
+from s2oct.tables.content import FEATURE, ID, ColumnUse
 from s2oct.wording import count, plural, printable
 
 _MOST_PLAIN = 20

@@ -20,10 +20,8 @@ from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of,
 from s2oct.cli.total_options import GivenTotals
 from s2oct.errors import InvalidProblem
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE
-from s2oct.tables.domain_cells import domain_of_rows, margin_name
-from s2oct.tables.roles import Roles
+from s2oct.tables.partly_labeled import Roles, domain_of_rows, margin_name, replicate_weights_of_rows
 from s2oct.tables.target import Target, check_table_name
-from s2oct.tables.weight_cells import replicate_weights_of_rows
 from s2oct.wording import plural
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_again
 
@@ -205,7 +203,7 @@ def _estimated(
 
 
 def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas: bool) -> None:
-    from s2oct.workflow.estimates_table import estimates_table
+    from s2oct.workflow.fitted_table import estimates_table
 
     def write(draft: Path) -> None:
         dialect = encoded.table.source.dialect

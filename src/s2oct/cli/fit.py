@@ -17,7 +17,7 @@ from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, Labe
 from s2oct.cli.outputs import Outputs, UnwrittenFiles, messages_beside, name_of, table_name
 from s2oct.cli.total_options import TotalOptions
 from s2oct.cli.total_table import print_cells
-from s2oct.model.data_summary import MOST_HASHED
+from s2oct.model.problem import MOST_HASHED
 from s2oct.tables.target import Target
 from s2oct.wording import amount, count, plural, printable
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table, may_be_register
@@ -58,8 +58,8 @@ def fit(
     # Refusals should not wait for the packages that a fit needs.
     import numpy as np
 
-    from s2oct.persistence.table_models import fitted_model
-    from s2oct.tables.added_columns import AddedColumns
+    from s2oct.persistence.model import fitted_model
+    from s2oct.tables.target import AddedColumns
 
     model = fitted_model(fitted)
     failure, written = None, outputs.paths
@@ -104,7 +104,7 @@ def _fitted_register(request: FitRequest, scheduler: str | None) -> FittedTable:
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:
     """Write the requested files."""
     from s2oct.persistence.file import model_to_json
-    from s2oct.persistence.table_models import query_of
+    from s2oct.persistence.model import query_of
 
     with Outputs() as outputs:
         if options.out is not None:

@@ -13,10 +13,9 @@ import typer
 from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
 from s2oct.parameters import OPTIONS, Parameter
-from s2oct.tables.column_learning import MEDIAN
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.encoding import ONEHOT, ORDINAL
-from s2oct.tables.roles import Roles
+from s2oct.tables.encoding import MEDIAN, ONEHOT, ORDINAL
+from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.source import Source
 from s2oct.tables.target import check_table_name
 from s2oct.tables.treatment import Treatment

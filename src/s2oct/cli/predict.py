@@ -12,8 +12,8 @@ from s2oct.cli.messages import print_warning, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, IdNames, KeepFormulas, ModelPath, check_model, split_names
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
+from s2oct.tables.encoding import Unseen
 from s2oct.tables.target import Target, check_table_name
-from s2oct.tables.unseen import Unseen
 from s2oct.wording import plural
 
 
@@ -40,7 +40,7 @@ def predict(
     data.source()
     # Refusals should not wait for the packages that a model needs.
     from s2oct.export import read_model
-    from s2oct.persistence.table_models import predictor_of
+    from s2oct.persistence.model import predictor_of
 
     read = read_model(model)
     predictor, source = predictor_of(read), data.source(read.origin.dialect)

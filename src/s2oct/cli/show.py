@@ -36,7 +36,7 @@ def show(
     check_writable([out], [model])
     check_model(model)
     from s2oct.export import read_model
-    from s2oct.persistence.table_models import query_of
+    from s2oct.persistence.model import query_of
 
     stored = read_model(model)
     content = query_of(stored, table, dialect) if form == "sql" else rendered(stored, form, model)

@@ -12,9 +12,8 @@ import typer
 
 from s2oct.cli.options import split_names
 from s2oct.errors import InvalidProblem
-from s2oct.tables.class_totals import ClassTotal, ClassTotals
+from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
 from s2oct.tables.source import Source
-from s2oct.tables.total_files import TotalFiles
 
 _ENTRY = re.compile(r'(?:^|,)(\s*"(?:[^"]|"")*"[^,]*|[^,]*)')
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')

@@ -17,9 +17,9 @@ from s2oct.estimators.one_row import read_row
 from s2oct.fit.context import Budget
 from s2oct.guides.base import PartlyLabeledClassifier
 from s2oct.inputs import read_rows, read_seed
-from s2oct.model.data_summary import DataSummary
 from s2oct.model.explanation import Explanation, explain_row
 from s2oct.model.features import Feature
+from s2oct.model.problem import DataSummary
 from s2oct.model.rules import rule_lines
 from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree

@@ -20,16 +20,14 @@ from s2oct.estimates.replicates import Replicate, replicate
 from s2oct.estimates.running import run_replicates
 from s2oct.estimates.table import Estimates
 from s2oct.estimators.fitting import Fit
-from s2oct.fit.advice import Guidance
-from s2oct.fit.context import Budget
+from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest
 from s2oct.guides.asking import fitted_guide
 from s2oct.inputs import read_domains, read_replicate_weights
-from s2oct.model.guide import Advice
 from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, Labels
-from s2oct.model.problem import Problem
+from s2oct.model.problem import Advice, Problem
 from s2oct.model.targets import Targets
 from s2oct.model.tree import ObliqueTree
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE, whole_from

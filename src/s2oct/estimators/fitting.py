@@ -12,26 +12,23 @@ from sklearn.utils import _safe_indexing
 from s2oct.arrays import FloatArray
 from s2oct.certificate import Certificate
 from s2oct.estimators.edge import Edge
-from s2oct.fit.advice import Guidance
-from s2oct.fit.context import Budget
+from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.training import Trained, recertify, train
 from s2oct.guides import SelfTrainedForest, ask_guide, runs_on
 from s2oct.guides.chance import chance_of_rows, chance_of_votes
 from s2oct.guides.known_total import reads_tables
 from s2oct.inputs import counted_part, without_columns
 from s2oct.model.batches import rows_of_batch
-from s2oct.model.data_summary import DataSummary
 from s2oct.model.evidence import Evidence, Sparsity
-from s2oct.model.guide import Advice, Guide
 from s2oct.model.known import Known
-from s2oct.model.problem import Problem
+from s2oct.model.problem import Advice, DataSummary, Guide, Problem
 from s2oct.model.proof import CONVERGED, PROVED
 from s2oct.model.spec import ModelSpec
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.register import Register
 from s2oct.register.training import train_register
 from s2oct.stopping import Deadline, now
-from s2oct.tables.features import Features
+from s2oct.tables.encoding import Features
 
 
 @dataclass(frozen=True, eq=False)

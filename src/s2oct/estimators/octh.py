@@ -18,9 +18,8 @@ from s2oct.fit.octh import train_octh
 from s2oct.guides.chance import chance_of_rows
 from s2oct.inputs import learn_features, warn_of_column
 from s2oct.milp.octh import OcthSpec
-from s2oct.model.data_summary import DataSummary
 from s2oct.model.labels import read_labels
-from s2oct.model.problem import Problem
+from s2oct.model.problem import DataSummary, Problem
 from s2oct.model.targets import Targets
 from s2oct.stopping import Stop, now
 from s2oct.wording import brief

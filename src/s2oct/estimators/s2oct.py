@@ -45,8 +45,7 @@ from s2oct.model.totals import Totals
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.register import Register, is_large
 from s2oct.stopping import Deadline, Stop, now
-from s2oct.tables.encoding import Encoding
-from s2oct.tables.features import Features
+from s2oct.tables.encoding import Encoding, Features
 from s2oct.wording import brief, plural
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from s2oct.estimators.fitted import FittedRows
-from s2oct.model.data_summary import DataSummary
 from s2oct.model.known import Known
-from s2oct.model.problem import Problem
+from s2oct.model.problem import DataSummary, Problem
 from s2oct.model.targets import Targets
 
 

@@ -12,12 +12,10 @@ from s2oct.arrays import BoolArray, FloatArray
 from s2oct.certificate.cell import Cell, counted_cells
 from s2oct.estimators.fitted import FittedRows
 from s2oct.inputs import read_domains, read_weights
-from s2oct.model.estimate import Estimate
 from s2oct.model.known import Known, counted_rows
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
-from s2oct.model.total_tables import text_of
-from s2oct.model.totals import StatedTotals, Totals, read_targets, stated_totals
+from s2oct.model.totals import Estimate, StatedTotals, Totals, read_targets, stated_totals, text_of
 from s2oct.wording import amount
 
 

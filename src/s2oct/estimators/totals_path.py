@@ -15,7 +15,7 @@ from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.inputs import read_seed
 from s2oct.model.known import Known
 from s2oct.model.targets import Targets
-from s2oct.model.total_values import largest_remainder
+from s2oct.model.totals import largest_remainder
 from s2oct.wording import amount, brief, listed
 
 N_VALUES = 9

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from s2oct.model.rules import TreeSize
 from s2oct.model.tree import ObliqueTree
-from s2oct.model.tree_size import TreeSize
 
 
 def tree_size(classifier: Any) -> TreeSize | None:

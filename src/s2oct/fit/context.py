@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from s2oct.fit.listening import Listener
+from s2oct.fit.listening import ASKING_GUIDE, Listener
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, Sparsity
+from s2oct.model.prepared import Prepared
+from s2oct.model.problem import Advice, Guide
 from s2oct.solvers import Solver
-from s2oct.stopping import Clock, Deadline, Stop
+from s2oct.stopping import Clock, Deadline, Stop, never
 
 CHECK_SHARE = 0.05
 """Share of the time limit that a check of the labels before the fit may take."""
@@ -61,3 +65,67 @@ class FitContext:
     clock: Clock
     listener: Listener
     notices: list[str] = field(default_factory=list)
+
+
+GUIDE_PATIENCE = 0.8
+"""Share of the time that is left for which a fit waits for its guide: the rest is for a tree without it."""
+
+GUIDE_RUNS_ON = (
+    "The guide did not end with the fit and still runs in the background: compiled code cannot be ended from outside. "
+    "It ends by itself or with this process. Allow the fit more time, or use a faster guide."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Guidance:
+    """The guide that is asked about the unlabeled rows, and how its answer is used.
+
+    Attributes
+    ----------
+    ask : callable
+        Takes the deadline after which the fit goes on without the guide. Returns the guide's `Advice`, or None if there
+        is no answer by the deadline.
+    weight : float
+        What an unlabeled row of which the guide is sure counts against a labeled one. With 0 the guide only chooses
+        among the trees of least cost in P2.
+    sparsity : Sparsity
+        How sparse the splits of the evidence model should be.
+    is_busy : callable
+        Whether the guide still runs although the fit no longer waits for it.
+    """
+
+    ask: Callable[[Deadline], Advice | None]
+    weight: float = AUTO_GUIDE_WEIGHT
+    sparsity: Sparsity = field(default_factory=Sparsity)
+    is_busy: Callable[[], bool] = never
+    _answers: list[Advice] = field(default_factory=list)
+
+    @property
+    def answer(self) -> Advice | None:
+        """What the guide said; None if it was not asked or gave no answer in time."""
+        return self._answers[-1] if self._answers else None
+
+    def asked(self, deadline: Deadline) -> Advice | None:
+        """Ask the guide, and remember what it says."""
+        said = self.ask(deadline)
+        if said is not None:
+            self._answers.append(said)
+        return said
+
+
+def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prepared | None:
+    """Ask the guide and put its answer into the problem; None if the fit has to end before it answers."""
+    context.listener.stage(ASKING_GUIDE)
+    clock = context.clock
+    patience = GUIDE_PATIENCE * clock.seconds_left
+    advice = None
+    if not clock.is_over:
+        advice = guidance.asked(clock.deadline(patience))
+    if advice is None:
+        if not clock.stopped():
+            context.notices.append(
+                f"The guide gave no answer within {patience:.3g} s of a time limit of {clock.limit:g} s: the tree was "
+                "chosen without it."
+            )
+        return None
+    return prepared.guided_by(Guide.from_probabilities(advice.probabilities, guidance.weight))

@@ -10,11 +10,10 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.fit.context import FitContext
 from s2oct.fit.listening import COMPARING
 from s2oct.model.assignment import Assignment
-from s2oct.model.feasibility import feasible_score, mended
 from s2oct.model.prepared import Prepared
 from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, TIME_LIMIT
-from s2oct.model.rounding import as_rules
-from s2oct.model.score import score
+from s2oct.model.rules import as_rules
+from s2oct.model.score import feasible_score, mended, score
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, descends, run_round
 from s2oct.wording import plural

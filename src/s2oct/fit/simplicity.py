@@ -9,11 +9,9 @@ from typing import overload
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.model.columns import Columns, widened_tree
 from s2oct.model.evidence import AUTO_TERM_SHARE, Evidence, EvidenceCost, Sparsity
-from s2oct.model.rounding import as_rules
-from s2oct.model.rules import pruned
-from s2oct.model.scaling import Scaling
+from s2oct.model.rules import as_rules, pruned
+from s2oct.model.scaling import Columns, Scaling, widened_tree
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch
 from s2oct.stopping import NO_DEADLINE, Deadline

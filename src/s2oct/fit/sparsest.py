@@ -11,9 +11,9 @@ from s2oct.fit.context import FitContext
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.listening import BREAKING_TIES
 from s2oct.fit.strategies import Paper, StrategyResult, ended_by
-from s2oct.model.feasibility import feasible_score, mended
 from s2oct.model.prepared import Prepared
 from s2oct.model.proof import DECIDED_TOLERANCE
+from s2oct.model.score import feasible_score, mended
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import Instance, fewer_features, round_work, run_round
 from s2oct.stopping import Deadline

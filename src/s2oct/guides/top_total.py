@@ -14,8 +14,7 @@ from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.assigning import Assigned, meet_totals, overall
 from s2oct.guides.known_total import KnownTotalClassifier
-from s2oct.guides.log_odds import log_odds
-from s2oct.guides.top_rows import top_rows
+from s2oct.guides.votes import log_odds, top_rows
 from s2oct.model.known import Known
 
 _LEAST_PROBABILITY = 1e-12

@@ -8,13 +8,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.guides.assigning import meet_totals, overall
-from s2oct.guides.log_odds import log_odds
-from s2oct.guides.top_rows import top_rows
 from s2oct.model.known import Known
+
+
+def log_odds(probability: FloatArray | float, least: float) -> FloatArray:
+    """Log odds, finite because probabilities are clipped to ``least`` and 1 - ``least``."""
+    return np.asarray(logit(np.clip(probability, least, 1 - least)))
+
+
+def top_rows(scores: FloatArray, n_above: int, rng: np.random.RandomState | None = None) -> IntArray:
+    """1 for the ``n_above`` rows with the highest scores, 0 for the others; ties at random, or else by row order."""
+    order = np.arange(len(scores)) if rng is None else rng.permutation(len(scores))
+    codes = np.zeros(len(scores), dtype=np.int64)
+    codes[order[np.argsort(-scores[order], kind="stable")[:n_above]]] = 1
+    return codes
+
 
 _LEAST_PROBABILITY = 1e-3
 _BEYOND = float(log_odds(1 - _LEAST_PROBABILITY, _LEAST_PROBABILITY)) + 1

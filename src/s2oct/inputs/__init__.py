@@ -1,6 +1,5 @@
 """What users pass to a classifier, checked at the edge: features, labels, totals and seeds."""
 
-from s2oct.inputs.domains import read_domains
 from s2oct.inputs.features import (
     has_gaps,
     holds_numbers,
@@ -14,13 +13,14 @@ from s2oct.inputs.known import (
     counted_part,
     labeled_accuracy,
     read_complete_labels,
+    read_domains,
     read_known,
+    read_replicate_weights,
+    read_seed,
+    read_weights,
     warn_of_column,
     warn_of_doubts,
 )
-from s2oct.inputs.replicate_weights import read_replicate_weights
-from s2oct.inputs.seeds import read_seed
-from s2oct.inputs.weights import read_weights
 
 __all__ = [
     "counted_part",

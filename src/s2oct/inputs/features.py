@@ -14,15 +14,11 @@ from sklearn.utils.validation import _check_feature_names, check_array, validate
 
 from s2oct.arrays import BoolArray, FloatArray
 from s2oct.errors import InvalidKind, InvalidProblem, S2OCTWarning
-from s2oct.tables.categorical_features import FROM_DTYPE, read_categorical_features
 from s2oct.tables.cells import encode_rows
-from s2oct.tables.column_learning import learn_column
 from s2oct.tables.dialect import IN_MEMORY
-from s2oct.tables.encoding import NUMBER, Encoding
-from s2oct.tables.features import Features
+from s2oct.tables.encoding import NUMBER, Encoding, Features, Unseen, learn_column
 from s2oct.tables.in_memory import arrow_table
-from s2oct.tables.treatment import Learned, Treatment
-from s2oct.tables.unseen import Unseen
+from s2oct.tables.treatment import FROM_DTYPE, Learned, Treatment, read_categorical_features
 from s2oct.wording import brief, listed
 
 _NUMERIC = re.compile(r"^u?int|^float|^double|^half|decimal", re.IGNORECASE)

@@ -11,8 +11,7 @@ from scipy.spatial import KDTree
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.milp.octh import OcthSpec, baseline_errors
-from s2oct.model.merging import equal_rows
-from s2oct.model.problem import Problem
+from s2oct.model.problem import Problem, equal_rows
 from s2oct.model.proof import Bound
 from s2oct.model.score import MARGIN_TOLERANCE
 from s2oct.model.topology import Topology

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.model.distances import Distances
+from s2oct.model.bounds import Distances
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree

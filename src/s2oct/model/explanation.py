@@ -21,8 +21,7 @@ from s2oct.model.features import (
     level_of,
     settings_of,
 )
-from s2oct.model.few_digits import few_digits
-from s2oct.model.rules import Split, inequality, left_values, plain_number, pruned, rule_parts, rule_text
+from s2oct.model.rules import Split, few_digits, inequality, left_values, plain_number, pruned, rule_parts, rule_text
 from s2oct.model.tree import ObliqueTree
 from s2oct.wording import printable
 

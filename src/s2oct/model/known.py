@@ -13,8 +13,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, Notice, Remedy
 from s2oct.model.labels import UNLABELED, Labels, read_labels, refuse_unusable_classes
 from s2oct.model.targets import Margin, Targets
-from s2oct.model.total_forms import WHOLE, Domains
-from s2oct.model.totals import NOTHING_STATED, StatedTotals, read_targets
+from s2oct.model.totals import NOTHING_STATED, WHOLE, Domains, StatedTotals, read_targets
 from s2oct.wording import amount, listed, plural
 
 _ROUNDING = 1e-9

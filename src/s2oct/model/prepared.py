@@ -11,11 +11,8 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.bounds import Bounds, compute_bounds, paper_depth
-from s2oct.model.columns import narrowed
-from s2oct.model.guide import Guide
-from s2oct.model.merging import group_means
-from s2oct.model.problem import Problem
-from s2oct.model.scaling import Scaling
+from s2oct.model.problem import Guide, Problem, group_means
+from s2oct.model.scaling import Scaling, narrowed
 from s2oct.model.spec import ModelSpec
 from s2oct.model.terms import CostTerm, LabelErrors, TotalMiss
 from s2oct.model.topology import Topology

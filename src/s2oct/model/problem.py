@@ -2,21 +2,119 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.model.feature_matrix import feature_matrix
-from s2oct.model.guide import Guide
+from s2oct.model.batches import mixed
 from s2oct.model.known import Known, in_mean_weights
 from s2oct.model.labels import Labels, read_labels
-from s2oct.model.merging import equal_rows, group_means, group_sums
 from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals, read_targets, stated_totals
+
+
+def equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
+    """Where each distinct row appears first, in that order, and the number of the distinct row that each row equals."""
+    if not len(rows):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    # Adding 0.0 turns -0.0 into 0.0, which has other bytes.
+    cells = np.ascontiguousarray(rows + 0.0)
+    _, first, inverse = np.unique(_hashes(cells), return_index=True, return_inverse=True)
+    inverse = inverse.ravel()
+    if not _are_equal(cells, first[inverse]):
+        keys = cells.view([("", rows.dtype)] * rows.shape[1]).ravel()
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    return first[order], position[inverse.ravel()]
+
+
+def _hashes(cells: FloatArray) -> IntArray:
+    """A number for each row, mixed from its bits: sorting one number is many times faster than sorting rows."""
+    bits = cells.view(np.uint64)
+    found = np.zeros(len(bits), dtype=np.uint64)
+    for column in bits.T:
+        found ^= column
+        found *= np.uint64(0x9E3779B97F4A7C15)
+        found ^= found >> np.uint64(29)
+    return found.view(np.int64)
+
+
+def _are_equal(cells: FloatArray, others: IntArray) -> bool:
+    """Whether every row equals the row that it is said to equal; different rows may have one hash."""
+    other = np.flatnonzero(others != np.arange(len(cells)))
+    return bool((cells[other] == cells[others[other]]).all())
+
+
+def group_sums(group: IntArray, values: FloatArray) -> FloatArray:
+    """The sum of the values of each group."""
+    return np.bincount(group, weights=values).astype(float)
+
+
+def group_means(group: IntArray, values: FloatArray, multiplicities: FloatArray) -> FloatArray:
+    """The mean of each column of values over each group, rows counted with their multiplicity."""
+    sizes = group_sums(group, multiplicities)
+    counted = (multiplicities[:, None] * values).T
+    return np.column_stack([group_sums(group, column) / sizes for column in counted])
+
+
+def feature_matrix(X: Any) -> FloatArray:
+    """Rows of finite numbers, at least one row and one feature."""
+    try:
+        rows = np.ascontiguousarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidProblem(f"Expected numeric features, got values that are not numbers: {error}.") from error
+    if rows.ndim != 2 or not rows.shape[0] or not rows.shape[1]:
+        raise InvalidProblem(f"Expected a table of rows and features, got shape {rows.shape}.")
+    if not np.isfinite(rows).all():
+        raise InvalidProblem("Expected finite features, got NaN or infinity.")
+    return rows
+
+
+class Advice(NamedTuple):
+    """The answer of a guide: class probabilities of the unlabeled rows, and held-out votes on the labeled rows.
+
+    ``probabilities`` has shape (m, n_classes). ``held_out`` has a row for each labeled row, from models that were not
+    fitted to that row, and is None if the guide has no such votes.
+    """
+
+    probabilities: FloatArray
+    held_out: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """What another classifier charges for the classes of the unlabeled rows.
+
+    Attributes
+    ----------
+    charges : ndarray of shape (m, n_classes)
+        What it charges for putting a row into a class; at least 0.
+    weight : float
+        What an unlabeled row of which the guide is sure counts against a labeled one. With 0 the guide only chooses
+        between trees of equal cost in P2.
+    """
+
+    charges: FloatArray
+    weight: float = 0.0
+
+    @classmethod
+    def from_probabilities(cls, probabilities: FloatArray, weight: float = 0.0) -> Guide:
+        """Charge for each class the difference between its probability and that of the row's likeliest class."""
+        if not np.isfinite(probabilities).all():
+            raise InvalidProblem("Expected the guide to give finite probabilities, got NaN or infinity.")
+        return cls(probabilities.max(axis=1, keepdims=True) - probabilities, weight)
+
+    def is_against(self, classes: IntArray) -> BoolArray:
+        """Whether the guide finds another class likelier than the given one, for each row, shape (m,)."""
+        charged = self.charges[np.arange(len(classes)), classes]
+        return np.asarray(charged > self.charges.min(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,3 +344,100 @@ class Problem:
         if self.targets.has_one_domain:
             return self.X_unlabeled
         return np.column_stack([self.X_unlabeled, self.targets.first_cells.T])
+
+
+MOST_HASHED = 100_000
+"""Rows up to which all of them are hashed in their order. More of them come in batches, perhaps on several machines,
+and are marked one by one."""
+
+_DECIMALS = 4
+"""Decimals of weights in mean weights that are marked: the mean depends on the order in which weights are added up."""
+
+_ROUNDING = 1e-12
+"""Sums of weights may miss a whole number by this part."""
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """What a fitted tree remembers of its data: enough to recognise them, not to reconstruct them.
+
+    Attributes
+    ----------
+    sha256 : str
+        Hash of rows, labels, classes and totals as the fit saw them.
+    n_labeled, n_unlabeled : int
+        Numbers of rows.
+    totals : tuple of float
+        Known number of unlabeled rows of each class, with weights their known weight; whole numbers where it is whole.
+    """
+
+    sha256: str
+    n_labeled: int
+    n_unlabeled: int
+    totals: tuple[float, ...]
+
+    @classmethod
+    def of(cls, problem: Problem) -> DataSummary:
+        """Summarise the data of a problem, so that they can be recognised later.
+
+        Parameters
+        ----------
+        problem : Problem
+            Rows, labels, totals and weights.
+
+        Returns
+        -------
+        DataSummary
+            Hash, numbers of rows and totals.
+        """
+        if problem.n_rows > MOST_HASHED:
+            sizes, domains = problem.unlabeled_size, problem.targets.first_cells // problem.n_classes
+            mark, m = rows_mark(problem.X_unlabeled, sizes, domains), problem.n_unlabeled
+            totals = whole_if_whole(problem.unit * problem.totals)
+            return cls(register_hash(problem, problem.targets, mark, m), problem.n_labeled, m, totals)
+        shapes = (problem.X_labeled.shape, problem.X_unlabeled.shape, problem.classes.tolist())
+        digest = hashlib.sha256(repr(shapes).encode())
+        for array, kind in (
+            (problem.X_labeled, "<f8"),
+            (problem.X_unlabeled, "<f8"),
+            (problem.labels, "<i8"),
+            *_known_numbers(problem),
+        ):
+            digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+        totals = whole_if_whole(problem.unit * problem.totals)
+        return cls(digest.hexdigest(), problem.n_labeled, problem.n_unlabeled, totals)
+
+
+def rows_mark(X: FloatArray, sizes: FloatArray, domains: IntArray) -> int:
+    """A number that other rows hardly have. Marks of parts of the rows, in any order, add up to it modulo 2^64."""
+    key = np.zeros(len(X), dtype=np.uint64)
+    for column in (*X.T, np.round(sizes, _DECIMALS), *domains):
+        # Adding 0.0 makes one zero of the two.
+        key = mixed(key ^ np.ascontiguousarray(column + 0.0, dtype="<f8").view(np.uint64))
+    return int(key.sum(dtype=np.uint64))
+
+
+def register_hash(problem: Problem, targets: Targets, mark: int, n_unlabeled: int) -> str:
+    """Hash of the labeled rows of a problem, and of unlabeled ones that have this mark and these totals."""
+    told = (problem.X_labeled.shape, n_unlabeled, problem.classes.tolist(), mark, problem.labels.tolist())
+    digest = hashlib.sha256(repr(told).encode())
+    known = (np.round(part, _DECIMALS) for part in (targets.low, targets.high))
+    for array in (problem.X_labeled, *known):
+        digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def _known_numbers(problem: Problem) -> list[tuple[FloatArray | IntArray, str]]:
+    """Totals, domains and weights with the kinds in which they are hashed."""
+    targets = problem.targets
+    if targets.is_plain and not problem.is_weighted and problem.unit == 1:
+        return [(problem.totals, "<i8")]
+    numbers = (targets.low, targets.high, problem.labeled_size, problem.unlabeled_size, np.array([problem.unit]))
+    return [*((part, "<f8") for part in numbers), (targets.first_cells, "<i8")]
+
+
+def whole_if_whole(values: FloatArray) -> tuple[float, ...]:
+    """Numbers, as integers where they are whole; sums of weights may miss that by a rounding error."""
+    nearest = np.round(values)
+    is_whole = np.abs(values - nearest) <= _ROUNDING * np.abs(nearest)
+    return tuple(int(n) if whole else float(value) for value, n, whole in zip(values, nearest, is_whole, strict=True))

@@ -10,7 +10,7 @@ import numpy as np
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.model import routing
-from s2oct.model.distances import Distances
+from s2oct.model.bounds import Distances
 from s2oct.model.topology import Topology
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from s2oct.certificate import Certificate, Claim, OCTHCertificate
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
-from s2oct.model.data_summary import DataSummary
+from s2oct.model.problem import DataSummary
 from s2oct.model.scaling import Scaling
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree

@@ -9,6 +9,10 @@ from typing import Any
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import Encoding
+from s2oct.tables.target import AddedColumns
+from s2oct.workflow.fitted_table import FittedTable
+from s2oct.workflow.predictor import TablePredictor
+from s2oct.writers.sql import tree_to_sql
 
 TreeEstimator = S2OCTClassifier | OCTHClassifier
 
@@ -79,3 +83,36 @@ class Model:
     def classes(self) -> list[Any]:
         """The class labels."""
         return list(self.estimator.classes_.tolist())
+
+
+def fitted_model(fitted: FittedTable) -> Model:
+    """Make the model of a fitted table, as a model file holds it."""
+    roles, stated = fitted.table.roles, fitted.encoded.known.stated
+    origin = Origin(
+        roles.label,
+        roles.ids,
+        fitted.table.source.dialect,
+        roles.margins,
+        roles.weight,
+        of_all=stated.of_all,
+        as_shares=stated.as_shares,
+    )
+    return Model(fitted.classifier, origin)
+
+
+def predictor_of(model: Model) -> TablePredictor:
+    """Make a model ready to predict tables."""
+    return TablePredictor(model.estimator.tree_, model.classes, model.encoding, AddedColumns(model.origin.label))
+
+
+def query_of(model: Model, table: str, dialect: str) -> str:
+    """Write the SQL query that predicts a table of a database, in the dialect of the database."""
+    return tree_to_sql(
+        model.estimator.tree_,
+        model.feature_names,
+        model.classes,
+        encoding=model.encoding,
+        table=table,
+        column=AddedColumns(model.origin.label).predicted,
+        dialect=dialect,
+    )

@@ -10,7 +10,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.features import Feature
-from s2oct.model.few_digits import few_digits
+from s2oct.model.rules import few_digits
 from s2oct.model.tree import ObliqueTree
 from s2oct.writers.rules import Leaf, Split, pruned, rule_parts
 

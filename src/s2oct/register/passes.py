@@ -8,7 +8,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.batches import Batch
-from s2oct.model.data_summary import rows_mark
+from s2oct.model.problem import rows_mark
 from s2oct.model.score import MARGIN_TOLERANCE
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree

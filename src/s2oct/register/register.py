@@ -10,10 +10,9 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.batches import ArrayBatches, Batches, row_keys
-from s2oct.model.data_summary import MOST_HASHED
 from s2oct.model.known import Known
 from s2oct.model.labels import Labels
-from s2oct.model.problem import Problem
+from s2oct.model.problem import MOST_HASHED, Problem
 from s2oct.model.targets import Targets
 from s2oct.register.sampled_targets import sampled_targets
 

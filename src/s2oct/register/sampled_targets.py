@@ -8,7 +8,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.targets import Margin, Targets
-from s2oct.model.total_values import largest_remainder
+from s2oct.model.totals import largest_remainder
 
 
 def sampled_targets(targets: Targets, rows: IntArray, sizes: FloatArray, *, is_weighted: bool) -> Targets:

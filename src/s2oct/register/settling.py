@@ -16,7 +16,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.model.evidence import ROW_OFF_DOMAIN, Evidence
-from s2oct.model.rounding import shortest_between
+from s2oct.model.rules import shortest_between
 from s2oct.model.targets import NEARLY_MET
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.ladders import Cells, Ladder, moved_in_pairs, moved_near, thinned

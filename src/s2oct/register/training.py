@@ -9,19 +9,16 @@ import numpy as np
 
 from s2oct.certificate import Certificate
 from s2oct.certificate.cell import cells_of_counts
-from s2oct.fit.advice import Guidance
-from s2oct.fit.context import Budget
+from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.training import Trained
 from s2oct.model.assignment import Assignment
-from s2oct.model.data_summary import DataSummary, register_hash, whole_if_whole
 from s2oct.model.evidence import Evidence
-from s2oct.model.guide import Guide
-from s2oct.model.problem import Problem
+from s2oct.model.problem import DataSummary, Guide, Problem, register_hash, whole_if_whole
 from s2oct.model.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT
+from s2oct.model.rules import TreeSize
 from s2oct.model.spec import ModelSpec
 from s2oct.model.terms import LabelErrors
 from s2oct.model.tree import ObliqueTree
-from s2oct.model.tree_size import TreeSize
 from s2oct.register.passes import Finding, Marks, marks_of
 from s2oct.register.register import Register
 from s2oct.register.settling import settle_totals

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.guides.rivals import N_TREES
 from s2oct.model.bounds import paper_depth
-from s2oct.model.tree_size import TreeSize
+from s2oct.model.rules import TreeSize
 from s2oct.study.designs import Draw
 
 N_ROUNDS = 150

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.tables.dialect import IN_MEMORY, Dialect
-from s2oct.tables.encoding import NUMBER, Encoding
-from s2oct.tables.unseen import Unseen
+from s2oct.tables.encoding import NUMBER, Encoding, Unseen
 
 
 def encode_rows(

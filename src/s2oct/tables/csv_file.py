@@ -6,21 +6,22 @@ import codecs
 import csv
 import gzip
 import io
+import queue
 import re
+import threading
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.csv
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
-from s2oct.tables.detection import Transcoder, detect_delimiter
-from s2oct.tables.dialect import Dialect
+from s2oct.tables.dialect import Dialect, Transcoder, detect_delimiter
 from s2oct.tables.formats import GZIP
 from s2oct.tables.reading_limit import ReadingLimit
 from s2oct.wording import count
@@ -247,3 +248,47 @@ class _Utf8Stream:
     def close(self) -> None:
         """Close the file."""
         self._parts.close()
+
+
+T = TypeVar("T")
+
+_AHEAD = 2
+"""Most batches that wait at a time, so that memory stays bounded."""
+
+_PATIENCE = 0.1
+"""Seconds after which a reader with a full queue checks whether its items are still wanted."""
+
+
+def read_ahead(items: Iterable[T]) -> Iterator[T]:
+    """Yield the same items in the same order, fetched by another thread; its errors are raised here."""
+    waiting: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(_AHEAD)
+    abandoned = threading.Event()
+
+    def put(entry: tuple[T] | BaseException | None) -> bool:
+        while not abandoned.is_set():
+            try:
+                waiting.put(entry, timeout=_PATIENCE)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def fetch() -> None:
+        try:
+            for item in items:
+                if not put((item,)):
+                    return
+            put(None)
+        except BaseException as error:  # any error must reach the consumer of the items
+            put(error)
+
+    reader = threading.Thread(target=fetch, name="s2oct-reader", daemon=True)
+    reader.start()
+    try:
+        while (entry := waiting.get()) is not None:
+            if isinstance(entry, BaseException):
+                raise entry
+            yield entry[0]
+    finally:
+        abandoned.set()
+        reader.join()

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import csv
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.compute as pc
 
 from s2oct.errors import InvalidProblem
 
@@ -85,3 +90,150 @@ class Dialect:
 
 IN_MEMORY = Dialect(missing=("",), typed=True)
 """The dialect of pandas, polars and Arrow tables: their columns have types, and only an empty text is a gap."""
+
+
+_DELIMITERS = ",;\t|"
+
+_MARKS = (
+    (codecs.BOM_UTF8, UTF8_MARKED),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""Byte-order marks; those of UTF-32 begin with those of UTF-16."""
+
+_NOT_CONTROL = bytes(code for code in range(256) if code >= 32 or code in b"\t\n\r\f\x1a")
+_POSSIBLE_IN_LATIN = bytes(code for code in range(256) if not 0x80 <= code < 0xA0)
+_POSSIBLE_IN_WINDOWS = bytes(code for code in range(256) if code not in b"\x81\x8d\x8f\x90\x9d")
+
+_INTEGER_OR_POINT = r"^[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?$"
+_INTEGER_OR_COMMA = r"^[-+]?[0-9]*,?[0-9]+(?:[eE][-+]?[0-9]+)?$"
+_THOUSANDS = r"^[-+]?[0-9]{1,3}(?:,[0-9]{3})+$"
+
+
+class Transcoder:
+    """Turns the bytes of a file into UTF-8 and finds out their character encoding on the way.
+
+    A byte-order mark decides. As long as all bytes are ASCII, nothing needs to be decided. The first bytes that are not
+    decide: if they are UTF-8, the file is; otherwise it is in the ``usual`` encoding or, if none is known, in the
+    one-byte encoding of western Europe. What was turned into UTF-8 before is right in all of them. UTF-8 is passed on
+    as it is, and the reader checks it; bytes that are not text are passed on, too, and the reader then refuses them.
+
+    Parameters
+    ----------
+    charset : str, optional
+        The character encoding, if it is known.
+    usual : str, optional
+        The character encoding that such files usually have.
+
+    Attributes
+    ----------
+    charset : str
+        The character encoding, as far as it is known.
+    """
+
+    def __init__(self, charset: str | None = None, usual: str | None = None) -> None:
+        self.charset = charset or usual or UTF8
+        self._usual = usual
+        self._is_text = True
+        self._kept = b""
+        self._turn = self._begin if charset is None else _turning(charset)
+
+    def utf8(self, part: bytes, is_last: bool = False) -> bytes:
+        """Turn the next part of the file into UTF-8."""
+        return self._turn(part, is_last)
+
+    def _begin(self, part: bytes, is_last: bool) -> bytes:
+        marked = [charset for mark, charset in _MARKS if part.startswith(mark)]
+        if marked:
+            return self._settle(marked[0], part, is_last)
+        if len(" ".encode(self.charset).removeprefix(codecs.BOM_UTF8)) > 1:
+            # Of encodings with several bytes for each character only zeros between the letters speak.
+            if b"\0" in part:
+                return self._settle(self.charset, part, is_last)
+            self.charset, self._usual = UTF8, None
+        self._turn = self._decide
+        return self._decide(part, is_last)
+
+    def _decide(self, part: bytes, is_last: bool) -> bytes:
+        part, self._kept = self._kept + part, b""
+        self._is_text = self._is_text and not part.translate(None, _NOT_CONTROL)
+        if part.isascii():
+            return part
+        try:
+            _, n_read = codecs.utf_8_decode(part, "strict", is_last)
+        except UnicodeDecodeError:
+            if self._usual is not None and codecs.lookup(self._usual).name not in (UTF8, UTF8_MARKED):
+                return self._settle(self._usual, part, is_last)
+            if not self._is_text:
+                return self._settle(UTF8, part, is_last)
+            self.charset, self._turn = "latin-1", self._western
+            return self._western(part, is_last)
+        if part[:n_read].isascii():
+            # The end may be the first byte of a character in UTF-8, or a whole one in another encoding.
+            self._kept = part[n_read:]
+            return part[:n_read]
+        return self._settle(UTF8, part, is_last)
+
+    def _settle(self, charset: str, part: bytes, is_last: bool) -> bytes:
+        self.charset, self._turn = charset, _turning(charset)
+        return self._turn(part, is_last)
+
+    def _western(self, part: bytes, is_last: bool) -> bytes:
+        if part.translate(None, _POSSIBLE_IN_WINDOWS) or (part.translate(None, _NOT_CONTROL) and not part.isascii()):
+            return self._settle(UTF8, part, is_last)
+        if part.translate(None, _POSSIBLE_IN_LATIN):
+            self.charset = "cp1252"
+        return part.decode(self.charset).encode()
+
+
+def _turning(charset: str) -> Callable[[bytes, bool], bytes]:
+    """What turns parts in a known encoding into UTF-8."""
+    codec = codecs.lookup(charset).name
+    if codec in (UTF8, UTF8_MARKED):
+        return lambda part, is_last: part
+    decoder = codecs.getincrementaldecoder(codec)()
+    return lambda part, is_last: decoder.decode(part, is_last).encode()
+
+
+def detect_delimiter(opening: str, usual: str | None = None) -> str:
+    """Find the delimiter that cuts the first lines into equally many cells; of several, the one with most cells.
+
+    The ``usual`` one is taken wherever it cuts the lines into equally many cells.
+    """
+    lines = opening.splitlines()[:20]
+    best, most = ",", 0.0
+    for delimiter in dict.fromkeys([*filter(None, [usual]), *_DELIMITERS]):
+        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+        # The last line may have been cut off.
+        is_regular = len(set(widths[:-1] or widths)) == 1
+        if widths and widths[0] > 1 and (widths[0] if is_regular else 0.5) > most:
+            best, most = delimiter, widths[0] if is_regular else 1
+            if delimiter == usual and is_regular:
+                break
+    return best
+
+
+def detect_decimal(columns: Iterable[Any], delimiter: str | None) -> str:
+    """Find the decimal sign of columns of text without their gaps: a comma where nothing speaks for a point.
+
+    Between commas, 1,234 in quotes is a number with thousands apart. It is no evidence for a decimal comma.
+    """
+    has_commas = False
+    for column in columns:
+        cells = pc.utf8_trim_whitespace(column).drop_null()
+        if _are(cells, _INTEGER_OR_POINT) and _any_has(cells, "."):
+            return "."
+        if _are(cells, _INTEGER_OR_COMMA) and _any_has(cells, ","):
+            with_commas = cells.filter(pc.match_substring(cells, ","))
+            has_commas = has_commas or delimiter != "," or not _are(with_commas, _THOUSANDS)
+    return "," if has_commas else "."
+
+
+def _are(cells: Any, pattern: str) -> bool:
+    return bool(len(cells) and pc.all(pc.match_substring_regex(cells, pattern)).as_py())
+
+
+def _any_has(cells: Any, sign: str) -> bool:
+    return bool(pc.any(pc.match_substring(cells, sign)).as_py())

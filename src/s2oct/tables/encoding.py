@@ -7,18 +7,94 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from s2oct.arrays import FloatArray, ObjectArray
-from s2oct.errors import InvalidProblem, InvalidTable, Remedy
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
 from s2oct.model.features import BOOLEAN, NUMBER, ONEHOT, ORDINAL, Feature
 from s2oct.tables.dialect import MISSING
-from s2oct.tables.unseen import Unseen
+from s2oct.wording import amount, listed, plural
+
+_MOST_NAMED = 3
+"""Levels of one column that a sentence names."""
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """What the fit did not see, added up over batches of rows.
+
+    Attributes
+    ----------
+    rows : dict of (str, str or None) to (int, int)
+        For a column and a level of it, None for a missing value: the number of rows, and the first of them.
+    """
+
+    rows: dict[tuple[str, str | None], tuple[int, int]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)
+
+    def add(self, column: str, level: str | None, rows: Sequence[int]) -> None:
+        """Count rows, given by their numbers, in which a column has a level or a missing value."""
+        n_rows, first = self.rows.get((column, level), (0, rows[0]))
+        self.rows[column, level] = n_rows + len(rows), min(first, rows[0])
+
+    def sentence(self, columns: Iterable[Column]) -> str:
+        """Say what stands for the levels and missing values; the columns are those of the encoding."""
+        found = [
+            f"column {column.name!r} has {part}, read as {_stand_in(column, is_missing)}"
+            for column in columns
+            for is_missing, part, _ in self._parts(column)
+        ]
+        return f"The fit did not see some values: {'; '.join(found)}."
+
+    def refuse(self, columns: Iterable[Column]) -> None:
+        """Refuse all levels and missing values that were counted."""
+        refuse_all(
+            [
+                _refusal(column, part, None if is_missing else value)
+                for column in columns
+                for is_missing, part, value in self._parts(column, with_rows=True)
+            ]
+        )
+
+    def _parts(self, column: Column, *, with_rows: bool = False) -> Iterator[tuple[bool, str, str]]:
+        """For the levels and for the missing values of a column: which they are, how many, and the first of them."""
+        found = {level: rows for (name, level), rows in self.rows.items() if name == column.name}
+        n_missing, first = found.pop(None, (0, 0))
+        levels = [str(level) for level in found]
+        if levels:
+            named = [repr(level) for level in levels[:_MOST_NAMED]]
+            named += [plural(len(levels) - _MOST_NAMED, "other level")] if len(levels) > _MOST_NAMED else []
+            n_rows, first_row = sum(n for n, _ in found.values()), min(row for _, row in found.values())
+            where = f"{plural(n_rows, 'row')}, the first of them row {first_row}" if n_rows > 1 else f"row {first_row}"
+            yield False, f"{listed(named)} in {where if with_rows else plural(n_rows, 'row')}", levels[0]
+        if n_missing:
+            where = f", the first in row {first}" if n_missing > 1 else f" in row {first}"
+            yield True, plural(n_missing, "missing value") + (where if with_rows else ""), ""
+
+
+def _stand_in(column: Column, is_missing: bool) -> str:
+    if is_missing and isinstance(column.fill, float):
+        return amount(column.fill, 6)
+    return repr(column.fill if is_missing else column.rest)
+
+
+def _refusal(column: Column, part: str, level: str | None) -> InvalidTable:
+    if level is None:
+        return InvalidTable(f"Column {column.name!r} has {part}, but had none in the fit", column=column.name)
+    return InvalidTable(
+        f"Column {column.name!r} has {part}, but the model knows only {list(column.levels)}",
+        Remedy.KNOWN_LEVEL,
+        column=column.name,
+        value=level,
+    )
+
 
 __all__ = [
     "BOOLEAN",
@@ -289,3 +365,152 @@ def _is_number(text: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """A table with its features.
+
+    Attributes
+    ----------
+    table : object
+        The table as it was passed or read.
+    encoding : Encoding
+        How its columns become features.
+    rows : ndarray of shape (n_rows, n_features)
+        The features of all rows.
+    left_out : tuple of str
+        Columns of the table that are not features although nothing is wrong with them: domains as text.
+    is_plain : bool
+        Whether the table is its features: numbers without gaps.
+    doubts : tuple of str
+        What the user should know about single columns, in sentences.
+    """
+
+    table: Any
+    encoding: Encoding
+    rows: FloatArray
+    left_out: tuple[str, ...] = ()
+    is_plain: bool = False
+    doubts: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+MEDIAN, MOST_FREQUENT = "median", "most-frequent"
+IMPUTATIONS = (MEDIAN, MOST_FREQUENT)
+
+MOST_LEVELS = 30
+"""Most categories of a one-hot column; the rarer ones are joined."""
+
+MOST_RANKS = 50
+"""An ordinal column with more values than this is a name, a date or an id, not a category."""
+
+OTHER, MISSING_LEVEL = "other", "missing"
+"""Names of the level that joins rare ones and of the level of missing values, unless a column has such a level."""
+
+
+def learn_column(
+    name: str,
+    values: FloatArray | ObjectArray,
+    kind: str,
+    *,
+    impute: str = MEDIAN,
+    order: Sequence[str] | None = None,
+    may_join: bool = True,
+) -> Column:
+    """Learn the encoding of one column from its values: floats with NaN for gaps, or text with None for gaps.
+
+    Parameters
+    ----------
+    name : str
+    values : ndarray of shape (rows,)
+    kind : {"number", "boolean", "onehot", "ordinal"}
+    impute : {"median", "most-frequent"}
+        What stands for a missing number.
+    order : sequence of str, optional
+        The categories of an ordinal column from the lowest; by default they are sorted.
+    may_join : bool
+        Whether rare categories of a one-hot column are joined where there are more than 30.
+    """
+    if kind == NUMBER:
+        return _learn_number(name, values, impute)
+    known = np.array([value for value in values if value is not None], dtype=object)
+    if not len(known):
+        raise _without_values(name)
+    categories: tuple[str, ...] = (FALSE, TRUE)
+    if kind == BOOLEAN:
+        rest = FALSE
+    elif kind == ONEHOT:
+        categories, rest = _onehot_levels(name, known, may_join)
+    else:
+        categories, rest = _ordinal_levels(name, known, order), str(_mode(known))
+    if len(known) == len(values):
+        return Column(name, kind, categories, rest, rest)
+    missing = _unlike({*categories, rest, *known}, MISSING_LEVEL)
+    # A missing level lies below all others, so that one rule can tell missing values from all answers.
+    categories = (missing, *categories) if kind == ORDINAL else (*categories, missing)
+    return Column(name, kind, categories, missing, rest, gaps=True)
+
+
+def _onehot_levels(name: str, known: Any, may_join: bool) -> tuple[tuple[str, ...], str]:
+    """Levels, and which of them has no indicator: the first of two, the rarest of several, or all rare ones of many."""
+    found, counts = np.unique(known.astype(object), return_counts=True)
+    if len(found) <= MOST_LEVELS:
+        return tuple(map(str, found)), str(found[0] if len(found) <= 2 else found[np.argmin(counts)])
+    if not may_join:
+        raise _too_many(name, len(found), MOST_LEVELS)
+    frequent = np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1])
+    return tuple(map(str, found[frequent])), _unlike(set(found), OTHER)
+
+
+def _ordinal_levels(name: str, known: Any, order: Sequence[str] | None) -> tuple[str, ...]:
+    if order is None:
+        levels = sorted(set(known))
+        if len(levels) > MOST_RANKS:
+            raise _too_many(name, len(levels), MOST_RANKS)
+        return tuple(levels)
+    unplaced = sorted(set(known) - set(order))
+    if unplaced:
+        raise InvalidTable(
+            f"Expected the order of column {name!r} to name all its values, got no {unplaced[:5]}", column=name
+        )
+    return tuple(order)
+
+
+def _learn_number(name: str, values: Any, impute: str) -> Column:
+    if values.dtype.kind != "f":
+        Column(name, NUMBER).encode(values, Unseen())  # refuses them, and names the first that is no number
+    known = values[~np.isnan(values)]
+    if not len(known):
+        raise _without_values(name)
+    finite = known[np.isfinite(known)] if np.isfinite(known).any() else np.zeros(1)
+    fill = float(np.median(finite) if impute == MEDIAN else _mode(finite))
+    return Column(name, NUMBER, fill=fill, gaps=len(known) < len(values))
+
+
+def _unlike(taken: set[str], name: str) -> str:
+    """The name, in parentheses until it is not taken."""
+    while name in taken:
+        name = f"({name})"
+    return name
+
+
+def _without_values(name: str) -> InvalidTable:
+    return InvalidTable(f"Expected values in column {name!r}, got none", Remedy.LEAVE_OUT, column=name)
+
+
+def _too_many(name: str, found: int, most: int) -> InvalidTable:
+    return InvalidTable(
+        f"Expected at most {most} categories in column {name!r}, got {found}",
+        Remedy.LEAVE_OUT,
+        Remedy.KEEP_AS_ID,
+        column=name,
+    )
+
+
+def _mode(values: Any) -> Any:
+    """The most frequent value; of several, the least."""
+    found, counts = np.unique(values, return_counts=True)
+    return found[np.argmax(counts)]

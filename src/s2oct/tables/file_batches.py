@@ -14,13 +14,11 @@ from s2oct.arrays import BoolArray
 from s2oct.model.batches import Batch, T, added_up, rows_of_batch
 from s2oct.stopping import Deadline
 from s2oct.tables.cells import as_values, encode_rows, is_text, without_gaps
+from s2oct.tables.csv_file import read_ahead
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.domain_cells import distinct_domains
-from s2oct.tables.encoding import Encoding
-from s2oct.tables.read_ahead import read_ahead
+from s2oct.tables.encoding import Encoding, Unseen
+from s2oct.tables.partly_labeled import distinct_domains, weights_of_part
 from s2oct.tables.source import Source
-from s2oct.tables.unseen import Unseen
-from s2oct.tables.weight_cells import weights_of_part
 
 
 @dataclass(frozen=True, eq=False)

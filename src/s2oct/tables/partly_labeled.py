@@ -9,15 +9,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Notice, Remedy, refuse_all
 from s2oct.model.known import Known, known_of
-from s2oct.model.total_forms import Domains
-from s2oct.model.totals import stated_totals
-from s2oct.tables.added_columns import AddedColumns
-from s2oct.tables.cells import is_text, read_label_cells, read_numbers
-from s2oct.tables.column_use import (
+from s2oct.model.totals import Domains, stated_totals, text_of
+from s2oct.tables.cells import as_values, is_text, read_label_cells, read_numbers, read_texts
+from s2oct.tables.content import (
     CALLED_WEIGHT,
     DOMAIN,
     FEATURE,
@@ -27,13 +27,168 @@ from s2oct.tables.column_use import (
     WEIGHT,
     ColumnUse,
     looks_like_weight,
+    odd_one_out,
 )
-from s2oct.tables.domain_cells import domain_of_rows, margin_name
-from s2oct.tables.roles import Roles
+from s2oct.tables.dialect import Dialect
 from s2oct.tables.source import Source
+from s2oct.tables.target import AddedColumns
 from s2oct.tables.treatment import Learned, Treatment
-from s2oct.tables.weight_cells import weights_of_rows
 from s2oct.wording import amount, listed, plural
+
+_BETWEEN = ", "
+
+
+def margin_name(columns: Sequence[str]) -> str:
+    """Name the margin that columns divide the rows into."""
+    return _BETWEEN.join(columns)
+
+
+def domain_of_rows(table: Any, columns: Sequence[str], dialect: Dialect) -> ObjectArray:
+    """The domain of each row as text, None where a cell is a gap.
+
+    Files of different kinds write one domain in different ways: 3, 3.0 or '3'. As text they are equal.
+    """
+    parts = [_texts(table[name], dialect) for name in columns]
+    domains = np.empty(len(parts[0]), dtype=object)
+    for row, names in enumerate(zip(*parts, strict=True)):
+        domains[row] = None if None in names else _BETWEEN.join(names)
+    return domains
+
+
+def distinct_domains(table: Any, columns: Sequence[str], dialect: Dialect) -> tuple[ObjectArray, IntArray]:
+    """Domains of a table, some perhaps more than once, and for each row the place of its domain among them.
+
+    Only rows that differ are looked at: a register has many rows and few domains.
+    """
+    if not table.num_rows:
+        return np.empty(0, dtype=object), np.empty(0, dtype=np.int64)
+    joint = np.zeros(table.num_rows, dtype=np.int64)
+    for name in columns:
+        cells = as_values(table[name])
+        whole = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+        codes = pc.dictionary_encode(whole, null_encoding="encode")
+        codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+        places = np.frombuffer(codes.indices.buffers()[1], np.int32)[codes.offset : codes.offset + len(codes)]
+        joint = np.unique(joint * max(len(codes.dictionary), 1) + places, return_inverse=True)[1]
+    _, first, place = np.unique(joint, return_index=True, return_inverse=True)
+    return domain_of_rows(table.take(pa.array(first)), columns, dialect), place.astype(np.int64)
+
+
+def _texts(column: Any, dialect: Dialect) -> list[str | None]:
+    texts = read_texts(column, dialect)
+    cells = as_values(column).to_pylist() if texts is None else texts.tolist()
+    return [None if cell is None or cell != cell else text_of(cell).strip() for cell in cells]
+
+
+def weights_of_rows(column: Any, name: str, dialect: Dialect) -> FloatArray:
+    """Read a weight for each row: numbers of at least 0 without gaps, and some above."""
+    weights = weights_of_part(column, name, dialect)
+    if not weights.any():
+        raise InvalidProblem(f"Expected weights of which some are positive, got only zeros in column {name!r}.")
+    return weights
+
+
+def weights_of_part(column: Any, name: str, dialect: Dialect) -> FloatArray:
+    """Read a weight for each row of a part of a table, which may have zeros alone."""
+    weights = _numbers(column, name, dialect)
+    strange = ~np.isfinite(weights) | (weights < 0)
+    if strange.any():
+        row = int(np.argmax(strange))
+        got = "none" if np.isnan(weights[row]) else f"{weights[row]:g}"
+        raise InvalidProblem(
+            f"Expected a weight of at least 0 for every row in column {name!r}, got {got} in row {row + 1}, and "
+            f"{plural(int(strange.sum()), 'such row')} in all."
+        )
+    return weights
+
+
+def replicate_weights_of_rows(table: Any, columns: Sequence[str], dialect: Dialect) -> dict[str, FloatArray]:
+    """Read columns of replicate weights; gaps stay, because unlabeled rows need none."""
+    return {name: _numbers(table[name], name, dialect) for name in columns}
+
+
+def _numbers(column: Any, name: str, dialect: Dialect) -> FloatArray:
+    numbers = read_numbers(column, dialect)
+    if numbers is None:
+        odd = odd_one_out(column, dialect)
+        got = f"{column.type} values" if odd is None else f"{odd[1][:50]!r} in row {odd[0]}"
+        raise InvalidProblem(f"Expected weights in column {name!r}, got {got}.")
+    return numbers
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The roles of the columns of a table.
+
+    Parameters
+    ----------
+    label : str
+        Column of the labels; its gaps are the unlabeled rows.
+    ids : tuple of str
+        Columns that are kept and never looked at.
+    features : tuple of str
+        Columns that are features; if none is named, all that have no other role.
+    excluded : tuple of str
+        Columns that are no features.
+    margins : tuple of tuple of str
+        For each margin the columns that divide the rows into domains; several columns divide them together. They are
+        no features, unless they are named as such or ``keeps_domains`` is true.
+    keeps_domains : bool
+        Whether columns of domains are features, too.
+    weight : str, optional
+        Column of the survey weights, which is no feature.
+    unweighted : bool
+        Whether it is known that no column holds survey weights, so that one that is called like them is a feature.
+    """
+
+    label: str
+    ids: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    margins: tuple[tuple[str, ...], ...] = ()
+    keeps_domains: bool = False
+    weight: str | None = None
+    unweighted: bool = False
+
+    def __post_init__(self) -> None:
+        if self.label in (*self.ids, *self.features):
+            raise InvalidProblem(f"Expected the label {self.label!r} to be no feature and no id, got it as both.")
+        both = sorted(set(self.ids) & set(self.features))
+        if both:
+            raise InvalidProblem(f"Expected features that are no ids, got {both} as both.")
+        if self.weight is not None and self.weight in (self.label, *self.features, *self.domain_columns):
+            raise InvalidProblem(
+                f"Expected the weight {self.weight!r} to be no label, no feature and no domain, got it as both."
+            )
+        if self.label in self.domain_columns:
+            raise InvalidProblem(f"Expected the label {self.label!r} to be no domain, got it as both.")
+        twice = [margin for k, margin in enumerate(self.margins) if margin in self.margins[:k]]
+        if twice:
+            raise InvalidProblem(f"Expected different margins, got {list(twice[0])} twice.")
+
+    @property
+    def domain_columns(self) -> tuple[str, ...]:
+        """The columns of all margins."""
+        return tuple(dict.fromkeys(name for margin in self.margins for name in margin))
+
+    def feature_columns(self, source: Source) -> tuple[str, ...]:
+        """Name the columns of a table that become features, once every column with a role is found there."""
+        source.require([self.label], "label")
+        source.require(self.ids, "id")
+        source.require(self.features, "feature")
+        source.require(self.excluded, "excluded")
+        source.require(self.domain_columns, "domain")
+        source.require([] if self.weight is None else [self.weight], "weight")
+        others = {self.label, *self.ids, *self.excluded, self.weight}
+        if not self.features and not self.keeps_domains:
+            others |= set(self.domain_columns)
+        names = tuple(name for name in (self.features or source.columns) if name not in others)
+        if not names:
+            raise InvalidProblem(
+                f"Expected feature columns beside the label {self.label!r}, got none in {source.name!r}."
+            )
+        return names
+
 
 _LIKELY_CLASS = "None"
 """A mark of gaps that is a word: it may be a class even where it is the only mark."""

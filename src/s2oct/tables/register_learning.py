@@ -13,9 +13,8 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.batches import row_keys, rows_of_batch
 from s2oct.tables.cells import is_text, read_numbers, read_texts
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.domain_cells import distinct_domains
 from s2oct.tables.file_batches import gaps_of
-from s2oct.tables.weight_cells import weights_of_part
+from s2oct.tables.partly_labeled import distinct_domains, weights_of_part
 
 MOST_SHOWN = 1000
 """Different texts of a column that are looked for: of more than 30, the rare ones are joined anyway."""

@@ -16,8 +16,7 @@ from s2oct.model.batches import BATCH_ROWS
 from s2oct.tables.arrow_file import ArrowFile
 from s2oct.tables.cells import is_text, without_gaps
 from s2oct.tables.csv_file import LOOK, CsvFile
-from s2oct.tables.detection import detect_decimal
-from s2oct.tables.dialect import Dialect
+from s2oct.tables.dialect import Dialect, detect_decimal
 from s2oct.tables.excel_file import ExcelFile
 from s2oct.tables.formats import Format, format_of
 from s2oct.tables.parquet_file import ParquetFile

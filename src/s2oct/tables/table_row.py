@@ -12,9 +12,8 @@ from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.tables.cells import encode_rows, read_cells
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.encoding import Encoding
+from s2oct.tables.encoding import Encoding, Unseen
 from s2oct.tables.source import Source
-from s2oct.tables.unseen import Unseen
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,14 +7,17 @@ import csv
 import io
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.files import Draft
 from s2oct.tables.cells import as_values, is_text, without_gaps
@@ -155,3 +158,59 @@ class _CsvWriter:
             raise InvalidProblem(
                 f"Expected text that the encoding {self._dialect.charset_name} has, got {sign!r}."
             ) from error
+
+
+@dataclass(frozen=True)
+class AddedColumns:
+    """Names of the columns that are added to a table.
+
+    Parameters
+    ----------
+    label : str, optional
+        Column of the labels, which begins their names; None where the model was not fitted to a table.
+    """
+
+    label: str | None = None
+
+    @property
+    def predicted(self) -> str:
+        """Column with the class that the tree predicts."""
+        return self._named("predicted")
+
+    @property
+    def leaf(self) -> str:
+        """Column with the leaf in which a row ends."""
+        return self._named("leaf")
+
+    @property
+    def completed(self) -> str:
+        """Column with the given labels and, in their gaps, the predicted classes."""
+        return self._named("completed")
+
+    @property
+    def stability(self) -> str:
+        """Column with the share of equally good trees that agree on a row."""
+        return self._named("stability")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, in the order in which a fit adds them."""
+        return self.completed, self.predicted, self.leaf, self.stability
+
+    def _named(self, content: str) -> str:
+        return f"{self.label}_{content}" if self.label else content
+
+
+def class_column(codes: IntArray, classes: Sequence[Any]) -> Any:
+    """Make a column of class labels from their indices; 16 bits count more classes than any tree has."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int16)), pa.array(list(classes)))
+
+
+def leaf_column(leaves: IntArray) -> Any:
+    """Make a column of leaf ids; 16 bits are enough for the deepest tree."""
+    return pa.array(leaves.astype(np.int16))
+
+
+def number_column(numbers: FloatArray) -> Any:
+    """Make a column of numbers, with a gap for NaN."""
+    return pa.array(numbers, from_pandas=True)

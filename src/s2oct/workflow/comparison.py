@@ -25,7 +25,7 @@ from s2oct.model.bounds import paper_depth
 from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, Labels
 from s2oct.model.proof import INTERRUPTED
-from s2oct.model.tree_size import TreeSize
+from s2oct.model.rules import TreeSize
 from s2oct.search import compile_kernels
 from s2oct.workflow.encoded_table import EncodedTable
 

@@ -13,14 +13,11 @@ from s2oct.arrays import FloatArray
 from s2oct.model.known import Known
 from s2oct.model.topology import Topology
 from s2oct.tables.cells import encode_rows
-from s2oct.tables.class_totals import ClassTotals
-from s2oct.tables.column_use import ColumnUse
-from s2oct.tables.encoding import Encoding
-from s2oct.tables.features import Features
-from s2oct.tables.partly_labeled import PartlyLabeledTable, read_partly_labeled
-from s2oct.tables.roles import Roles
+from s2oct.tables.class_totals import ClassTotals, TotalFiles
+from s2oct.tables.content import ColumnUse
+from s2oct.tables.encoding import Encoding, Features
+from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
 from s2oct.tables.source import Source
-from s2oct.tables.total_files import TotalFiles
 from s2oct.tables.treatment import Treatment
 from s2oct.workflow.remembered_totals import RememberedTotals
 

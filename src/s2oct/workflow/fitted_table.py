@@ -11,17 +11,16 @@ import pyarrow as pa
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
+from s2oct.estimates.table import COLUMNS, Estimates
 from s2oct.estimators import S2OCTClassifier
 from s2oct.fit.listening import Listener
 from s2oct.stopping import Stop
-from s2oct.tables.added_columns import AddedColumns, class_column, leaf_column, number_column
 from s2oct.tables.cells import encode_rows, read_label_cells
-from s2oct.tables.encoding import Encoding
-from s2oct.tables.features import Features
+from s2oct.tables.csv_file import read_ahead
+from s2oct.tables.encoding import Encoding, Features, Unseen
 from s2oct.tables.file_batches import gaps_of
 from s2oct.tables.partly_labeled import PartlyLabeledTable
-from s2oct.tables.read_ahead import read_ahead
-from s2oct.tables.unseen import Unseen
+from s2oct.tables.target import AddedColumns, class_column, leaf_column, number_column
 from s2oct.workflow.encoded_table import EncodedTable
 
 
@@ -150,3 +149,16 @@ def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Li
         return FittedTable(encoded, classifier, classifier.notices_)
     classifier.fit(encoded.features, encoded.known, stop=stop, listener=listener)
     return FittedTable(encoded, classifier, (*encoded.table.doubts, *classifier.notices_))
+
+
+TEXTS = ("domain", "class", "by")
+"""Columns that are no numbers."""
+
+
+def estimates_table(estimates: Estimates) -> Any:
+    """The estimates as a table of Arrow, with gaps where a number is not known."""
+    return pa.table({name: _column(name, [row[name] for row in estimates]) for name in COLUMNS})
+
+
+def _column(name: str, cells: list[Any]) -> Any:
+    return pa.array(cells) if name in TEXTS else number_column(np.array(cells, dtype=float))

@@ -10,12 +10,11 @@ import pyarrow as pa
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.tables.added_columns import AddedColumns, class_column, leaf_column
 from s2oct.tables.cells import encode_rows
-from s2oct.tables.encoding import Encoding
-from s2oct.tables.read_ahead import read_ahead
+from s2oct.tables.csv_file import read_ahead
+from s2oct.tables.encoding import Encoding, Unseen
 from s2oct.tables.source import Source
-from s2oct.tables.unseen import Unseen
+from s2oct.tables.target import AddedColumns, class_column, leaf_column
 
 
 @dataclass(frozen=True, eq=False)

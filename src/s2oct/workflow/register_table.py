@@ -15,9 +15,9 @@ from s2oct.model.targets import Targets
 from s2oct.register.register import Register, sample_size, without_rows
 from s2oct.register.sampled_targets import scaled_margin, sizes_of_domains
 from s2oct.tables.cells import read_label_cells
+from s2oct.tables.csv_file import read_ahead
 from s2oct.tables.file_batches import EncodeBatch, FileBatches, gaps_of
 from s2oct.tables.partly_labeled import PartlyLabeledTable
-from s2oct.tables.read_ahead import read_ahead
 from s2oct.tables.register_learning import Learning, LookAtRows
 from s2oct.tables.source import Source
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_read, encode_table

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from s2oct.model.estimate import Estimate
 from s2oct.model.known import Known
-from s2oct.tables.domain_cells import margin_name
-from s2oct.tables.partly_labeled import PartlyLabeledTable
+from s2oct.model.totals import Estimate
+from s2oct.tables.partly_labeled import PartlyLabeledTable, margin_name
 
 if TYPE_CHECKING:  # its room imports packages for which no refusal should wait
     from s2oct.certificate.cell import Cell
