@@ -32,7 +32,7 @@ from s2oct.tables.encoding import Features
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FitTask:
     """The data and the choices of one fit, in a form that can be sent to another process.
 
     Attributes
@@ -105,25 +105,25 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class TaskResult:
     """What a fit found.
 
     Attributes
     ----------
     trained : Trained
         The tree and its certificate.
-    fit : Fit
+    fit : FitTask
         The fit with what its guide said; of a register, that of its sample.
     summary : DataSummary
         What identifies the data.
     """
 
     trained: Trained
-    fit: Fit
+    fit: FitTask
     summary: DataSummary
 
 
-def run_fit(fit: Fit, edge: Edge, began: float) -> Found:
+def run_task(fit: FitTask, edge: Edge, began: float) -> TaskResult:
     """Fit a tree to all rows; ``began`` is the moment (of `now`) at which the time limit began."""
     problem, guidance, budget = fit.problem, fit.guidance(), fit.budget
     chance = _chance_of_rows(fit, problem, edge)
@@ -131,7 +131,7 @@ def run_fit(fit: Fit, edge: Edge, began: float) -> Found:
     return _found(trained, fit, problem, guidance, chance, DataSummary.of(problem))
 
 
-def run_register(fit: Fit, register: Register, edge: Edge, began: float) -> Found:
+def run_register_task(fit: FitTask, register: Register, edge: Edge, began: float) -> TaskResult:
     """Fit a tree to the sample of a register, and make it meet the totals of all rows.
 
     Directions and classes come from the sample. Passes over all rows then move the offsets of the last splits.
@@ -152,7 +152,7 @@ def run_register(fit: Fit, register: Register, edge: Edge, began: float) -> Foun
     return _found(settled.trained, fit, problem, guidance, chance, settled.summary)
 
 
-def sample_of(fit: Fit, register: Register) -> Fit:
+def sample_of(fit: FitTask, register: Register) -> FitTask:
     """The fit to the sample of a register in memory."""
     table = fit.features.table
     if table is not register.rows:
@@ -161,7 +161,7 @@ def sample_of(fit: Fit, register: Register) -> Fit:
     return replace(fit, features=features, rows=register.rows, known=register.known)
 
 
-def certified_choice(fit: Fit, tree: ObliqueTree, claimed: Certificate) -> Certificate:
+def certified_choice(fit: FitTask, tree: ObliqueTree, claimed: Certificate) -> Certificate:
     """The certificate of another tree for the rows of a fit; what the fit proved of all trees holds for it, too."""
     problem = fit.guided_problem
     found, _ = recertify(problem, tree, claimed, fit.spec, rules=tree)
@@ -183,7 +183,7 @@ def predicted_in_batches(tree: ObliqueTree, rows: FloatArray) -> Any:
     return codes
 
 
-def _chance_of_rows(fit: Fit, problem: Problem, edge: Edge) -> float | None:
+def _chance_of_rows(fit: FitTask, problem: Problem, edge: Edge) -> float | None:
     """Test the labels against chance before the fit, unless the guide is a forest that does so on its way."""
     if isinstance(fit.guide, SelfTrainedForest) and not fit.known.is_labeled.all():
         return None
@@ -193,15 +193,15 @@ def _chance_of_rows(fit: Fit, problem: Problem, edge: Edge) -> float | None:
 
 def _found(
     trained: Trained,
-    fit: Fit,
+    fit: FitTask,
     problem: Problem,
     guidance: Guidance | None,
     chance: float | None,
     summary: DataSummary,
-) -> Found:
+) -> TaskResult:
     """Put together what a fit found; the guide's votes on held-out labels, if it has any, are tested against chance."""
     advice = None if guidance is None else guidance.answer
     if advice is not None and advice.held_out is not None:
         chance = chance_of_votes(advice.held_out, problem.labels)
     certified = replace(trained, certificate=replace(trained.certificate, chance=chance))
-    return Found(certified, replace(fit, advice=advice), summary)
+    return TaskResult(certified, replace(fit, advice=advice), summary)

@@ -19,11 +19,11 @@ from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.estimators.estimating import estimate_domains
 from s2oct.estimators.fitting import (
-    Fit,
+    FitTask,
     certified_choice,
     predicted_in_batches,
-    run_fit,
-    run_register,
+    run_register_task,
+    run_task,
     sample_of,
 )
 from s2oct.estimators.margins import class_margins, probabilities_of, signed_margins, slope_for
@@ -157,7 +157,7 @@ class S2OCTClassifier(TreeClassifier):
     contradicted_: IntArray
     alternatives_: tuple[ObliqueTree, ...]
     _slope: float
-    _fit: Fit | None
+    _fit: FitTask | None
     _simplification: Simplification | None
     _path: SimplicityPath | None
 
@@ -278,14 +278,14 @@ class S2OCTClassifier(TreeClassifier):
         self.contradicted_ = register.positions[register.known.is_labeled][self._contradicts(fitted)]
         return self
 
-    def _planned(self, features: Features, known: Known) -> Fit:
+    def _planned(self, features: Features, known: Known) -> FitTask:
         """The fit that the parameters ask for, checked."""
         params, budget = self._checked(), self._budget()
         guide, weight = params["guide"], params["guide_weight"]
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
         is_auto, most = isinstance(self.max_features_per_split, str), params["max_features_per_split"]
-        return Fit(
+        return FitTask(
             features=features,
             rows=known.of_counted(features.rows),
             known=known,
@@ -309,17 +309,17 @@ class S2OCTClassifier(TreeClassifier):
         )
 
     def _run(
-        self, fit: Fit, register: Register | None, began: float, stop: Stop | None, listener: Listener | None
-    ) -> Fit:
+        self, fit: FitTask, register: Register | None, began: float, stop: Stop | None, listener: Listener | None
+    ) -> FitTask:
         """Run a fit, over a sample if there is a register, and keep the tree; returns what it was fitted to."""
         spent = now() - began
         with edge_of(self, stop, listener) as edge:
             # Compiling is not part of the time limit, reading and testing the data is.
             began = now() - spent
             if register is None:
-                found = run_fit(replace(fit, rows=np.asarray(fit.rows, dtype=float)), edge, began)
+                found = run_task(replace(fit, rows=np.asarray(fit.rows, dtype=float)), edge, began)
             else:
-                found = run_register(sample_of(fit, register), register, edge, began)
+                found = run_register_task(sample_of(fit, register), register, edge, began)
         trained, known = found.trained, found.fit.known
         edge.require_result(trained.certificate)
         self.certificate_, self.classes_ = trained.certificate, known.classes
@@ -341,7 +341,7 @@ class S2OCTClassifier(TreeClassifier):
             self.stability_note_ = note.strip()
         return found.fit
 
-    def _complete(self, fit: Fit, fitted: Fit, register: Register | None = None) -> None:
+    def _complete(self, fit: FitTask, fitted: FitTask, register: Register | None = None) -> None:
         """Keep what the tree says of every row of the table; it was fitted to all rows or to a sample of them."""
         known, free = fit.known, ~fit.known.is_labeled
         if register is None:
@@ -358,7 +358,7 @@ class S2OCTClassifier(TreeClassifier):
         self.contradicted_ = known.positions(contradicted)
         self.stability_ = known.of_unlabeled(self.stability_)
 
-    def _contradicts(self, fit: Fit) -> Any:
+    def _contradicts(self, fit: FitTask) -> Any:
         """Which labeled rows the tree puts into another class than their own."""
         labeled = fit.known.is_labeled
         return self.tree_.predict(fit.rows[labeled]) != fit.known.labels.codes[labeled]
@@ -490,10 +490,10 @@ class S2OCTClassifier(TreeClassifier):
             (n_jobs, folder, progress),
         )
 
-    def _fit_of_session(self) -> Fit:
+    def _fit_of_session(self) -> FitTask:
         """The data of the fit; refuses a classifier that does not have them."""
         check_is_fitted(self)
-        fit: Fit | None = getattr(self, "_fit", None)
+        fit: FitTask | None = getattr(self, "_fit", None)
         if fit is None and self.certificate_.n_register is not None:
             raise InvalidProblem(
                 f"Expected a fit to all rows, because replicates repeat it, got one to a sample of "
