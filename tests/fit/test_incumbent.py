@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from s2oct.estimators.edge import _Printer
+from s2oct.fit.context import SeveralListeners
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.listening import SeveralListeners
 from s2oct.model.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound, Moment
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree

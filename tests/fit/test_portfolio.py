@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from s2oct import S2OCTClassifier
-from s2oct.fit.context import Budget, FitContext
-from s2oct.fit.listening import SOLVING, NoListener
+from s2oct.fit.context import SOLVING, Budget, FitContext, NoListener
 from s2oct.fit.portfolio import Portfolio
 from s2oct.fit.strategies import Paper, open_incumbent, p2_formulation
 from s2oct.solvers import SolveResult

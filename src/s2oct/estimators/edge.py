@@ -15,7 +15,7 @@ from typing import Any
 from s2oct.arrays import ObjectArray
 from s2oct.certificate import Claim
 from s2oct.errors import InvalidKind, S2OCTWarning
-from s2oct.fit.listening import COMPILING, Listener, SeveralListeners
+from s2oct.fit.context import COMPILING, Listener, SeveralListeners
 from s2oct.model.proof import Moment
 from s2oct.search import compile_kernels, kernels_are_kept, kernels_are_ready
 from s2oct.stopping import Stop, never

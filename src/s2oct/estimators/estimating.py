@@ -14,9 +14,8 @@ from sklearn.utils import _safe_indexing
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimates.drawing import BOOTSTRAP, Drawing, ReplicateWeights
 from s2oct.estimates.estimating import Estimation
-from s2oct.estimates.replicates import Replicate, replicate
+from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate, ReplicateWeights, replicate
 from s2oct.estimates.running import run_replicates
 from s2oct.estimates.table import Estimates
 from s2oct.estimators.fitting import FitTask

@@ -21,14 +21,17 @@ from s2oct.estimators.estimating import estimate_domains
 from s2oct.estimators.fitting import (
     FitTask,
     certified_choice,
+    class_margins,
     predicted_in_batches,
+    probabilities_of,
     run_register_task,
     run_task,
     sample_of,
+    signed_margins,
+    slope_for,
 )
-from s2oct.estimators.margins import class_margins, probabilities_of, signed_margins, slope_for
 from s2oct.estimators.totals_path import TotalsPath, fit_totals_path
-from s2oct.fit.listening import Listener
+from s2oct.fit.context import Listener
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep, Simplification
 from s2oct.guides import SelfTrainedForest
 from s2oct.inputs import (
@@ -39,8 +42,8 @@ from s2oct.inputs import (
 )
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
 from s2oct.model.known import Known
+from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Problem
-from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.register import Register, is_large
@@ -239,7 +242,7 @@ class S2OCTClassifier(TreeClassifier):
         stop : callable, optional
             Asked often, from any thread of the fit. Once it returns True the fit ends and keeps its best tree.
         listener : object, optional
-            Is informed about stages, costs and bounds, see `s2oct.fit.listening.Listener`.
+            Is informed about stages, costs and bounds, see `s2oct.fit.context.Listener`.
 
         Returns
         -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from s2oct.fit.listening import Listener, NoListener, TreeListener, wants_trees
+from s2oct.fit.context import Listener, NoListener, TreeListener, wants_trees
 from s2oct.model.proof import (
     CONVERGED,
     DECIDED_TOLERANCE,

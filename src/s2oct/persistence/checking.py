@@ -15,10 +15,9 @@ from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
 from s2oct.fit.training import recertify
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
-from s2oct.model.prepared import prepare
+from s2oct.model.prepared import prepare, widened_scaling
 from s2oct.model.problem import MOST_HASHED, DataSummary, Problem
 from s2oct.model.proof import DECIDED_TOLERANCE, ENDINGS, EVIDENCE, MODELS, PROVED
-from s2oct.model.scaling import widened_scaling
 from s2oct.persistence.model import Model
 from s2oct.stopping import Deadline
 from s2oct.tables.cells import read_cells
