@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, Sparsity
 from s2oct.model.prepared import Prepared
@@ -27,7 +27,11 @@ COMPILING, PREPARING, ASKING_GUIDE, SEARCHING, BREAKING_TIES, SOLVING, COMPARING
 
 
 class Listener(Protocol):
-    """Is informed about the progress of a fit. Methods are called from any thread of the fit and must be quick."""
+    """Receives stage, cost and bound updates. Methods are called from any thread of the fit and must be quick.
+
+    A listener with a method ``found(tree)`` also receives every tree that is better than all before, in the user's
+    units; its numbers are not short yet.
+    """
 
     def stage(self, name: str) -> None:
         """The fit has begun another part of its work, one of `STAGES`."""
@@ -36,88 +40,40 @@ class Listener(Protocol):
         """The best cost fell, or the lower bound rose."""
 
 
-@runtime_checkable
-class TreeListener(Protocol):
-    """A listener that wants to see trees, too. The method is called from any thread of the fit and must be quick."""
+@dataclass(frozen=True)
+class Listeners:
+    """Passes every update on to all listeners, and trees after ``convert`` has put them into the user's units."""
 
-    def found(self, tree: ObliqueTree) -> None:
-        """A tree is better than all before; it is in the user's units, and its numbers are not short yet."""
+    listeners: tuple[Listener, ...] = ()
+    convert: Callable[[ObliqueTree], ObliqueTree] = lambda tree: tree
 
-
-class NoListener:
-    """Ignores everything."""
-
-    def stage(self, name: str) -> None:
-        """Ignore."""
-
-    def progress(self, moment: Moment) -> None:
-        """Ignore."""
-
-
-class SeveralListeners:
-    """Passes everything on to several listeners."""
-
-    def __init__(self, listeners: Iterable[Listener]) -> None:
-        self._listeners = tuple(listeners)
+    @classmethod
+    def of(cls, listener: Listener | None) -> Listeners:
+        """Those that a caller passes as one."""
+        if isinstance(listener, Listeners):
+            return listener
+        return cls(() if listener is None else (listener,))
 
     def stage(self, name: str) -> None:
         """Pass on."""
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener.stage(name)
 
     def progress(self, moment: Moment) -> None:
         """Pass on."""
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener.progress(moment)
 
     @property
     def wants_trees(self) -> bool:
-        """Whether any of them does."""
-        return any(map(wants_trees, self._listeners))
+        """Whether any of them receives trees."""
+        return any(hasattr(listener, "found") for listener in self.listeners)
 
     def found(self, tree: ObliqueTree) -> None:
-        """Pass on to those who want to see trees."""
-        for listener in self._listeners:
-            if isinstance(listener, TreeListener):
-                listener.found(tree)
-
-
-class UserUnits:
-    """Passes everything on, trees in another form.
-
-    Parameters
-    ----------
-    listener : Listener
-        Gets everything.
-    convert : callable
-        From a tree in the units of the model to one in those of the user.
-    """
-
-    def __init__(self, listener: Listener, convert: Callable[[ObliqueTree], ObliqueTree]) -> None:
-        self._listener, self._convert = listener, convert
-
-    def stage(self, name: str) -> None:
-        """Pass on."""
-        self._listener.stage(name)
-
-    def progress(self, moment: Moment) -> None:
-        """Pass on."""
-        self._listener.progress(moment)
-
-    @property
-    def wants_trees(self) -> bool:
-        """Whether the listener does."""
-        return wants_trees(self._listener)
-
-    def found(self, tree: ObliqueTree) -> None:
-        """Convert and pass on."""
-        if isinstance(self._listener, TreeListener):
-            self._listener.found(self._convert(tree))
-
-
-def wants_trees(listener: Listener) -> bool:
-    """Whether a listener, or one that it passes things on to, wants to see trees."""
-    return isinstance(listener, TreeListener) and bool(getattr(listener, "wants_trees", True))
+        """Pass on to those who receive trees."""
+        for listener in self.listeners:
+            if hasattr(listener, "found"):
+                listener.found(self.convert(tree))
 
 
 CHECK_SHARE = 0.05
@@ -162,7 +118,7 @@ class FitContext:
         The solver that the budget names, loaded.
     clock : Clock
         When the fit began, how long it may take, and whether it was asked to stop.
-    listener : Listener
+    listener : Listeners
         Is informed about the progress of the fit.
     notices : list of str
         Sentences for the user from any part of the fit. The caller of the fit decides how to show them.
@@ -171,7 +127,7 @@ class FitContext:
     budget: Budget
     solver: Solver | None
     clock: Clock
-    listener: Listener
+    listener: Listeners
     notices: list[str] = field(default_factory=list)
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from s2oct.fit.context import BREAKING_TIES, GUIDE_RUNS_ON, SEARCHING, FitContext, Guidance, advised, wants_trees
+from s2oct.fit.context import BREAKING_TIES, GUIDE_RUNS_ON, SEARCHING, FitContext, Guidance, advised
 from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.pool import LEAST_POOL
@@ -173,7 +173,7 @@ class WeighEvidence:
         least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "equal rows end in one class")
         incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, context.listener)
         search = EvidenceSearch(evidence, self.guidance.sparsity, context.budget.seed, context.clock.deadline())
-        best = search.run(incumbent.offer if wants_trees(context.listener) else None)
+        best = search.run(incumbent.offer if context.listener.wants_trees else None)
         incumbent.offer(best)
         if context.clock.has_cut or context.clock.stopped():
             # A search that was cut short may have nothing that is better than one class for all rows.

@@ -10,7 +10,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.certificate import Certificate, certify
-from s2oct.fit.context import PREPARING, Budget, FitContext, Guidance, Listener, NoListener, UserUnits
+from s2oct.fit.context import PREPARING, Budget, FitContext, Guidance, Listener, Listeners
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.pool import agreement, all_starts_agree, distinct, equally_good, too_few_others
 from s2oct.fit.portfolio import Portfolio
@@ -156,7 +156,7 @@ def train(
     def for_user(tree: ObliqueTree) -> ObliqueTree:
         return widened_tree(prepared.scaling.to_user(tree), spec.features, problem.n_features)
 
-    context = replace(context, listener=UserUnits(context.listener, for_user))
+    context = replace(context, listener=replace(context.listener, convert=for_user))
     if not prepared.bounds.is_exact and not context.clock.stopped():
         context.notices.append(NOT_EXACT)
     outcome = _strategy(problem, guidance).run(prepared, context)
@@ -190,7 +190,7 @@ def open_context(budget: Budget, stop: Stop, listener: Listener | None, spent: f
     solver = load_solver(budget.solver) if budget.solver is not None else None
     compile_kernels()
     clock = Clock(budget.time_limit, stop, now() - spent)
-    context = FitContext(budget, solver, clock, listener or NoListener())
+    context = FitContext(budget, solver, clock, Listeners.of(listener))
     context.listener.stage(PREPARING)
     return context
 

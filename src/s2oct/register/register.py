@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.model.batches import ArrayBatches, Batches, row_keys
+from s2oct.model.batches import MOST_WHOLE, ArrayBatches, Batches, row_keys
 from s2oct.model.known import Known
 from s2oct.model.labels import Labels
-from s2oct.model.problem import MOST_HASHED, Problem
+from s2oct.model.problem import Problem
 from s2oct.model.targets import Margin, Targets
 from s2oct.model.totals import largest_remainder
 
@@ -64,10 +64,6 @@ def sizes_of_domains(margin: Margin, codes: IntArray, sizes: FloatArray) -> Floa
     """What the rows with these domains count, domain by domain."""
     return np.bincount(codes, weights=sizes, minlength=margin.n_domains).astype(float)
 
-
-MOST_WHOLE = MOST_HASHED
-"""Rows up to which a fit looks at all of them together. A fit of so many rows takes seconds; of ten times as many it
-does not end within the usual limit of a minute."""
 
 SAMPLE = 50_000
 """Unlabeled rows in a sample. It misjudges a share by 0.2 percentage points, which the passes make good."""
