@@ -113,7 +113,7 @@ class Method:
         """The sentence that says which package is missing; None if the method can run here."""
         if is_installed(self.package):
             return None
-        return f"The method {self.name} needs {self.package}: install it with pip install 's2oct[bench]'."
+        return f"The method {self.name} needs {self.package}: run pip install {self.package}."
 
     def run(self, draw: Draw, options: MethodOptions) -> Outcome:
         """Fit one draw and predict all of its rows."""
