@@ -356,7 +356,10 @@ class S2OCTClassifier(TreeClassifier):
             stability = np.full(len(fit.rows), np.nan)
             stability[register.positions[~register.known.is_labeled]] = self.stability_
             self.stability_ = stability[free]
-        self._over_all_rows(known, fit.features.table)
+        all_rows = fit.features.rows
+        self.transduction_ = known.completed(
+            self.transduction_, lambda rows: np.asarray(self.classes_[self.tree_.predict(all_rows[rows])])
+        )
         self._uncounted_classes = known.uncounted_classes
         self.contradicted_ = known.positions(contradicted)
         self.stability_ = known.of_unlabeled(self.stability_)
