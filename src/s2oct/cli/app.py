@@ -68,7 +68,8 @@ def load_command(name: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("s2oct"):
             raise
-        raise MissingExtra(f"The command s2oct {name} needs {error.name}: run pip install {error.name}.") from error
+        package = (error.name or "").partition(".")[0]
+        raise MissingExtra(f"The command s2oct {name} needs {package}: run pip install {package}.") from error
     if not isinstance(command, typer.Typer):
         alone = typer.Typer(add_completion=False)
         alone.command(name)(command)
