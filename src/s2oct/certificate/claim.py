@@ -1,4 +1,4 @@
-"""What certificates of all models share."""
+"""What certificates of all models share, and what fell short in a fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates of trees that meet totals: what they cost in P2, and what they do in rows."""
+"""Certificates of trees that meet totals, computed from the hyperplanes: their cost in P2, and what they do in rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replicates of a whole fit: labeled rows drawn anew, uncertain totals drawn anew, guide and tree fitted again."""
+"""Replicates of a whole fit: how labeled rows are drawn, uncertain totals drawn anew, guide and tree fitted again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fitted tree with rows: in which leaf they end, and how many of each kind and class."""
+"""A fitted tree with rows: where they end, known totals beside the tree's, and whether they are those of the fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One fit: what it is about, how it runs over all rows or over a sample, and what it finds."""
+"""One fit: what it is about, how it runs over all rows or a sample, what it finds, and the margins of rows."""
 
 from __future__ import annotations
 

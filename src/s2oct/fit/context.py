@@ -1,4 +1,4 @@
-"""What a fit may use, and what every part of it shares."""
+"""What a fit may use, whom it informs, which guide it asks, and what all its parts share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The default guide: forests that also learn from the unlabeled rows and the known totals."""
+"""The default guide: forests that grow until a deadline and also learn from the unlabeled rows and the known totals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features that users pass to a classifier: tables of numbers, and which of their columns rules may use."""
+"""Tables that users pass to a classifier, read into features, and which of their columns rules may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels and totals that users pass to a classifier."""
+"""Labels, totals, domains, weights and seeds that users pass to a classifier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The constants of P2 by the paper's rules, and their versions per row."""
+"""The constants of P2 by the paper's rules, the distances between rows that they need, and their versions per row."""
 
 from __future__ import annotations
 

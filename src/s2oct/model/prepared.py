@@ -1,4 +1,4 @@
-"""A problem made ready for search and solvers: in model units, with equal rows merged, and with its constants."""
+"""A problem made ready for search and solvers: choices, model units, equal rows merged, constants of P2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The problem: labeled rows, unlabeled rows, totals and weights, validated once and immutable."""
+"""The problem: rows, labels, totals, weights and a guide, immutable; how equal rows merge; what identifies the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds and the course of a fit: what a proof is made of."""
+"""What a proof is made of: lower bounds that need no solver, and the course of a fit."""
 
 from __future__ import annotations
 

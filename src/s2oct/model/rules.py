@@ -1,4 +1,4 @@
-"""The rules of a tree: the splits and leaves that decide something, and their text."""
+"""The rules of a tree: the splits and leaves that decide something, their text, and their short numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tree costs: (P1) evaluated directly, from where the tree puts the rows."""
+"""What a tree costs, (P1) evaluated directly from where the tree puts the rows, and whether it is feasible."""
 
 from __future__ import annotations
 

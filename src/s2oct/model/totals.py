@@ -1,4 +1,4 @@
-"""Known totals: how many rows of each class there are, as users give them."""
+"""Known totals in every form that users have: recognised by class and domain, then counted as bounds on rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model: a fitted classifier, and where it comes from."""
+"""The model: a fitted classifier and where it comes from, made from a fitted table and ready for other tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A register: a table with more rows than a fit looks at together."""
+"""A register: a table with more rows than a fit looks at together, and the totals of its sample."""
 
 from __future__ import annotations
 

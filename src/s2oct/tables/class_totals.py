@@ -1,4 +1,4 @@
-"""Known totals as a table's user states them, class by class: counts, shares, intervals or estimates."""
+"""Known totals as the user of a table states them: class by class as text, or in files by domain and class."""
 
 from __future__ import annotations
 

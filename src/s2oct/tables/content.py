@@ -1,4 +1,4 @@
-"""What the cells of a column are: numbers, dates, words or names."""
+"""What the cells of a column are (numbers, dates, words or names), and what became of the column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the cells of a file are written: delimiter, character encoding, decimal sign and marks of gaps."""
+"""How the cells of a file are written, given or detected: delimiter, encoding, decimal sign, marks of gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table in which some rows are labeled."""
+"""A table in which some rows are labeled: roles of its columns, labels, domains and weights."""
 
 from __future__ import annotations
 

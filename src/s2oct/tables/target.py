@@ -1,4 +1,4 @@
-"""A table to write to a file, batch after batch, as its name and the dialect of its origin say."""
+"""A table to write to a file, batch after batch, and the columns that a fit adds to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do with the columns of a table to make features of them: kinds of categories, their orders, gaps."""
+"""What to do with the columns of a table: which are categorical, their kinds and orders, and what stands for gaps."""
 
 from __future__ import annotations
 

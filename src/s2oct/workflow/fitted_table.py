@@ -1,4 +1,4 @@
-"""From a table in a file to a fitted tree: what the command line and any other front end ask for and get."""
+"""From a table in a file to a fitted tree, and from estimates to a table: what front ends ask for and get."""
 
 from __future__ import annotations
 
