@@ -38,8 +38,8 @@ EDUCATION = ["none", "some", "much"]
 
 LABEL, REGION, WEIGHT = "works", "region", "w"
 ORDER = ["--order", f"education={','.join(EDUCATION)}"]
-NO_ORDER = (".csv", ".xlsx", ".dta")
-"""Formats that cannot say that levels have an order, so that the user says it."""
+ORDERED = {".csv": ORDER, ".xlsx": ORDER, ".dta": ["--categorical", "education=ordinal"]}
+"""What a user says about levels where the format cannot; the codes of Stata have the order, but do not say so."""
 
 
 def survey() -> pd.DataFrame:
@@ -135,11 +135,10 @@ def fit_in_python(table: Any) -> S2OCTClassifier:
 def fit_by_command(folder: Path, suffix: str) -> None:
     WRITERS[suffix](survey(), folder / f"people{suffix}")
     totals().to_csv(folder / "totals.csv", index=False)
-    order = ORDER if suffix in NO_ORDER else []
     command = ["fit", str(folder / f"people{suffix}"), "--label", LABEL, "--weight", WEIGHT, "--by", REGION]
     settings = ["--totals", str(folder / "totals.csv"), "--depth", "2", "--seed", "0", "--solver", "none"]
     outputs = ["--out", str(folder / "model.json"), "--sql", str(folder / "predict.sql")]
-    assert run([*command, *settings, *order, *outputs]) == 0
+    assert run([*command, *settings, *ORDERED.get(suffix, []), *outputs]) == 0
 
 
 def fit_on_the_page(folder: Path, suffix: str) -> Path:
@@ -152,7 +151,7 @@ def fit_on_the_page(folder: Path, suffix: str) -> Path:
         "label": LABEL,
         "roles": {WEIGHT: "weight"},
         "totals": {"form": "file", "by": [REGION]},
-        "orders": {"education": EDUCATION} if suffix in NO_ORDER else {},
+        "orders": {"education": EDUCATION} if suffix in (".csv", ".xlsx") else {},
         "options": {"depth": "2", "random_state": "0", "solver": "none"},
     }
     view = asked.look(session, **choices)

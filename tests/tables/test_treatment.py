@@ -53,6 +53,19 @@ def test_types_decide_what_a_column_of_a_typed_table_is(cells, kind, categories)
     assert (column.kind, column.categories) == (kind, categories)
 
 
+@pytest.mark.parametrize("treatment", [Treatment("ordinal"), Treatment(kinds={"c": "ordinal"})], ids=["all", "one"])
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [(["none", "some", "much"], ("none", "some", "much")), ([3, 1, 2], ("1", "2", "3"))],
+    ids=["words", "numbers"],
+)
+def test_levels_that_are_to_be_ordered_keep_the_order_of_their_codes(levels, expected, treatment):
+    """Stata has value labels and no way to say that they have an order; numbers have their own."""
+    cells = pa.DictionaryArray.from_arrays(pa.array([2, 0, 1, 0]), pa.array(levels))
+    [column] = treatment.learn(pa.table({"c": cells}), ["c"], IN_MEMORY).encoding.columns
+    assert (column.kind, column.categories) == ("ordinal", expected)
+
+
 def test_words_true_and_false_in_a_file_are_booleans(table):
     [column] = learn(table("b,x\ntrue,1\nFALSE,2\n,3\n"), Treatment(), ["b"]).columns
     assert (column.kind, column.categories) == ("boolean", ("False", "True", "missing"))
