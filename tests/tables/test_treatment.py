@@ -85,7 +85,7 @@ def test_only_columns_that_are_named_are_categorical():
     found = Treatment(categorical=("c", "x")).learn(cells, ["c", "x", "y"], IN_MEMORY).encoding
     assert [column.kind for column in found.columns] == ["onehot", "onehot", "number"]
     assert found.columns[1].categories == ("1", "2", "missing")
-    with pytest.raises(InvalidTable, match="Expected numbers in column 'c', got 'p' in row 1: encode it as categories"):
+    with pytest.raises(InvalidTable, match="numbers in column 'c', got 'p' in row 1: name it in categorical_features"):
         Treatment(categorical=()).learn(cells, ["c", "x"], IN_MEMORY)
 
 
@@ -114,8 +114,7 @@ def test_single_columns_have_their_own_kind_and_order(table):
     [
         (
             ["c"],
-            "Expected numbers in column 'c', got 'low' in row 1: encode it as categories, one-hot or ordinal, or leave "
-            "the column out.",
+            "Expected numbers in column 'c', got 'low' in row 1: name it in categorical_features, or drop the column.",
             (Remedy.ENCODE_CATEGORIES, Remedy.LEAVE_OUT),
         ),
     ],
