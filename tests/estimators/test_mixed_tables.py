@@ -172,6 +172,16 @@ def test_dates_are_refused_with_a_remedy(people):
         classifier().fit(X, people.y, totals=people.totals)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "Arrow"])
+def test_the_labels_are_no_feature(people, library):
+    y = pd.Series(people.y, name="works")
+    table = LIBRARIES[library](people.X.assign(works=y))
+    with pytest.raises(InvalidProblem, match="Column 'works' of X has the labels: drop it from X"):
+        classifier().fit(table, y, totals=people.totals)
+    other = people.X.assign(works=np.resize(["a", "b"], len(y)))
+    assert "works" in classifier().fit(other, y, totals=people.totals).encoding_.names
+
+
 @pytest.mark.parametrize("row", [lambda X: X.iloc[0], lambda X: X["sector"], lambda X: in_polars(X)["sector"]])
 def test_one_row_or_one_column_is_no_table(people, fitted, row):
     for call in (fitted.predict, lambda X: classifier().fit(X, people.y, totals=people.totals)):
