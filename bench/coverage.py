@@ -27,7 +27,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from s2oct import S2OCTClassifier
-from s2oct.estimates.drawing import Bootstrap
+from s2oct.estimates.replicates import Bootstrap
 from s2oct.guides.rivals import strong
 from s2oct.study.designs import DESIGNS, Draw
 from s2oct.study.instances import manifest, read_instance

@@ -36,9 +36,8 @@ from s2oct.fit.octh import train_octh
 from s2oct.fit.training import train, train_plain
 from s2oct.milp.octh import OcthSpec
 from s2oct.model.bounds import paper_depth
+from s2oct.model.prepared import ModelSpec, Scaling
 from s2oct.model.problem import Problem
-from s2oct.model.scaling import Scaling
-from s2oct.model.spec import ModelSpec
 from s2oct.model.topology import Topology
 from s2oct.search import OcthSearch
 from s2oct.search.octh_nodes import errors_of

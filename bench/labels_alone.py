@@ -11,9 +11,8 @@ import argparse
 import os
 from pathlib import Path
 
-from s2oct.model.lower_bound import bound_without_solver
-from s2oct.model.prepared import prepare
-from s2oct.model.spec import ModelSpec
+from s2oct.model.prepared import ModelSpec, prepare
+from s2oct.model.proof import bound_without_solver
 from s2oct.search import Instance, compile_kernels, descends, run_round
 from s2oct.search.evaluation import cost_of_tree
 from s2oct.stopping import Deadline

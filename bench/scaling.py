@@ -24,9 +24,8 @@ import numpy as np
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.model.prepared import prepare
+from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.problem import Problem
-from s2oct.model.spec import ModelSpec
 from s2oct.search.annealing import Schedule, State, anneal
 from s2oct.search.instance import Instance
 from s2oct.search.starts import axis_start

@@ -18,8 +18,7 @@ import numpy as np
 from s2oct.fit.context import Budget
 from s2oct.fit.strategies import Paper
 from s2oct.fit.training import open_context, train
-from s2oct.model.prepared import prepare
-from s2oct.model.spec import ModelSpec
+from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.tree import ObliqueTree
 from s2oct.stopping import never
 from s2oct.study import biased_draw, load_instance

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, Evidence
-from s2oct.model.prepared import prepare
+from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.problem import Guide, Problem
-from s2oct.model.spec import ModelSpec
 
 KINDS = ("continuous", "boolean", "few values", "duplicated rows")
 

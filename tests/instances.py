@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from s2oct.model.prepared import Prepared
+from s2oct.model.prepared import ModelSpec, Prepared
 from s2oct.model.problem import Problem
-from s2oct.model.spec import ModelSpec
 from s2oct.model.topology import Topology
 from tests.preparing import prepared_as_is
 

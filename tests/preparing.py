@@ -6,11 +6,9 @@ import numpy as np
 
 from s2oct.model.assignment import Assignment
 from s2oct.model.bounds import compute_bounds
-from s2oct.model.prepared import Prepared
+from s2oct.model.prepared import ModelSpec, Prepared, Scaling
 from s2oct.model.problem import Problem
-from s2oct.model.scaling import Scaling
 from s2oct.model.score import Score, feasible_cost, score
-from s2oct.model.spec import ModelSpec
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 

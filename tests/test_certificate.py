@@ -10,10 +10,9 @@ from s2oct.fit.incumbent import Incumbent
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.octh import OcthSpec, build_octh, encode_octh, with_majority_classes
 from s2oct.milp.p2 import build_p2
-from s2oct.model.lower_bound import lower_bound
+from s2oct.model.prepared import Scaling
 from s2oct.model.problem import Problem
-from s2oct.model.proof import ENDINGS, TIME_LIMIT, Bound, FitRecord, Moment
-from s2oct.model.scaling import Scaling
+from s2oct.model.proof import ENDINGS, TIME_LIMIT, Bound, FitRecord, Moment, lower_bound
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.stopping import Clock

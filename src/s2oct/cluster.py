@@ -14,7 +14,7 @@ def connected(address: str) -> Any:
     try:
         import distributed
     except ModuleNotFoundError as error:
-        raise ClusterError("A scheduler needs dask.distributed: install it with pip install 's2oct[dask]'.") from error
+        raise ClusterError("A scheduler needs dask.distributed: run pip install distributed.") from error
     try:
         return distributed.Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from s2oct.certificate import Certificate, certify
-from s2oct.model.prepared import prepare
+from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.problem import Guide, Problem
 from s2oct.model.proof import CONVERGED, EVIDENCE, PROVED, TIME_LIMIT, Bound, FitRecord
-from s2oct.model.spec import ModelSpec
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from tests.preparing import merged, prepared_as_is

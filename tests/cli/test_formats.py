@@ -165,7 +165,7 @@ def test_a_missing_reader_is_named_with_the_command_that_installs_it(folder, mon
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     assert run(["fit", *asked("people.sav")]) == 2
     assert capsys.readouterr().err == (
-        "s2oct: SPSS files need pyreadstat, which is not installed: pip install 's2oct[files]'.\n"
+        "s2oct: SPSS files need pyreadstat, which is not installed: run pip install pyreadstat.\n"
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from s2oct import S2OCTClassifier
 from s2oct.cli.app import run
 from s2oct.cli.progress import Ticker, live_progress, replicate_progress
-from s2oct.fit.listening import COMPILING, PREPARING, SEARCHING
+from s2oct.fit.context import COMPILING, PREPARING, SEARCHING
 from s2oct.model.proof import Moment
 from tests.cli.test_outputs import FIT
 

@@ -68,7 +68,7 @@ def test_methods_whose_package_is_missing_are_left_out_with_a_sentence(tmp_path,
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     asked = [*SMALL, "--method", "catboost*"]
     assert run(["study", "run", "--out", str(tmp_path / "some"), "--jobs", "1", *asked]) == 0
-    sentence = "The method catboost-strong needs catboost: install it with pip install 's2oct[bench]'."
+    sentence = "The method catboost-strong needs catboost: run pip install catboost."
     assert capsys.readouterr().err.splitlines()[:2] == [
         f"Left out: {sentence}",
         f"4 tasks to run. Records: {tmp_path / 'some'}",

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from s2oct.estimates.drawing import BOOTSTRAP, Drawing
-from s2oct.estimates.replicates import Replicate, replicate
+from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate, replicate
 from s2oct.model.labels import UNLABELED
 from s2oct.model.targets import Targets
 

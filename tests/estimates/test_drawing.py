@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2oct.estimates.drawing import BOOTSTRAP, HELD_OUT_DRAWS, ReplicateWeights
 from s2oct.estimates.estimating import Estimation
+from s2oct.estimates.replicates import BOOTSTRAP, HELD_OUT_DRAWS, ReplicateWeights
 from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, Labels
 from tests.estimates.nearest_mean import NearestMean

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from s2oct.estimates.drawing import Bootstrap
-from s2oct.estimates.replicates import drawn_change, replicate
+from s2oct.estimates.replicates import Bootstrap, drawn_change, replicate
 from s2oct.model.labels import UNLABELED
 from s2oct.model.targets import Margin, Targets
 from tests.estimates.nearest_mean import NearestMean, same

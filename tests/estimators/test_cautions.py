@@ -19,7 +19,7 @@ from s2oct.errors import (
     S2OCTWarning,
     UnlabeledScoreWarning,
 )
-from s2oct.fit.listening import SEARCHING
+from s2oct.fit.context import SEARCHING
 from s2oct.model.proof import Moment
 
 pytestmark = [

@@ -294,3 +294,8 @@ def test_what_is_known_already_is_not_read_again(people, fitted, monkeypatch):
     assert calls == [1]
     classifier(depth=1).fit(people.X, fitted._fit.known)
     assert calls == [1]
+
+
+def test_totals_beside_what_is_known_are_refused(people, fitted):
+    with pytest.raises(InvalidProblem, match="already has totals"):
+        classifier().fit(people.X, fitted._fit.known, totals=people.totals)

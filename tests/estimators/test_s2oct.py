@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.estimators.margins import probabilities_of, slope_for
+from s2oct.estimators.fitting import probabilities_of, slope_for
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TERM_SHARE
 from s2oct.model.problem import Problem
 from tests.preparing import score_of

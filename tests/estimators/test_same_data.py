@@ -7,9 +7,7 @@ import pytest
 
 from s2oct import OCTHClassifier, load, save
 from s2oct.errors import S2OCTWarning
-from s2oct.estimators.fitted import read_fit
-from s2oct.estimators.same_data import are_data_of_fit
-from s2oct.estimators.seen_totals import known_of_rows
+from s2oct.estimators.fitted import are_data_of_fit, known_of_rows, read_fit
 from s2oct.export import TotalsDisplay
 from tests.cells_of_iris import fitted_iris, iris
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from s2oct import Estimate
-from s2oct.estimators.fitted import read_fit
-from s2oct.estimators.seen_totals import known_of_rows, see_totals
+from s2oct.estimators.fitted import known_of_rows, read_fit, see_totals
 from tests.cells_of_iris import fitted_iris, iris
 
 

@@ -54,7 +54,10 @@ class Case:
     def fitted(self, time_limit: float) -> Any:
         clf = self.classifier(depth=2, random_state=0, time_limit=time_limit, **self.parameters)
         if self.as_register:
-            return clf._fit_register(register_table(1000).register(most=150, batch_rows=20), PLAIN)
+            clf._fit_register(register_table(1000).register(most=150, batch_rows=20), PLAIN)
+            for notice in clf.notices_:
+                warnings.warn(notice, S2OCTWarning, stacklevel=1)  # as the programs that read registers do
+            return clf
         X, y, totals = rows(self.n_rows, self.n_classes, self.labeled)
         if self.by_domain:
             domains = np.where(np.arange(self.n_rows) % 3, "north", "south")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from s2oct.estimators.edge import _Printer
+from s2oct.fit.context import Listeners
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.listening import SeveralListeners
 from s2oct.model.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound, Moment
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
@@ -199,7 +199,7 @@ def test_the_listener_of_a_verbose_fit_prints_its_progress(capsys):
 
 def test_several_listeners_hear_the_same():
     first, second = Notes(), Notes()
-    everybody = SeveralListeners([first, second])
+    everybody = Listeners((first, second))
     everybody.stage("searching")
     incumbent = Incumbent(Clock(60.0), assess, listener=everybody)
     incumbent.offer(tree_of_cost(5.0))

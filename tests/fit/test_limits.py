@@ -13,9 +13,8 @@ from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.fit.context import Budget
 from s2oct.fit.training import train
 from s2oct.model.bounds import diameter
-from s2oct.model.prepared import prepare
+from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.problem import Problem
-from s2oct.model.spec import ModelSpec
 from s2oct.search import compile_kernels
 from s2oct.stopping import Deadline, now
 

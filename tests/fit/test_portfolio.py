@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from s2oct import S2OCTClassifier
-from s2oct.fit.context import Budget, FitContext
-from s2oct.fit.listening import SOLVING, NoListener
+from s2oct.fit.context import SOLVING, Budget, FitContext, Listeners
 from s2oct.fit.portfolio import Portfolio
 from s2oct.fit.strategies import Paper, open_incumbent, p2_formulation
 from s2oct.solvers import SolveResult
@@ -33,7 +32,7 @@ class Dying:
 
 def test_a_solver_that_dies_costs_its_bound_and_not_the_tree(medium, stepping_clock):
     stepping_clock.step = 0.002
-    context = FitContext(Budget(solver="dying", time_limit=2.0), Dying(), Clock(2.0), NoListener())
+    context = FitContext(Budget(solver="dying", time_limit=2.0), Dying(), Clock(2.0), Listeners())
     outcome = Paper().run(medium.prepared, context)
     assert context.notices == ["The solver dying failed (error in LP solver!). The fit went on without it."]
     assert outcome.ended == "time limit"
@@ -49,7 +48,7 @@ def test_rounds_are_not_run_twice_when_the_solver_fails(medium):
         numbers.append(number)
         return number + 10
 
-    context = FitContext(Budget(solver="dying", time_limit=5.0), Dying(), Clock(5.0), NoListener())
+    context = FitContext(Budget(solver="dying", time_limit=5.0), Dying(), Clock(5.0), Listeners())
     incumbent = open_incumbent(medium.prepared, context)
     Portfolio(context, incumbent, explore, p2_formulation(medium.prepared)).run()
     assert numbers == [0, 10, 20]
@@ -63,7 +62,7 @@ def test_without_a_model_for_the_solver_no_round_is_cut_short(medium):
         given.append(seconds)
         return number + 1
 
-    context = FitContext(Budget(solver="dying", time_limit=5.0), Dying(), Clock(5.0), NoListener())
+    context = FitContext(Budget(solver="dying", time_limit=5.0), Dying(), Clock(5.0), Listeners())
     incumbent = open_incumbent(medium.prepared, context)
     formulation = p2_formulation(medium.prepared)
     too_large = replace(formulation, size=replace(formulation.size, n_entries=10**9))
@@ -93,7 +92,7 @@ def test_ctrl_c_is_heard_after_a_refused_licence(size_limited_gurobi, four_hundr
     y = [*four_hundred.classes[four_hundred.labels], *[None] * four_hundred.n_unlabeled]
     clf = S2OCTClassifier(depth=2, guide=None, solver=size_limited_gurobi.name, time_limit=60.0, random_state=0)
 
-    class PressSoon(NoListener):
+    class PressSoon(Listeners):
         def stage(self, name: str) -> None:
             if name == SOLVING:
                 stepping_clock.call_after(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))

@@ -10,14 +10,22 @@ import pytest
 
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.fit.context import Budget, Guidance
-from s2oct.fit.listening import ASKING_GUIDE, BREAKING_TIES, COMPARING, PREPARING, SEARCHING, SOLVING, STAGES
+from s2oct.fit.context import (
+    ASKING_GUIDE,
+    BREAKING_TIES,
+    COMPARING,
+    PREPARING,
+    SEARCHING,
+    SOLVING,
+    STAGES,
+    Budget,
+    Guidance,
+)
 from s2oct.fit.strategies import WeighEvidence
 from s2oct.fit.training import open_context, train
 from s2oct.model.evidence import ROW_OFF
-from s2oct.model.prepared import prepare
+from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.problem import Advice, Problem
-from s2oct.model.spec import ModelSpec
 from s2oct.model.tree import ObliqueTree
 from s2oct.solvers.worker import POLL_SECONDS
 from tests.conftest import backend_or_skip

@@ -12,8 +12,8 @@ from s2oct import OCTHClassifier, S2OCTClassifier, memory
 from s2oct.errors import S2OCTWarning, SolverUnavailable
 from s2oct.fit.context import Budget
 from s2oct.fit.training import train, train_plain
+from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Problem
-from s2oct.model.spec import ModelSpec
 from s2oct.solvers import SOLVERS
 from tests.conftest import backend_or_skip
 from tests.instances import TINY

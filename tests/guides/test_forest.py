@@ -25,7 +25,7 @@ from s2oct import (
     TopTotalClassifier,
 )
 from s2oct.guides import ask_guide
-from s2oct.guides.growing import GuideStopped
+from s2oct.guides.forest import GuideStopped
 from s2oct.model.known import Known
 from s2oct.model.labels import Labels, read_labels
 from s2oct.model.problem import Guide

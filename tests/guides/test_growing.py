@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from s2oct.guides import growing
-from s2oct.guides.growing import Grower, GuideStopped
+from s2oct.guides import forest as growing
+from s2oct.guides.forest import Grower, GuideStopped
 from s2oct.guides.votes import as_votes
 from s2oct.stopping import Deadline
 

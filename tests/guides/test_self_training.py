@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from s2oct.guides.forest import EVEN_SHARE, SelfTraining, _shares
-from s2oct.guides.growing import Grower
+from s2oct.guides.forest import EVEN_SHARE, Grower, SelfTraining, _shares
 from s2oct.guides.votes import score_threshold, scores_of, settled, top_rows
 from s2oct.model.known import Known
 from s2oct.model.labels import Labels

@@ -7,8 +7,8 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from s2oct.guides import widening
-from s2oct.guides.growing import GuideStopped, Widening
+from s2oct.guides import forest as widening
+from s2oct.guides.forest import GuideStopped, Widening
 from s2oct.stopping import Deadline
 
 

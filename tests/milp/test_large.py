@@ -13,7 +13,7 @@ from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2
 from s2oct.model.prepared import prepare
 from s2oct.model.problem import Problem
-from s2oct.model.spec import ModelSpec
+from s2oct.model.prepared import ModelSpec
 
 rng = np.random.default_rng(0)
 N, n = 48_790, 4_879

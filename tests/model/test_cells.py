@@ -14,8 +14,8 @@ from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2
 from s2oct.model.assignment import Assignment
 from s2oct.model.evidence import Evidence, Sparsity
-from s2oct.model.lower_bound import lower_bound, total_bound
 from s2oct.model.problem import DataSummary, Problem
+from s2oct.model.proof import lower_bound, total_bound
 from s2oct.model.score import feasible_cost, score
 from s2oct.model.targets import Targets
 from s2oct.search.compiled.evidence_trees import Splits, evidence_of

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from s2oct.errors import InvalidProblem
 from s2oct.fit.context import Budget
 from s2oct.fit.training import recertify, train
-from s2oct.model.prepared import prepare
+from s2oct.model.prepared import ModelSpec, Scaling, narrowed_tree, prepare, uses_others, widened_scaling, widened_tree
 from s2oct.model.problem import Problem
-from s2oct.model.scaling import Scaling, narrowed_tree, uses_others, widened_scaling, widened_tree
-from s2oct.model.spec import ModelSpec
 from tests.strategies import problems_with_trees
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist, pdist
 
-from s2oct.model import geometry
+from s2oct.model import bounds as geometry
 from s2oct.model.bounds import diameter, farthest_l1
 from tests.strategies import tables
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from s2oct.milp.p2 import build_p2
-from s2oct.model import lower_bound as lower_bounds
-from s2oct.model.lower_bound import contradiction_bound, lower_bound, total_bound
+from s2oct.model import proof as lower_bounds
 from s2oct.model.problem import Problem
+from s2oct.model.proof import contradiction_bound, lower_bound, total_bound
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree

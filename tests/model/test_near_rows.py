@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 from s2oct.milp.p2 import build_p2
 from s2oct.model.assignment import Assignment
-from s2oct.model.lower_bound import near_pairs, near_row_bound
 from s2oct.model.problem import Problem
+from s2oct.model.proof import near_pairs, near_row_bound
 from s2oct.model.score import feasible_cost
 from s2oct.solvers import load_solver
 from s2oct.stopping import Deadline

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.assignment import Assignment
-from s2oct.model.prepared import LARGEST_M, TINY, Prepared, prepare
+from s2oct.model.cost_terms import LabelErrors, TotalMiss
+from s2oct.model.prepared import LARGE, LARGEST_M, TINY, ModelSpec, Prepared, prepare
 from s2oct.model.problem import Guide, Problem
-from s2oct.model.scaling import LARGE
-from s2oct.model.spec import ModelSpec
-from s2oct.model.terms import LabelErrors, TotalMiss
 from tests.preparing import score_of
 from tests.strategies import problems, problems_with_trees
 

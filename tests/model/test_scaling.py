@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from s2oct.model.prepared import LARGE, Scaling
 from s2oct.model.problem import Problem
-from s2oct.model.scaling import LARGE, Scaling
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from tests.preparing import score_of

@@ -3,9 +3,8 @@ import pytest
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.bounds import paper_depth
-from s2oct.model.prepared import prepare
+from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.problem import Problem
-from s2oct.model.spec import ModelSpec
 
 
 @pytest.mark.parametrize("C", [0, -1, np.nan, np.inf, "x", None, True], ids=str)

@@ -19,12 +19,11 @@ from s2oct.milp.encode import encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2
 from s2oct.model.assignment import Assignment
+from s2oct.model.cost_terms import CostTerm, LabelErrors, P2Variables, TotalMiss
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Guide, Problem
 from s2oct.model.score import feasible_cost
 from s2oct.model.targets import Targets
-from s2oct.model.terms import CostTerm, LabelErrors, TotalMiss
-from s2oct.model.terms.base import P2Variables
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.compiled.move_costs import Move, Prices, evaluate, new_tally

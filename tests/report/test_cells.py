@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from s2oct.errors import S2OCTWarning
-from s2oct.estimators.fitted import read_fit
-from s2oct.estimators.seen_totals import known_of_rows, see_totals
+from s2oct.estimators.fitted import known_of_rows, read_fit, see_totals
 from s2oct.export import report_html, write_report
 from s2oct.report.data import describe_sample
 from tests.cells_of_iris import fitted_iris, iris

@@ -17,9 +17,8 @@ from s2oct.milp.encode import encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2
 from s2oct.model.labels import read_labels
-from s2oct.model.prepared import prepare
+from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.problem import Problem
-from s2oct.model.spec import ModelSpec
 from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Limits, Termination, load_solver, solve_in_worker
 from s2oct.solvers.worker import POLL_SECONDS

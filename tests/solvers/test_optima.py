@@ -12,9 +12,8 @@ from s2oct.milp.encode import decode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.octh import OcthSpec, build_octh, decode_octh
 from s2oct.milp.p2 import build_p2
-from s2oct.model.lower_bound import lower_bound
 from s2oct.model.problem import Problem
-from s2oct.model.proof import PROVED, Bound, FitRecord
+from s2oct.model.proof import PROVED, Bound, FitRecord, lower_bound
 from s2oct.model.score import feasible_cost, mended
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology

@@ -41,8 +41,8 @@ def test_a_missing_backend_fails_in_ci(name, without_package, monkeypatch):
     ("name", "remedy"),
     [
         ("highs", "pip install highspy"),
-        ("scip", "pip install 's2oct[scip]'"),
-        ("gurobi", "pip install 's2oct[gurobi]'"),
+        ("scip", "pip install pyscipopt"),
+        ("gurobi", "pip install gurobipy"),
     ],
 )
 def test_a_missing_solver_says_how_to_install_it(name, remedy, without_package):

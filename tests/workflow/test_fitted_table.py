@@ -102,3 +102,14 @@ def test_parameters_reach_the_classifier_and_unknown_ones_are_refused(request_fo
 def test_roles_check_themselves(roles, sentence):
     with pytest.raises(InvalidProblem, match=sentence):
         Roles(**roles)
+
+
+def test_a_row_of_weight_0_gets_its_class_from_the_cells_as_the_file_writes_them(request_for):
+    """The file has decimal commas, which a table in memory would not have."""
+    text = TEXT.replace(",", ";").replace("age;", "age;w;", 1)
+    head, *lines = text.strip().split("\n")
+    rows = [line.split(";") for line in lines]
+    written = [[key, f"{age},5", "0" if i == 11 else "1", *rest] for i, (key, age, *rest) in enumerate(rows)]
+    request = request_for("\n".join([head, *map(";".join, written)]), roles=Roles("works", ids=("key",), weight="w"))
+    completed = fit_encoded(encode_table(request)).completed()
+    assert set(completed["works_completed"].to_pylist()) == {"no", "yes"}

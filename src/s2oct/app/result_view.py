@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.app.complaints import in_terms_of_the_page
-from s2oct.estimators.fitted import FittedRows
-from s2oct.estimators.seen_totals import see_totals
+from s2oct.estimators.fitted import FittedRows, see_totals
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
 from s2oct.model.features import columns_of
 from s2oct.model.rules import Leaf, Split, pruned, rule_lines, rule_text

@@ -8,9 +8,9 @@ import numpy as np
 
 from s2oct.certificate.claim import Claim, labels_of
 from s2oct.milp.octh import OcthSpec, baseline_errors
+from s2oct.model.prepared import Scaling
 from s2oct.model.problem import Problem
 from s2oct.model.proof import FitRecord
-from s2oct.model.scaling import Scaling
 from s2oct.model.score import MARGIN_TOLERANCE
 from s2oct.model.tree import ObliqueTree
 from s2oct.wording import amount, duration, plural

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from s2oct.certificate.cell import Cell, counted_cells
-from s2oct.certificate.claim import Claim, labels_of
+from s2oct.certificate.claim import Claim, labels_of, shortcomings_of
 from s2oct.certificate.sentences import about_fit, about_p2
-from s2oct.certificate.shortcomings import shortcomings_of
 from s2oct.errors import Notice
 from s2oct.model.assignment import Assignment
-from s2oct.model.lower_bound import lower_bound, total_bound
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import whole_if_whole
-from s2oct.model.proof import DECIDED_TOLERANCE, EVIDENCE, PAPER, FitRecord
+from s2oct.model.proof import DECIDED_TOLERANCE, EVIDENCE, PAPER, FitRecord, lower_bound, total_bound
 from s2oct.model.rules import TreeSize
 from s2oct.model.score import is_feasible, score
 from s2oct.model.targets import NEARLY_MET

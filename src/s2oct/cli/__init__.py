@@ -12,7 +12,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("s2oct"):
             raise
-        print(f"The command s2oct needs {error.name}: install it with pip install 's2oct[cli]'.", file=sys.stderr)
+        print(f"The command s2oct needs {error.name}: run pip install typer rich jinja2 matplotlib.", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("s2oct: interrupted.", file=sys.stderr)

@@ -32,9 +32,6 @@ COMMANDS = {
 _MODULES = {"app": "app_command"}
 """Commands in a module of another name: ``app`` is this one."""
 
-_EXTRAS = {"app": "cli,app"}
-"""Commands that need more than the extra ``cli``."""
-
 
 class _PastTyper(Exception):
     """Carries Ctrl-C or a closed pipe past typer, which would end the command with a code of its own and no word."""
@@ -71,10 +68,8 @@ def load_command(name: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("s2oct"):
             raise
-        extra = _EXTRAS.get(name, "cli")
-        raise MissingExtra(
-            f"The command s2oct {name} needs {error.name}: install it with pip install 's2oct[{extra}]'."
-        ) from error
+        package = (error.name or "").partition(".")[0]
+        raise MissingExtra(f"The command s2oct {name} needs {package}: run pip install {package}.") from error
     if not isinstance(command, typer.Typer):
         alone = typer.Typer(add_completion=False)
         alone.command(name)(command)

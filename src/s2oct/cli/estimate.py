@@ -120,7 +120,7 @@ def estimate(
 def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTable:
     """Read the table with the columns, totals and parameters of the model's fit, unless options give other totals."""
     from s2oct.estimators import S2OCTClassifier
-    from s2oct.workflow.remembered_totals import RememberedTotals
+    from s2oct.workflow.encoded_table import RememberedTotals
 
     clf, origin = model.estimator, model.origin
     if not isinstance(clf, S2OCTClassifier):

@@ -17,7 +17,7 @@ from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, Labe
 from s2oct.cli.outputs import Outputs, UnwrittenFiles, messages_beside, name_of, table_name
 from s2oct.cli.total_options import TotalOptions
 from s2oct.cli.total_table import print_cells
-from s2oct.model.problem import MOST_HASHED
+from s2oct.model.batches import MOST_WHOLE
 from s2oct.tables.target import Target
 from s2oct.wording import amount, count, plural, printable
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table, may_be_register
@@ -50,8 +50,8 @@ def fit(
     source = data.source()
     roles = columns.roles(source, label, totals.margins(source))
     request = FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source))
-    if may_be_register(request) and source.has_more_rows_than(MOST_HASHED):
-        outputs.refuse_report(MOST_HASHED)
+    if may_be_register(request) and source.has_more_rows_than(MOST_WHOLE):
+        outputs.refuse_report(MOST_WHOLE)
         fitted = _fitted_register(request, scheduler)
     else:
         fitted = _fitted(encode_table(request))

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from s2oct.cli.messages import print_note
-from s2oct.fit.listening import COMPILING, PREPARING, Listener
+from s2oct.fit.context import COMPILING, PREPARING, Listener
 from s2oct.model.proof import Moment
 from s2oct.stopping import now
 from s2oct.wording import amount, plural

@@ -11,8 +11,7 @@ import numpy as np
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.estimates.correction import Correction, chosen_correction, combined, raked, true_given_predicted
 from s2oct.estimates.domain_effects import domain_effects, labeled_errors, spread_of_shares
-from s2oct.estimates.drawing import BOOTSTRAP, Drawing
-from s2oct.estimates.replicates import Replicate
+from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate
 from s2oct.estimates.table import COLUMNS
 from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED

@@ -19,9 +19,9 @@ from s2oct.guides.base import PartlyLabeledClassifier
 from s2oct.inputs import read_rows, read_seed
 from s2oct.model.explanation import Explanation, explain_row
 from s2oct.model.features import Feature
+from s2oct.model.prepared import Scaling
 from s2oct.model.problem import DataSummary
 from s2oct.model.rules import rule_lines
-from s2oct.model.scaling import Scaling
 from s2oct.model.tree import ObliqueTree
 from s2oct.parameters import checked
 from s2oct.tables.encoding import Encoding

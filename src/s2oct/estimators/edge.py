@@ -15,7 +15,7 @@ from typing import Any
 from s2oct.arrays import ObjectArray
 from s2oct.certificate import Claim
 from s2oct.errors import InvalidKind, S2OCTWarning
-from s2oct.fit.listening import COMPILING, Listener, SeveralListeners
+from s2oct.fit.context import COMPILING, Listener, Listeners
 from s2oct.model.proof import Moment
 from s2oct.search import compile_kernels, kernels_are_kept, kernels_are_ready
 from s2oct.stopping import Stop, never
@@ -99,14 +99,14 @@ def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Ite
         *([_Printer()] if estimator.verbose else []),
     ]
     if not kernels_are_ready():
-        SeveralListeners(listeners).stage(COMPILING)
+        Listeners(tuple(listeners)).stage(COMPILING)
     # Some seconds on a new machine, in which Ctrl-C ends everything as usual.
     compile_kernels()
     with _ctrl_c() as pressed, callbacks:
         asked = stop or never
         yield Edge(
             stop=lambda: pressed() or callbacks.stop() or asked(),
-            listener=SeveralListeners([callbacks, *listeners]),
+            listener=Listeners((callbacks, *listeners)),
             has_asked=lambda: callbacks.stop() or asked(),
             notices=_of_this_process(),
         )

@@ -14,12 +14,11 @@ from sklearn.utils import _safe_indexing
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimates.drawing import BOOTSTRAP, Drawing, ReplicateWeights
 from s2oct.estimates.estimating import Estimation
-from s2oct.estimates.replicates import Replicate, replicate
+from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate, ReplicateWeights, replicate
 from s2oct.estimates.running import run_replicates
 from s2oct.estimates.table import Estimates
-from s2oct.estimators.fitting import Fit
+from s2oct.estimators.fitting import FitTask
 from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest
@@ -48,7 +47,7 @@ Running = tuple[int | None, str | Path | None, Callable[[int, int], None] | None
 
 
 def estimate_domains(
-    fit: Fit,
+    fit: FitTask,
     tree: ObliqueTree,
     alternatives: Sequence[ObliqueTree],
     by: Any,
@@ -81,7 +80,7 @@ def estimate_domains(
 class Refits:
     """Fits a guide and a tree again to some of the rows of a fit, as often as replicates need it."""
 
-    fit: Fit
+    fit: FitTask
     drawing: Drawing = BOOTSTRAP
 
     @cached_property
@@ -146,7 +145,7 @@ def _settings(guide: Any) -> dict[str, Any]:
     return settings | own
 
 
-def _replicate_weights(fit: Fit, given: Any, scale: Any) -> ReplicateWeights | None:
+def _replicate_weights(fit: FitTask, given: Any, scale: Any) -> ReplicateWeights | None:
     """The replicate weights that the user brings; None if there are none."""
     if given is None:
         if scale is not None:
@@ -173,7 +172,7 @@ def _agreed_number(replicates: int | None, weights: ReplicateWeights) -> int:
     return number
 
 
-def _divisions(by: Any, fit: Fit) -> tuple[list[tuple[str, ObjectArray, IntArray]], list[str]]:
+def _divisions(by: Any, fit: FitTask) -> tuple[list[tuple[str, ObjectArray, IntArray]], list[str]]:
     """Name, domains and codes of each division, the whole table if there is none; and notes about missing values."""
     if by is None:
         return [("", np.array(["all"], dtype=object), np.zeros(len(fit.rows), dtype=np.int64))], []

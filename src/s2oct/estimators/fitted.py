@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,13 +11,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.certificate.cell import Cell, counted_cells
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
-from s2oct.inputs import read_rows
+from s2oct.inputs import read_domains, read_rows, read_weights
 from s2oct.model.features import Feature, columns_of, renamed
-from s2oct.model.known import Known
-from s2oct.model.labels import UNLABELED, read_labels
+from s2oct.model.known import Known, counted_rows
+from s2oct.model.labels import UNLABELED, Labels, read_labels
+from s2oct.model.problem import DataSummary, Problem
+from s2oct.model.targets import Targets
+from s2oct.model.totals import Estimate, StatedTotals, Totals, read_targets, stated_totals, text_of
 from s2oct.model.tree import ObliqueTree
+from s2oct.wording import amount
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,3 +165,272 @@ def _codes(y: Any, classes: list[Any], n_rows: int, uncounted: Sequence[Any]) ->
     places = [UNLABELED if label in uncounted else classes.index(label) for label in labels.classes.tolist()]
     place = np.array([*places, UNLABELED], dtype=np.int64)
     return np.asarray(place[labels.codes])
+
+
+@dataclass(frozen=True)
+class SeenCell:
+    """A known total with what the labeled rows of its domain say.
+
+    Attributes
+    ----------
+    cell : Cell
+        What is known, and what the tree assigns.
+    size : float
+        Unlabeled rows of the domain, or their weight.
+    labeled : float or None
+        What the labeled rows of the domain alone say: the share of the class among them, times the size of the domain.
+        None without labeled rows in the domain, and where the domains or the weights of the rows are not known.
+    given : str
+        The total as the user gave it, if this is not what ``cell`` says; empty for a class that follows from others.
+    """
+
+    cell: Cell
+    size: float
+    labeled: float | None
+    given: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class SeenTotals:
+    """All totals of a fit; none where no total is known.
+
+    Attributes
+    ----------
+    cells : tuple of SeenCell
+        Margin after margin, domain after domain.
+    sizes : ndarray of shape (n_rows,) or None
+        What each row counts: 1, or its weight; None where the fit had weights that are not given here.
+    unit : float
+        Mean weight of an unlabeled row; 1 without weights.
+    given_of : str
+        What the totals counted as the user gave them; empty for counts of the unlabeled rows.
+    """
+
+    cells: tuple[SeenCell, ...]
+    sizes: FloatArray | None
+    unit: float = 1.0
+    given_of: str = ""
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether counts are sums of weights."""
+        return self.sizes is None or bool((self.sizes != 1).any())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all totals are exact and about the whole table."""
+        return all(not seen.cell.domain and seen.cell.low == seen.cell.high for seen in self.cells)
+
+    @property
+    def margins(self) -> tuple[tuple[SeenCell, ...], ...]:
+        """The cells of each margin."""
+        return tuple(tuple(self.cells[i] for i in part) for part in _by_margin([seen.cell for seen in self.cells]))
+
+
+def known_of_rows(
+    estimator: Any,
+    rows: FittedRows,
+    X: Any,
+    y: Any,
+    *,
+    totals: Totals | None = None,
+    population_totals: Totals | None = None,
+    domains: Any = None,
+    as_shares: bool = False,
+    sample_weight: Any = None,
+) -> Known:
+    """What is known about the classes of rows for a fitted tree, as users pass it to ``fit``.
+
+    ``y`` may be what is known already. Totals that are not given here are those of the fit: nothing is stated then.
+    """
+    if isinstance(y, Known):
+        return y
+    weights, divided = read_weights(sample_weight, len(rows.X)), read_domains(domains, X, len(rows.X))
+    stated = stated_totals(totals, population_totals, y=y, domains=divided, as_shares=as_shares)
+    given = Labels(estimator.classes_, rows.codes)
+    counted = counted_rows(weights)
+    known = Known(given, Targets.exact(np.zeros(rows.n_classes), int((~rows.is_labeled).sum())), weights, divided)
+    if counted is not None and weights is not None:
+        divided = tuple((name, cells[counted]) for name, cells in divided)
+        labels = Labels(given.classes, given.codes[counted])
+        known = replace(known, labels=labels, weights=weights[counted], domains=divided, counted=counted, given=given)
+    if not stated.tables:
+        return known
+    targets = read_targets(known.labels, stated, domains=divided, weights=known.weights)
+    return replace(known, stated=stated, targets=targets)
+
+
+def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: bool = True) -> SeenTotals:
+    """Read all totals for some rows: as stated or else, if the rows are those of the fit, as in the fit."""
+    unit = getattr(estimator.certificate_, "unit", 1.0) if hasattr(estimator, "certificate_") else 1.0
+    counted = np.arange(len(rows.X)) if known.counted is None else known.counted
+    sizes, free = np.zeros(len(rows.X)), ~rows.is_labeled
+    sizes[counted] = known.sizes
+    is_weighted, is_stated = known.weights is not None, bool(known.stated.tables)
+    if is_stated:
+        unlabeled = counted[~known.is_labeled]
+        cells = counted_cells(known.targets, rows.predicted[unlabeled], sizes[unlabeled])
+    else:
+        cells = _of_fit(estimator, rows) if is_of_fit else ()
+    is_known = is_weighted or unit == 1 or is_stated or not is_of_fit
+    texts = [np.full(len(rows.X), "", dtype=object) for _ in known.domains]
+    for text, (_, values) in zip(texts, known.domains, strict=True):
+        text[counted] = [str(value) for value in values]
+    seen = tuple(_seen(cells, rows, sizes if is_known else None, texts))
+    given_of = _given_of(known.stated)
+    return SeenTotals(
+        cells=_with_given(seen, known.stated, estimator.classes_.tolist()) if given_of else seen,
+        sizes=sizes if is_known else None,
+        unit=unit if not is_weighted or not sizes[free].any() else float(sizes[free & (sizes > 0)].mean()),
+        given_of=given_of,
+    )
+
+
+def _given_of(stated: StatedTotals) -> str:
+    """What the totals count, unless they are counts of the unlabeled rows, as those that a tree meets."""
+    if not stated.tables:
+        return ""
+    if stated.as_shares:
+        return "shares of all rows" if stated.of_all else "shares of the unlabeled rows"
+    return "all rows" if stated.of_all else ""
+
+
+def _of_fit(estimator: Any, rows: FittedRows) -> tuple[Cell, ...]:
+    """The totals of the fit; of an old model file those of its summary."""
+    cells: tuple[Cell, ...] = getattr(getattr(estimator, "certificate_", None), "known_cells", ())
+    if cells:
+        return cells
+    summary = getattr(estimator, "data_summary_", None)
+    # OCT-H knows no totals and stores zeros.
+    if summary is None or sum(summary.totals) != summary.n_unlabeled:
+        return ()
+    put = np.bincount(rows.predicted[~rows.is_labeled], minlength=rows.n_classes).tolist()
+    return tuple(
+        Cell("", "", k, total, total, assigned, total)
+        for k, (total, assigned) in enumerate(zip(summary.totals, put, strict=True))
+    )
+
+
+def _seen(
+    cells: Sequence[Cell], rows: FittedRows, sizes: FloatArray | None, texts: Sequence[Any]
+) -> Iterator[SeenCell]:
+    """The cells with the numbers of labeled rows, counted anew where domains and weights of the rows are known."""
+    for place, margin in enumerate(_by_margin(cells)):
+        for index in margin:
+            cell = cells[index]
+            size = sum(cells[i].assigned for i in margin if cells[i].domain == cell.domain)
+            if sizes is None or (cell.domain and place >= len(texts)):
+                yield SeenCell(cell, size, None)
+                continue
+            here = texts[place] == cell.domain if cell.domain else np.ones(len(rows.X), dtype=bool)
+            yield _counted(cell, rows, sizes, here)
+
+
+def _counted(cell: Cell, rows: FittedRows, sizes: FloatArray, here: BoolArray) -> SeenCell:
+    """One cell, counted from the rows of its domain."""
+    free, known = here & ~rows.is_labeled, here & rows.is_labeled
+    size, all_labeled = float(sizes[free].sum()), float(sizes[known].sum())
+    assigned = float(sizes[free & (rows.predicted == cell.class_index)].sum())
+    labeled = float(sizes[known & (rows.codes == cell.class_index)].sum())
+    return SeenCell(replace(cell, assigned=assigned), size, labeled / all_labeled * size if all_labeled else None)
+
+
+def _with_given(seen: tuple[SeenCell, ...], stated: StatedTotals, classes: list[Any]) -> tuple[SeenCell, ...]:
+    """The cells with the totals as they were given."""
+    forms = [{text_of(domain): entries for domain, entries in form.items()} for form in stated.tables]
+    places = {i: place for place, part in enumerate(_by_margin([total.cell for total in seen])) for i in part}
+    return tuple(
+        replace(total, given=_as_given(forms[places[i]], total.cell, classes, as_shares=stated.as_shares))
+        for i, total in enumerate(seen)
+    )
+
+
+def _as_given(form: Mapping[str, Mapping[Any, Any]], cell: Cell, classes: list[Any], *, as_shares: bool) -> str:
+    """A total as text: a number, an interval or an estimate; empty where nothing was given."""
+    value = form.get(cell.domain, {}).get(classes[cell.class_index])
+    unit, factor = (" %", 100.0) if as_shares else ("", 1.0)
+
+    def number(given: float) -> str:
+        return amount(factor * given, 6)
+
+    if isinstance(value, Estimate):
+        return f"{number(value.value)} ± {number(value.se)}{unit}"
+    if isinstance(value, (tuple, list)):
+        low, high = value
+        if low is not None and high is not None:
+            return f"{number(low)} to {number(high)}{unit}"
+        bound = "" if high is None else f"at most {number(high)}{unit}"
+        return bound if low is None else f"at least {number(low)}{unit}"
+    return "" if value is None or value != value else f"{number(value)}{unit}"
+
+
+def _by_margin(cells: Sequence[Cell]) -> list[list[int]]:
+    """Places of the cells of each margin: a margin ends where a class of a domain comes again."""
+    parts: list[list[int]] = []
+    met: set[tuple[str, int]] = set()
+    for i, cell in enumerate(cells):
+        key = cell.domain, cell.class_index
+        if not parts or key in met or cell.margin != cells[i - 1].margin:
+            parts.append([])
+            met = set()
+        met.add(key)
+        parts[-1].append(i)
+    return parts
+
+
+def are_data_of_fit(estimator: Any, rows: FittedRows, known: Known) -> bool:
+    """Compare data with what a classifier remembers of its own.
+
+    The hash decides wherever everything that it is made of is here: the totals are given, or they are exact totals of
+    the whole table, which the classifier remembers. Otherwise the numbers of its certificate decide.
+
+    Parameters
+    ----------
+    estimator : S2OCTClassifier or OCTHClassifier
+        A fitted one.
+    rows : FittedRows
+        The rows and labels, already read.
+    known : Known
+        Labels and, where they are given, totals, domains and weights.
+
+    Returns
+    -------
+    bool
+        Whether they are the same; also for a classifier that remembers nothing.
+    """
+    summary: DataSummary | None = getattr(estimator, "data_summary_", None)
+    if summary is None:
+        return True
+    if known.counted is not None:
+        rows = replace(rows, X=rows.X[known.counted], codes=known.labels.codes)
+    n_labeled = int(rows.is_labeled.sum())
+    if (n_labeled, len(rows.X) - n_labeled) != (summary.n_labeled, summary.n_unlabeled):
+        return False
+    if not known.stated.tables:
+        if known.weights is not None or not _has_plain_totals(estimator.certificate_):
+            return _agrees_with_certificate(estimator.certificate_, rows)
+        known = replace(known, targets=Targets.exact(summary.totals, summary.n_unlabeled))
+    return DataSummary.of(Problem.from_known(rows.X, known)).sha256 == summary.sha256
+
+
+def _has_plain_totals(certificate: Any) -> bool:
+    """Whether the totals of the fit are exact, of the whole table and without weights; OCT-H has none at all."""
+    cells = getattr(certificate, "known_cells", ())
+    return getattr(certificate, "unit", 1.0) == 1 and all(not cell.domain and cell.low == cell.high for cell in cells)
+
+
+def _agrees_with_certificate(certificate: Any, rows: FittedRows) -> bool:
+    """Whether the tree contradicts as many labels, and assigns as many rows to each class, as in the fit."""
+    contradicted = int((rows.predicted != rows.codes)[rows.is_labeled].sum())
+    if getattr(certificate, "n_contradicted", None) not in (None, contradicted):
+        return False
+    cells = getattr(certificate, "known_cells", ())
+    if not cells or certificate.unit != 1:
+        return True
+    put: dict[tuple[str, int], float] = {}
+    for cell in cells:
+        if cell.margin == cells[0].margin:
+            put.setdefault((cell.domain, cell.class_index), cell.assigned)
+    _, assigned = rows.counted()
+    expected = [sum(put[key] for key in put if key[1] == k) for k in range(rows.n_classes)]
+    return bool(np.allclose(assigned, expected))

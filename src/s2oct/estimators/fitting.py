@@ -7,6 +7,7 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, softmax
 from sklearn.utils import _safe_indexing
 
 from s2oct.arrays import FloatArray
@@ -21,9 +22,9 @@ from s2oct.inputs import counted_part, without_columns
 from s2oct.model.batches import rows_of_batch
 from s2oct.model.evidence import Evidence, Sparsity
 from s2oct.model.known import Known
+from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Advice, DataSummary, Guide, Problem
 from s2oct.model.proof import CONVERGED, PROVED
-from s2oct.model.spec import ModelSpec
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.register import Register
 from s2oct.register.training import train_register
@@ -32,7 +33,7 @@ from s2oct.tables.encoding import Features
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FitTask:
     """The data and the choices of one fit, in a form that can be sent to another process.
 
     Attributes
@@ -105,25 +106,25 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class TaskResult:
     """What a fit found.
 
     Attributes
     ----------
     trained : Trained
         The tree and its certificate.
-    fit : Fit
+    fit : FitTask
         The fit with what its guide said; of a register, that of its sample.
     summary : DataSummary
         What identifies the data.
     """
 
     trained: Trained
-    fit: Fit
+    fit: FitTask
     summary: DataSummary
 
 
-def run_fit(fit: Fit, edge: Edge, began: float) -> Found:
+def run_task(fit: FitTask, edge: Edge, began: float) -> TaskResult:
     """Fit a tree to all rows; ``began`` is the moment (of `now`) at which the time limit began."""
     problem, guidance, budget = fit.problem, fit.guidance(), fit.budget
     chance = _chance_of_rows(fit, problem, edge)
@@ -131,7 +132,7 @@ def run_fit(fit: Fit, edge: Edge, began: float) -> Found:
     return _found(trained, fit, problem, guidance, chance, DataSummary.of(problem))
 
 
-def run_register(fit: Fit, register: Register, edge: Edge, began: float) -> Found:
+def run_register_task(fit: FitTask, register: Register, edge: Edge, began: float) -> TaskResult:
     """Fit a tree to the sample of a register, and make it meet the totals of all rows.
 
     Directions and classes come from the sample. Passes over all rows then move the offsets of the last splits.
@@ -152,7 +153,7 @@ def run_register(fit: Fit, register: Register, edge: Edge, began: float) -> Foun
     return _found(settled.trained, fit, problem, guidance, chance, settled.summary)
 
 
-def sample_of(fit: Fit, register: Register) -> Fit:
+def sample_of(fit: FitTask, register: Register) -> FitTask:
     """The fit to the sample of a register in memory."""
     table = fit.features.table
     if table is not register.rows:
@@ -161,7 +162,7 @@ def sample_of(fit: Fit, register: Register) -> Fit:
     return replace(fit, features=features, rows=register.rows, known=register.known)
 
 
-def certified_choice(fit: Fit, tree: ObliqueTree, claimed: Certificate) -> Certificate:
+def certified_choice(fit: FitTask, tree: ObliqueTree, claimed: Certificate) -> Certificate:
     """The certificate of another tree for the rows of a fit; what the fit proved of all trees holds for it, too."""
     problem = fit.guided_problem
     found, _ = recertify(problem, tree, claimed, fit.spec, rules=tree)
@@ -183,7 +184,7 @@ def predicted_in_batches(tree: ObliqueTree, rows: FloatArray) -> Any:
     return codes
 
 
-def _chance_of_rows(fit: Fit, problem: Problem, edge: Edge) -> float | None:
+def _chance_of_rows(fit: FitTask, problem: Problem, edge: Edge) -> float | None:
     """Test the labels against chance before the fit, unless the guide is a forest that does so on its way."""
     if isinstance(fit.guide, SelfTrainedForest) and not fit.known.is_labeled.all():
         return None
@@ -193,15 +194,79 @@ def _chance_of_rows(fit: Fit, problem: Problem, edge: Edge) -> float | None:
 
 def _found(
     trained: Trained,
-    fit: Fit,
+    fit: FitTask,
     problem: Problem,
     guidance: Guidance | None,
     chance: float | None,
     summary: DataSummary,
-) -> Found:
+) -> TaskResult:
     """Put together what a fit found; the guide's votes on held-out labels, if it has any, are tested against chance."""
     advice = None if guidance is None else guidance.answer
     if advice is not None and advice.held_out is not None:
         chance = chance_of_votes(advice.held_out, problem.labels)
     certified = replace(trained, certificate=replace(trained.certificate, chance=chance))
-    return Found(certified, replace(fit, advice=advice), summary)
+    return TaskResult(certified, replace(fit, advice=advice), summary)
+
+
+_CERTAIN = 64.0
+"""With this margin times slope, a probability is 0 or 1 to the last digit."""
+
+_NEAREST = 1e-9
+"""Rows nearer to a split than this are on it: whatever the slope is, their probability is about one half."""
+
+
+def signed_margins(tree: ObliqueTree, witness: ObliqueTree, rows: FloatArray) -> FloatArray:
+    """The margin of each row along its path, negative for the first of two classes, shape (n_rows,)."""
+    # A row on a hyperplane has margin 0; the smallest number keeps it on the side of its class.
+    margin = np.maximum(witness.path_margin(rows), np.finfo(float).tiny)
+    return np.where(tree.predict(rows) == 1, margin, -margin)
+
+
+def class_margins(tree: ObliqueTree, witness: ObliqueTree, rows: FloatArray, n_classes: int) -> FloatArray:
+    """The margins of every class, shape (n_rows, n_classes)."""
+    own = tree.predict(rows)[:, None] == np.arange(n_classes)
+    far = np.maximum(class_distances(witness, rows, n_classes), np.finfo(float).tiny)
+    nearest_other = np.where(own, np.inf, far).min(axis=1, keepdims=True)
+    return np.where(own, nearest_other, -far)
+
+
+def class_distances(tree: ObliqueTree, rows: FloatArray, n_classes: int) -> FloatArray:
+    """How far each row would have to go at some hyperplane to end in a leaf of each class, shape (n_rows, n_classes).
+
+    It is 0 for the class in which it ends, and infinite for a class that no leaf has.
+    """
+    topology, values = tree.topology, tree.values(rows)
+    values[:, ~tree.omega.any(axis=1)] *= np.inf  # nothing moves a row across a node that does not split
+    found = np.full((len(rows), n_classes), np.inf)
+    for nodes, sides, k in zip(topology.path_nodes, topology.path_sides, tree.leaf_classes, strict=True):
+        wrong = np.where(sides == 1, -values[:, nodes], values[:, nodes])
+        found[:, k] = np.minimum(found[:, k], np.maximum(wrong, 0.0).max(axis=1))
+    return found
+
+
+def probabilities_of(margins: FloatArray, slope: float) -> FloatArray:
+    """Probabilities of all classes from signed margins, one of two classes or one column for each class."""
+    if margins.ndim == 1:
+        second = expit(margins * slope)
+        return np.column_stack([1 - second, second])
+    # The own class counts as 0 away. Infinities are cut: one minus another is no number.
+    away = np.minimum(np.maximum(-margins, 0.0) * slope, 1e6)
+    return np.asarray(softmax(-away, axis=1))
+
+
+def slope_for(margins: FloatArray, sizes: FloatArray, totals: FloatArray, xi: float) -> float:
+    """The smallest of 1, 2, 4, ... divided by the median margin with which probabilities add up to about the totals."""
+    if not len(margins):
+        return 1.0
+    own = (margins > 0).astype(int) if margins.ndim == 1 else margins.argmax(axis=1)
+    distances = np.abs(margins if margins.ndim == 1 else margins.max(axis=1))
+    # A tree that splits nothing keeps every row infinitely far from the other classes.
+    finite = distances[np.isfinite(distances)]
+    slope = 1.0 / max(float(np.median(finite)), 1.0) if len(finite) else 1.0
+    steepest = _CERTAIN / max(float(finite.min()), _NEAREST) if len(finite) else 1.0
+    assigned = np.bincount(own, weights=sizes, minlength=len(totals))
+    # Where only bounds are known, a tree that keeps them may be far from their middle.
+    off = np.maximum(np.abs(assigned - totals), xi)
+    while slope < steepest and (np.abs(sizes @ probabilities_of(margins, slope) - totals) > off + 0.5).any():
+        slope *= 2
+    return min(slope, steepest)

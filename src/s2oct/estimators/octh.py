@@ -13,7 +13,7 @@ from s2oct.certificate import OCTHCertificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
-from s2oct.fit.listening import Listener
+from s2oct.fit.context import Listener
 from s2oct.fit.octh import train_octh
 from s2oct.guides.chance import chance_of_rows
 from s2oct.inputs import learn_features, warn_of_column
@@ -125,7 +125,7 @@ class OCTHClassifier(TreeClassifier):
         stop : callable, optional
             Asked often; once it returns True the fit ends and keeps its best tree.
         listener : object, optional
-            Is informed about stages, costs and bounds, see `s2oct.fit.listening.Listener`.
+            Is informed about stages, costs and bounds, see `s2oct.fit.context.Listener`.
 
         Returns
         -------

@@ -19,16 +19,19 @@ from s2oct.estimators.base import TreeClassifier
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.estimators.estimating import estimate_domains
 from s2oct.estimators.fitting import (
-    Fit,
+    FitTask,
     certified_choice,
+    class_margins,
     predicted_in_batches,
-    run_fit,
-    run_register,
+    probabilities_of,
+    run_register_task,
+    run_task,
     sample_of,
+    signed_margins,
+    slope_for,
 )
-from s2oct.estimators.margins import class_margins, probabilities_of, signed_margins, slope_for
 from s2oct.estimators.totals_path import TotalsPath, fit_totals_path
-from s2oct.fit.listening import Listener
+from s2oct.fit.context import Listener
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep, Simplification
 from s2oct.guides import SelfTrainedForest
 from s2oct.inputs import (
@@ -39,8 +42,8 @@ from s2oct.inputs import (
 )
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
 from s2oct.model.known import Known
+from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Problem
-from s2oct.model.spec import ModelSpec
 from s2oct.model.totals import Totals
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.register import Register, is_large
@@ -157,7 +160,7 @@ class S2OCTClassifier(TreeClassifier):
     contradicted_: IntArray
     alternatives_: tuple[ObliqueTree, ...]
     _slope: float
-    _fit: Fit | None
+    _fit: FitTask | None
     _simplification: Simplification | None
     _path: SimplicityPath | None
 
@@ -239,7 +242,7 @@ class S2OCTClassifier(TreeClassifier):
         stop : callable, optional
             Asked often, from any thread of the fit. Once it returns True the fit ends and keeps its best tree.
         listener : object, optional
-            Is informed about stages, costs and bounds, see `s2oct.fit.listening.Listener`.
+            Is informed about stages, costs and bounds, see `s2oct.fit.context.Listener`.
 
         Returns
         -------
@@ -278,14 +281,14 @@ class S2OCTClassifier(TreeClassifier):
         self.contradicted_ = register.positions[register.known.is_labeled][self._contradicts(fitted)]
         return self
 
-    def _planned(self, features: Features, known: Known) -> Fit:
+    def _planned(self, features: Features, known: Known) -> FitTask:
         """The fit that the parameters ask for, checked."""
         params, budget = self._checked(), self._budget()
         guide, weight = params["guide"], params["guide_weight"]
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
         is_auto, most = isinstance(self.max_features_per_split, str), params["max_features_per_split"]
-        return Fit(
+        return FitTask(
             features=features,
             rows=known.of_counted(features.rows),
             known=known,
@@ -309,17 +312,17 @@ class S2OCTClassifier(TreeClassifier):
         )
 
     def _run(
-        self, fit: Fit, register: Register | None, began: float, stop: Stop | None, listener: Listener | None
-    ) -> Fit:
+        self, fit: FitTask, register: Register | None, began: float, stop: Stop | None, listener: Listener | None
+    ) -> FitTask:
         """Run a fit, over a sample if there is a register, and keep the tree; returns what it was fitted to."""
         spent = now() - began
         with edge_of(self, stop, listener) as edge:
             # Compiling is not part of the time limit, reading and testing the data is.
             began = now() - spent
             if register is None:
-                found = run_fit(replace(fit, rows=np.asarray(fit.rows, dtype=float)), edge, began)
+                found = run_task(replace(fit, rows=np.asarray(fit.rows, dtype=float)), edge, began)
             else:
-                found = run_register(sample_of(fit, register), register, edge, began)
+                found = run_register_task(sample_of(fit, register), register, edge, began)
         trained, known = found.trained, found.fit.known
         edge.require_result(trained.certificate)
         self.certificate_, self.classes_ = trained.certificate, known.classes
@@ -341,7 +344,7 @@ class S2OCTClassifier(TreeClassifier):
             self.stability_note_ = note.strip()
         return found.fit
 
-    def _complete(self, fit: Fit, fitted: Fit, register: Register | None = None) -> None:
+    def _complete(self, fit: FitTask, fitted: FitTask, register: Register | None = None) -> None:
         """Keep what the tree says of every row of the table; it was fitted to all rows or to a sample of them."""
         known, free = fit.known, ~fit.known.is_labeled
         if register is None:
@@ -353,12 +356,15 @@ class S2OCTClassifier(TreeClassifier):
             stability = np.full(len(fit.rows), np.nan)
             stability[register.positions[~register.known.is_labeled]] = self.stability_
             self.stability_ = stability[free]
-        self._over_all_rows(known, fit.features.table)
+        all_rows = fit.features.rows
+        self.transduction_ = known.completed(
+            self.transduction_, lambda rows: np.asarray(self.classes_[self.tree_.predict(all_rows[rows])])
+        )
         self._uncounted_classes = known.uncounted_classes
         self.contradicted_ = known.positions(contradicted)
         self.stability_ = known.of_unlabeled(self.stability_)
 
-    def _contradicts(self, fit: Fit) -> Any:
+    def _contradicts(self, fit: FitTask) -> Any:
         """Which labeled rows the tree puts into another class than their own."""
         labeled = fit.known.is_labeled
         return self.tree_.predict(fit.rows[labeled]) != fit.known.labels.codes[labeled]
@@ -490,10 +496,10 @@ class S2OCTClassifier(TreeClassifier):
             (n_jobs, folder, progress),
         )
 
-    def _fit_of_session(self) -> Fit:
+    def _fit_of_session(self) -> FitTask:
         """The data of the fit; refuses a classifier that does not have them."""
         check_is_fitted(self)
-        fit: Fit | None = getattr(self, "_fit", None)
+        fit: FitTask | None = getattr(self, "_fit", None)
         if fit is None and self.certificate_.n_register is not None:
             raise InvalidProblem(
                 f"Expected a fit to all rows, because replicates repeat it, got one to a sample of "

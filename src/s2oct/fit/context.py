@@ -4,13 +4,77 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from s2oct.fit.listening import ASKING_GUIDE, Listener
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, Sparsity
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Advice, Guide
+from s2oct.model.proof import Moment
+from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Solver
 from s2oct.stopping import Clock, Deadline, Stop, never
+
+COMPILING, PREPARING, ASKING_GUIDE, SEARCHING, BREAKING_TIES, SOLVING, COMPARING = STAGES = (
+    "compiling",
+    "preparing",
+    "asking the guide",
+    "searching",
+    "choosing between trees of equal cost",
+    "searching and solving",
+    "looking for other trees of this cost",
+)
+"""The parts of a fit. Most fits have only some of them, and the strategy decides on their order."""
+
+
+class Listener(Protocol):
+    """Receives stage, cost and bound updates. Methods are called from any thread of the fit and must be quick.
+
+    A listener with a method ``found(tree)`` also receives every tree that is better than all before, in the user's
+    units; its numbers are not short yet.
+    """
+
+    def stage(self, name: str) -> None:
+        """The fit has begun another part of its work, one of `STAGES`."""
+
+    def progress(self, moment: Moment) -> None:
+        """The best cost fell, or the lower bound rose."""
+
+
+@dataclass(frozen=True)
+class Listeners:
+    """Passes every update on to all listeners, and trees after ``convert`` has put them into the user's units."""
+
+    listeners: tuple[Listener, ...] = ()
+    convert: Callable[[ObliqueTree], ObliqueTree] = lambda tree: tree
+
+    @classmethod
+    def of(cls, listener: Listener | None) -> Listeners:
+        """Those that a caller passes as one."""
+        if isinstance(listener, Listeners):
+            return listener
+        return cls(() if listener is None else (listener,))
+
+    def stage(self, name: str) -> None:
+        """Pass on."""
+        for listener in self.listeners:
+            listener.stage(name)
+
+    def progress(self, moment: Moment) -> None:
+        """Pass on."""
+        for listener in self.listeners:
+            listener.progress(moment)
+
+    @property
+    def wants_trees(self) -> bool:
+        """Whether any of them receives trees."""
+        return any(hasattr(listener, "found") for listener in self.listeners)
+
+    def found(self, tree: ObliqueTree) -> None:
+        """Pass on to those who receive trees."""
+        for listener in self.listeners:
+            if hasattr(listener, "found"):
+                listener.found(self.convert(tree))
+
 
 CHECK_SHARE = 0.05
 """Share of the time limit that a check of the labels before the fit may take."""
@@ -54,7 +118,7 @@ class FitContext:
         The solver that the budget names, loaded.
     clock : Clock
         When the fit began, how long it may take, and whether it was asked to stop.
-    listener : Listener
+    listener : Listeners
         Is informed about the progress of the fit.
     notices : list of str
         Sentences for the user from any part of the fit. The caller of the fit decides how to show them.
@@ -63,7 +127,7 @@ class FitContext:
     budget: Budget
     solver: Solver | None
     clock: Clock
-    listener: Listener
+    listener: Listeners
     notices: list[str] = field(default_factory=list)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from s2oct.fit.listening import Listener, NoListener, TreeListener, wants_trees
+from s2oct.fit.context import Listener, Listeners
 from s2oct.model.proof import (
     CONVERGED,
     DECIDED_TOLERANCE,
@@ -50,7 +50,7 @@ class Incumbent:
         self.best_cost = float("inf")
         self.history: list[Moment] = []
         self._assess = assess
-        self._listener = listener or NoListener()
+        self._listener = Listeners.of(listener)
         self._refuted: set[str] = set()
         self._lock = threading.Lock()
 
@@ -70,7 +70,7 @@ class Incumbent:
                 self.bound = self._opening
             self.best, self.best_cost = kept, cost
             self._note()
-            if isinstance(self._listener, TreeListener) and wants_trees(self._listener):
+            if self._listener.wants_trees:
                 self._listener.found(kept)
             return True
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from s2oct.certificate import OCTHCertificate, certify_octh
-from s2oct.fit.context import Budget, FitContext
+from s2oct.fit.context import Budget, FitContext, Listener
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.listening import Listener
 from s2oct.fit.octh_subsets import raise_bound_by_parts
 from s2oct.fit.portfolio import HEAD_START as SHORT_HEAD_START
 from s2oct.fit.portfolio import Formulation, Portfolio
@@ -18,9 +17,9 @@ from s2oct.milp.octh import OcthSpec, attainable_cost, build_octh, decode_octh, 
 from s2oct.milp.octh_bounds import NO_ERRORS, counting_bound
 from s2oct.milp.size import octh_size
 from s2oct.model.bounds import paper_depth
+from s2oct.model.prepared import Scaling
 from s2oct.model.problem import Problem
 from s2oct.model.proof import CONVERGED, NOT_NEGATIVE, PROVED, Bound, FitRecord
-from s2oct.model.scaling import Scaling
 from s2oct.model.topology import MAX_DEPTH, Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import OcthSearch

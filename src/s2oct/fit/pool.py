@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.fit.context import FitContext
-from s2oct.fit.listening import COMPARING
+from s2oct.fit.context import COMPARING, FitContext
 from s2oct.model.assignment import Assignment
 from s2oct.model.prepared import Prepared
 from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED, TIME_LIMIT

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import SolverFailed, SolverLicenceError
-from s2oct.fit.context import FitContext
+from s2oct.fit.context import SEARCHING, SOLVING, FitContext
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.listening import SEARCHING, SOLVING
 from s2oct.linear.model import Milp
 from s2oct.memory import require_memory
 from s2oct.milp.size import ENTRIES_PER_SECOND, ModelSize

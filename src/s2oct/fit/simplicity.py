@@ -10,8 +10,8 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.model.evidence import AUTO_TERM_SHARE, Evidence, EvidenceCost, Sparsity
+from s2oct.model.prepared import Columns, Scaling, widened_tree
 from s2oct.model.rules import as_rules, pruned
-from s2oct.model.scaling import Columns, Scaling, widened_tree
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch
 from s2oct.stopping import NO_DEADLINE, Deadline

@@ -7,9 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from s2oct.fit.context import FitContext
+from s2oct.fit.context import BREAKING_TIES, FitContext
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.listening import BREAKING_TIES
 from s2oct.fit.strategies import Paper, StrategyResult, ended_by
 from s2oct.model.prepared import Prepared
 from s2oct.model.proof import DECIDED_TOLERANCE

@@ -9,10 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
-from s2oct.fit.context import GUIDE_RUNS_ON, FitContext, Guidance, advised
+from s2oct.fit.context import BREAKING_TIES, GUIDE_RUNS_ON, SEARCHING, FitContext, Guidance, advised
 from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.listening import BREAKING_TIES, SEARCHING, wants_trees
 from s2oct.fit.pool import LEAST_POOL
 from s2oct.fit.portfolio import Formulation, Portfolio, solve_small
 from s2oct.linear.model import Milp
@@ -20,9 +19,18 @@ from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.size import p2_size
 from s2oct.model.evidence import Evidence, EvidenceCost
-from s2oct.model.lower_bound import bound_without_solver, lower_bound
 from s2oct.model.prepared import Prepared
-from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound
+from s2oct.model.proof import (
+    CONVERGED,
+    DECIDED_TOLERANCE,
+    INTERRUPTED,
+    NOT_NEGATIVE,
+    PROVED,
+    TIME_LIMIT,
+    Bound,
+    bound_without_solver,
+    lower_bound,
+)
 from s2oct.model.score import feasible_cost, feasible_score, lengthened, mended
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch, Instance, Neighbourhoods, polish
@@ -165,7 +173,7 @@ class WeighEvidence:
         least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "equal rows end in one class")
         incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, context.listener)
         search = EvidenceSearch(evidence, self.guidance.sparsity, context.budget.seed, context.clock.deadline())
-        best = search.run(incumbent.offer if wants_trees(context.listener) else None)
+        best = search.run(incumbent.offer if context.listener.wants_trees else None)
         incumbent.offer(best)
         if context.clock.has_cut or context.clock.stopped():
             # A search that was cut short may have nothing that is better than one class for all rows.

@@ -10,9 +10,8 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.certificate import Certificate, certify
-from s2oct.fit.context import Budget, FitContext, Guidance
+from s2oct.fit.context import PREPARING, Budget, FitContext, Guidance, Listener, Listeners
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.listening import PREPARING, Listener, NoListener, UserUnits
 from s2oct.fit.pool import agreement, all_starts_agree, distinct, equally_good, too_few_others
 from s2oct.fit.portfolio import Portfolio
 from s2oct.fit.simplicity import Simplification
@@ -27,13 +26,29 @@ from s2oct.fit.strategies import (
     p2_formulation,
 )
 from s2oct.milp.p2 import build_p2
-from s2oct.model.lower_bound import bound_without_solver
-from s2oct.model.prepared import LARGEST_M, prepare
+from s2oct.model.prepared import (
+    LARGEST_M,
+    ModelSpec,
+    Scaling,
+    narrowed_tree,
+    prepare,
+    uses_others,
+    widened_scaling,
+    widened_tree,
+)
 from s2oct.model.problem import Problem
-from s2oct.model.proof import CONVERGED, DECIDED_TOLERANCE, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound, FitRecord
+from s2oct.model.proof import (
+    CONVERGED,
+    DECIDED_TOLERANCE,
+    EVIDENCE,
+    INTERRUPTED,
+    PROVED,
+    TIME_LIMIT,
+    Bound,
+    FitRecord,
+    bound_without_solver,
+)
 from s2oct.model.rules import as_rules
-from s2oct.model.scaling import Scaling, narrowed_tree, uses_others, widened_scaling, widened_tree
-from s2oct.model.spec import ModelSpec
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import compile_kernels
 from s2oct.solvers import load_solver
@@ -141,7 +156,7 @@ def train(
     def for_user(tree: ObliqueTree) -> ObliqueTree:
         return widened_tree(prepared.scaling.to_user(tree), spec.features, problem.n_features)
 
-    context = replace(context, listener=UserUnits(context.listener, for_user))
+    context = replace(context, listener=replace(context.listener, convert=for_user))
     if not prepared.bounds.is_exact and not context.clock.stopped():
         context.notices.append(NOT_EXACT)
     outcome = _strategy(problem, guidance).run(prepared, context)
@@ -175,7 +190,7 @@ def open_context(budget: Budget, stop: Stop, listener: Listener | None, spent: f
     solver = load_solver(budget.solver) if budget.solver is not None else None
     compile_kernels()
     clock = Clock(budget.time_limit, stop, now() - spent)
-    context = FitContext(budget, solver, clock, listener or NoListener())
+    context = FitContext(budget, solver, clock, Listeners.of(listener))
     context.listener.stage(PREPARING)
     return context
 

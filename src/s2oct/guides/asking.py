@@ -23,8 +23,7 @@ from sklearn.utils import _safe_indexing
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
-from s2oct.guides.forest import SelfTrainedForest
-from s2oct.guides.growing import GuideStopped
+from s2oct.guides.forest import GuideStopped, SelfTrainedForest
 from s2oct.guides.known_total import KnownTotalClassifier
 from s2oct.guides.top_total import TopTotalClassifier
 from s2oct.model.known import Known

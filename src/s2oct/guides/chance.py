@@ -7,8 +7,7 @@ from scipy.special import ndtr
 from scipy.stats import rankdata
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.guides.forest import SelfTrainedForest
-from s2oct.guides.growing import GuideStopped
+from s2oct.guides.forest import GuideStopped, SelfTrainedForest
 from s2oct.model.known import Known
 from s2oct.model.labels import FEW_LABELS, Labels
 from s2oct.stopping import Deadline

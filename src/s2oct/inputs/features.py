@@ -215,9 +215,9 @@ def without_columns(X: Any, names: Sequence[str]) -> Any:
 def text_columns(X: Any, names: Any) -> tuple[str, ...]:
     """Which of some named columns of a frame have no numbers."""
     wanted = [names] if isinstance(names, str) else names if isinstance(names, (list, tuple)) else []
-    kinds = dict(zip(*_column_types(X), strict=True))
+    kinds = {name: str(kind) for name, kind in zip(*_column_types(X), strict=True)}
     named = [name for name in wanted if isinstance(name, str) and name in kinds]
-    return tuple(name for name in named if not _NUMERIC.search(str(kinds[name])))
+    return tuple(name for name in named if not (_NUMERIC.search(kinds[name]) or "bool" in kinds[name].lower()))
 
 
 def _refuse_repeated_names(X: Any) -> None:

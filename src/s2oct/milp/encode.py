@@ -8,8 +8,8 @@ from s2oct.arrays import FloatArray
 from s2oct.linear.model import Milp
 from s2oct.milp.p2 import counted_leaves
 from s2oct.model.assignment import Assignment, branch_errors
+from s2oct.model.cost_terms import own_leaves
 from s2oct.model.problem import Problem
-from s2oct.model.terms.labels import own_leaves
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 
@@ -56,7 +56,7 @@ def _rows_off_by_domain(assignment: Assignment) -> FloatArray:
 
 
 def _class_values(assignment: Assignment) -> dict[str, FloatArray]:
-    """The variables of leaf classes: see `s2oct.model.terms.leaf_classes`."""
+    """The variables of leaf classes: see `s2oct.model.cost_terms`."""
     problem, tree = assignment.problem, assignment.tree
     n_classes, n_leaves = problem.n_classes, tree.topology.n_leaves
     position, classes = assignment.unlabeled_leaves - n_leaves, assignment.unlabeled_classes

@@ -20,10 +20,17 @@ import numpy as np
 from s2oct.arrays import BoolArray, FloatArray
 from s2oct.linear.model import Milp, ModelBuilder, Rows, linear_rows
 from s2oct.milp import p2
+from s2oct.model.cost_terms import (
+    P2Variables,
+    beta_at_least_leaf_error_rows,
+    hyperplane_terms,
+    left_error_rows,
+    one_leaf_rows,
+    own_leaves,
+    right_error_rows,
+    total_equations,
+)
 from s2oct.model.prepared import Prepared
-from s2oct.model.terms import labels
-from s2oct.model.terms.base import P2Variables, hyperplane_terms
-from s2oct.model.terms.totals import total_equations
 
 
 def build_lean(prepared: Prepared) -> Milp:
@@ -37,7 +44,7 @@ def build_lean(prepared: Prepared) -> Milp:
 def _paid_errors(prepared: Prepared) -> tuple[BoolArray, BoolArray]:
     """Which y^L and y^R are on a path to a leaf of the row's own class, each of shape (b, i)."""
     problem, topology = prepared.problem, prepared.topology
-    leaves = labels.own_leaves(problem.labels, topology)
+    leaves = own_leaves(problem.labels, topology)
     nodes, sides = topology.path_nodes[leaves], topology.path_sides[leaves]
     row = np.broadcast_to(np.arange(problem.n_labeled)[:, None, None], nodes.shape)
     paid = np.zeros((2, topology.n_branches, problem.n_labeled), dtype=bool)
@@ -47,10 +54,10 @@ def _paid_errors(prepared: Prepared) -> tuple[BoolArray, BoolArray]:
 
 def _equations(v: P2Variables, prepared: Prepared, pays_left: BoolArray, pays_right: BoolArray) -> Iterator[Rows]:
     problem, topology = prepared.problem, prepared.topology
-    yield _keep(labels.right_error_rows(v, problem.X_labeled), pays_right.ravel())
-    yield _keep(labels.left_error_rows(v, problem.X_labeled), pays_left.ravel())
-    yield labels.one_leaf_rows(v)
-    yield labels.beta_at_least_leaf_error_rows(v, problem.labels, topology, prepared.B_labeled[:, None])
+    yield _keep(right_error_rows(v, problem.X_labeled), pays_right.ravel())
+    yield _keep(left_error_rows(v, problem.X_labeled), pays_left.ravel())
+    yield one_leaf_rows(v)
+    yield beta_at_least_leaf_error_rows(v, problem.labels, topology, prepared.B_labeled[:, None])
     yield margin_rows(v, problem.X_unlabeled, prepared.M_unlabeled)
     yield from p2.leaf_needs_sides_rows(v, topology)
     yield p2.sides_imply_leaf_rows(v, topology)

@@ -1,6 +1,6 @@
 """(P2) of the paper, literally: every variable, every equation, each under the paper's label.
 
-The equations of labels and totals are beside their cost terms, in `s2oct.model.terms`.
+The equations of labels and totals are beside their cost terms, in `s2oct.model.cost_terms`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,8 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.linear.model import Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
+from s2oct.model.cost_terms import P2Variables, add_class_variables, hyperplane_terms, label_equations, total_equations
 from s2oct.model.prepared import Prepared
-from s2oct.model.terms.base import P2Variables, hyperplane_terms
-from s2oct.model.terms.labels import label_equations
-from s2oct.model.terms.leaf_classes import add_class_variables
-from s2oct.model.terms.totals import total_equations
 from s2oct.model.topology import Topology
 
 

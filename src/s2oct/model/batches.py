@@ -13,6 +13,10 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.targets import Targets
 from s2oct.stopping import Deadline
 
+MOST_WHOLE = 100_000
+"""Rows up to which a fit looks at all of them together. A fit of so many rows takes seconds; of ten times as many it
+does not end within the usual limit of a minute."""
+
 BATCH_ROWS, BATCH_CELLS = 2**17, 2**22
 """Rows, and rows times features, that are looked at together at most: some megabytes, and enough to make the work for
 each batch small."""

@@ -13,9 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.model.lower_bound import total_bound
 from s2oct.model.problem import Problem, equal_rows, group_sums
-from s2oct.model.proof import DECIDED_TOLERANCE
+from s2oct.model.proof import DECIDED_TOLERANCE, total_bound
 from s2oct.model.targets import NEARLY_MET, Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree

@@ -246,7 +246,22 @@ class Problem:
 
     @classmethod
     def from_known(cls, X: FloatArray, known: Known, feature_names: Sequence[str] | None = None) -> Problem:
-        """Make a problem from the rows that count and what is known about their classes."""
+        """Make a problem from the rows that count and what is known about their classes.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            The rows that count, labeled and unlabeled together.
+        known : Known
+            Labels, totals, domains and weights.
+        feature_names : sequence of str, optional
+            Names of the features; x0, x1, ... otherwise.
+
+        Returns
+        -------
+        Problem
+            The problem.
+        """
         return cls.from_labels(X, known.labels, known.targets, feature_names=feature_names, weights=known.weights)
 
     @property

@@ -9,10 +9,9 @@ import numpy as np
 from s2oct.arrays import BoolArray, FloatArray
 from s2oct.model.assignment import Assignment
 from s2oct.model.bounds import Bounds
+from s2oct.model.cost_terms import LabelErrors, TotalMiss, rows_off
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Guide
-from s2oct.model.terms import LabelErrors, TotalMiss
-from s2oct.model.terms.totals import rows_off
 from s2oct.model.tree import ObliqueTree
 
 MARGIN_TOLERANCE = 1e-6

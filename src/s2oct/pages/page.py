@@ -30,7 +30,7 @@ class Page:
         try:
             import jinja2
         except ModuleNotFoundError as error:
-            raise MissingExtra("Reports need jinja2, which is not installed: pip install 's2oct[report]'.") from error
+            raise MissingExtra("Reports need jinja2, which is not installed: run pip install jinja2.") from error
         loader = jinja2.ChoiceLoader([jinja2.PackageLoader(room), jinja2.PackageLoader("s2oct.pages")])
         environment = jinja2.Environment(
             loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True

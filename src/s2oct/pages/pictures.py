@@ -33,7 +33,7 @@ class Picture:
 @contextmanager
 def page_style(font_size: float = 10.0) -> Iterator[None]:
     """Matplotlib's defaults with the inks of a page, whatever style the user has set; draw and embed inside."""
-    need_matplotlib("Reports", "report")
+    need_matplotlib("Reports")
     import matplotlib
 
     inks: dict[Any, Any] = dict.fromkeys(

@@ -14,11 +14,11 @@ from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
 from s2oct.fit.training import recertify
+from s2oct.model.batches import MOST_WHOLE
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
-from s2oct.model.prepared import prepare
-from s2oct.model.problem import MOST_HASHED, DataSummary, Problem
+from s2oct.model.prepared import prepare, widened_scaling
+from s2oct.model.problem import DataSummary, Problem
 from s2oct.model.proof import DECIDED_TOLERANCE, ENDINGS, EVIDENCE, MODELS, PROVED
-from s2oct.model.scaling import widened_scaling
 from s2oct.persistence.model import Model
 from s2oct.stopping import Deadline
 from s2oct.tables.cells import read_cells
@@ -270,7 +270,7 @@ def _differing_fills(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
 
 def _differing_register(stored: Certificate, problem: Problem) -> Iterator[str]:
     """Compare what a certificate says of a sample with the table that it comes from."""
-    if stored.n_register != problem.n_rows or problem.n_rows <= MOST_HASHED:
+    if stored.n_register != problem.n_rows or problem.n_rows <= MOST_WHOLE:
         rows = f"{stored.n_sampled} of {stored.n_register} rows were fitted"
         yield f"n_register: the model says that {rows}, the table has {problem.n_rows}"
 

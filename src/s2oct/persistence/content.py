@@ -14,8 +14,8 @@ import numpy as np
 from s2oct.certificate import Certificate, Claim, OCTHCertificate
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
+from s2oct.model.prepared import Scaling
 from s2oct.model.problem import DataSummary
-from s2oct.model.scaling import Scaling
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.persistence.codec import decoded, encoded

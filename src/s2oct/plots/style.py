@@ -20,12 +20,12 @@ CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 """Markers distinguish the classes where colours cannot."""
 
 
-def need_matplotlib(what: str = "Pictures", extra: str = "plot") -> None:
-    """Raise an error that names the extra to install, if matplotlib is missing."""
+def need_matplotlib(what: str = "Pictures") -> None:
+    """Raise an error that says how to install matplotlib, if it is missing."""
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
-        raise MissingExtra(f"{what} need matplotlib, which is not installed: pip install 's2oct[{extra}]'.") from error
+        raise MissingExtra(f"{what} need matplotlib, which is not installed: run pip install matplotlib.") from error
 
 
 def new_axes(figsize: tuple[float, float], *, bare: bool = False) -> Axes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate.cell import Cell
-from s2oct.estimators.seen_totals import SeenCell
+from s2oct.estimators.fitted import SeenCell
 from s2oct.wording import amount
 
 Counts = IntArray | FloatArray

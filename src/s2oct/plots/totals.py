@@ -10,9 +10,15 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem, S2OCTWarning
-from s2oct.estimators.fitted import FittedRows, read_fit
-from s2oct.estimators.same_data import are_data_of_fit
-from s2oct.estimators.seen_totals import SeenCell, SeenTotals, known_of_rows, see_totals
+from s2oct.estimators.fitted import (
+    FittedRows,
+    SeenCell,
+    SeenTotals,
+    are_data_of_fit,
+    known_of_rows,
+    read_fit,
+    see_totals,
+)
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
 from s2oct.plots.style import Ink, class_colour, figure_of, fit_text, new_axes, open_frame, plain, wrap_text

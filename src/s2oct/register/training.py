@@ -12,12 +12,12 @@ from s2oct.certificate.cell import cells_of_counts
 from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.training import Trained
 from s2oct.model.assignment import Assignment
+from s2oct.model.cost_terms import LabelErrors
 from s2oct.model.evidence import Evidence
+from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import DataSummary, Guide, Problem, register_hash, whole_if_whole
 from s2oct.model.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT
 from s2oct.model.rules import TreeSize
-from s2oct.model.spec import ModelSpec
-from s2oct.model.terms import LabelErrors
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.passes import Finding, Marks, marks_of
 from s2oct.register.register import Register

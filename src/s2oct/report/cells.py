@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from s2oct.estimators.seen_totals import SeenCell, SeenTotals
+from s2oct.estimators.fitted import SeenCell, SeenTotals
 from s2oct.plots.total_lines import heading_of, worst_cells
 from s2oct.wording import amount
 

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.stats import hypergeom
 
 from s2oct.certificate.cell import Cell
-from s2oct.estimators.fitted import FittedRows
-from s2oct.estimators.seen_totals import SeenCell, SeenTotals
+from s2oct.estimators.fitted import FittedRows, SeenCell, SeenTotals
 from s2oct.model.targets import NEARLY_MET
 from s2oct.report.cells import CellTables, describe_cells
 from s2oct.report.wording import clean, percent

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.estimates.table import Estimates
-from s2oct.estimators.fitted import FittedRows, read_fit
-from s2oct.estimators.same_data import are_data_of_fit
-from s2oct.estimators.seen_totals import SeenTotals, known_of_rows, see_totals
+from s2oct.estimators.fitted import FittedRows, SeenTotals, are_data_of_fit, known_of_rows, read_fit, see_totals
 from s2oct.files import write_whole
 from s2oct.guides.rivals import assign_classes, usual_rivals
 from s2oct.model.known import Known

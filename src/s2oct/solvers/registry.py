@@ -9,8 +9,8 @@ from s2oct.solvers.protocol import Solver
 
 SOLVERS = {
     "highs": ("s2oct.solvers.highs", "Highs", "pip install highspy"),
-    "scip": ("s2oct.solvers.scip", "Scip", "pip install 's2oct[scip]'"),
-    "gurobi": ("s2oct.solvers.gurobi", "Gurobi", "pip install 's2oct[gurobi]'"),
+    "scip": ("s2oct.solvers.scip", "Scip", "pip install pyscipopt"),
+    "gurobi": ("s2oct.solvers.gurobi", "Gurobi", "pip install gurobipy"),
 }
 """Name -> module, class, and how to install what it needs."""
 

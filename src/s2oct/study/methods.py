@@ -27,9 +27,8 @@ from s2oct.fit.training import train_plain
 from s2oct.guides import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.guides.rivals import N_TREES, strong
 from s2oct.model.bounds import paper_depth
+from s2oct.model.prepared import ModelSpec, Scaling
 from s2oct.model.rules import TreeSize
-from s2oct.model.scaling import Scaling
-from s2oct.model.spec import ModelSpec
 from s2oct.search import compile_kernels
 from s2oct.study.designs import Draw
 from s2oct.study.rivals import FOREIGN_RIVALS, OWN_RIVALS, UNWEIGHTED, Maker, RivalKind, is_installed
@@ -114,7 +113,7 @@ class Method:
         """The sentence that says which package is missing; None if the method can run here."""
         if is_installed(self.package):
             return None
-        return f"The method {self.name} needs {self.package}: install it with pip install 's2oct[bench]'."
+        return f"The method {self.name} needs {self.package}: run pip install {self.package}."
 
     def run(self, draw: Draw, options: MethodOptions) -> Outcome:
         """Fit one draw and predict all of its rows."""

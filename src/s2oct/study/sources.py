@@ -67,7 +67,7 @@ class DataSource:
         try:
             import pooch
         except ModuleNotFoundError as error:
-            raise MissingData("Downloads need pooch: install it with pip install 's2oct[study]'.") from error
+            raise MissingData("Downloads need pooch: run pip install pooch.") from error
         if self._offline is not None:
             raise MissingData(self._offline)
         pooch.get_logger().setLevel("ERROR")

@@ -151,9 +151,16 @@ def _object_column(cells: Sequence[Any], name: str) -> Any:
         found = _first_of_each_kind(known)
         if set(found) <= {"number"}:
             # Numbers of several types, or larger than 64 bits.
-            return pa.chunked_array([pa.array([None if cell is None else float(cell) for cell in known])])
+            return pa.chunked_array([pa.array([None if cell is None else _as_float(cell, name) for cell in known])])
         named = " and ".join(f"{brief(known[row])} in row {row + 1}" for row in sorted(found.values())[:2])
         raise InvalidProblem(f"Column {name!r} has {named}: make it all text or all numbers.") from error
+
+
+def _as_float(cell: Any, name: str) -> float:
+    try:
+        return float(cell)
+    except OverflowError as error:
+        raise InvalidProblem(f"Column {name!r} has a number that is too large for a float.") from error
 
 
 def _is_missing(cell: Any) -> bool:

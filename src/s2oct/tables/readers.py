@@ -27,5 +27,5 @@ def reader_of(kind: Format) -> Any:
         return import_module(module)
     except ImportError as error:
         raise MissingExtra(
-            f"{kind.value} files need {package}, which is not installed: pip install 's2oct[files]'."
+            f"{kind.value} files need {package}, which is not installed: run pip install {package}."
         ) from error

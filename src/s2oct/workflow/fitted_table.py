@@ -13,7 +13,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import COLUMNS, Estimates
 from s2oct.estimators import S2OCTClassifier
-from s2oct.fit.listening import Listener
+from s2oct.fit.context import Listener
 from s2oct.stopping import Stop
 from s2oct.tables.cells import encode_rows, read_label_cells
 from s2oct.tables.csv_file import read_ahead

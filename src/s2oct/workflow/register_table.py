@@ -12,8 +12,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.model.batches import Batches, first_domains
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
-from s2oct.register.register import Register, sample_size, without_rows
-from s2oct.register.sampled_targets import scaled_margin, sizes_of_domains
+from s2oct.register.register import Register, sample_size, scaled_margin, sizes_of_domains, without_rows
 from s2oct.tables.cells import read_label_cells
 from s2oct.tables.csv_file import read_ahead
 from s2oct.tables.file_batches import EncodeBatch, FileBatches, gaps_of

@@ -73,7 +73,7 @@ class _Graph:
         try:
             import onnx
         except ModuleNotFoundError as error:
-            raise InvalidProblem("ONNX export needs the package onnx: pip install 's2oct[onnx]'.") from error
+            raise InvalidProblem("ONNX export needs the package onnx: run pip install onnx.") from error
         self._onnx = onnx
         taken = () if encoding.is_numeric else encoding.names
         self._columns = encoding.names

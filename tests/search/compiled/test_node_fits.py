@@ -26,8 +26,7 @@ from s2oct.search.compiled.regressions import (
     screened,
     solve_positive,
 )
-from s2oct.search.evidence import EvidenceSearch
-from s2oct.search.refits import refit
+from s2oct.search.evidence import EvidenceSearch, refit
 from s2oct.stopping import NO_DEADLINE
 from tests.evidence import KINDS, random_evidence
 from tests.strategies import quarters
