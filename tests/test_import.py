@@ -55,6 +55,11 @@ def test_every_export_can_be_had(name):
     assert name in dir(s2oct.export)
 
 
+@pytest.mark.parametrize("name", ["datasets.make_labour_force", "export.write_report"])
+def test_a_module_that_the_documentation_names_needs_no_import_of_its_own(name):
+    assert run(f"import s2oct; print(s2oct.{name}.__name__)") == name.partition(".")[2]
+
+
 @pytest.mark.parametrize("module", [s2oct, s2oct.export])
 def test_an_unknown_name_is_an_attribute_error(module):
     with pytest.raises(AttributeError, match=f"module '{module.__name__}' has no attribute 'Forest'"):

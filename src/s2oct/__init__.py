@@ -11,6 +11,8 @@ from s2oct.lazy import import_on_use
 from s2oct.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from s2oct import datasets as datasets
+    from s2oct import export as export
     from s2oct.certificate import Certificate as Certificate
     from s2oct.certificate import OCTHCertificate as OCTHCertificate
     from s2oct.errors import S2OCTError as S2OCTError
@@ -55,6 +57,7 @@ __getattr__, _lazy = import_on_use(
         "s2oct.plots.totals_path": ("plot_totals_path",),
         "s2oct.plots.tree": ("plot_tree",),
     },
+    modules=("datasets", "export"),
 )
 __all__ = ["__version__", *_lazy]
 

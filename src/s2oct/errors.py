@@ -22,14 +22,14 @@ class InvalidKind(InvalidProblem, TypeError):
 class Remedy(Enum):
     """What would repair a table that cannot be used, or help a fit that fell short.
 
-    The value says it in terms of Python, with places for the column and the value that it is about. The command line
-    and the page have words of their own.
+    The value says it in terms of Python, with places for the column and the value that it is about; it is empty if
+    Python has no such remedy. The command line and the page have words of their own.
     """
 
-    ENCODE_CATEGORIES = "encode it as categories, one-hot or ordinal"
-    LEAVE_OUT = "leave the column out"
-    KEEP_AS_ID = "keep it as an id"
-    MAKE_NUMBER = "use a number instead, for instance a year or an age, and leave the column out"
+    ENCODE_CATEGORIES = "name it in categorical_features"
+    LEAVE_OUT = "drop the column"
+    KEEP_AS_ID = ""
+    MAKE_NUMBER = "use a number instead, for instance a year or an age, and drop the column"
     MARK_GAPS = "say that {value} is a gap"
     KNOWN_LEVEL = "replace it by one of these, or fit a model to a table that has it"
     OWN_MARKS = "name the marks of gaps yourself, an empty one among them, so that no other cell is a gap"
@@ -130,7 +130,7 @@ def _worded(
         "column": "COLUMN" if column is None else quote(column),
         "value": "VALUE" if value is None else quote(value),
     }
-    cures = ", or ".join(phrase.format(**place) for phrase in phrases.values())
+    cures = ", or ".join(phrase.format(**place) for phrase in phrases.values() if phrase)
     return f"{problem}{link}{cures}." if cures else f"{problem}."
 
 

@@ -8,6 +8,8 @@
     || (["BUTTON", "A", "SUMMARY"].includes(element.tagName) ? element.textContent.trim() : "");
   for (const control of document.querySelectorAll("input, select, textarea, button, a[href], summary"))
     if (isSeen(control) && !names(control)) faults.push(`no name: ${called(control)}`);
+  for (const list of document.querySelectorAll("select"))
+    if (isSeen(list) && list.selectedIndex < 0) faults.push(`no choice: ${called(list)}`);
   const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
   for (const id of new Set(ids.filter((id, i) => ids.indexOf(id) !== i))) faults.push(`two of one id: ${id}`);
   for (const attribute of ["aria-describedby", "aria-labelledby", "for"])

@@ -9,6 +9,7 @@ from tests.app.running import Hands
 
 FAULTY = {
     "no name": "<input>",
+    "no choice": "<label>x <select></select></label>",
     "two of one id": "<p id=a></p><p id=a></p>",
     "leads nowhere": "<p aria-describedby=b>x</p>",
     "without caption": "<table><tr><td>x</td></tr></table>",

@@ -66,7 +66,7 @@ def test_remedies_survive_a_way_between_processes():
     error = InvalidTable("Expected a, got b", Remedy.LEAVE_OUT, column="x")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.remedies, again.column) == (str(error), error.remedies, "x")
-    assert str(error) == "Expected a, got b: leave the column out."
+    assert str(error) == "Expected a, got b: drop the column."
 
 
 def test_a_notice_survives_a_way_between_processes_with_its_remedies():

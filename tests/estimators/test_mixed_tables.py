@@ -139,7 +139,8 @@ def test_numbers_may_be_categories(form):
 
 
 def test_text_is_refused_where_no_column_is_categorical(people):
-    with pytest.raises(InvalidProblem, match="'sector'"):
+    sentence = "'sector', got '.*' in row 1: name it in categorical_features, or drop the column."
+    with pytest.raises(InvalidProblem, match=sentence):
         classifier(categorical_features=None).fit(people.X, people.y, totals=people.totals)
     with pytest.raises(InvalidProblem, match="categorical_features"):
         classifier(categorical_features=["no such column"]).fit(people.X, people.y, totals=people.totals)
@@ -157,7 +158,8 @@ def test_arrays_of_objects_and_lists_of_rows_may_hold_text(people, fitted):
 
 def test_a_column_with_another_text_in_every_row_is_not_used(people):
     X = people.X.assign(name=[f"person {i}" for i in range(len(people.X))])
-    with pytest.warns(S2OCTWarning, match="'name' has a different text in every row"):
+    sentence = "Column 'name' has a different text in every row and cannot be used: drop it, or name it in categorical"
+    with pytest.warns(S2OCTWarning, match=sentence):
         clf = classifier().fit(X, people.y, totals=people.totals)
     assert "name" not in clf.encoding_.names
     assert clf.n_features_in_ == 6
@@ -166,8 +168,25 @@ def test_a_column_with_another_text_in_every_row_is_not_used(people):
 
 def test_dates_are_refused_with_a_remedy(people):
     X = people.X.assign(born=pd.date_range("1950-01-01", periods=len(people.X)))
-    with pytest.raises(InvalidProblem, match=r"dates in column 'born'.*a year or an age"):
+    with pytest.raises(InvalidProblem, match=r"dates in column 'born'.*a year or an age, and drop the column\.$"):
         classifier().fit(X, people.y, totals=people.totals)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "Arrow"])
+def test_the_labels_are_no_feature(people, library):
+    y = pd.Series(people.y, name="works")
+    table = LIBRARIES[library](people.X.assign(works=y))
+    with pytest.raises(InvalidProblem, match="Column 'works' of X has the labels: drop it from X"):
+        classifier().fit(table, y, totals=people.totals)
+    other = people.X.assign(works=np.resize(["a", "b"], len(y)))
+    assert "works" in classifier().fit(other, y, totals=people.totals).encoding_.names
+
+
+@pytest.mark.parametrize("row", [lambda X: X.iloc[0], lambda X: X["sector"], lambda X: in_polars(X)["sector"]])
+def test_one_row_or_one_column_is_no_table(people, fitted, row):
+    for call in (fitted.predict, lambda X: classifier().fit(X, people.y, totals=people.totals)):
+        with pytest.raises(InvalidProblem, match=r"Expected a table with rows and columns, got 1 dimension"):
+            call(row(people.X))
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,15 @@ def test_rules_of_one_feature_never_show_an_indicator(people):
     assert "&lt;b&gt;north&lt;/b&gt;" in page
 
 
+def test_labeled_and_unlabeled_rows_are_compared_by_means_of_numbers_and_shares_of_levels(people):
+    clf, X, y = people
+    page = report_html(clf, X, y, rivals=False)
+    share = (X["region"][:60] == "south").mean()
+    assert f'region is south</td><td class="number">{100 * share:.1f}\N{NO-BREAK SPACE}%</td>' in page
+    age = X["age"].fillna(X["age"].median())
+    assert f'age</td><td class="number">{age[:60].mean():.2f}</td>' in page
+
+
 def test_columns_are_counted_and_not_their_features(people):
     clf, X, y = people
     assert clf.tree_.n_features > 3

@@ -53,6 +53,19 @@ def test_types_decide_what_a_column_of_a_typed_table_is(cells, kind, categories)
     assert (column.kind, column.categories) == (kind, categories)
 
 
+@pytest.mark.parametrize("treatment", [Treatment("ordinal"), Treatment(kinds={"c": "ordinal"})], ids=["all", "one"])
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [(["none", "some", "much"], ("none", "some", "much")), ([3, 1, 2], ("1", "2", "3"))],
+    ids=["words", "numbers"],
+)
+def test_levels_that_are_to_be_ordered_keep_the_order_of_their_codes(levels, expected, treatment):
+    """Stata has value labels and no way to say that they have an order; numbers have their own."""
+    cells = pa.DictionaryArray.from_arrays(pa.array([2, 0, 1, 0]), pa.array(levels))
+    [column] = treatment.learn(pa.table({"c": cells}), ["c"], IN_MEMORY).encoding.columns
+    assert (column.kind, column.categories) == ("ordinal", expected)
+
+
 def test_words_true_and_false_in_a_file_are_booleans(table):
     [column] = learn(table("b,x\ntrue,1\nFALSE,2\n,3\n"), Treatment(), ["b"]).columns
     assert (column.kind, column.categories) == ("boolean", ("False", "True", "missing"))
@@ -72,7 +85,7 @@ def test_only_columns_that_are_named_are_categorical():
     found = Treatment(categorical=("c", "x")).learn(cells, ["c", "x", "y"], IN_MEMORY).encoding
     assert [column.kind for column in found.columns] == ["onehot", "onehot", "number"]
     assert found.columns[1].categories == ("1", "2", "missing")
-    with pytest.raises(InvalidTable, match="Expected numbers in column 'c', got 'p' in row 1: encode it as categories"):
+    with pytest.raises(InvalidTable, match="numbers in column 'c', got 'p' in row 1: name it in categorical_features"):
         Treatment(categorical=()).learn(cells, ["c", "x"], IN_MEMORY)
 
 
@@ -101,8 +114,7 @@ def test_single_columns_have_their_own_kind_and_order(table):
     [
         (
             ["c"],
-            "Expected numbers in column 'c', got 'low' in row 1: encode it as categories, one-hot or ordinal, or leave "
-            "the column out.",
+            "Expected numbers in column 'c', got 'low' in row 1: name it in categorical_features, or drop the column.",
             (Remedy.ENCODE_CATEGORIES, Remedy.LEAVE_OUT),
         ),
     ],

@@ -173,9 +173,9 @@ def _unused(learned: Learned) -> tuple[str, ...]:
     ids = listed([repr(name) for name in learned.ids])
     if not learned.ids:
         return ()
-    columns, differ = ("Column", "has") if len(learned.ids) == 1 else ("Columns", "have")
+    columns, differ, them = ("Column", "has", "it") if len(learned.ids) == 1 else ("Columns", "have", "them")
     return (
-        f"{columns} {ids} {differ} a different text in every row and cannot be used: drop them, or name them in "
+        f"{columns} {ids} {differ} a different text in every row and cannot be used: drop {them}, or name {them} in "
         "categorical_features.",
     )
 
@@ -186,7 +186,7 @@ def holds_numbers(X: Any) -> bool:
     if names:
         return all(_NUMERIC.search(str(kind)) for kind in kinds)
     if hasattr(X, "dtype"):
-        return X.dtype.kind not in "OUSMm"
+        return getattr(X.dtype, "kind", "O") not in "OUSMm"  # a column of polars has a type of its own
     if not isinstance(X, (list, tuple)):
         return True
     cells = (cell for row in X for cell in (row if isinstance(row, (list, tuple, np.ndarray)) else (row,)))

@@ -194,7 +194,19 @@ def read_known(
     n_rows = _num_samples(X)
     weights, divided = read_weights(sample_weight, n_rows), read_domains(domains, X, n_rows)
     stated = stated_totals(totals, population_totals, y=y, domains=divided, as_shares=as_shares)
-    return known_of(y, stated, n_rows=n_rows, domains=divided, weights=weights)
+    known = known_of(y, stated, n_rows=n_rows, domains=divided, weights=weights)
+    _refuse_labels_in(X, y)
+    return known
+
+
+def _refuse_labels_in(X: Any, y: Any) -> None:
+    """Refuse a table that has the labels in a column of their name: its rules would say nothing about other rows."""
+    name = getattr(y, "name", None)
+    if name is None or name not in _column_names(X):
+        return
+    pairs = zip(_cells(X[name]), _cells(y), strict=True)
+    if all(not marks_missing(cell) and cell == label for cell, label in pairs if not marks_missing(label)):
+        raise InvalidProblem(f"Column {name!r} of X has the labels: drop it from X.")
 
 
 def warn_of_doubts(doubts: Iterable[str]) -> None:

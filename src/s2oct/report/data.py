@@ -93,12 +93,16 @@ class Sample:
 
 @dataclass(frozen=True)
 class FeatureLine:
-    """A feature among labeled and unlabeled rows; the difference is in standard deviations."""
+    """The mean of a feature, or the share of a level, among labeled and unlabeled rows.
+
+    The difference is in standard deviations.
+    """
 
     name: str
     labeled: float
     unlabeled: float
     difference: float
+    is_share: bool
 
 
 def describe_sample(rows: FittedRows, seen: SeenTotals) -> Sample:
@@ -261,7 +265,14 @@ def describe_features(rows: FittedRows) -> tuple[tuple[FeatureLine, ...], int]:
     difference = (means[0] - means[1]) / spread
     order = np.argsort(-np.abs(difference), kind="stable")[:SHOWN_FEATURES]
     lines = tuple(
-        FeatureLine(rows.features[j].title, float(means[0][j]), float(means[1][j]), float(difference[j])) for j in order
+        FeatureLine(
+            rows.features[j].title,
+            float(means[0][j]),
+            float(means[1][j]),
+            float(difference[j]),
+            is_share=rows.features[j].level is not None,
+        )
+        for j in order
     )
     return lines, rows.X.shape[1] - len(lines)
 

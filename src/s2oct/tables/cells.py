@@ -116,8 +116,12 @@ def as_values(column: Any) -> Any:
 
 
 def declared_order(column: Any) -> tuple[str, ...] | None:
-    """The levels of a dictionary column in their order; None if its type has no order."""
-    if not (pa.types.is_dictionary(column.type) and column.type.ordered):
+    """The levels of a dictionary column in their order; None for other columns.
+
+    Numbers whose type has no order keep their own.
+    """
+    kind = column.type
+    if not pa.types.is_dictionary(kind) or not (kind.ordered or is_text(kind.value_type)):
         return None
     whole = column.unify_dictionaries() if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if not whole.num_chunks:

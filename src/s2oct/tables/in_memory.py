@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from s2oct.errors import InvalidKind, InvalidProblem, InvalidTable, Remedy
-from s2oct.wording import brief
+from s2oct.wording import brief, plural
 
 _NUMBERS = "biuf"
 """Kinds of numpy's types of numbers."""
@@ -42,6 +42,9 @@ def arrow_table(X: Any) -> Any:
     -------
     pyarrow.Table
     """
+    n_axes = len(getattr(X, "shape", (0, 0)))
+    if n_axes != 2:
+        raise InvalidKind(f"Expected a table with rows and columns, got {plural(n_axes, 'dimension')}: {brief(X)}.")
     if isinstance(X, pa.RecordBatch):
         X = pa.Table.from_batches([X])
     elif _is_of(X, "pandas", "DataFrame"):
@@ -124,7 +127,7 @@ def _from_rows(X: Any) -> Any:
         # As an array of text, numbers beside text would be text.
         array = np.array(X, dtype=object)
     if array.ndim != 2:
-        raise InvalidKind(f"Expected a table with rows and columns, got {array.ndim} dimension(s): {brief(X)}.")
+        raise InvalidKind(f"Expected a table with rows and columns, got {plural(array.ndim, 'dimension')}: {brief(X)}.")
     names = [f"x{j}" for j in range(array.shape[1])]
     if array.dtype.kind in _NUMBERS:
         columns = [pa.chunked_array([pa.array(np.ascontiguousarray(column))]) for column in array.T]

@@ -55,8 +55,8 @@ class Treatment:
     kinds : mapping of str to {"onehot", "ordinal"}
         Kinds of single columns, also of columns of numbers.
     orders : mapping of str to sequence of str
-        Categories of ordinal columns from the lowest to the highest; by default the order of the column's type, or
-        sorted.
+        Categories of ordinal columns from the lowest to the highest; by default in the order of the column's levels,
+        if its type has any, or sorted.
     impute : {"median", "most-frequent"}
         What stands for a missing number. A missing category is a level of its own.
     strict : bool

@@ -41,7 +41,7 @@ export function showColumns() {
       h("tbody", {}, view.columns.map(row)))),
     h("div", { class: "fields" },
       field(t("impute"), select({ id: "impute", onchange: (event) => choose({ impute: event.target.value }) },
-        [["median", t("impute_median")], ["most-frequent", t("impute_most_frequent")]], choices.impute)),
+        [["median", t("impute_median")], ["most-frequent", t("impute_most_frequent")]], choices.impute ?? "median")),
       aboutWeights || choices.unweighted ? h("div", { class: "field check" },
         h("input", { type: "checkbox", id: "unweighted", checked: Boolean(choices.unweighted), onchange: (event) => choose({ unweighted: event.target.checked }) }),
         h("label", { for: "unweighted" }, t("unweighted"))) : null));
