@@ -27,6 +27,9 @@ _DATE = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _NUMBER_OF_SOME_KIND = re.compile(r"[-+]?\W{0,2}\d[\d.,'\s_]*(e[-+]?\d+)?\s?\W{0,2}", re.IGNORECASE)
+_PLAIN = r"[$€£]?\d[\d.,']*\s?%?"
+_BAND = re.compile(rf"[<>≤≥]=?\s?{_PLAIN}|{_PLAIN}\s?([-+–]|(-|–|to)\s?{_PLAIN})")
+"""An age of ``65+``, ``<18`` or ``18-24``: a level, although it has digits."""
 
 
 class Content(Enum):
@@ -65,7 +68,7 @@ def what_cells_are(column: Any, dialect: Dialect) -> Content:
         return Content.BOOLEANS
     if not is_typed_text and _share(_DATE, distinct) >= _NEARLY_ALL:
         return Content.DATES
-    if not is_typed_text and _share(_NUMBER_OF_SOME_KIND, distinct) >= 0.5:
+    if not is_typed_text and _share(_NUMBER_OF_SOME_KIND, distinct) >= 0.5 and not _are_bands(distinct):
         return Content.MIXED
     differ = len(distinct) / len(known)
     return Content.NAMES if differ == 1 or (len(distinct) > _FEW and differ >= _NEARLY_ALL) else Content.WORDS
@@ -93,7 +96,14 @@ def odd_one_out(column: Any, dialect: Dialect) -> tuple[int, str] | None:
 
 def is_other_notation(text: str) -> bool:
     """Whether a text that is no number here would be one in another notation."""
-    return _NUMBER_OF_SOME_KIND.fullmatch(text.strip()) is not None
+    plain = text.strip()
+    return _NUMBER_OF_SOME_KIND.fullmatch(plain) is not None and _BAND.fullmatch(plain) is None
+
+
+def _are_bands(texts: set[str]) -> bool:
+    """Whether texts are a few bands of numbers, perhaps beside single numbers, as in 1, 2-3 and 4+."""
+    bands = {text for text in texts if _BAND.fullmatch(text)}
+    return 0 < len(bands) and len(texts) <= _FEW and all(text.isdecimal() for text in texts - bands)
 
 
 def _share(pattern: re.Pattern[str], texts: set[str]) -> float:
