@@ -169,9 +169,34 @@ def use_of(column: Column, values: FloatArray | ObjectArray) -> ColumnUse:
 
 
 def id_use(name: str) -> ColumnUse:
-    """Describe a column that has another text in every row."""
+    """Describe a column that has row numbers or another text in every row."""
+    if is_named_as_row_numbers(name):
+        return ColumnUse(name, ID, "row numbers: kept, not used", doubt="it counts the rows, as an id does")
     doubt = "it has another text in every row, as an id does"
     return ColumnUse(name, ID, "another text in every row: kept, not used", doubt=doubt)
+
+
+ROW_NUMBERS = "rownames"
+"""The name of a first column that has none, as R and pandas write their row numbers."""
+
+
+def is_named_as_row_numbers(name: str) -> bool:
+    """Whether a column has the name that R or pandas gives to its row numbers."""
+    return name.strip().lower() in (ROW_NUMBERS, "row.names", "rowname", "unnamed: 0", "index", "__index_level_0__")
+
+
+def named_columns(header: list[str]) -> list[str]:
+    """The names in a header without the blanks around them; a first column without a name has row numbers."""
+    names = [name.strip() for name in header]
+    if len(names) > 1 and not names[0] and ROW_NUMBERS not in names:
+        names[0] = ROW_NUMBERS
+    return names
+
+
+def are_row_numbers(name: str, numbers: FloatArray) -> bool:
+    """Whether numbers are row numbers by their name, and could be; rows may have been taken out or shuffled."""
+    is_whole = bool((numbers == np.floor(numbers)).all())  # False for gaps
+    return is_named_as_row_numbers(name) and is_whole and len(np.unique(numbers)) == len(numbers) > 1
 
 
 def looks_like_weight(name: str, known: FloatArray) -> bool:
