@@ -97,6 +97,7 @@ def test_the_usual_delimiter_wins_where_it_fits():
         (["1", "2-3", "4+", "1"], Content.WORDS),
         (["<18", "18-24", "25 to 64", ">= 65", "<18"], Content.WORDS),
         ([*map(str, range(40)), "40+"], Content.MIXED),
+        (["18–24", "65+", "18–24"], Content.WORDS),  # noqa: RUF001 (an en dash, as word processors write it)
         (["1.5", "<0.1", "2.5", "1.5"], Content.MIXED),
         (["true", "FALSE", None], Content.BOOLEANS),
         (["u", "v", "u"], Content.WORDS),

@@ -28,7 +28,7 @@ _DATE = re.compile(
 )
 _NUMBER_OF_SOME_KIND = re.compile(r"[-+]?\W{0,2}\d[\d.,'\s_]*(e[-+]?\d+)?\s?\W{0,2}", re.IGNORECASE)
 _PLAIN = r"[$€£]?\d[\d.,']*\s?%?"
-_BAND = re.compile(rf"[<>≤≥]=?\s?{_PLAIN}|{_PLAIN}\s?([-+–]|(-|–|to)\s?{_PLAIN})")
+_BAND = re.compile(rf"[<>≤≥]=?\s?{_PLAIN}|{_PLAIN}\s?([-+\u2013]|([-\u2013]|to)\s?{_PLAIN})")
 """An age of ``65+``, ``<18`` or ``18-24``: a level, although it has digits."""
 
 
@@ -103,7 +103,7 @@ def is_other_notation(text: str) -> bool:
 def _are_bands(texts: set[str]) -> bool:
     """Whether texts are a few bands of numbers, perhaps beside single numbers, as in 1, 2-3 and 4+."""
     bands = {text for text in texts if _BAND.fullmatch(text)}
-    return 0 < len(bands) and len(texts) <= _FEW and all(text.isdecimal() for text in texts - bands)
+    return bool(bands) and len(texts) <= _FEW and all(text.isdecimal() for text in texts - bands)
 
 
 def _share(pattern: re.Pattern[str], texts: set[str]) -> float:
