@@ -85,7 +85,7 @@ CASES = {
     "ragged rows": ({"d.csv": SMALL + "5,5.0,9,b,surplus\n"}, FIT, "Expected rows of 4 cells in 'd.csv'"),
     "duplicate columns": ({"d.csv": "x,x,label\n1,2,a\n"}, FIT, "Expected distinct column names in 'd.csv', got ['x']"),
     "unnamed column": (
-        {"d.csv": ",x,label\n0,1,a\n"},
+        {"d.csv": "x,,label\n0,1,a\n"},
         FIT,
         "Expected a name for every column of 'd.csv', got none for",
     ),

@@ -113,6 +113,20 @@ def test_weights_and_running_numbers_are_pointed_out(tables, capsys):
     assert "x is a feature, but" not in printed
 
 
+@pytest.mark.parametrize("header", [",x,y", '"",x,y', "Unnamed: 0,x,y", "index,x,y"])
+def test_row_numbers_of_pandas_and_r_are_ids(tables, capsys, header):
+    rows = [f"{2 * i},{i % 13},{'a' if i < 12 else 'b' if i < 24 else ''}" for i in range(40)]
+    (tables / "numbered.csv").write_text("\n".join([header, *rows]))
+    assert run(["fit", "numbered.csv", "--label", "y", "--total", "a=11", *OUT]) == 0
+    first = header.split(",")[0].strip('"') or "rownames"
+    assert re.search(rf"^{first} +id +row numbers: kept, not used$", capsys.readouterr().out, re.MULTILINE)
+    assert read_model("model.json").encoding.features == ("x",)
+    assert [row[first] for row in read(tables / "labeled.csv", "utf-8", ",")] == [str(2 * i) for i in range(40)]
+    asked = ["fit", "numbered.csv", "--label", "y", "--total", "a=11", "--features", f"{first},x", *OUT]
+    assert run(asked) == 0
+    assert read_model("model.json").encoding.features == (first, "x")
+
+
 def test_cells_that_a_spreadsheet_would_execute_are_escaped_unless_asked_otherwise(tables):
     notes = ["=1+1", "+49 30 1", "-2.5", "@x", "-", "plain", "-cmd|x", "NA"]
     rows = [f"{note},{i},{'a' if i < 2 else 'b' if i < 4 else ''}" for i, note in enumerate(notes * 2)]

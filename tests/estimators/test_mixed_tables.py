@@ -158,12 +158,20 @@ def test_arrays_of_objects_and_lists_of_rows_may_hold_text(people, fitted):
 
 def test_a_column_with_another_text_in_every_row_is_not_used(people):
     X = people.X.assign(name=[f"person {i}" for i in range(len(people.X))])
-    sentence = "Column 'name' has a different text in every row and cannot be used: drop it, or name it in categorical"
-    with pytest.warns(S2OCTWarning, match=sentence):
+    with pytest.warns(S2OCTWarning, match="'name' has a different value in every row.*: drop it, or"):
         clf = classifier().fit(X, people.y, totals=people.totals)
     assert "name" not in clf.encoding_.names
     assert clf.n_features_in_ == 6
     assert clf.predict(X.drop(columns="name")).tolist() == clf.predict(X).tolist()
+
+
+@pytest.mark.parametrize("columns", [["age"], ["age", "sector"]], ids=["numbers alone", "numbers and text"])
+def test_row_numbers_are_not_used(people, columns):
+    X = people.X[columns].assign(rownames=range(3, len(people.X) + 3))
+    with pytest.warns(S2OCTWarning, match="'rownames' has a different value in every row"):
+        clf = classifier().fit(X, people.y, totals=people.totals)
+    assert list(clf.encoding_.names) == columns
+    assert clf.predict(X).tolist() == clf.predict(X[columns]).tolist()
 
 
 def test_dates_are_refused_with_a_remedy(people):

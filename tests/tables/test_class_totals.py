@@ -127,6 +127,11 @@ def test_other_amounts_are_refused(amount, sentence):
     assert sentence in str(caught.value)
 
 
+def test_blanks_around_a_class_in_the_file_need_not_be_typed(known):
+    stated = known(("yes", "4"), labels=[" no", " yes", *[""] * 7]).stated
+    assert stated.tables[0][WHOLE] == {" yes": 4}
+
+
 def test_two_totals_of_one_class_are_refused_however_they_are_written(known):
     with pytest.raises(InvalidProblem, match="Expected one total for every class, got several for '01'"):
         known(("1", "1"), ("01", "1"), labels=["1", "0", ""])

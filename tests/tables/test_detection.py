@@ -94,6 +94,11 @@ def test_the_usual_delimiter_wins_where_it_fits():
         (["1", "2", "?"], Content.MIXED),
         (["1.234,5", "2.000,0"], Content.MIXED),
         (["12 %", "13 %"], Content.MIXED),
+        (["1", "2-3", "4+", "1"], Content.WORDS),
+        (["<18", "18-24", "25 to 64", ">= 65", "<18"], Content.WORDS),
+        ([*map(str, range(40)), "40+"], Content.MIXED),
+        (["18–24", "65+", "18–24"], Content.WORDS),  # noqa: RUF001 (an en dash, as word processors write it)
+        (["1.5", "<0.1", "2.5", "1.5"], Content.MIXED),
         (["true", "FALSE", None], Content.BOOLEANS),
         (["u", "v", "u"], Content.WORDS),
         (["18-25", "26-35", "18-25"], Content.WORDS),

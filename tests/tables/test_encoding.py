@@ -95,6 +95,12 @@ def test_ordinal_is_that_of_scikit_learn():
     np.testing.assert_array_equal(ours, theirs)
 
 
+def test_what_fills_gaps_is_a_short_number_even_if_the_cells_are_floats_of_32_bits():
+    values = np.array([58.4, 63.35, 89.52, np.nan], dtype=np.float32).astype(float)
+    assert learn_column("c", values, "number").fill == 63.35
+    assert learn_column("c", np.array([1.6e9 + 1, 1.6e9 + 3, 1.6e9 + 4]), "number").fill == 1.6e9 + 3
+
+
 @pytest.mark.parametrize(("impute", "fill"), [("median", 3.0), ("most-frequent", 1.0)])
 def test_gaps_in_numbers_are_filled_with_the_median_or_the_most_frequent_value(impute, fill):
     values = np.array([1.0, 1.0, 3.0, 4.0, 5.0, np.nan])

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_feature_names, check_array, validate
 from s2oct.arrays import BoolArray, FloatArray
 from s2oct.errors import InvalidKind, InvalidProblem, S2OCTWarning
 from s2oct.tables.cells import encode_rows
+from s2oct.tables.content import is_named_as_row_numbers
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import NUMBER, Encoding, Features, Unseen, learn_column
 from s2oct.tables.in_memory import arrow_table
@@ -59,7 +60,8 @@ def learn_features(
         raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
     _refuse_repeated_names(X)
     table = without_columns(X, left_out)
-    if holds_numbers(table) and (categorical is None or isinstance(categorical, str)):
+    has_row_numbers = any(map(is_named_as_row_numbers, map(str, _column_types(table)[0])))
+    if holds_numbers(table) and not has_row_numbers and (categorical is None or isinstance(categorical, str)):
         numbers = _numbers(estimator, table, reset=True, keep_single=keep_single)
         encoding, rows = _plain(numbers, getattr(estimator, "feature_names_in_", None))
         estimator.encoding_ = encoding
@@ -173,10 +175,11 @@ def _unused(learned: Learned) -> tuple[str, ...]:
     ids = listed([repr(name) for name in learned.ids])
     if not learned.ids:
         return ()
-    columns, differ, them = ("Column", "has", "it") if len(learned.ids) == 1 else ("Columns", "have", "them")
+    is_one = len(learned.ids) == 1
+    columns, differ, are, them = ("Column", "has", "is", "it") if is_one else ("Columns", "have", "are", "them")
     return (
-        f"{columns} {ids} {differ} a different text in every row and cannot be used: drop {them}, or name {them} in "
-        "categorical_features.",
+        f"{columns} {ids} {differ} a different value in every row, as an id does, and {are} not used: drop {them}, or "
+        f"name {them} in categorical_features.",
     )
 
 

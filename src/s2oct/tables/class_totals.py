@@ -184,6 +184,9 @@ def _class(name: str, labels: Sequence[Any]) -> Any:
     known = {str(label): label for label in labels if label is not None}
     if name in known:
         return known[name]
+    alike = [label for text, label in known.items() if text.strip() == name.strip()]
+    if len(alike) == 1:  # some programs pad the cells of a file with blanks
+        return alike[0]
     kinds = {type(label) for label in known.values()}
     if kinds == {int} and re.fullmatch(r"-?\d{1,18}", name):
         return int(name)

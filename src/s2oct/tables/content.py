@@ -27,6 +27,9 @@ _DATE = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _NUMBER_OF_SOME_KIND = re.compile(r"[-+]?\W{0,2}\d[\d.,'\s_]*(e[-+]?\d+)?\s?\W{0,2}", re.IGNORECASE)
+_PLAIN = r"[$€£]?\d[\d.,']*\s?%?"
+_BAND = re.compile(rf"[<>≤≥]=?\s?{_PLAIN}|{_PLAIN}\s?([-+\u2013]|([-\u2013]|to)\s?{_PLAIN})")
+"""An age of ``65+``, ``<18`` or ``18-24``: a level, although it has digits."""
 
 
 class Content(Enum):
@@ -65,7 +68,7 @@ def what_cells_are(column: Any, dialect: Dialect) -> Content:
         return Content.BOOLEANS
     if not is_typed_text and _share(_DATE, distinct) >= _NEARLY_ALL:
         return Content.DATES
-    if not is_typed_text and _share(_NUMBER_OF_SOME_KIND, distinct) >= 0.5:
+    if not is_typed_text and _share(_NUMBER_OF_SOME_KIND, distinct) >= 0.5 and not _are_bands(distinct):
         return Content.MIXED
     differ = len(distinct) / len(known)
     return Content.NAMES if differ == 1 or (len(distinct) > _FEW and differ >= _NEARLY_ALL) else Content.WORDS
@@ -93,7 +96,14 @@ def odd_one_out(column: Any, dialect: Dialect) -> tuple[int, str] | None:
 
 def is_other_notation(text: str) -> bool:
     """Whether a text that is no number here would be one in another notation."""
-    return _NUMBER_OF_SOME_KIND.fullmatch(text.strip()) is not None
+    plain = text.strip()
+    return _NUMBER_OF_SOME_KIND.fullmatch(plain) is not None and _BAND.fullmatch(plain) is None
+
+
+def _are_bands(texts: set[str]) -> bool:
+    """Whether texts are a few bands of numbers, perhaps beside single numbers, as in 1, 2-3 and 4+."""
+    bands = {text for text in texts if _BAND.fullmatch(text)}
+    return bool(bands) and len(texts) <= _FEW and all(text.isdecimal() for text in texts - bands)
 
 
 def _share(pattern: re.Pattern[str], texts: set[str]) -> float:
@@ -159,9 +169,34 @@ def use_of(column: Column, values: FloatArray | ObjectArray) -> ColumnUse:
 
 
 def id_use(name: str) -> ColumnUse:
-    """Describe a column that has another text in every row."""
+    """Describe a column that has row numbers or another text in every row."""
+    if is_named_as_row_numbers(name):
+        return ColumnUse(name, ID, "row numbers: kept, not used", doubt="it counts the rows, as an id does")
     doubt = "it has another text in every row, as an id does"
     return ColumnUse(name, ID, "another text in every row: kept, not used", doubt=doubt)
+
+
+ROW_NUMBERS = "rownames"
+"""The name of a first column that has none, as R and pandas write their row numbers."""
+
+
+def is_named_as_row_numbers(name: str) -> bool:
+    """Whether a column has the name that R or pandas gives to its row numbers."""
+    return name.strip().lower() in (ROW_NUMBERS, "row.names", "rowname", "unnamed: 0", "index", "__index_level_0__")
+
+
+def named_columns(header: list[str]) -> list[str]:
+    """The names in a header without the blanks around them; a first column without a name has row numbers."""
+    names = [name.strip() for name in header]
+    if len(names) > 1 and not names[0] and ROW_NUMBERS not in names:
+        names[0] = ROW_NUMBERS
+    return names
+
+
+def are_row_numbers(name: str, numbers: FloatArray) -> bool:
+    """Whether numbers are row numbers by their name, and could be; rows may have been taken out or shuffled."""
+    is_whole = bool((numbers == np.floor(numbers)).all())  # False for gaps
+    return is_named_as_row_numbers(name) and is_whole and len(np.unique(numbers)) == len(numbers) > 1
 
 
 def looks_like_weight(name: str, known: FloatArray) -> bool:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
+from s2oct.tables.content import named_columns
 from s2oct.tables.dialect import Dialect, Transcoder, detect_delimiter
 from s2oct.tables.formats import GZIP
 from s2oct.tables.reading_limit import ReadingLimit
@@ -145,7 +146,7 @@ class CsvFile:
             size *= 2
         if not any(names):
             raise InvalidProblem(f"Expected column names in the first line of {self.called!r}, got nothing.")
-        return _Look(delimiter, len(text) - len(table), [name.strip() for name in names])
+        return _Look(delimiter, len(text) - len(table), named_columns(names))
 
     def _beginning(self, size: int) -> tuple[str, bool]:
         """The first characters of the file, whose lines end with line feeds, and whether they are all."""

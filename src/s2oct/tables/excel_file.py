@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from s2oct.errors import InvalidProblem
 from s2oct.tables.arrow_columns import as_whole_numbers, column_of_numbers, column_of_texts
+from s2oct.tables.content import named_columns
 from s2oct.tables.formats import Format
 from s2oct.tables.readers import reader_of
 from s2oct.tables.reading_limit import ReadingLimit
@@ -48,7 +49,7 @@ class ExcelFile:
     def header(self) -> list[str]:
         """Names of the columns, without the blanks around them; columns without any cell at the right do not count."""
         width = max((i + 1 for row in self._rows for i, cell in enumerate(row) if cell != ""), default=0)
-        return [_text(cell).strip() for cell in self._rows[0][:width]]
+        return named_columns([_text(cell) for cell in self._rows[0][:width]])
 
     @property
     def n_rows(self) -> int:

@@ -12,7 +12,17 @@ import pyarrow as pa
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
 from s2oct.tables.cells import as_values, category_texts, declared_order, read_cells
-from s2oct.tables.content import ID, ColumnUse, Content, id_use, is_other_notation, odd_one_out, use_of, what_cells_are
+from s2oct.tables.content import (
+    ID,
+    ColumnUse,
+    Content,
+    are_row_numbers,
+    id_use,
+    is_other_notation,
+    odd_one_out,
+    use_of,
+    what_cells_are,
+)
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import (
     BOOLEAN,
@@ -163,7 +173,8 @@ class Treatment:
             is_ordered = pa.types.is_dictionary(cells.type) and cells.type.ordered
             return ORDINAL if is_ordered else self.categories or ONEHOT
         if content is Content.NUMBERS:
-            return NUMBER
+            may_be_id = not named and not self.strict
+            return None if may_be_id and are_row_numbers(name, read_cells(cells, name, NUMBER, dialect)) else NUMBER
         if self.categorical is not None:
             raise _not_a_feature(as_values(cells), name, content, dialect)
         if content is Content.NAMES and not named and not self.strict:
