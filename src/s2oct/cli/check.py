@@ -12,7 +12,6 @@ from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, LabelName, ModelPath, check_model
 from s2oct.cli.total_options import TotalOptions
 from s2oct.errors import InvalidProblem
-from s2oct.model.proof import DECIDED_TOLERANCE
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.class_totals import ClassTotals, TotalFiles
 from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
@@ -91,6 +90,8 @@ def _verdict(model: Model, checked: Checked) -> list[str]:
 
 
 def _recomputed_proof(found: Certificate, own_bound: float) -> Iterator[str]:
+    from s2oct.model.proof import DECIDED_TOLERANCE
+
     yield f"lower bound without a solver {amount(own_bound, 6)}"
     if not found.feasible:
         yield f"not feasible for P2 ({plural(found.n_margin_violations, 'row')} too near a hyperplane)"
@@ -101,6 +102,7 @@ def _recomputed_proof(found: Certificate, own_bound: float) -> Iterator[str]:
 def _believed(stored: Any, checked: Checked) -> Iterator[str]:
     """What only the fit knows: no model file holds what the guide said, and a solver would have to run again."""
     from s2oct.certificate.sentences import about_end
+    from s2oct.model.proof import DECIDED_TOLERANCE
     from s2oct.persistence.checking import TRUSTED, TRUSTED_OF_SAMPLES
 
     yield from about_end(stored)
