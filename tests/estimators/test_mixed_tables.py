@@ -176,8 +176,18 @@ def test_row_numbers_are_not_used(people, columns):
 
 def test_dates_are_refused_with_a_remedy(people):
     X = people.X.assign(born=pd.date_range("1950-01-01", periods=len(people.X)))
-    with pytest.raises(InvalidProblem, match=r"dates in column 'born'.*a year or an age, and drop the column\.$"):
-        classifier().fit(X, people.y, totals=people.totals)
+    for dates in (X["born"], X["born"].dt.strftime("%Y-%m-%d")):  # pandas reads dates from a CSV file as text
+        with pytest.raises(InvalidProblem, match=r"dates in column 'born'.*a year or an age, and drop the column"):
+            classifier().fit(X.assign(born=dates), people.y, totals=people.totals)
+
+
+def test_waves_written_as_dates_are_levels_if_their_type_or_the_user_says_so(people):
+    X = people.X.assign(wave=np.where(np.arange(len(people.X)) % 2, "2020-01", "2021-01"))
+    by_type = classifier().fit(X.astype({"wave": "category"}), people.y, totals=people.totals)
+    columns = ["wave", *(column.name for column in by_type.encoding_.columns if column.kind in ("onehot", "ordinal"))]
+    by_name = classifier(categorical_features=columns).fit(X, people.y, totals=people.totals)
+    for clf in (by_type, by_name):
+        assert clf.encoding_.columns[-1].categories == ("2020-01", "2021-01")
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "Arrow"])

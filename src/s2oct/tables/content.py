@@ -47,7 +47,8 @@ class Content(Enum):
 def what_cells_are(column: Any, dialect: Dialect) -> Content:
     """Say what the cells of a column are; a column of gaps alone counts as numbers.
 
-    Text that reads like a number or a date is one in files without types only.
+    Text that reads like a number is one in files without types only; text that reads like a date is one everywhere,
+    because pandas reads dates from files as text, but for categories by type.
     """
     kind = as_values(column).type
     if is_temporal(kind):
@@ -55,6 +56,7 @@ def what_cells_are(column: Any, dialect: Dialect) -> Content:
     if pa.types.is_boolean(kind):
         return Content.BOOLEANS
     is_typed_text = dialect.typed and is_text(kind)
+    is_category = dialect.typed and pa.types.is_dictionary(column.type)
     if not is_typed_text and read_numbers(column, dialect) is not None:
         return Content.NUMBERS
     texts = read_texts(column, dialect)
@@ -66,7 +68,7 @@ def what_cells_are(column: Any, dialect: Dialect) -> Content:
         return Content.NUMBERS
     if {text.lower() for text in distinct} <= {"false", "true"}:
         return Content.BOOLEANS
-    if not is_typed_text and _share(_DATE, distinct) >= _NEARLY_ALL:
+    if not is_category and _share(_DATE, distinct) >= _NEARLY_ALL:
         return Content.DATES
     if not is_typed_text and _share(_NUMBER_OF_SOME_KIND, distinct) >= 0.5 and not _are_bands(distinct):
         return Content.MIXED

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
-from s2oct.tables.cells import as_values, category_texts, declared_order, read_cells
+from s2oct.tables.cells import as_values, category_texts, declared_order, is_text, read_cells
 from s2oct.tables.content import (
     ID,
     ColumnUse,
@@ -167,7 +167,7 @@ class Treatment:
         has_levels = pa.types.is_dictionary(cells.type)
         if self.categorical is not None:
             has_levels = name in self.categorical
-        if content in (Content.DATES, Content.OTHER):
+        if content is Content.OTHER or (content is Content.DATES and not (has_levels and is_text(cells.type))):
             raise _not_a_feature(cells, name, content, dialect)
         if has_levels:
             is_ordered = pa.types.is_dictionary(cells.type) and cells.type.ordered
