@@ -215,10 +215,10 @@ def test_what_is_no_fitted_tree_is_refused(labour_force):
         plot_tree(labour_force.clf, labour_force.X, max_features=0)
 
 
-def test_without_matplotlib_one_sentence_names_the_extra(labour_force, monkeypatch):
+def test_without_matplotlib_one_sentence_names_the_package_to_install(labour_force, monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtra, match=r"Pictures need matplotlib, .* pip install 's2oct\[plot\]'"):
+    with pytest.raises(MissingExtra, match=r"Pictures need matplotlib, .* run pip install matplotlib"):
         plot_tree(labour_force.clf, labour_force.X)
 
 

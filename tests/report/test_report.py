@@ -628,10 +628,10 @@ def test_file_that_cannot_be_written_leaves_nothing_behind(labour_force, tmp_pat
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
-def test_without_its_packages_one_sentence_names_the_extra(labour_force, monkeypatch, package):
+def test_without_its_packages_one_sentence_names_the_package_to_install(labour_force, monkeypatch, package):
     for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtra, match=rf"Reports need {package}, .* pip install 's2oct\[report\]'"):
+    with pytest.raises(MissingExtra, match=rf"Reports need {package}, .* run pip install {package}"):
         report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False)
 
 

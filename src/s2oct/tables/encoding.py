@@ -486,14 +486,16 @@ def _learn_number(name: str, values: Any, impute: str) -> Column:
     if not len(known):
         raise _without_values(name)
     finite = known[np.isfinite(known)] if np.isfinite(known).any() else np.zeros(1)
-    fill = _short(float(np.median(finite) if impute == MEDIAN else _mode(finite)), float(np.ptp(finite)))
+    fill = _short(float(np.median(finite) if impute == MEDIAN else _mode(finite)), finite)
     return Column(name, NUMBER, fill=fill, gaps=len(known) < len(values))
 
 
-def _short(value: float, spread: float) -> float:
+def _short(value: float, values: FloatArray) -> float:
     """The shortest decimal within a millionth of the spread: rules quote it, and 32-bit floats have long decimals."""
+    # Each end alone: a difference of huge numbers overflows.
+    nearest = 1e-6 * float(values.max()) - 1e-6 * float(values.min())
     shorter = (float(f"{value:.{digits}g}") for digits in range(1, 17))
-    return next((number for number in shorter if abs(number - value) <= 1e-6 * spread), value)
+    return next((number for number in shorter if abs(number - value) <= nearest), value)
 
 
 def _unlike(taken: set[str], name: str) -> str:
