@@ -317,3 +317,102 @@ def test_what_is_known_already_is_not_read_again(people, fitted, monkeypatch):
 def test_totals_beside_what_is_known_are_refused(people, fitted):
     with pytest.raises(InvalidProblem, match="already has totals"):
         classifier().fit(people.X, fitted._fit.known, totals=people.totals)
+
+
+def by_domain(people, column):
+    """Totals of both halves of the rows, which a text column in front of the others names."""
+    half = np.where(np.arange(len(people.X)) % 2, "u", "v")
+    totals = {name: {"yes": int((people.truth[60:] == "yes")[half[60:] == name].sum())} for name in ("u", "v")}
+    frame = people.X.copy()
+    frame.insert(0, column, half)
+    return frame, totals
+
+
+def test_rows_of_weight_0_teach_nothing_about_columns(people):
+    extra = people.X[:3].assign(age=1000.0, sector="space")
+    X, y = pd.concat([people.X, extra], ignore_index=True), np.append(people.y, [None] * 3)
+    weights = np.append(np.ones(len(people.X)), np.zeros(3))
+    long = classifier().fit(X, y, totals=people.totals, sample_weight=weights)
+    short = classifier().fit(people.X, people.y, totals=people.totals)
+    assert long.encoding_ == short.encoding_
+    assert long.rules_ == short.rules_
+    numbers = classifier().fit(X[["age", "income"]], y, totals=people.totals, sample_weight=weights)
+    assert numbers.encoding_.columns[0].fill == short.encoding_.columns[0].fill
+
+
+@pytest.mark.parametrize("features", [[1], ["age"]], ids=["number", "name"])
+def test_numbers_of_columns_count_a_column_of_domains(people, features):
+    X, totals = by_domain(people, "half")
+    clf = classifier(depth=3, features=features)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one feature cannot meet all totals
+        clf.fit(X, people.y, totals=totals, domains="half")
+        assert clf.certificate_.features == (0,)
+        masked = classifier(depth=3, categorical_features=[False, False, False, True, True, True])
+        masked.fit(X, people.y, totals=totals, domains="half")
+    assert masked.encoding_.columns[2].kind == "onehot"
+    with pytest.raises(InvalidProblem, match="'half' is not a feature"):
+        classifier(features=[0]).fit(X, people.y, totals=totals, domains="half")
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        SelfTrainedForest(20, random_state=0),
+        TopTotalClassifier(RandomForestClassifier(20, random_state=0)),
+        TopTotalClassifier(
+            make_pipeline(ColumnTransformer([("age", "passthrough", ["income"])]), LogisticRegression(max_iter=1000))
+        ),
+    ],
+    ids=["forest", "wrapper", "pipeline"],
+)
+def test_wrappers_do_not_learn_from_a_text_column_of_domains(people, wrapper):
+    X, totals = by_domain(people, "half")
+    clf = wrapper.fit(X, people.y, totals=totals, domains="half")
+    assert clf.predict(X.drop(columns="half")).tolist() == clf.predict(X).tolist()
+
+
+def test_wrappers_fill_gaps_of_nullable_columns_and_forget_old_names(people):
+    X = pd.DataFrame({"a": people.X["age"].astype("Int64"), "b": people.X["income"].where(people.X.index % 9 > 0)})
+    clf = TopTotalClassifier(LogisticRegression(max_iter=1000)).fit(X, people.y, totals=people.totals)
+    assert clf.feature_names_in_.tolist() == ["a", "b"]
+    clf.fit(people.X[["income"]].to_numpy(), people.y, totals=people.totals)
+    assert (clf.n_features_in_, hasattr(clf, "feature_names_in_")) == (1, False)
+
+
+def test_batches_of_arrow_are_tables_and_one_row_of_arrow_is_explained(people, fitted):
+    table = pa.Table.from_pandas(people.X, preserve_index=False)
+    (batch,) = table.combine_chunks().to_batches()
+    clf = classifier().fit(batch, people.y, totals=people.totals)
+    assert clf.feature_names_in_.tolist() == FEATURES
+    assert clf.predict(batch).tolist() == fitted.predict(people.X).tolist()
+    assert str(fitted.explain(table.slice(0, 1))) == str(fitted.explain(people.X[:1]))
+
+
+def test_what_is_no_table_of_finite_numbers_is_refused_in_a_sentence(people):
+    infinite = people.X[["income"]].replace(people.X["income"].max(), np.inf)
+    for table in (infinite, pa.Table.from_pandas(infinite, preserve_index=False), pl.from_pandas(infinite)):
+        with pytest.raises(InvalidProblem, match=r"infinity \(inf\) in column 'income'"):
+            classifier().fit(table, people.y, totals=people.totals)
+    for strange in ({"income": [1.0]}, pl.from_pandas(infinite).lazy()):
+        with pytest.raises(InvalidProblem, match="Expected a table"):
+            classifier().fit(strange, people.y, totals=people.totals)
+    with pytest.raises(InvalidProblem, match="categorical_features"):
+        classifier(categorical_features="by type").fit(people.X[["income"]], people.y, totals=people.totals)
+
+
+def test_replicate_weights_may_be_named_in_an_arrow_table(people):
+    weights = {f"r{k}": np.where(np.arange(240) % 4 == k, 0.0, 4 / 3) for k in range(4)}
+    table = pa.Table.from_pandas(people.X.assign(**weights), preserve_index=False)
+    clf = classifier(features=FEATURES).fit(table, people.y, totals=people.totals)
+    assert len(clf.estimate(replicate_weights=list(weights))) == 2
+
+
+def test_a_tree_that_was_chosen_keeps_path_and_notices(people):
+    X = people.X.assign(name=[f"person {i}" for i in range(len(people.X))])
+    with pytest.warns(S2OCTWarning, match="'name'"):
+        clf = classifier().fit(X, people.y, totals=people.totals)
+    path = clf.simplicity_path()
+    chosen = clf.with_tree(path[0])
+    assert chosen.simplicity_path() is path
+    assert any("'name'" in notice for notice in chosen.notices_)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from s2oct.errors import InvalidProblem
+from s2oct.inputs import column_names
 from s2oct.model.labels import marks_missing
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.table_row import TableRow
@@ -34,10 +35,11 @@ def _by_name(row: Any) -> Mapping[str, Any] | None:
     """The values by name; None where the row has no names, or names that are no text."""
     if isinstance(row, Mapping):
         return {str(name): value for name, value in row.items()}
-    if hasattr(row, "columns"):
+    names = column_names(row)
+    if names:
         _refuse_other_than_one(len(row))
-        named = {name: np.asarray(row[name], dtype=object)[0] for name in row.columns}
-        if len(named) < len(row.columns):
+        named = {name: np.asarray(row[name], dtype=object)[0] for name in names}
+        if len(named) < len(names):
             raise InvalidProblem("Expected distinct column names, got one more than once.")
     elif hasattr(row, "items") and hasattr(row, "index"):
         named = dict(row.items())

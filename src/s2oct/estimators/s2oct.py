@@ -35,6 +35,7 @@ from s2oct.fit.context import Listener
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep, Simplification
 from s2oct.guides import SelfTrainedForest
 from s2oct.inputs import (
+    column_names,
     learn_features,
     read_known,
     read_rule_features,
@@ -256,6 +257,7 @@ class S2OCTClassifier(TreeClassifier):
             X,
             categorical=self.categorical_features,
             left_out=text_columns(X, domains),
+            sample_weight=sample_weight,
             keep_single=is_large(X),
         )
         known = read_known(
@@ -292,23 +294,23 @@ class S2OCTClassifier(TreeClassifier):
             features=features,
             rows=known.of_counted(features.rows),
             known=known,
-            spec=self._spec(),
+            spec=self._spec(column_names(features.table)),
             budget=budget,
             guide=guide,
             guide_weight=AUTO_GUIDE_WEIGHT if weight is None else weight,
             sparsity=Sparsity(AUTO_MOST if is_auto else most, params["term_price"], may_exceed=is_auto),
         )
 
-    def _spec(self) -> ModelSpec:
-        """The model that the parameters ask for."""
-        params = self._checked()
+    def _spec(self, names: Sequence[Any] = ()) -> ModelSpec:
+        """The model that the parameters ask for; ``names`` are those of all columns, by default of those of the fit."""
+        params, names = self._checked(), names or list(getattr(self, "feature_names_in_", ()))
         return ModelSpec(
             depth=params["depth"],
             C=params["C"],
             coefficient_bound=params["coefficient_bound"],
             scaled=params["scaling"] == "paper",
             max_features_per_split=params["max_features_per_split"],
-            features=read_rule_features(params["features"], self),
+            features=read_rule_features(params["features"], self.encoding_, names),
         )
 
     def _run(
@@ -502,9 +504,8 @@ class S2OCTClassifier(TreeClassifier):
         fit: FitTask | None = getattr(self, "_fit", None)
         if fit is None and self.certificate_.n_register is not None:
             raise InvalidProblem(
-                f"Expected a fit to all rows, because replicates repeat it, got one to a sample of "
-                f"{self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows: fit fewer rows to get "
-                "estimates."
+                f"The fit saw a sample of {self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows. "
+                "Estimates and other trees need all rows: fit fewer rows."
             )
         if fit is None:
             raise InvalidProblem(
@@ -593,7 +594,9 @@ class S2OCTClassifier(TreeClassifier):
         chosen.stability_ = np.full(int((~fit.known.is_labeled).sum()), np.nan)
         chosen.stability_note_ = "The stability of a tree that was chosen from others is not known."
         chosen._slope = chosen._fitted_slope(fit.problem)
-        chosen.notices_ = notices_of(fit.known.doubts, chosen.certificate_, chosen.classes_)
+        doubts = (*fit.features.doubts, *fit.known.doubts)
+        chosen.notices_ = notices_of(doubts, chosen.certificate_, chosen.classes_)
+        chosen._simplification, chosen._path = self._simplification, self._path
         chosen._complete(fit, fit)
         return chosen
 

@@ -29,6 +29,7 @@ from s2oct.inputs import (
     read_known,
     read_rows,
     read_weights,
+    text_columns,
     warn_of_doubts,
 )
 from s2oct.model.known import Known
@@ -512,7 +513,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         self
             The fitted classifier.
         """
-        features = learn_features(self, X)
+        features = learn_features(self, X, left_out=text_columns(X, domains), sample_weight=sample_weight)
         rows = features.rows
         labels = read_complete_labels(y, len(rows)) if totals is None and population_totals is None else None
         known = (

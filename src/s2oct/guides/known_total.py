@@ -15,7 +15,17 @@ from sklearn.utils.validation import has_fit_parameter
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.guides.all_classes import probabilities_of_all, scores_of_all
 from s2oct.guides.base import PartlyLabeledClassifier
-from s2oct.inputs import counted_part, has_gaps, holds_numbers, learn_features, read_known, read_rows, warn_of_doubts
+from s2oct.inputs import (
+    counted_part,
+    has_gaps,
+    holds_numbers,
+    learn_features,
+    read_known,
+    read_rows,
+    text_columns,
+    warn_of_doubts,
+    without_columns,
+)
 from s2oct.model.known import Known
 from s2oct.model.labels import Labels
 from s2oct.model.totals import Totals
@@ -74,18 +84,23 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         known = read_known(
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
-        table = self._learned_table(X)
-        warn_of_doubts(known.doubts)
+        table, doubts = self._learned_table(X, text_columns(X, domains), sample_weight)
+        warn_of_doubts((*doubts, *known.doubts))
         self._fit_read(counted_part(table, known), known)
         self._over_all_rows(known, X)
         return self
 
-    def _learned_table(self, X: Any) -> Any:
-        """The table as the wrapped classifier takes it: as it is, or its features where these are not just numbers."""
-        if reads_tables(self.estimator) or (holds_numbers(X) and (not has_gaps(X) or self._takes_gaps())):
+    def _learned_table(self, X: Any, left_out: tuple[str, ...], weights: Any) -> tuple[Any, tuple[str, ...]]:
+        """The table as the wrapped classifier takes it, and doubts about its columns.
+
+        It is the table as it is, or its features where these are not just numbers.
+        """
+        self._left_out, table = left_out, without_columns(X, left_out)
+        if reads_tables(self.estimator) or (holds_numbers(table) and (not has_gaps(table) or self._takes_gaps())):
             self.encoding_ = None
-            return indexable(X)[0]
-        return learn_features(self, X).rows
+            return indexable(table)[0], ()
+        features = learn_features(self, X, left_out=left_out, sample_weight=weights)
+        return features.rows, features.doubts
 
     def _takes_gaps(self) -> bool:
         inner = self.estimator
@@ -95,16 +110,20 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
 
     def _table(self, X: Any) -> Any:
         """A table as the fitted classifier takes it."""
-        return X if getattr(self, "encoding_", None) is None else read_rows(self, X)
+        if getattr(self, "encoding_", None) is None:
+            return without_columns(X, getattr(self, "_left_out", ()))
+        return read_rows(self, X)
 
     def _fit_read(self, X: Any, known: Known) -> Any:
         """Fit to the rows that count and what is known about them."""
         self.classes_ = known.classes
         self._missing = known.unlabeled_classes
         self._fit_labels(X, known)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.estimator_, name) and getattr(self, "encoding_", None) is None:
-                setattr(self, name, getattr(self.estimator_, name))
+        if getattr(self, "encoding_", None) is None:
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+                if hasattr(self.estimator_, name):
+                    setattr(self, name, getattr(self.estimator_, name))
         return self
 
     @abstractmethod

@@ -10,6 +10,7 @@ from s2oct.inputs.features import (
     without_columns,
 )
 from s2oct.inputs.known import (
+    column_names,
     counted_part,
     labeled_accuracy,
     read_complete_labels,
@@ -23,6 +24,7 @@ from s2oct.inputs.known import (
 )
 
 __all__ = [
+    "column_names",
     "counted_part",
     "has_gaps",
     "holds_numbers",

@@ -6,14 +6,17 @@ import difflib
 import numbers
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.utils.validation import _check_feature_names, check_array, validate_data
 
-from s2oct.arrays import BoolArray, FloatArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidKind, InvalidProblem, S2OCTWarning
+from s2oct.inputs.known import column_names, read_weights
+from s2oct.model.known import counted_rows
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.content import is_named_as_row_numbers
 from s2oct.tables.dialect import IN_MEMORY
@@ -22,7 +25,7 @@ from s2oct.tables.in_memory import arrow_table
 from s2oct.tables.treatment import FROM_DTYPE, Learned, Treatment, read_categorical_features
 from s2oct.wording import brief, listed
 
-_NUMERIC = re.compile(r"^u?int|^float|^double|^half|decimal", re.IGNORECASE)
+_NUMERIC = re.compile(r"^u?int\d|^float|^double|^half|^decimal", re.IGNORECASE)
 """Types of numbers, as pandas, polars and Arrow call them."""
 
 _MOST_FOR_MEDIAN = 100_000
@@ -35,6 +38,7 @@ def learn_features(
     *,
     categorical: Any = FROM_DTYPE,
     left_out: tuple[str, ...] = (),
+    sample_weight: Any = None,
     keep_single: bool = False,
 ) -> Features:
     """Learn how the columns of a table become features; the estimator gets ``encoding_`` and names of the columns.
@@ -49,6 +53,8 @@ def learn_features(
         The parameter ``categorical_features``.
     left_out : tuple of str
         Columns that are not features.
+    sample_weight : array-like of shape (n_rows,), optional
+        Survey weights: rows of weight 0 teach nothing.
     keep_single : bool
         Whether floats of 32 bits stay so: a large table is not copied.
     """
@@ -56,23 +62,28 @@ def learn_features(
         estimator.n_features_in_, estimator.encoding_ = len(X.encoding.names), X.encoding
         estimator.feature_names_in_ = np.array(X.encoding.names, dtype=object)
         return X
-    if X is None or isinstance(X, (str, bytes)):
-        raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
-    _refuse_repeated_names(X)
+    X = _as_table(X)
     table = without_columns(X, left_out)
-    has_row_numbers = any(map(is_named_as_row_numbers, map(str, _column_types(table)[0])))
+    if isinstance(categorical, str):
+        read_categorical_features(categorical, ())
+    has_row_numbers = any(map(is_named_as_row_numbers, map(str, column_names(table))))
     if holds_numbers(table) and not has_row_numbers and (categorical is None or isinstance(categorical, str)):
         numbers = _numbers(estimator, table, reset=True, keep_single=keep_single)
-        encoding, rows = _plain(numbers, getattr(estimator, "feature_names_in_", None))
+        counted = _counted(sample_weight, len(numbers))
+        encoding, rows = _plain(numbers, getattr(estimator, "feature_names_in_", None), counted)
         estimator.encoding_ = encoding
         return Features(X, encoding, rows, left_out, is_plain=rows is numbers)
     _check_feature_names(estimator, table, reset=True)
     arrow = _arrow(estimator, table)
     estimator.n_features_in_ = arrow.num_columns
-    treatment = Treatment(categorical=read_categorical_features(categorical, arrow.column_names))
-    learned = treatment.learn(arrow, arrow.column_names, IN_MEMORY)
+    names = [str(name) for name in column_names(X)] or arrow.column_names
+    chosen = read_categorical_features(categorical, names)
+    treatment = Treatment(categorical=None if chosen is None else tuple(c for c in chosen if c not in left_out))
+    counted = _counted(sample_weight, arrow.num_rows)
+    teaching = arrow if counted is None else arrow.take(pa.array(counted))
+    learned = treatment.learn(teaching, arrow.column_names, IN_MEMORY)
     estimator.encoding_ = learned.encoding
-    rows = np.ascontiguousarray(encode_rows(arrow, learned.encoding, IN_MEMORY))
+    rows = np.ascontiguousarray(encode_rows(arrow, learned.encoding, IN_MEMORY, unseen=Unseen()))
     return Features(X, learned.encoding, rows, left_out, doubts=_unused(learned))
 
 
@@ -83,14 +94,12 @@ def read_rows(estimator: Any, X: Any) -> FloatArray:
     """
     if isinstance(X, Features):
         return X.rows
-    if X is None or isinstance(X, (str, bytes)):
-        raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
-    _refuse_repeated_names(X)
+    X = _as_table(X)
     encoding, unseen = estimator.encoding_, Unseen()
     table = _columns_of(encoding, X) if hasattr(estimator, "feature_names_in_") else None
     is_matched = table is not None
     table = X if table is None else table
-    if all(column.kind == NUMBER for column in encoding.columns) and holds_numbers(table):
+    if encoding.is_numeric and holds_numbers(table):
         rows = _filled(_numbers(estimator, table, reset=False, is_matched=is_matched), encoding, unseen)
     else:
         arrow = _arrow(estimator, table)
@@ -107,6 +116,26 @@ def read_rows(estimator: Any, X: Any) -> FloatArray:
     if unseen:
         warnings.warn(unseen.sentence(encoding.columns), S2OCTWarning, stacklevel=4)
     return rows
+
+
+def _as_table(X: Any) -> Any:
+    """What may be a table; refuses what is none."""
+    if X is None or isinstance(X, (str, bytes, Mapping, Set)):
+        raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
+    if type(X).__name__ == "LazyFrame":
+        raise InvalidKind("Expected a table, got a polars LazyFrame: pass its collect().")
+    if isinstance(X, pa.RecordBatch):
+        X = pa.Table.from_batches([X])
+    names = [str(name) for name in column_names(X)]
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if repeated:
+        raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once.")
+    return X
+
+
+def _counted(sample_weight: Any, n_rows: int) -> IntArray | None:
+    """Positions of the rows that count; None if all do."""
+    return None if sample_weight is None else counted_rows(read_weights(sample_weight, n_rows))
 
 
 def _numbers(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False, is_matched: bool = False) -> FloatArray:
@@ -131,15 +160,16 @@ def _numbers(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False, 
     return np.asarray(rows) if keep_single else np.asarray(rows, dtype=np.float64)
 
 
-def _plain(rows: FloatArray, names: Any) -> tuple[Encoding, FloatArray]:
+def _plain(rows: FloatArray, names: Any, counted: IntArray | None) -> tuple[Encoding, FloatArray]:
     """The encoding of a table of numbers, and the numbers with its gaps filled."""
     shown = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
-    gaps: BoolArray = np.asarray(np.isnan(rows).any(axis=0))
-    step = max(len(rows) // _MOST_FOR_MEDIAN, 1)
-    known = [np.asarray(rows[:: 1 if gaps[j] else step, j], dtype=np.float64) for j in range(rows.shape[1])]
+    teaching = rows if counted is None else rows[counted]
+    gaps: BoolArray = np.asarray(np.isnan(teaching).any(axis=0))
+    step = max(len(teaching) // _MOST_FOR_MEDIAN, 1)
+    known = [np.asarray(teaching[:: 1 if gaps[j] else step, j], dtype=np.float64) for j in range(rows.shape[1])]
     columns = tuple(learn_column(name, values, NUMBER) for name, values in zip(shown, known, strict=True))
     encoding = Encoding(columns)
-    return encoding, _filled(rows, encoding, Unseen()) if gaps.any() else rows
+    return encoding, _filled(rows, encoding, Unseen())
 
 
 def _filled(rows: FloatArray, encoding: Encoding, unseen: Unseen) -> FloatArray:
@@ -164,7 +194,7 @@ def _arrow(estimator: Any, X: Any) -> Any:
 
 def _columns_of(encoding: Encoding, X: Any) -> Any | None:
     """The columns that an encoding reads, if a table has them in their order; None for any other table."""
-    names, needed = _column_types(X)[0], list(encoding.names)
+    names, needed = column_names(X), list(encoding.names)
     if [name for name in names if name in needed] != needed:
         return None
     return X.select(needed) if hasattr(X, "column_names") else X[needed]
@@ -200,8 +230,10 @@ def has_gaps(X: Any) -> bool:
     """Whether a table of numbers has missing values."""
     if hasattr(X, "tocsr"):
         return False
+    names = column_names(X)
     try:
-        return bool(np.isnan(np.asarray(X, dtype=float)).any())
+        parts = [X[name] for name in names] or [X]
+        return any(bool(np.isnan(np.asarray(part, dtype=float)).any()) for part in parts)
     except (TypeError, ValueError, OverflowError):
         return False  # the classifier that gets the table says what is wrong with it
 
@@ -223,13 +255,6 @@ def text_columns(X: Any, names: Any) -> tuple[str, ...]:
     return tuple(name for name in named if not (_NUMERIC.search(kinds[name]) or "bool" in kinds[name].lower()))
 
 
-def _refuse_repeated_names(X: Any) -> None:
-    names = [str(name) for name in _column_types(X)[0]]
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if repeated:
-        raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once.")
-
-
 def _column_types(X: Any) -> tuple[list[Any], list[Any]]:
     """Names and types of the columns of a pandas or polars frame or an Arrow table; nothing of anything else."""
     if hasattr(X, "schema") and hasattr(X, "column_names"):
@@ -241,7 +266,7 @@ def _column_types(X: Any) -> tuple[list[Any], list[Any]]:
 
 def _column_problem(X: Any) -> str | None:
     """Sentences about all columns of a frame that cannot be features."""
-    problems = [problem for name in X.columns if (problem := _problem_of(X[name], str(name)))]
+    problems = [problem for name in column_names(X) if (problem := _problem_of(X[name], str(name)))]
     return " ".join(problems) or None
 
 
@@ -249,7 +274,7 @@ def _problem_of(column: Any, name: str) -> str | None:
     try:
         values = np.asarray(column, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        return f"Expected numeric features, got column {name!r} of {column.dtype} values."
+        return f"Expected numeric features, got column {name!r} of {getattr(column, 'dtype', '')} values."
     return f"Expected finite features, got infinity (inf) in column {name!r}." if np.isinf(values).any() else None
 
 
@@ -271,23 +296,25 @@ def _cell_problem(X: Any) -> str | None:
     return None
 
 
-def read_rule_features(given: Any, estimator: Any) -> tuple[int, ...] | None:
-    """The features that rules may use, in ascending order, from names or numbers of columns; None for all."""
+def read_rule_features(given: Any, encoding: Encoding, names: Sequence[Any]) -> tuple[int, ...] | None:
+    """The features that rules may use, in ascending order, from names or numbers of columns; None for all.
+
+    ``names`` are those of all columns of the table, none if it has no names.
+    """
     if given is None:
         return None
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InvalidProblem(f"Expected features to be a list of column names or numbers, or None, got {brief(given)}.")
-    features = {j for entry in given for j in _features_of(entry, estimator)}
-    if not features:
+    chosen = {j for entry in given for j in _features_of(entry, encoding, names)}
+    if not chosen:
         raise InvalidProblem("Expected features to name at least one column that rules may use, got none.")
-    return tuple(sorted(features))
+    return tuple(sorted(chosen))
 
 
-def _features_of(entry: Any, estimator: Any) -> list[int]:
+def _features_of(entry: Any, encoding: Encoding, given: Sequence[Any]) -> list[int]:
     """Numbers of the features that a column becomes, given its name or number, or of the feature with this name."""
-    encoding: Encoding = estimator.encoding_
-    is_named = hasattr(estimator, "feature_names_in_")
-    names = [str(name) for name in estimator.feature_names_in_] if is_named else list(encoding.names)
+    is_named = bool(given) and all(isinstance(name, str) for name in given)
+    names = list(given if is_named else encoding.names)
     if isinstance(entry, numbers.Integral) and not isinstance(entry, bool):
         if not 0 <= int(entry) < len(names):
             raise InvalidProblem(f"Expected features to have column numbers from 0 to {len(names) - 1}, got {entry}.")
@@ -298,6 +325,8 @@ def _features_of(entry: Any, estimator: Any) -> list[int]:
         raise InvalidProblem(f"Expected column numbers in features, because X has no column names, got {brief(entry)}.")
     if entry in encoding.features:
         return [encoding.features.index(entry)]
+    if entry in names and entry not in encoding.names:
+        raise InvalidProblem(f"Column {entry!r} is not a feature: it holds domains or identifies rows.")
     if entry not in encoding.names:
         lower = {name.lower(): name for name in encoding.names}
         close = [lower[text] for text in difflib.get_close_matches(entry.lower(), list(lower))]

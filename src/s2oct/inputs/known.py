@@ -112,7 +112,7 @@ def _has_several(domains: Sequence[Any], X: Any, n_rows: int) -> bool:
     """Whether a list holds margins rather than the domains of rows."""
     if any(hasattr(entry, "__len__") and not isinstance(entry, (str, bytes)) for entry in domains):
         return True
-    known = _column_names(X)
+    known = column_names(X)
     if not domains or not known or not all(isinstance(entry, str) for entry in domains):
         return False
     # Domains of rows repeat; nobody names a column twice.
@@ -120,8 +120,11 @@ def _has_several(domains: Sequence[Any], X: Any, n_rows: int) -> bool:
     return are_columns or len(domains) != n_rows
 
 
-def _column_names(X: Any) -> list[Any]:
-    return list(X.column_names) if hasattr(X, "column_names") else list(getattr(X, "columns", []))
+def column_names(X: Any) -> list[Any]:
+    """Names of the columns of a pandas or polars frame or an Arrow table; none of anything else."""
+    if hasattr(X, "schema") and hasattr(X, "column_names"):
+        return list(X.column_names)
+    return list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
 
 
 def _margin(name: str, given: Any, X: Any, n_rows: int) -> tuple[str, ObjectArray]:
@@ -141,7 +144,7 @@ def _margin(name: str, given: Any, X: Any, n_rows: int) -> tuple[str, ObjectArra
 
 
 def _column(name: str, X: Any) -> Any:
-    known = _column_names(X)
+    known = column_names(X)
     if not known:
         raise InvalidProblem(
             f"Expected domains to be one value per row, because X has no column names, got {brief(name)}."
@@ -202,7 +205,7 @@ def read_known(
 def _refuse_labels_in(X: Any, y: Any) -> None:
     """Refuse a table that has the labels in a column of their name: its rules would say nothing about other rows."""
     name = getattr(y, "name", None)
-    if name is None or name not in _column_names(X):
+    if name is None or name not in column_names(X):
         return
     pairs = zip(_cells(X[name]), _cells(y), strict=True)
     if all(not marks_missing(cell) and cell == label for cell, label in pairs if not marks_missing(label)):
@@ -313,13 +316,16 @@ def read_replicate_weights(
 def _table(given: Any, X: Any, n_rows: int) -> tuple[list[str], FloatArray]:
     """Names of the replicates, and a table of all rows by all replicates."""
     if isinstance(given, (list, tuple)) and given and all(isinstance(name, str) for name in given):
-        missing = [name for name in given if name not in getattr(X, "columns", ())]
+        missing = [name for name in given if name not in column_names(X)]
         if missing:
             raise InvalidProblem(f"Expected replicate weights that are columns of X, got {brief(missing[0])}.")
-        given = X[list(given)]
+        given = {name: X[name] for name in given}
     columns = list(given) if isinstance(given, Mapping) else getattr(given, "columns", None)
     try:
-        table = np.asarray(np.column_stack(list(given.values())) if isinstance(given, Mapping) else given, dtype=float)
+        table = np.asarray(
+            np.column_stack([np.asarray(part) for part in given.values()]) if isinstance(given, Mapping) else given,
+            dtype=float,
+        )
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidProblem(f"Expected replicate weights to be numbers, got {brief(given)}.") from error
     if table.ndim != 2 or len(table) != n_rows or table.shape[1] < FEWEST:

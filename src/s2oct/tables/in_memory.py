@@ -147,7 +147,7 @@ def _object_column(cells: Sequence[Any], name: str) -> Any:
             )
     try:
         return pa.chunked_array([pa.array(known)])
-    except (pa.ArrowException, OverflowError) as error:
+    except (pa.ArrowException, OverflowError, UnicodeError) as error:
         found = _first_of_each_kind(known)
         if set(found) <= {"number"}:
             # Numbers of several types, or larger than 64 bits.

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Notice, Remedy, refuse_all
-from s2oct.model.known import Known, known_of
+from s2oct.model.known import Known, counted_rows, known_of
 from s2oct.model.totals import Domains, stated_totals, text_of
 from s2oct.tables.cells import as_values, is_text, read_label_cells, read_numbers, read_texts
 from s2oct.tables.content import (
@@ -310,9 +310,11 @@ class PartlyLabeledTable:
         return self.cells[self.roles.ids[0]].to_pylist() if self.roles.ids else None
 
     def learn(self, treatment: Treatment) -> Learned:
-        """Learn how the feature columns become features."""
+        """Learn how the feature columns become features, from the rows that count."""
+        counted = counted_rows(self.weights)
+        cells = self.cells if counted is None else self.cells.take(pa.array(counted))
         is_named = bool(self.roles.features)
-        return treatment.learn(self.cells, self.feature_columns, self.source.dialect, named=is_named)
+        return treatment.learn(cells, self.feature_columns, self.source.dialect, named=is_named)
 
     def with_ids(self, names: Sequence[str]) -> PartlyLabeledTable:
         """Give more columns the role of ids."""

@@ -113,7 +113,9 @@ class Treatment:
         learned, problems = self.try_each(table, names, dialect, named=named)
         refuse_all(problems)
         if not learned.encoding.features:
-            raise InvalidProblem("Expected a column of numbers or categories among the features, got ids only.")
+            raise InvalidProblem(
+                "Expected numbers or categories among the features, got only ids and columns with one value."
+            )
         twice = [name for name, times in Counter(learned.encoding.features).items() if times > 1]
         if twice:
             raise InvalidProblem(f"Two columns make a feature {twice[0]!r}: rename one of them.")

@@ -16,7 +16,7 @@ from s2oct.model.totals import Estimate
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.class_totals import ClassTotals, TotalFiles
 from s2oct.tables.content import ColumnUse
-from s2oct.tables.encoding import Encoding, Features
+from s2oct.tables.encoding import Encoding, Features, Unseen
 from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, margin_name, read_partly_labeled
 from s2oct.tables.source import Source
 from s2oct.tables.treatment import Treatment
@@ -152,7 +152,8 @@ def encode_read(request: FitRequest, table: PartlyLabeledTable) -> EncodedTable:
     table.refuse_unnamed_weights(request.treatment)
     learned = table.learn(request.treatment)
     uses = table.uses(learned)
-    rows = encode_rows(table.cells, learned.encoding, request.source.dialect)
+    # Only rows of weight 0, which taught nothing, can hold what the encoding does not know.
+    rows = encode_rows(table.cells, learned.encoding, request.source.dialect, unseen=Unseen())
     learned.encoding.features_of(request.rule_columns)
     table.refuse_too_many_classes()
     known = request.totals.known(table)
