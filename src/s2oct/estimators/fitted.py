@@ -271,7 +271,8 @@ def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: boo
         unlabeled = counted[~known.is_labeled]
         cells = counted_cells(known.targets, rows.predicted[unlabeled], sizes[unlabeled])
     else:
-        cells = _of_fit(estimator, rows) if is_of_fit else ()
+        # OCT-H knows no totals.
+        cells = getattr(getattr(estimator, "certificate_", None), "known_cells", ()) if is_of_fit else ()
     is_known = is_weighted or unit == 1 or is_stated or not is_of_fit
     texts = [np.full(len(rows.X), "", dtype=object) for _ in known.domains]
     for text, (_, values) in zip(texts, known.domains, strict=True):
@@ -293,22 +294,6 @@ def _given_of(stated: StatedTotals) -> str:
     if stated.as_shares:
         return "shares of all rows" if stated.of_all else "shares of the unlabeled rows"
     return "all rows" if stated.of_all else ""
-
-
-def _of_fit(estimator: Any, rows: FittedRows) -> tuple[Cell, ...]:
-    """The totals of the fit; of an old model file those of its summary."""
-    cells: tuple[Cell, ...] = getattr(getattr(estimator, "certificate_", None), "known_cells", ())
-    if cells:
-        return cells
-    summary = getattr(estimator, "data_summary_", None)
-    # OCT-H knows no totals and stores zeros.
-    if summary is None or sum(summary.totals) != summary.n_unlabeled:
-        return ()
-    put = np.bincount(rows.predicted[~rows.is_labeled], minlength=rows.n_classes).tolist()
-    return tuple(
-        Cell("", "", k, total, total, assigned, total)
-        for k, (total, assigned) in enumerate(zip(summary.totals, put, strict=True))
-    )
 
 
 def _seen(

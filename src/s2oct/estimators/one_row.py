@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from s2oct.errors import InvalidProblem
-from s2oct.inputs import column_names
+from s2oct.inputs import names_of_columns
 from s2oct.model.labels import marks_missing
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.table_row import TableRow
@@ -35,7 +35,7 @@ def _by_name(row: Any) -> Mapping[str, Any] | None:
     """The values by name; None where the row has no names, or names that are no text."""
     if isinstance(row, Mapping):
         return {str(name): value for name, value in row.items()}
-    names = column_names(row)
+    names = names_of_columns(row)
     if names:
         _refuse_other_than_one(len(row))
         named = {name: np.asarray(row[name], dtype=object)[0] for name in names}

@@ -35,8 +35,8 @@ from s2oct.fit.context import Listener
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep, Simplification
 from s2oct.guides import SelfTrainedForest
 from s2oct.inputs import (
-    column_names,
     learn_features,
+    names_of_columns,
     read_known,
     read_rule_features,
     text_columns,
@@ -140,10 +140,12 @@ class S2OCTClassifier(TreeClassifier):
         Numbers of rows, totals and a hash of the data of the fit.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
+    encoding_ : Encoding
+        How the columns of a table become the features of the tree.
     n_features_in_ : int
-        Number of features.
+        Number of columns of the table, without domains that are text.
     feature_names_in_ : ndarray of str
-        Names of the features, if the table had any.
+        Names of these columns, if the table had any.
 
     Examples
     --------
@@ -294,7 +296,7 @@ class S2OCTClassifier(TreeClassifier):
             features=features,
             rows=known.of_counted(features.rows),
             known=known,
-            spec=self._spec(column_names(features.table)),
+            spec=self._spec(names_of_columns(features.table)),
             budget=budget,
             guide=guide,
             guide_weight=AUTO_GUIDE_WEIGHT if weight is None else weight,

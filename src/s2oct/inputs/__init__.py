@@ -10,9 +10,9 @@ from s2oct.inputs.features import (
     without_columns,
 )
 from s2oct.inputs.known import (
-    column_names,
     counted_part,
     labeled_accuracy,
+    names_of_columns,
     read_complete_labels,
     read_domains,
     read_known,
@@ -24,12 +24,12 @@ from s2oct.inputs.known import (
 )
 
 __all__ = [
-    "column_names",
     "counted_part",
     "has_gaps",
     "holds_numbers",
     "labeled_accuracy",
     "learn_features",
+    "names_of_columns",
     "read_complete_labels",
     "read_domains",
     "read_known",

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names, check_array, validate
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidKind, InvalidProblem, S2OCTWarning
-from s2oct.inputs.known import column_names, read_weights
+from s2oct.inputs.known import names_of_columns, read_weights
 from s2oct.model.known import counted_rows
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.content import is_named_as_row_numbers
@@ -66,7 +66,7 @@ def learn_features(
     table = without_columns(X, left_out)
     if isinstance(categorical, str):
         read_categorical_features(categorical, ())
-    has_row_numbers = any(map(is_named_as_row_numbers, map(str, column_names(table))))
+    has_row_numbers = any(map(is_named_as_row_numbers, map(str, names_of_columns(table))))
     if holds_numbers(table) and not has_row_numbers and (categorical is None or isinstance(categorical, str)):
         numbers = _numbers(estimator, table, reset=True, keep_single=keep_single)
         counted = _counted(sample_weight, len(numbers))
@@ -76,7 +76,7 @@ def learn_features(
     _check_feature_names(estimator, table, reset=True)
     arrow = _arrow(estimator, table)
     estimator.n_features_in_ = arrow.num_columns
-    names = [str(name) for name in column_names(X)] or arrow.column_names
+    names = [str(name) for name in names_of_columns(X)] or arrow.column_names
     chosen = read_categorical_features(categorical, names)
     treatment = Treatment(categorical=None if chosen is None else tuple(c for c in chosen if c not in left_out))
     counted = _counted(sample_weight, arrow.num_rows)
@@ -126,7 +126,7 @@ def _as_table(X: Any) -> Any:
         raise InvalidKind("Expected a table, got a polars LazyFrame: pass its collect().")
     if isinstance(X, pa.RecordBatch):
         X = pa.Table.from_batches([X])
-    names = [str(name) for name in column_names(X)]
+    names = [str(name) for name in names_of_columns(X)]
     repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if repeated:
         raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once.")
@@ -194,7 +194,7 @@ def _arrow(estimator: Any, X: Any) -> Any:
 
 def _columns_of(encoding: Encoding, X: Any) -> Any | None:
     """The columns that an encoding reads, if a table has them in their order; None for any other table."""
-    names, needed = column_names(X), list(encoding.names)
+    names, needed = names_of_columns(X), list(encoding.names)
     if [name for name in names if name in needed] != needed:
         return None
     return X.select(needed) if hasattr(X, "column_names") else X[needed]
@@ -230,7 +230,7 @@ def has_gaps(X: Any) -> bool:
     """Whether a table of numbers has missing values."""
     if hasattr(X, "tocsr"):
         return False
-    names = column_names(X)
+    names = names_of_columns(X)
     try:
         parts = [X[name] for name in names] or [X]
         return any(bool(np.isnan(np.asarray(part, dtype=float)).any()) for part in parts)
@@ -266,7 +266,7 @@ def _column_types(X: Any) -> tuple[list[Any], list[Any]]:
 
 def _column_problem(X: Any) -> str | None:
     """Sentences about all columns of a frame that cannot be features."""
-    problems = [problem for name in column_names(X) if (problem := _problem_of(X[name], str(name)))]
+    problems = [problem for name in names_of_columns(X) if (problem := _problem_of(X[name], str(name)))]
     return " ".join(problems) or None
 
 

@@ -112,7 +112,7 @@ def _has_several(domains: Sequence[Any], X: Any, n_rows: int) -> bool:
     """Whether a list holds margins rather than the domains of rows."""
     if any(hasattr(entry, "__len__") and not isinstance(entry, (str, bytes)) for entry in domains):
         return True
-    known = column_names(X)
+    known = names_of_columns(X)
     if not domains or not known or not all(isinstance(entry, str) for entry in domains):
         return False
     # Domains of rows repeat; nobody names a column twice.
@@ -120,7 +120,7 @@ def _has_several(domains: Sequence[Any], X: Any, n_rows: int) -> bool:
     return are_columns or len(domains) != n_rows
 
 
-def column_names(X: Any) -> list[Any]:
+def names_of_columns(X: Any) -> list[Any]:
     """Names of the columns of a pandas or polars frame or an Arrow table; none of anything else."""
     if hasattr(X, "schema") and hasattr(X, "column_names"):
         return list(X.column_names)
@@ -144,7 +144,7 @@ def _margin(name: str, given: Any, X: Any, n_rows: int) -> tuple[str, ObjectArra
 
 
 def _column(name: str, X: Any) -> Any:
-    known = column_names(X)
+    known = names_of_columns(X)
     if not known:
         raise InvalidProblem(
             f"Expected domains to be one value per row, because X has no column names, got {brief(name)}."
@@ -205,7 +205,7 @@ def read_known(
 def _refuse_labels_in(X: Any, y: Any) -> None:
     """Refuse a table that has the labels in a column of their name: its rules would say nothing about other rows."""
     name = getattr(y, "name", None)
-    if name is None or name not in column_names(X):
+    if name is None or name not in names_of_columns(X):
         return
     pairs = zip(_cells(X[name]), _cells(y), strict=True)
     if all(not marks_missing(cell) and cell == label for cell, label in pairs if not marks_missing(label)):
@@ -316,7 +316,7 @@ def read_replicate_weights(
 def _table(given: Any, X: Any, n_rows: int) -> tuple[list[str], FloatArray]:
     """Names of the replicates, and a table of all rows by all replicates."""
     if isinstance(given, (list, tuple)) and given and all(isinstance(name, str) for name in given):
-        missing = [name for name in given if name not in column_names(X)]
+        missing = [name for name in given if name not in names_of_columns(X)]
         if missing:
             raise InvalidProblem(f"Expected replicate weights that are columns of X, got {brief(missing[0])}.")
         given = {name: X[name] for name in given}

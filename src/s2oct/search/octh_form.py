@@ -29,10 +29,6 @@ _BESIDE = 1e-7
 _WORTH = 1e-9
 
 
-Enough = Callable[[BoolArray], bool]
-"""Whether both sides have enough rows, if given ones are on the right."""
-
-
 @dataclass(frozen=True, eq=False)
 class GapSplit:
     """A hyperplane with |a|_1 = 1 in the middle of a gap, and the width of the gap."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 TIME_LIMIT = 7200.0
 SAMPLES = 5
-N_DRAWS = 485
 
 SOLVED = {"octh": 0.86, "octh-separate": 0.86, "s2oct": 0.58, "s2oct-plain": 0.58}
 """Sec. 4.4: share of the biased draws solved within the time limit, by our methods for the same model."""
