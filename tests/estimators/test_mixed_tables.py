@@ -416,3 +416,19 @@ def test_a_tree_that_was_chosen_keeps_path_and_notices(people):
     chosen = clf.with_tree(path[0])
     assert chosen.simplicity_path() is path
     assert any("'name'" in notice for notice in chosen.notices_)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda clf, X, y: clf.predict_proba(X),
+        lambda clf, X, y: clf.score(X[:60], y[:60]),
+        lambda clf, X, y: clf.explain(X[:1]) and clf.apply(X),
+        lambda clf, X, y: s2oct.plot_tree(clf, X, y),
+    ],
+    ids=["predict_proba", "score", "apply", "plot_tree"],
+)
+def test_warnings_point_at_the_line_of_the_user(people, fitted, use):
+    with pytest.warns(S2OCTWarning, match="did not see") as caught:
+        use(fitted, people.X.assign(sector="space"), people.y)
+    assert {warning.filename for warning in caught if "did not see" in str(warning.message)} == {__file__}

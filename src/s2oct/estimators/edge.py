@@ -6,7 +6,6 @@ import functools
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from s2oct.arrays import ObjectArray
 from s2oct.certificate import Claim
 from s2oct.errors import InvalidKind, S2OCTWarning
 from s2oct.fit.context import COMPILING, Listener, Listeners
+from s2oct.inputs import warn_caller
 from s2oct.model.proof import Moment
 from s2oct.search import compile_kernels, kernels_are_kept, kernels_are_ready
 from s2oct.stopping import Stop, never
@@ -137,10 +137,10 @@ def notices_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArra
 
 
 def warn_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArray) -> None:
-    """Warn the user, in the categories of the certificate's shortcomings. Call it from ``fit`` itself."""
+    """Warn the user, in the categories of the certificate's shortcomings."""
     categories = {str(found): found.category for found in certificate.shortcomings(classes.tolist())}
     for notice in notices:
-        warnings.warn(notice, categories.get(notice, S2OCTWarning), stacklevel=4)
+        warn_caller(notice, categories.get(notice, S2OCTWarning))
 
 
 @contextmanager

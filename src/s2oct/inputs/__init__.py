@@ -19,6 +19,7 @@ from s2oct.inputs.known import (
     read_replicate_weights,
     read_seed,
     read_weights,
+    warn_caller,
     warn_of_column,
     warn_of_doubts,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "read_seed",
     "read_weights",
     "text_columns",
+    "warn_caller",
     "warn_of_column",
     "warn_of_doubts",
     "without_columns",

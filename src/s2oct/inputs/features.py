@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import numbers
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
@@ -14,8 +13,8 @@ import pyarrow as pa
 from sklearn.utils.validation import _check_feature_names, check_array, validate_data
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.errors import InvalidKind, InvalidProblem, S2OCTWarning
-from s2oct.inputs.known import names_of_columns, read_weights
+from s2oct.errors import InvalidKind, InvalidProblem
+from s2oct.inputs.known import names_of_columns, read_weights, warn_caller
 from s2oct.model.known import counted_rows
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.content import is_named_as_row_numbers
@@ -114,7 +113,7 @@ def read_rows(estimator: Any, X: Any) -> FloatArray:
             arrow = arrow.rename_columns([str(name) for name in names])
         rows = encode_rows(arrow, encoding, IN_MEMORY, unseen=unseen)
     if unseen:
-        warnings.warn(unseen.sentence(encoding.columns), S2OCTWarning, stacklevel=4)
+        warn_caller(unseen.sentence(encoding.columns))
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -212,10 +213,18 @@ def _refuse_labels_in(X: Any, y: Any) -> None:
         raise InvalidProblem(f"Column {name!r} of X has the labels: drop it from X.")
 
 
+def warn_caller(message: str, category: type[Warning] = S2OCTWarning) -> None:
+    """Warn at the line of the user's program: the nearest one outside this package and scikit-learn, which calls it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("s2oct", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
 def warn_of_doubts(doubts: Iterable[str]) -> None:
-    """Warn about doubtful input. Call it from ``fit``, so that warnings point at the user's line."""
+    """Warn about doubtful input."""
     for doubt in doubts:
-        warnings.warn(doubt, S2OCTWarning, stacklevel=3)
+        warn_caller(doubt)
 
 
 def counted_part(X: Any, known: Known) -> Any:
@@ -238,26 +247,22 @@ def read_complete_labels(y: Any, n_rows: int) -> Labels | None:
 
 
 def warn_of_column(y: Any) -> None:
-    """Warn about labels in a table of one column, as scikit-learn does. Call it from ``fit`` or one level below."""
+    """Warn about labels in a table of one column, as scikit-learn does."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         message = "A column-vector y was passed when a 1d array was expected. Pass y.ravel()."
-        warnings.warn(message, DataConversionWarning, stacklevel=4)
+        warn_caller(message, DataConversionWarning)
 
 
 def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sample_weight: Any) -> float:
-    """Share of the labeled rows of ``y`` that are predicted correctly; warns if other rows are left out.
-
-    Call it from ``score``, so that the warning points at the user's line.
-    """
+    """Share of the labeled rows of ``y`` that are predicted correctly; warns if other rows are left out."""
     labels = read_labels(y, n_rows=len(predicted), named=classes.tolist())
     known = labels.is_labeled
     if not known.all():
-        warnings.warn(
+        warn_caller(
             f"{count((~known).sum())} of {plural(len(known), 'row')} to be scored are unlabeled and do not count. In "
             "cross-validation, use LabeledKFold: other splitters take unlabeled rows out of the training set, so that "
             "the known totals no longer hold there.",
             UnlabeledScoreWarning,
-            stacklevel=3,
         )
     weights = read_weights(sample_weight, len(predicted))
     truth = labels.classes[labels.codes[known]]

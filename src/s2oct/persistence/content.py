@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -12,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from s2oct.certificate import Certificate, Claim, OCTHCertificate
-from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.errors import InvalidProblem
 from s2oct.estimators import OCTHClassifier, S2OCTClassifier
+from s2oct.inputs import warn_caller
 from s2oct.model.prepared import Scaling
 from s2oct.model.problem import DataSummary
 from s2oct.model.topology import Topology
@@ -180,11 +180,9 @@ def _read_parameters(kind: type[TreeEstimator], stored: Mapping[str, Any]) -> di
     known = {name: value for name, value in stored.items() if name in kind._get_param_names()}
     for name, value in known.items():
         if isinstance(value, Mapping):
-            warnings.warn(
+            warn_caller(
                 f"The parameter {name} was {value.get('not_kept')}, which a model file does not keep; it has its "
                 "default again. Predictions do not depend on it.",
-                S2OCTWarning,
-                stacklevel=7,
             )
     return {name: value for name, value in known.items() if not isinstance(value, Mapping)}
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import (
     FittedRows,
     SeenCell,
@@ -19,6 +18,7 @@ from s2oct.estimators.fitted import (
     read_fit,
     see_totals,
 )
+from s2oct.inputs import warn_caller
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
 from s2oct.plots.style import Ink, class_colour, figure_of, fit_text, new_axes, open_frame, plain, wrap_text
@@ -108,11 +108,9 @@ class TotalsDisplay(Display):
         given = known_of_rows(estimator, rows, X, y, **known)
         is_of_fit = are_data_of_fit(estimator, rows, given)
         if not is_of_fit and not given.stated.tables:
-            warnings.warn(
+            warn_caller(
                 "The rows or labels are not those of the fit, so its totals are not drawn: pass the totals of these "
                 "rows.",
-                S2OCTWarning,
-                stacklevel=2,
             )
         return cls.of_totals(rows, see_totals(estimator, rows, given, is_of_fit=is_of_fit)).plot(ax=ax)
 

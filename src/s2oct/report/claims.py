@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import FittedRows
+from s2oct.inputs import warn_caller
 from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.reproduce import parameters, seed_note, versions
 
@@ -19,7 +18,7 @@ OTHER_DATA = (
 
 def warn_of_other_data() -> None:
     """Warn at the line that asked for the report."""
-    warnings.warn(OTHER_DATA, S2OCTWarning, stacklevel=3)
+    warn_caller(OTHER_DATA)
 
 
 def claims_of_fit(estimator: Any, rows: FittedRows, *, is_of_fit: bool) -> dict[str, Any]:
