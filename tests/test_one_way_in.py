@@ -28,6 +28,7 @@ from s2oct.app.jobs import Workforce
 from s2oct.cli.app import run
 from s2oct.errors import S2OCTWarning
 from s2oct.export import tree_to_r, tree_to_sql
+from s2oct.model import totals as totals_reading
 from tests.app.asking import Asked
 from tests.conftest import require_package
 from tests.people import FEATURES, N_LABELED, make_people
@@ -234,6 +235,17 @@ def test_the_page_gives_the_model_of_python_from_every_format(tmp_path, referenc
 
 
 # --- predictions of new rows
+
+
+@pytest.mark.parametrize("way", ["Python", "command"])
+def test_a_fit_reads_totals_once(tmp_path, monkeypatch, compiled, way):
+    read, reading = [], totals_reading.read_forms
+    monkeypatch.setattr(totals_reading, "read_forms", lambda *given: read.append(1) or reading(*given))
+    if way == "Python":
+        fit_in_python(survey()[[*FEATURES, REGION]])
+    else:
+        fit_by_command(tmp_path, ".csv")
+    assert read == [1]
 
 
 @pytest.fixture(scope="module")
