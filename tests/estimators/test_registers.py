@@ -33,7 +33,7 @@ def test_estimates_of_a_register_are_refused_and_simpler_trees_are_those_of_the_
     fitted: tuple[Table, S2OCTClassifier],
 ) -> None:
     _, clf = fitted
-    with pytest.raises(InvalidProblem, match="got one to a sample of 340 of 2,000 rows"):
+    with pytest.raises(InvalidProblem, match="a sample of 340 of 2,000 rows"):
         clf.estimate()
     assert len(clf.simplicity_path()) > 0
     assert len(clf.stability_) == 300
