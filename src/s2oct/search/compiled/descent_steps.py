@@ -76,7 +76,7 @@ def between(ends, progress):
     return ends[0] * (ends[1] / ends[0]) ** progress
 
 
-@kept(fastmath=True)
+@kept()
 def pull_labeled(H, rows, aims, width, pulls):
     """Add the pull of every labeled row towards its cheapest leaf to ``pulls`` (n_branches, n + k)."""
     leaf_classes, labels, depth = aims.leaf_classes, rows.labels, aims.depth
@@ -147,17 +147,41 @@ def change_prices(prices, counts, bounds, progress):
         prices[c] = PRICE_MEMORY * prices[c] + (1.0 - PRICE_MEMORY) * min(max(excess / slack, -1.0), 1.0)
 
 
+@kept()
+def values_of(normals, Z, H):
+    """Fill in ``normals @ Z``, added up in the order of the features, which BLAS does not promise."""
+    for b in range(H.shape[0]):
+        for i in range(H.shape[1]):
+            H[b, i] = 0.0
+        for j in range(normals.shape[1]):
+            for i in range(H.shape[1]):
+                H[b, i] += normals[b, j] * Z[j, i]
+
+
+@kept()
+def slopes_of(pulls, ZT, slopes):
+    """Fill in ``pulls @ ZT``, added up in the order of the rows; most of them do not pull."""
+    for b in range(pulls.shape[0]):
+        for j in range(slopes.shape[1]):
+            slopes[b, j] = 0.0
+        for i in range(pulls.shape[1]):
+            if pulls[b, i] != 0.0:
+                for j in range(slopes.shape[1]):
+                    slopes[b, j] += pulls[b, i] * ZT[i, j]
+
+
 @kept(nogil=True)
 def descend_stretch(rows, aims, motion, fall, step_from, step_to):
     """Take some steps of a descent, in place."""
     normals, offsets, mean, square, prices = motion
     n_branches, p = normals.shape
     pulls = np.zeros((n_branches, rows.Z.shape[1]))
+    H, slopes = np.empty_like(pulls), np.empty((n_branches, p))
     n = rows.labels.size
     for t in range(step_from, step_to):
         progress = t / max(fall.n_steps - 1, 1)
         width, length = between(fall.width, progress), between(fall.step, progress)
-        H = np.dot(normals, rows.Z)
+        values_of(normals, rows.Z, H)
         for b in range(n_branches):
             for i in range(H.shape[1]):
                 H[b, i] -= offsets[b]
@@ -166,7 +190,7 @@ def descend_stretch(rows, aims, motion, fall, step_from, step_to):
         pull_labeled(H, rows, aims, width, pulls)
         counts = pull_unlabeled(H, rows, aims, width, between(fall.margin, progress), prices, pulls)
         change_prices(prices, counts, aims.bounds, progress)
-        slopes = np.dot(pulls, rows.ZT)
+        slopes_of(pulls, rows.ZT, slopes)
         new, seen = 1.0 - INERTIA ** (t + 1), 1.0 - MEMORY ** (t + 1)
         for b in range(n_branches):
             for j in range(p + 1):

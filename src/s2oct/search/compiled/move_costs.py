@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.caching import kept
 from s2oct.search.compiled.cells import off_totals, shift_row
 from s2oct.search.compiled.options import plain
 
@@ -55,20 +54,22 @@ def new_tally(n_cells: int) -> Tally:
     return Tally(np.zeros(4), np.zeros(n_cells), np.zeros(n_cells))
 
 
-@kept(fastmath=True, _nrt=False, error_model="numpy")
+@plain
 def evaluate(h, move, counts, view, prices, stop_above, tally):
     """Cost of the tree after a move at the node in view, from all rows; stops early once it exceeds ``stop_above``."""
     x, scale, step, shift = move
-    sizes, n_classes = counts.sizes, counts.n_classes
+    n_classes = counts.n_classes
     ways, gain, ends, charge, base = view
-    rho, cap = prices.margin, prices.cap
+    rho = prices.margin
     parts, moved = tally.parts, tally.moved
     n, n_rows = ways.left.size, h.size
     one_domain = moved.size == n_classes
-    labeled = 0.0
-    for i in range(n):
-        v = scale * h[i] + step * x[i] - shift
-        labeled += sizes[i] * labeled_cost(v, ways, i, cap)
+    labeled = in_lanes(
+        labeled_lane(0, h, move, counts, ways, prices.cap),
+        labeled_lane(1, h, move, counts, ways, prices.cap),
+        labeled_lane(2, h, move, counts, ways, prices.cap),
+        labeled_lane(3, h, move, counts, ways, prices.cap),
+    )
     violation = 0.0
     guide = base[moved.size]
     for k in range(moved.size):
@@ -77,24 +78,52 @@ def evaluate(h, move, counts, view, prices, stop_above, tally):
         if labeled + rho * violation > stop_above:
             return labeled + rho * violation
         stop = min(start + _BLOCK, n_rows)
-        for i in range(start, stop):
-            v = scale * h[i] + step * x[i] - shift
-            violation += max(1.0 - abs(v), 0.0)
-            guide += charge[i - n] if v > 0.0 else 0.0
+        v0, g0 = unlabeled_lane(0, h, move, n, charge, start, stop)
+        v1, g1 = unlabeled_lane(1, h, move, n, charge, start, stop)
+        v2, g2 = unlabeled_lane(2, h, move, n, charge, start, stop)
+        v3, g3 = unlabeled_lane(3, h, move, n, charge, start, stop)
+        violation += in_lanes(v0, v1, v2, v3)
+        guide += in_lanes(g0, g1, g2, g3)
         if one_domain:
             for k in range(n_classes - 1):
-                g = gain[k]
-                gained = 0.0
-                for i in range(start, stop):
-                    v = scale * h[i] + step * x[i] - shift
-                    gained += g[i - n] if v > 0.0 else 0.0
-                moved[k] += gained
+                _, g0 = unlabeled_lane(0, h, move, n, gain[k], start, stop)
+                _, g1 = unlabeled_lane(1, h, move, n, gain[k], start, stop)
+                _, g2 = unlabeled_lane(2, h, move, n, gain[k], start, stop)
+                _, g3 = unlabeled_lane(3, h, move, n, gain[k], start, stop)
+                moved[k] += in_lanes(g0, g1, g2, g3)
         else:
             for i in range(start, stop):
                 if scale * h[i] + step * x[i] - shift > 0.0:
                     cross(counts, ends, i, 1.0, moved)
     parts[0], parts[1], parts[2], parts[3] = labeled, off_after(counts, base, tally), violation, guide
     return priced(parts, prices)
+
+
+@plain
+def in_lanes(a, b, c, d):
+    """A sum in a fixed order that four adders can share, so that it does not depend on the machine."""
+    return (a + b) + (c + d)
+
+
+@plain
+def labeled_lane(lane, h, move, counts, ways, cap):
+    """What every fourth labeled row costs, from a first one on."""
+    total = 0.0
+    for i in range(lane, ways.left.size, 4):
+        v = move.scale * h[i] + move.step * move.x[i] - move.shift
+        total += counts.sizes[i] * labeled_cost(v, ways, i, cap)
+    return total
+
+
+@plain
+def unlabeled_lane(lane, h, move, n, gained, start, stop):
+    """Margin violation of every fourth unlabeled row of a block, and what is gained by those on the right."""
+    violation, total = 0.0, 0.0
+    for i in range(start + lane, stop, 4):
+        v = move.scale * h[i] + move.step * move.x[i] - move.shift
+        violation += max(1.0 - abs(v), 0.0)
+        total += gained[i - n] if v > 0.0 else 0.0
+    return violation, total
 
 
 @plain
