@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Copy:
-    """Fits with the package in a folder ``src``; one process for all fits, so that only the first one compiles."""
+    """Fits with the package in a folder ``src``; one process for all fits, so that only the first one imports."""
 
     def __init__(self, src: Path) -> None:
         self._process = subprocess.Popen(

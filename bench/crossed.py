@@ -2,7 +2,7 @@
 
     python bench/crossed.py
 
-Prints the modules by room. The code of compiled kernels and of other processes is not seen.
+Prints the modules by room. The code of kernels and of other processes is not seen.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> None:
     survey = make_labour_force(n_people=400, n_labeled=60, seed=0)
     with tempfile.TemporaryDirectory() as folder:
         for name, work in (("Python", in_python(survey)), ("command line", on_command_line(survey, Path(folder)))):
-            work()  # imports and compiles
+            work()  # imports
             crossed = modules_of(work)
             rooms = Counter(module.split(".")[1] for module in crossed)
             print(f"{name}: {len(crossed)} modules; {', '.join(f'{room} {n}' for room, n in rooms.most_common())}")

@@ -134,14 +134,14 @@ def parse() -> argparse.Namespace:
 
 
 def warm_up(folder: Path, name: str, copies: dict[str, Copy]) -> None:
-    """Compile the kernels outside the measurements, and say how long that took."""
+    """Fit once outside the measurements, and say how long that took."""
     began = time.monotonic()
     draw = biased_draw(load_instance(name, folder), 0)
     if copies:
         run_copies(copies, draw, 1.0, 1)
     else:
         run("engine", draw.problem(), 1.0)
-    print(f"first fit, compilation or its cache included: {time.monotonic() - began:.1f} s")
+    print(f"first fit, imports included: {time.monotonic() - began:.1f} s")
 
 
 def run(method: str, problem: Problem, limit: float) -> Certificate | OCTHCertificate | None:
