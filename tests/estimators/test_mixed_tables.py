@@ -153,7 +153,7 @@ def test_arrays_of_objects_and_lists_of_rows_may_hold_text(people, fitted):
     assert array.encoding_.columns[2].categories == fitted.encoding_.columns[2].categories
     assert array.rules_ == listed.rules_
     assert not hasattr(array, "feature_names_in_")
-    assert array.predict(rows[:9]).tolist() == array.transduction_[:9].tolist() or len(array.contradicted_)
+    assert array.predict(rows[60:]).tolist() == array.transduction_[60:].tolist()
 
 
 def test_a_column_with_another_text_in_every_row_is_not_used(people):
