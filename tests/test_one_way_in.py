@@ -250,14 +250,14 @@ def test_a_fit_reads_totals_once(tmp_path, monkeypatch, way):
 
 @pytest.fixture(scope="module")
 def expected(reference) -> list[str]:
-    with pytest.warns(S2OCTWarning, match="did not see"):
+    with pytest.warns(S2OCTWarning, match="were not seen"):
         return reference.clf.predict(new_rows()[FEATURES]).tolist()
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_model_file_reads_raw_tables_of_every_library(reference, expected, library):
     clf = s2oct.load(reference.path)
-    with pytest.warns(S2OCTWarning, match="did not see"):
+    with pytest.warns(S2OCTWarning, match="were not seen"):
         assert clf.predict(LIBRARIES[library](new_rows()[FEATURES])).tolist() == expected
 
 

@@ -106,7 +106,7 @@ def _check_callables(stop: Any, listener: Any) -> None:
 
 
 def notices_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArray) -> tuple[str, ...]:
-    """What the user should know of how a fit went, in sentences."""
+    """Messages about a fit: those that are given, and the shortcomings of its certificate."""
     return (*notices, *certificate.shortcomings(classes.tolist()))
 
 

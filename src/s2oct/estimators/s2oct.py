@@ -335,7 +335,7 @@ class S2OCTClassifier(TreeClassifier):
         self._fit = found.fit if register is None else None
         self._slope = self._fitted_slope(found.fit.problem)
         doubts = (*fit.features.doubts, *(known.doubts if register is None else register.doubts))
-        self.notices_ = (*doubts, *notices_of(trained.notices, self.certificate_, self.classes_))
+        self.notices_ = notices_of((*doubts, *trained.notices), self.certificate_, self.classes_)
         if register is not None and not np.isnan(self.stability_).all():
             of_sample = plural(len(self.stability_), "unlabeled row")
             note = f"The stability is known for the {of_sample} of the sample only. {self.stability_note_}"

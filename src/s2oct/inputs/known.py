@@ -193,10 +193,10 @@ def read_known(
 ) -> Known:
     """Labels, totals, domains and weights, checked; ``y`` may be what is known already."""
     if isinstance(y, Known):
-        given = {"totals": totals, "population_totals": population_totals, "domains": domains}
-        named = [name for name, value in (given | {"sample_weight": sample_weight}).items() if value is not None]
-        if named:
-            raise InvalidProblem(f"What is known about the rows already has {named[0]}: do not pass it again.")
+        given = {"totals": totals, "population totals": population_totals, "domains": domains, "weights": sample_weight}
+        for name, value in given.items():
+            if value is not None:
+                raise InvalidProblem(f"y already contains {name}: do not pass them again.")
         return y
     warn_of_column(y)
     n_rows = _num_samples(X)

@@ -57,7 +57,7 @@ class Known:
 
     @classmethod
     def complete(cls, labels: Labels, weights: FloatArray | None = None) -> Known:
-        """What is known where every row has a label, so that there is nothing to count."""
+        """Labels and weights of a table in which every row is labeled, so that there is no total."""
         known = cls.without_totals(labels, weights)
         if known.counted is not None:
             refuse_unusable_classes(known.classes.tolist())
@@ -163,7 +163,7 @@ class Known:
 
     @property
     def doubts(self) -> tuple[Notice, ...]:
-        """What is doubtful about labels and totals."""
+        """Warnings for the user: totals that have no effect, or totals that were not given."""
         m = int((~self.is_labeled).sum()) + self.n_unseen
         if m == 0:
             return (Notice("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree"),)
