@@ -14,7 +14,7 @@ import s2oct
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TEXT_SUFFIXES = {".py", ".cpp", ".h", ".md", ".toml", ".txt", ".cff", ".yml", ".yaml", ".cfg", ".sh", ""}
+TEXT_SUFFIXES = {".py", ".md", ".toml", ".txt", ".cff", ".yml", ".yaml", ".cfg", ".sh", ""}
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
