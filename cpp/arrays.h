@@ -78,6 +78,9 @@ struct OwnedMatrix {
     OwnedMatrix(Index n_rows, Index n_columns)
         : memory(static_cast<std::size_t>(n_rows * n_columns)), n_rows(n_rows), n_columns(n_columns) {}
     operator Matrix<T>() { return {memory.data(), n_rows, n_columns}; }
+    operator Matrix<const T>() const { return {memory.data(), n_rows, n_columns}; }
+    Vector<T> operator[](Index i) { return Matrix<T>(*this)[i]; }
+    T operator()(Index i, Index j) const { return Matrix<const T>(*this)(i, j); }
 };
 
 using Numbers = Vector<double>;
@@ -85,8 +88,8 @@ using ConstNumbers = Vector<const double>;
 using Indices = Vector<Index>;
 using ConstIndices = Vector<const Index>;
 
-template <class T>
-void copy(Vector<const T> source, Vector<T> target) {
+inline void copy(ConstNumbers source, Numbers target) {
+    S2OCT_REQUIRE(source.size == target.size);
     std::copy(source.begin(), source.end(), target.begin());
 }
 

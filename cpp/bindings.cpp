@@ -3,13 +3,20 @@
 // Arrays are borrowed, never copied. Arrays that a function changes must have the right type and lie row by row.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 
+#include "annealing.h"
+#include "descent.h"
+#include "node_fits.h"
+#include "octh.h"
 #include "routing.h"
 
 namespace nb = nanobind;
@@ -22,6 +29,7 @@ namespace {
 
 using s2oct::Index;
 using s2oct::Matrix;
+using s2oct::Stop;
 using s2oct::Vector;
 
 template <class T>
@@ -57,6 +65,62 @@ void require_shape(const char* name, const Grid<T>& array, Index n_rows, Index n
     if (found.n_rows != n_rows || found.n_columns != n_columns)
         refuse(std::string(name) + ": expected shape (" + std::to_string(n_rows) + ", " + std::to_string(n_columns) +
                "), got (" + std::to_string(found.n_rows) + ", " + std::to_string(found.n_columns) + ").");
+}
+
+template <class T>
+void require_shape(const char* name, const Line<T>& array, Index size) {
+    require_size(name, static_cast<Index>(array.shape(0)), size);
+}
+
+void require_positive(const char* name, Index found) {
+    if (found <= 0) refuse(std::string(name) + ": expected at least 1, got " + std::to_string(found) + ".");
+}
+
+// Whole numbers of an array that index something of a given size.
+template <class Array>
+void require_below(const char* name, const Array& array, Index size) {
+    const Index* data = array.data();
+    for (std::size_t at = 0; at < array.size(); ++at)
+        if (data[at] < 0 || data[at] >= size)
+            refuse(std::string(name) + ": expected whole numbers from 0 to " + std::to_string(size - 1) + ", got " +
+                   std::to_string(data[at]) + " at position " + std::to_string(at) + ".");
+}
+
+template <class Array>
+void require_numbers(const char* name, const Array& array) {
+    const double* data = array.data();
+    for (std::size_t at = 0; at < array.size(); ++at)
+        if (std::isnan(data[at])) refuse(std::string(name) + ": not a number at position " + std::to_string(at) + ".");
+}
+
+template <class Array>
+void require_finite(const char* name, const Array& array) {
+    const double* data = array.data();
+    for (std::size_t at = 0; at < array.size(); ++at)
+        if (!std::isfinite(data[at]))
+            refuse(std::string(name) + ": expected finite numbers, got " + std::to_string(data[at]) + " at position " +
+                   std::to_string(at) + ".");
+}
+
+void require_number(const char* name, double value) {
+    if (std::isnan(value)) refuse(std::string(name) + ": not a number.");
+}
+
+// Classes of the leaves of a complete tree; returns its depth.
+Index require_leaves(const Line<const Index>& leaf_classes, Index n_classes) {
+    const Index n_leaves = static_cast<Index>(leaf_classes.shape(0));
+    Index depth = 1;
+    while ((Index{1} << depth) < n_leaves) ++depth;
+    if ((Index{1} << depth) != n_leaves)
+        refuse("leaf_classes: expected 2, 4, 8, ... leaves, got " + std::to_string(n_leaves) + ".");
+    require_below("leaf_classes", leaf_classes, n_classes);
+    return depth;
+}
+
+void require_rows(const Grid<const double>& XT) {
+    require_positive("XT, features", static_cast<Index>(XT.shape(0)));
+    require_positive("XT, rows", static_cast<Index>(XT.shape(1)));
+    require_finite("XT", XT);
 }
 
 // A new array for Python, whose memory it owns, and a view of it.
@@ -168,6 +232,423 @@ auto cheapest_leaves(
     return std::make_tuple(leaf.array, error.array);
 }
 
+template <class T>
+auto copied(const std::vector<T>& source) {
+    auto found = new_vector<T>(static_cast<Index>(source.size()));
+    std::copy(source.begin(), source.end(), found.view.begin());
+    return found.array;
+}
+
+template <class T>
+auto copied(const s2oct::OwnedMatrix<T>& source) {
+    auto found = new_matrix<T>(source.n_rows, source.n_columns);
+    std::copy(source.memory.begin(), source.memory.end(), found.view.data);
+    return found.array;
+}
+
+// How rows are counted, with the arrays of Python behind it.
+struct CountsArrays {
+    Line<const double> sizes;
+    Grid<const Index> first;
+    Grid<const double> bounds;
+    Index n_classes;
+
+    void check(Index n_rows) const {
+        require_positive("n_classes", n_classes);
+        require_shape("sizes", sizes, n_rows);
+        require_finite("sizes", sizes);
+        require_shape("first", first, static_cast<Index>(first.shape(0)), n_rows);
+        const Index n_cells = static_cast<Index>(bounds.shape(1));
+        require_shape("bounds", bounds, 2, n_cells);
+        require_numbers("bounds", bounds);
+        if (n_cells == 0 || n_cells % n_classes != 0)
+            refuse("bounds: expected " + std::to_string(n_classes) + " cells for every domain, got " +
+                   std::to_string(n_cells) + " cells.");
+        require_below("first", first, n_cells - n_classes + 1);
+    }
+    s2oct::Counts counts() const { return {view(sizes), view(first), view(bounds), n_classes}; }
+};
+
+// P2's rows, laid out for the search.
+class Instance {
+   public:
+    Instance(
+        Grid<const double> XT, Line<const double> quanta, double s, Index most_features, Line<const double> sizes,
+        Grid<const Index> first, Grid<const double> bounds, Index n_classes, Line<const Index> labels,
+        Grid<const double> charges, double row_off, Line<const Index> leaf_classes)
+        : XT_(std::move(XT)),
+          quanta_(std::move(quanta)),
+          counts_{std::move(sizes), std::move(first), std::move(bounds), n_classes},
+          labels_(std::move(labels)),
+          charges_(std::move(charges)),
+          leaf_classes_(std::move(leaf_classes)) {
+        require_rows(XT_);
+        const Index p = static_cast<Index>(XT_.shape(0)), n_rows = static_cast<Index>(XT_.shape(1));
+        const Index n = static_cast<Index>(labels_.shape(0));
+        require_shape("quanta", quanta_, p);
+        require_finite("quanta", quanta_);
+        counts_.check(n_rows);
+        require_positive("labels, rows", n);
+        if (n > n_rows) refuse("labels: more labels than rows.");
+        require_below("labels", labels_, n_classes);
+        require_shape("charges", charges_, n_rows - n, n_classes);
+        require_numbers("charges", charges_);
+        require_positive("most_features", most_features);
+        require_number("s", s);
+        require_number("row_off", row_off);
+        const Index depth = require_leaves(leaf_classes_, n_classes);
+        auto spans = new_matrix<double>(2, p);
+        for (Index j = 0; j < p; ++j) {
+            const auto range = std::minmax_element(view(XT_)[j].begin(), view(XT_)[j].end());
+            spans.view(0, j) = *range.first;
+            spans.view(1, j) = *range.second;
+        }
+        spans_ = spans.array;
+        instance_ = {
+            view(XT_), view(quanta_), s, most_features, counts_.counts(), spans.view, view(labels_), view(charges_),
+            row_off, view(leaf_classes_), depth};
+    }
+
+    const s2oct::Instance& operator*() const { return instance_; }
+    const s2oct::Instance* operator->() const { return &instance_; }
+
+   private:
+    Grid<const double> XT_;
+    Line<const double> quanta_;
+    CountsArrays counts_;
+    Line<const Index> labels_;
+    Grid<const double> charges_;
+    Line<const Index> leaf_classes_;
+    NewGrid<double> spans_;
+    s2oct::Instance instance_;
+};
+
+void require_node(Index b, Index n_branches) {
+    if (b < 0 || b >= n_branches)
+        refuse("node: expected a number from 0 to " + std::to_string(n_branches - 1) + ", got " + std::to_string(b) + ".");
+}
+
+s2oct::Planes planes_of(Index n_branches, Index p, const Grid<double>& omega, const Line<double>& gamma) {
+    require_shape("omega", omega, n_branches, p);
+    require_shape("gamma", gamma, n_branches);
+    require_finite("omega", omega);
+    require_finite("gamma", gamma);
+    return {view(omega), view(gamma)};
+}
+
+std::uint64_t require_seed(std::uint64_t seed) {
+    if (seed == 0) refuse("seed: expected a number other than 0.");
+    return seed;
+}
+
+// What each side of one node means for each row of an instance.
+class NodeView {
+   public:
+    NodeView(const Instance& instance, const Grid<const double>& H, Index b) : instance_(*instance), view_(*instance) {
+        require_shape("H", H, instance->n_branches(), instance->n_rows());
+        require_finite("H", H);
+        require_node(b, instance->n_branches());
+        const s2oct::ConstNumbers h = view(H)[b];
+        h_.assign(h.begin(), h.end());
+        view_.look_at(*instance, view(H), b);
+    }
+
+    const s2oct::NodeView& operator*() const { return view_; }
+
+    using Parts = std::tuple<double, double, double, double, double>;
+
+    // Cost after a move, in all and in parts: labeled rows, rows off, margin violation, charge.
+    Parts evaluate(
+        const Line<const double>& x, double scale, double step, double shift,
+        const std::tuple<double, double, double>& prices, double stop_above) const {
+        require_shape("x", x, instance_.n_rows());
+        s2oct::Tally tally(instance_.counts.n_cells());
+        const double cost = s2oct::evaluate(
+            instance_, view_, h_, {x.data(), scale, step, shift}, prices_of(prices), stop_above, tally);
+        return {cost, tally.labeled, tally.rows_off, tally.violation, tally.charge};
+    }
+
+    // The same from the rows that such a move can affect.
+    Parts evaluate_near(
+        const Line<const double>& x, double step, double shift, const std::tuple<double, double, double>& prices) const {
+        require_shape("x", x, instance_.n_rows());
+        const s2oct::Prices given = prices_of(prices);
+        s2oct::Tally tally(instance_.counts.n_cells()), after(instance_.counts.n_cells());
+        s2oct::evaluate(instance_, view_, h_, {h_.data(), 1.0, 0.0, 0.0}, given, s2oct::kFar, tally);
+        double reach = 0.0;
+        for (Index i = 0; i < instance_.n_rows(); ++i) reach = std::max(reach, std::abs(step * x.data()[i] - shift));
+        s2oct::Nearest labeled(instance_.n_labeled()), unlabeled(instance_.n_unlabeled());
+        labeled.sort(h_, 0, instance_.n_labeled());
+        unlabeled.sort(h_, instance_.n_labeled(), instance_.n_rows());
+        const s2oct::Near near{
+            s2oct::ConstIndices(labeled.order).first(labeled.within(std::max(1.0, given.cap - 1.0) + reach)),
+            s2oct::ConstIndices(unlabeled.order).first(unlabeled.within(1.0 + reach))};
+        const double cost =
+            s2oct::evaluate_near(instance_, view_, h_, {x.data(), 1.0, step, shift}, given, near, tally, after);
+        return {cost, after.labeled, after.rows_off, after.violation, after.charge};
+    }
+
+   private:
+    static s2oct::Prices prices_of(const std::tuple<double, double, double>& prices) {
+        return {std::get<0>(prices), std::get<1>(prices), std::get<2>(prices)};
+    }
+
+    const s2oct::Instance& instance_;
+    s2oct::NodeView view_;
+    std::vector<double> h_;
+};
+
+class Annealer {
+   public:
+    Annealer(const Instance& instance, std::uint64_t seed)
+        : instance_(*instance), annealer_(*instance, require_seed(seed)) {}
+
+    double anneal(
+        const Grid<double>& omega, const Line<double>& gamma, const Grid<double>& best_omega,
+        const Line<double>& best_gamma, Index n_visits, Index moves_per_visit, std::pair<double, double> heats,
+        double row_off, std::pair<double, double> margin_prices, double cap, bool on_grid, double floor, Index stretch,
+        const Stop& stop) {
+        require_positive("stretch", stretch);
+        const auto planes = planes_of(instance_.n_branches(), instance_.n_features(), omega, gamma);
+        const auto best = planes_of(instance_.n_branches(), instance_.n_features(), best_omega, best_gamma);
+        const s2oct::Schedule schedule{
+            n_visits, moves_per_visit, heats.first, heats.second, row_off, margin_prices.first, margin_prices.second,
+            cap, on_grid};
+        nb::gil_scoped_release released;
+        return annealer_.anneal(planes, best, schedule, floor, stretch, stop);
+    }
+
+    void clear_node(const Grid<double>& omega, const Line<double>& gamma, Index b, Index n_directions) {
+        require_node(b, instance_.n_branches());
+        const auto planes = planes_of(instance_.n_branches(), instance_.n_features(), omega, gamma);
+        nb::gil_scoped_release released;
+        annealer_.clear_node(planes, b, n_directions);
+    }
+
+   private:
+    const s2oct::Instance& instance_;
+    s2oct::Annealer annealer_;
+};
+
+using Box = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Ends = std::pair<double, double>;
+
+void descend(
+    const std::tuple<
+        Grid<const double>, Line<const Index>, Line<const double>, Line<const double>, Grid<const Index>, double>& rows,
+    const std::tuple<Line<const Index>, Grid<const double>, Line<const double>, Box>& aims,
+    const std::tuple<Grid<double>, Line<double>, Grid<double>, Grid<double>, Line<double>>& motion,
+    const std::tuple<Index, Ends, Ends, Ends>& fall, Index first_step, Index stop_step) {
+    const auto& [Z, labels, sizes, strength, first, weight] = rows;
+    const auto& [leaf_classes, bounds, outside, box] = aims;
+    const auto& [normals, offsets, mean, square, prices] = motion;
+    const auto& [n_steps, width, margin, step] = fall;
+    const Index p = static_cast<Index>(Z.shape(0)), n_rows = static_cast<Index>(Z.shape(1));
+    const Index n = static_cast<Index>(labels.shape(0)), n_branches = static_cast<Index>(leaf_classes.shape(0)) - 1;
+    const Index n_cells = static_cast<Index>(outside.shape(0));
+    require_finite("Z", Z);
+    if (n > n_rows) refuse("labels: more labels than rows.");
+    require_shape("sizes", sizes, n_rows);
+    require_shape("strength", strength, n_rows);
+    require_shape("first", first, static_cast<Index>(first.shape(0)), n_rows - n);
+    require_shape("bounds", bounds, 2, n_cells);
+    const Index depth = require_leaves(leaf_classes, n_cells);
+    Index n_classes = 0;
+    for (const Index k : view(leaf_classes)) n_classes = std::max(n_classes, k + 1);
+    require_below("first", first, n_cells - n_classes + 1);
+    if (box.shape(0) != 2 || static_cast<Index>(box.shape(1)) != n_branches || static_cast<Index>(box.shape(2)) != p)
+        refuse("box: expected shape (2, " + std::to_string(n_branches) + ", " + std::to_string(p) + ").");
+    require_shape("normals", normals, n_branches, p);
+    require_shape("offsets", offsets, n_branches);
+    require_shape("mean", mean, n_branches, p + 1);
+    require_shape("square", square, n_branches, p + 1);
+    require_shape("prices", prices, n_cells);
+    const double* lowest = box.data();
+    nb::gil_scoped_release released;
+    s2oct::descend(
+        {view(Z), view(labels), view(sizes), view(strength), view(first), weight},
+        {view(leaf_classes), depth, view(bounds), view(outside), {lowest, n_branches, p},
+         {lowest + n_branches * p, n_branches, p}},
+        {view(normals), view(offsets), view(mean), view(square), view(prices)},
+        {n_steps, {width.first, width.second}, {margin.first, margin.second}, {step.first, step.second}}, first_step,
+        stop_step);
+}
+
+class OcthAnnealer {
+   public:
+    OcthAnnealer(
+        Grid<const double> XT, Line<const Index> labels, Line<const double> sizes, Line<const Index> leaf_classes,
+        double min_leaf, double half_gap, std::uint64_t seed)
+        : XT_(check_rows(std::move(XT))),
+          labels_(std::move(labels)),
+          sizes_(std::move(sizes)),
+          leaf_classes_(check_leaves(std::move(leaf_classes))),
+          rows_{view(XT_), view(labels_), view(sizes_), view(leaf_classes_), min_leaf, half_gap},
+          annealer_(rows_, require_seed(seed)) {
+        const Index n_rows = static_cast<Index>(XT_.shape(1));
+        require_shape("labels", labels_, n_rows);
+        require_shape("sizes", sizes_, n_rows);
+        require_finite("sizes", sizes_);
+        require_number("min_leaf", min_leaf);
+        if (!(half_gap > 0.0)) refuse("half_gap: expected a positive number.");
+    }
+
+    double anneal(
+        const Grid<double>& omega, const Line<double>& gamma, Index n_visits, Index moves_per_visit,
+        std::pair<double, double> heats, double in_gap, double too_few, Index stretch, const Stop& stop) {
+        require_positive("stretch", stretch);
+        const auto planes = planes_of(rows_.leaf_classes.size - 1, rows_.XT.n_rows, omega, gamma);
+        nb::gil_scoped_release released;
+        return annealer_.anneal(
+            planes, {n_visits, moves_per_visit, heats.first, heats.second, in_gap, too_few}, stretch, stop);
+    }
+
+   private:
+    static Grid<const double> check_rows(Grid<const double> XT) {
+        require_rows(XT);
+        return XT;
+    }
+    static Line<const Index> check_leaves(Line<const Index> leaf_classes) {
+        require_leaves(leaf_classes, std::numeric_limits<Index>::max());
+        return leaf_classes;
+    }
+
+    Grid<const double> XT_;
+    Line<const Index> labels_;
+    Line<const double> sizes_;
+    Line<const Index> leaf_classes_;
+    s2oct::OcthRows rows_;
+    s2oct::OcthAnnealer annealer_;
+};
+
+// The rows of the evidence model.
+class Table {
+   public:
+    Table(
+        Grid<const double> XT, Grid<const Index> order, Grid<const double> cost, Line<const double> sizes,
+        Grid<const Index> first, Grid<const double> bounds, Index n_classes)
+        : XT(std::move(XT)),
+          order(std::move(order)),
+          cost(std::move(cost)),
+          counts{std::move(sizes), std::move(first), std::move(bounds), n_classes} {
+        require_rows(this->XT);
+        const Index p = static_cast<Index>(this->XT.shape(0)), n_rows = static_cast<Index>(this->XT.shape(1));
+        require_shape("order", this->order, p, this->order.shape(1) == 0 ? 0 : n_rows);
+        require_below("order", this->order, n_rows);
+        require_shape("cost", this->cost, n_rows, n_classes);
+        require_numbers("cost", this->cost);
+        counts.check(n_rows);
+        table_ = {view(this->XT), view(this->order), view(this->cost), counts.counts()};
+    }
+
+    const s2oct::Table& operator*() const { return table_; }
+
+    const Grid<const double> XT;
+    const Grid<const Index> order;
+    const Grid<const double> cost;
+    const CountsArrays counts;
+
+   private:
+    s2oct::Table table_;
+};
+
+using SplitsTuple = std::tuple<Grid<double>, Line<double>, Grid<bool>, Line<const Index>>;
+using WorthTuple = std::tuple<Index, double, double, Line<const double>>;
+
+s2oct::Splits splits_of(const Table& table, const SplitsTuple& splits) {
+    const auto& [omega, gamma, right, leaf_classes] = splits;
+    require_leaves(leaf_classes, (*table).counts.n_classes);
+    const Index n_branches = static_cast<Index>(leaf_classes.shape(0)) - 1;
+    const auto planes = planes_of(n_branches, (*table).n_features(), omega, gamma);
+    require_shape("right", right, n_branches, (*table).n_rows());
+    return {planes.omega, planes.gamma, view(right), view(leaf_classes)};
+}
+
+s2oct::Worth worth_of(const Table& table, const WorthTuple& worth) {
+    const auto& [most, term, row_off, cell_prices] = worth;
+    require_shape("cell_prices", cell_prices, (*table).counts.n_cells());
+    require_number("term", term);
+    require_number("row_off", row_off);
+    return {most, term, row_off, view(cell_prices)};
+}
+
+Index node_of(Index node, const s2oct::Splits& splits) {
+    require_node(node - 1, splits.gamma.size);
+    return node;
+}
+
+auto classes_of(const Table& table, const SplitsTuple& splits) {
+    const auto tree = splits_of(table, splits);
+    auto found = new_vector<Index>((*table).n_rows());
+    {
+        nb::gil_scoped_release released;
+        s2oct::classes_of(*table, tree, found.view);
+    }
+    return found.array;
+}
+
+std::pair<double, double> evidence_of(const Table& table, const SplitsTuple& splits) {
+    const auto tree = splits_of(table, splits);
+    nb::gil_scoped_release released;
+    const auto paid = s2oct::evidence_of(*table, tree);
+    return {paid.cost, paid.rows_off};
+}
+
+double cost_at(const Table& table, const SplitsTuple& splits, const WorthTuple& worth, Index node) {
+    const auto tree = splits_of(table, splits);
+    const auto judged = worth_of(table, worth);
+    node_of(node, tree);
+    nb::gil_scoped_release released;
+    return s2oct::cost_at(*table, tree, judged, node);
+}
+
+void set_hyperplane(
+    const Table& table, const SplitsTuple& splits, Index node, const Line<const double>& direction, double offset) {
+    const auto tree = splits_of(table, splits);
+    require_shape("direction", direction, (*table).n_features());
+    require_finite("direction", direction);
+    require_number("offset", offset);
+    node_of(node, tree);
+    nb::gil_scoped_release released;
+    s2oct::set_hyperplane(*table, tree, node, view(direction), offset);
+}
+
+auto common_classes(const Table& table, const SplitsTuple& splits, const WorthTuple& worth, Index node, Index most) {
+    const auto tree = splits_of(table, splits);
+    require_positive("most", most);
+    return copied(s2oct::common_classes(*table, tree, worth_of(table, worth), node_of(node, tree), most));
+}
+
+auto pair_floors(
+    const Table& table, const SplitsTuple& splits, const WorthTuple& worth, Index node,
+    const Line<const Index>& classes) {
+    const auto tree = splits_of(table, splits);
+    require_below("classes", classes, (*table).counts.n_classes);
+    auto floors = new_matrix<double>(static_cast<Index>(classes.shape(0)), static_cast<Index>(classes.shape(0)));
+    s2oct::pair_floors(*table, tree, worth_of(table, worth), node_of(node, tree), view(classes), floors.view);
+    return floors.array;
+}
+
+double refit_split(
+    const Table& table, const SplitsTuple& splits, const WorthTuple& worth, Index node,
+    const Line<const Index>& allowed, const std::tuple<bool, Index>& effort, const Line<std::uint64_t>& state,
+    const Stop& stop) {
+    const auto tree = splits_of(table, splits);
+    const auto judged = worth_of(table, worth);
+    node_of(node, tree);
+    require_below("allowed", allowed, (*table).n_features());
+    require_shape("state", state, 1);
+    s2oct::EvidenceRandom random{require_seed(*state.data())};
+    double saved;
+    {
+        nb::gil_scoped_release released;
+        saved = s2oct::refit_split(
+            *table, tree, judged, node, view(allowed), {std::get<0>(effort), std::get<1>(effort)}, random, stop);
+    }
+    *state.data() = random.word;
+    return saved;
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -183,4 +664,77 @@ NB_MODULE(_core, module) {
                "The least ``|value|`` of every row at the nodes on its way that count; infinite if there are none.");
     module.def("cheapest_leaves", &cheapest_leaves, "X"_a, "labels"_a, "omega"_a, "gamma"_a, "leaf_classes"_a,
                "The first leaf of its class where each row has the least error, from the left, and that error.");
+
+    nb::class_<Instance>(module, "Instance", "Rows of P2, laid out for the search: features by rows, labeled rows first.")
+        .def(nb::init<
+                 Grid<const double>, Line<const double>, double, Index, Line<const double>, Grid<const Index>,
+                 Grid<const double>, Index, Line<const Index>, Grid<const double>, double, Line<const Index>>(),
+             nb::kw_only(), "XT"_a, "quanta"_a, "s"_a, "most_features"_a, "sizes"_a, "first"_a, "bounds"_a,
+             "n_classes"_a, "labels"_a, "charges"_a, "row_off"_a, "leaf_classes"_a);
+
+    nb::class_<NodeView>(module, "NodeView", "What each side of one node means for each row, while the others stay.")
+        .def(nb::init<const Instance&, const Grid<const double>&, Index>(), "instance"_a, "H"_a, "b"_a,
+             nb::keep_alive<1, 2>())
+        .def_prop_ro("left", [](const NodeView& view) { return copied((*view).left); }, nb::rv_policy::move)
+        .def_prop_ro("right", [](const NodeView& view) { return copied((*view).right); }, nb::rv_policy::move)
+        .def_prop_ro("other", [](const NodeView& view) { return copied((*view).other); }, nb::rv_policy::move)
+        .def_prop_ro("gain", [](const NodeView& view) { return copied((*view).gain); }, nb::rv_policy::move)
+        .def_prop_ro("charge", [](const NodeView& view) { return copied((*view).charge); }, nb::rv_policy::move)
+        .def_prop_ro("base", [](const NodeView& view) { return copied((*view).base); }, nb::rv_policy::move)
+        .def("evaluate", &NodeView::evaluate, "x"_a, "scale"_a, "step"_a, "shift"_a, "prices"_a, "stop_above"_a,
+             "Cost after a move to scale h + step x - shift, in all and in parts.")
+        .def("evaluate_near", &NodeView::evaluate_near, "x"_a, "step"_a, "shift"_a, "prices"_a,
+             "The same from the rows alone that the move can affect.");
+
+    nb::class_<Annealer>(module, "Annealer", "Anneals trees of P2 in place.")
+        .def(nb::init<const Instance&, std::uint64_t>(), "instance"_a, "seed"_a, nb::keep_alive<1, 2>())
+        .def("anneal", &Annealer::anneal, "omega"_a, "gamma"_a, "best_omega"_a, "best_gamma"_a, nb::kw_only(),
+             "n_visits"_a, "moves_per_visit"_a, "heats"_a, "row_off"_a, "margin_prices"_a, "cap"_a, "on_grid"_a,
+             "floor"_a, "stretch"_a, "stop"_a, "Anneal a tree; returns the cost of the best one without violations.")
+        .def("clear_node", &Annealer::clear_node, "omega"_a, "gamma"_a, "b"_a, "n_directions"_a,
+             "Give a node its best offset clear of all unlabeled rows, perhaps in another direction.");
+
+    module.def("descend", &descend, "rows"_a, "aims"_a, "motion"_a, "fall"_a, "first_step"_a, "stop_step"_a,
+               "Take some steps of a descent of all hyperplanes at once, in place.");
+
+    nb::class_<OcthAnnealer>(module, "OcthAnnealer", "Anneals trees of OCT-H in place.")
+        .def(nb::init<
+                 Grid<const double>, Line<const Index>, Line<const double>, Line<const Index>, double, double,
+                 std::uint64_t>(),
+             "XT"_a, "labels"_a, "sizes"_a, "leaf_classes"_a, "min_leaf"_a, "half_gap"_a, "seed"_a)
+        .def("anneal", &OcthAnnealer::anneal, "omega"_a, "gamma"_a, nb::kw_only(), "n_visits"_a, "moves_per_visit"_a,
+             "heats"_a, "in_gap"_a, "too_few"_a, "stretch"_a, "stop"_a,
+             "Anneal a tree; leaves the cheapest hyperplanes in place and returns their cost.");
+
+    nb::class_<Table>(module, "Table", "Rows of the evidence model: standardised features by rows.")
+        .def(nb::init<
+                 Grid<const double>, Grid<const Index>, Grid<const double>, Line<const double>, Grid<const Index>,
+                 Grid<const double>, Index>(),
+             nb::kw_only(), "XT"_a, "order"_a, "cost"_a, "sizes"_a, "first"_a, "bounds"_a, "n_classes"_a)
+        .def_prop_ro("XT", [](const Table& table) { return NewGrid<const double>(table.XT); })
+        .def_prop_ro("cost", [](const Table& table) { return NewGrid<const double>(table.cost); })
+        .def_prop_ro("sizes", [](const Table& table) { return NewLine<const double>(table.counts.sizes); })
+        .def_prop_ro("first", [](const Table& table) { return NewGrid<const Index>(table.counts.first); })
+        .def_prop_ro("bounds", [](const Table& table) { return NewGrid<const double>(table.counts.bounds); })
+        .def_prop_ro("n_classes", [](const Table& table) { return table.counts.n_classes; })
+        .def("with_cost",
+             [](const Table& table, Grid<const double> cost) {
+                 return Table(table.XT, table.order, std::move(cost), table.counts.sizes, table.counts.first,
+                              table.counts.bounds, table.counts.n_classes);
+             },
+             "cost"_a, "The same rows with other costs of their classes.");
+
+    module.def("classes_of", &classes_of, "table"_a, "splits"_a, "Class of every row.");
+    module.def("evidence_of", &evidence_of, "table"_a, "splits"_a,
+               "What all rows pay for their classes, and by how many rows the totals are missed.");
+    module.def("cost_at", &cost_at, "table"_a, "splits"_a, "worth"_a, "node"_a,
+               "What all rows pay, with the price of rows off and of the terms of one node.");
+    module.def("set_hyperplane", &set_hyperplane, "table"_a, "splits"_a, "node"_a, "direction"_a, "offset"_a,
+               "Give a node a hyperplane.");
+    module.def("common_classes", &common_classes, "table"_a, "splits"_a, "worth"_a, "node"_a, "most"_a,
+               "The classes that cost the rows at a node least, those of most rows first.");
+    module.def("pair_floors", &pair_floors, "table"_a, "splits"_a, "worth"_a, "node"_a, "classes"_a,
+               "What all rows pay at least if those at a node end in one of two classes, for each pair.");
+    module.def("refit_split", &refit_split, "table"_a, "splits"_a, "worth"_a, "node"_a, "allowed"_a, "effort"_a,
+               "state"_a, "stop"_a, "Give a node the best split found, if that is better; returns what it saves.");
 }

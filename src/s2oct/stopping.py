@@ -95,6 +95,7 @@ class Foresight:
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline, self._longest = deadline, 0.0
+        self.stop = deadline.stop
 
     @contextmanager
     def step(self) -> Iterator[None]:

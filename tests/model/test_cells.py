@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from s2oct._core import NodeView, evidence_of
 
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
@@ -18,13 +19,9 @@ from s2oct.model.problem import DataSummary, Problem
 from s2oct.model.proof import lower_bound, total_bound
 from s2oct.model.score import feasible_cost, score
 from s2oct.model.targets import Targets
-from s2oct.search.compiled.evidence_trees import Splits, evidence_of
-from s2oct.search.compiled.move_costs import Move, Near, Prices, evaluate, evaluate_near, new_tally
-from s2oct.search.compiled.node_views import new_view, node_view
-from s2oct.search.compiled.walks import FAR
 from s2oct.search.evaluation import tree_cost, values_at_nodes
-from s2oct.search.evidence import EvidenceSearch
-from s2oct.search.instance import Instance
+from s2oct.search.evidence import EvidenceSearch, Splits
+from s2oct.search.instance import FAR, Instance
 from s2oct.stopping import NO_DEADLINE
 from tests.cells import cost_by_loops, problems_of_cells, trees_of_cells
 from tests.oracles import rows_off_by_loops
@@ -55,28 +52,14 @@ def test_the_search_evaluates_every_move_as_loops_do(drawn, shift):
     as_given, tree = drawn
     prepared = merged(as_given)
     leaf_error, off = cost_by_loops(as_given.problem, tree)
-    data = Instance.of(replace(prepared, topology=tree.topology), 0.0).data
+    instance = Instance.of(replace(prepared, topology=tree.topology), 0.0)
+    expected = pytest.approx((leaf_error + as_given.spec.C * off, leaf_error, off))
     for b in range(tree.topology.n_branches):
         H = np.ascontiguousarray(tree.values(prepared.problem.X).T)
         H[b] += shift
-        n_cells = prepared.problem.targets.n_cells
-        view, tally, new = new_view(data), new_tally(n_cells), new_tally(n_cells)
-        node_view(data, H, b, view)
-        free, still = Prices(data.row_off, 0.0, FAR), Move(data.space.XT[0], 1.0, 0.0, 0.0)
-        evaluate(H[b], still, data.counts, view, free, FAR, tally)
-        back = Move(data.space.XT[0], 1.0, 0.0, shift)
-        near = Near(
-            np.arange(data.labels.size),
-            data.labels.size,
-            data.labels.size + np.arange(H.shape[1] - data.labels.size),
-            H.shape[1] - data.labels.size,
-        )
-        assert evaluate_near(H[b], back, data.counts, view, free, near, tally, new) == pytest.approx(
-            leaf_error + as_given.spec.C * off
-        )
-        assert new.parts[1] == pytest.approx(off)
-        evaluate(H[b], back, data.counts, view, free, FAR, tally)
-        assert (tally.parts[0], tally.parts[1]) == (pytest.approx(leaf_error), pytest.approx(off))
+        view, free = NodeView(instance.data, H, b), (instance.row_off, 0.0, FAR)
+        assert view.evaluate_near(instance.XT[0], 0.0, shift, free)[:3] == expected
+        assert view.evaluate(instance.XT[0], 1.0, 0.0, shift, free, FAR)[:3] == expected
 
 
 @given(drawn=trees_of_cells())

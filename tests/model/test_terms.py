@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from s2oct._core import NodeView
 
 from s2oct.linear.model import Milp
 from s2oct.milp.encode import encode_tree
@@ -26,11 +27,8 @@ from s2oct.model.score import feasible_cost
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
-from s2oct.search.compiled.move_costs import Move, Prices, evaluate, new_tally
-from s2oct.search.compiled.node_views import new_view, node_view
-from s2oct.search.compiled.walks import FAR
 from s2oct.search.evaluation import cost_of_tree
-from s2oct.search.instance import Instance
+from s2oct.search.instance import FAR, Instance
 from tests.oracles import naive_cost, walk
 from tests.preparing import cost_of, merged, prepared_as_is
 from tests.strategies import feasible_trees, quarters
@@ -111,15 +109,13 @@ def tallies(
     """Cost and parts as the kernels evaluate them at every node, after a move that brings the node in place."""
     instance = Instance.of(prepared, 0.0)
     data = (instance if charges is None else instance.charged(charges)).data
+    prices = instance.row_off, 0.0, FAR
     found = []
     for b in range(tree.topology.n_branches):
         H = np.ascontiguousarray(tree.values(prepared.problem.X).T)
         H[b] += shift
-        view, tally = new_view(data), new_tally(prepared.problem.n_classes)
-        node_view(data, H, b, view)
-        move = Move(data.space.XT[0], 1.0, 0.0, shift)
-        cost = evaluate(H[b], move, data.counts, view, Prices(data.row_off, 0.0, FAR), FAR, tally)
-        found.append((float(cost), tally.parts))
+        cost, *parts = NodeView(data, H, b).evaluate(instance.XT[0], 1.0, 0.0, shift, prices, FAR)
+        found.append((cost, np.array(parts)))
     return found
 
 

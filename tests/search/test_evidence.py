@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from s2oct._core import evidence_of
 
 from s2oct.model.evidence import ROW_OFF, Evidence, Sparsity
 from s2oct.model.problem import Guide, Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch
-from s2oct.search.compiled.evidence_trees import evidence_of
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 pytestmark = pytest.mark.usefixtures("compiled")

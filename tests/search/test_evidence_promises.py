@@ -129,7 +129,7 @@ def test_large_problems_are_searched_on_a_sample_and_finished_on_all_rows():
     search = EvidenceSearch(evidence, Sparsity(), 0, NO_DEADLINE)
     sample = search._sample()
     assert sample.XT.shape[1] == SAMPLE
-    assert sample.counts.sizes.sum() == pytest.approx(evidence.size.sum())
+    assert sample.sizes.sum() == pytest.approx(evidence.size.sum())
     assert evidence.cost_of(search.run()).off == 0
 
 

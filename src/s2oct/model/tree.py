@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from s2oct import _core
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.model import routing
 from s2oct.model.bounds import Distances
 from s2oct.model.topology import Topology
 
@@ -129,9 +128,9 @@ class ObliqueTree:
         Returns
         -------
         ndarray of shape (n_rows, n_branches)
-            Values, each added up in the order of `s2oct.model.routing`.
+            Values, each added up in the order of the features (``cpp/routing.h``).
         """
-        return np.asarray(routing.values(*self._ready(X)))
+        return np.asarray(_core.values(*self._ready(X)))
 
     @property
     def splits(self) -> BoolArray:
@@ -153,7 +152,7 @@ class ObliqueTree:
         """
         rows, omega, gamma = self._ready(X)
         splits, n_rows = self.splits, len(rows)
-        of_rows, *of_splits = routing.distances(rows, _read_only(omega[splits]), _read_only(gamma[splits]))
+        of_rows, *of_splits = _core.distances(rows, omega[splits], gamma[splits])
         apart = np.abs(gamma) if n_rows else np.full(len(gamma), np.inf)
         of_rows = np.minimum(of_rows, apart[~splits].min(initial=np.inf))
         of_nodes = [apart, np.abs(gamma) * (n_rows > 0), n_rows * (gamma > 0), n_rows * (gamma < 0)]
@@ -205,18 +204,15 @@ class ObliqueTree:
         ndarray of shape (n_rows,)
             Leaf ids.
         """
-        return np.asarray(routing.leaves(*self._ready(X), self.topology.depth))
+        return np.asarray(_core.leaves(*self._ready(X), self.topology.depth))
 
     def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Rows and hyperplanes in one of the two memory layouts for which the kernels are compiled."""
+        """Rows and hyperplanes in the form that the kernels take."""
         rows = np.asarray(X, dtype=float)
-        if not rows.flags.f_contiguous:
-            rows = np.ascontiguousarray(rows)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            # Compiled code does not check its indices.
             raise InvalidProblem(f"Expected rows of {self.n_features} features, got an array of shape {rows.shape}.")
         omega, gamma = (np.ascontiguousarray(part, dtype=float) for part in (self.omega, self.gamma))
-        return _read_only(rows), _read_only(omega), _read_only(gamma)
+        return rows, omega, gamma
 
     def predict(self, X: FloatArray) -> IntArray:
         """Find the class index of the leaf in which each row ends.
@@ -264,7 +260,7 @@ class ObliqueTree:
         ndarray of shape (n_rows,)
             Distances; infinite where no node on the path counts.
         """
-        return np.asarray(routing.path_distances(*self._ready(X), counted, self.topology.depth))
+        return np.asarray(_core.path_distances(*self._ready(X), counted, self.topology.depth))
 
     def cheapest_leaves(self, X: FloatArray, classes: IntArray) -> tuple[IntArray, FloatArray]:
         """Find the leaf of its class where each row has the least error of Definition 2.
@@ -282,15 +278,5 @@ class ObliqueTree:
             Positions of the leaves from the left, the first one where several are as good; and the errors.
         """
         rows, omega, gamma = self._ready(X)
-        labels, leaf_classes = (
-            _read_only(np.ascontiguousarray(part, np.int64)) for part in (classes, self.leaf_classes)
-        )
-        leaf, error = routing.cheapest_leaves(rows, labels, omega, gamma, leaf_classes)
-        return leaf, error
-
-
-def _read_only(array: Any) -> Any:
-    """A read-only view; frames and memory maps give only such views, and kernels are compiled for one kind."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+        labels, leaf_classes = (np.ascontiguousarray(part, np.int64) for part in (classes, self.leaf_classes))
+        return _core.cheapest_leaves(rows, labels, omega, gamma, leaf_classes)

@@ -1,19 +1,12 @@
-"""Annealing a tree in short compiled stretches; the deadline is checked between them."""
+"""Annealing a tree; the deadline is looked at between short stretches of visits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from s2oct._core import Annealer
 from s2oct.arrays import FloatArray
-from s2oct.search.compiled.annealing_room import new_room
-from s2oct.search.compiled.gaps import clear_node
-from s2oct.search.compiled.node_views import Planes
-from s2oct.search.compiled.stretches import Course, anneal_stretch
-from s2oct.search.compiled.walks import FAR
-from s2oct.search.instance import USUAL_MOVES, Instance
+from s2oct.search.instance import FAR, USUAL_MOVES, Instance
 from s2oct.search.lengths import length_factors
 from s2oct.stopping import Deadline
 
@@ -50,13 +43,6 @@ class Schedule:
     cap: float = 4.0
     on_grid: bool = False
 
-    def course(self, visit_from: int, visit_to: int) -> Course:
-        """A stretch of the schedule, for the kernels."""
-        return Course(
-            visit_from, visit_to, self.n_visits, self.moves_per_visit, self.hot, self.cold, self.row_off,
-            *self.margin_prices, self.cap, self.on_grid,
-        )  # fmt: skip
-
 
 @dataclass(eq=False)
 class State:
@@ -82,35 +68,34 @@ class State:
 
 def clear_offsets(instance: Instance, state: State, seed: int, deadline: Deadline) -> None:
     """Give every node of ``state`` in turn its best offset clear of all unlabeled rows; try random directions."""
-    random_state = _random_state(seed)
-    room = new_room(instance.data)
+    annealer = Annealer(instance.data, _random_word(seed))
     n_directions = min(DIRECTIONS, int(DIRECTION_WORK / instance.n_rows))
-    planes = Planes(state.omega, state.gamma)
     for b in range(instance.topology.n_branches):
         if deadline.passed:
             return
-        clear_node(instance.data, planes, b, n_directions, random_state, room)
+        annealer.clear_node(state.omega, state.gamma, b, n_directions)
 
 
 def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, deadline: Deadline) -> None:
     """Anneal ``state`` in place until the schedule, the deadline or the floor is reached."""
-    random_state = _random_state(seed)
-    room = new_room(instance.data)
-    stretch = instance.stretch(schedule.moves_per_visit)
-    state.best_cost = FAR
-    planes = Planes(state.omega, state.gamma)
-    best_planes = Planes(state.best_omega, state.best_gamma)
-    for begin in range(0, schedule.n_visits, stretch):
-        if deadline.passed:
-            return
-        course = schedule.course(begin, min(begin + stretch, schedule.n_visits))
-        state.best_cost = anneal_stretch(
-            instance.data, planes, best_planes, state.best_cost, instance.floor, random_state, course, room
-        )
-        if state.best_cost <= instance.floor + 1e-9:
-            return
+    state.best_cost = Annealer(instance.data, _random_word(seed)).anneal(
+        state.omega,
+        state.gamma,
+        state.best_omega,
+        state.best_gamma,
+        n_visits=schedule.n_visits,
+        moves_per_visit=schedule.moves_per_visit,
+        heats=(schedule.hot, schedule.cold),
+        row_off=schedule.row_off,
+        margin_prices=schedule.margin_prices,
+        cap=schedule.cap,
+        on_grid=schedule.on_grid,
+        floor=instance.floor,
+        stretch=instance.stretch(schedule.moves_per_visit),
+        stop=lambda: deadline.passed,
+    )
 
 
-def _random_state(seed: int) -> NDArray[np.uint64]:
-    """The kernels' random state: one word that must not be 0."""
-    return np.array([seed * 2654435761 % 2**63 + 88172645463325252], dtype=np.uint64)
+def _random_word(seed: int) -> int:
+    """The state of a generator: one word that must not be 0."""
+    return seed * 2654435761 % 2**63 + 88172645463325252

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.search.compiled.descent_steps import Fall
 from s2oct.search.evaluation import margin_violation, tree_cost, values_at_nodes
 from s2oct.search.instance import Instance
-from s2oct.search.moving import MOST_NEAR, Moving
+from s2oct.search.moving import MOST_NEAR, Fall, Moving
 from s2oct.search.offsets import combine_offsets
 from s2oct.search.repair import repaired
 from s2oct.stopping import Deadline
@@ -93,9 +92,9 @@ class Descent:
         width = max(self.width * NARROWER**number * length, 2 * last)
         return Fall(
             self.n_steps,
-            np.array([width, last]),
-            np.array(MARGINS_ON_GRID if self.on_grid else MARGINS),
-            np.array([self.step * width, LAST_STEP]),
+            (width, last),
+            MARGINS_ON_GRID if self.on_grid else MARGINS,
+            (self.step * width, LAST_STEP),
         )
 
 

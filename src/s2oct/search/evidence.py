@@ -13,51 +13,87 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.arrays import FloatArray, IntArray
+from s2oct._core import (
+    Table,
+    classes_of,
+    common_classes,
+    cost_at,
+    evidence_of,
+    pair_floors,
+    refit_split,
+    set_hyperplane,
+)
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.evidence import Evidence, Sparsity
 from s2oct.model.proof import DECIDED_TOLERANCE
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.aiming import aimed_prices
-from s2oct.search.compiled.cells import Counts
-from s2oct.search.compiled.choices import WORTHWHILE
-from s2oct.search.compiled.class_pairs import common_classes, pair_floors
-from s2oct.search.compiled.evidence_trees import Splits, Table, Worth, classes_of, cost_at, evidence_of, set_hyperplane
-from s2oct.search.compiled.node_fits import Effort, refit_split
 from s2oct.search.sampling import sampled
-from s2oct.stopping import Deadline, Foresight
+from s2oct.stopping import Deadline, Foresight, Stop
+
+WORTHWHILE = 1e-9
+"""What costs less by no more than this is no better."""
+
+PAIRED = 4
+"""Classes of which pairs are tried in the leaves below a node: those of most rows."""
+
+
+class Splits(NamedTuple):
+    """A tree that changes node by node."""
+
+    omega: FloatArray  # (n_branches, p)
+    gamma: FloatArray  # (n_branches,)
+    right: BoolArray  # (n_branches, N) on which side of each hyperplane each row lies
+    leaf_classes: IntArray  # (n_leaves,) class of each leaf from the left
+
+
+class Worth(NamedTuple):
+    """By what a split is judged."""
+
+    most: int  # features of a split
+    term: float  # price of a feature in a split
+    row_off: float  # price of a row by which the totals are missed
+    cell_prices: FloatArray  # (n_cells,) added to what the class of a cell costs an unlabeled row of its domain
+
+
+class Effort(NamedTuple):
+    """How hard a node fit tries."""
+
+    fresh: bool  # whether other features than the present ones are tried
+    tries: int  # random changes of a coefficient
 
 
 def refit(
-    table: Table, splits: Splits, worth: Worth, node: int, allowed: IntArray, effort: Effort, state: Any
+    table: Table, splits: Splits, worth: Worth, node: int, allowed: IntArray, effort: Effort, state: Any, stop: Stop
 ) -> float:
     """Give a node the best split found for the rows it decides about, if that is better; returns what it saves.
 
     With more than two classes, a last-level node also gets the two classes below it with which that is best.
     """
-    several = table.counts.n_classes > 2 and effort.fresh and 2 * node >= len(splits.leaf_classes)
-    return float((refit_classes if several else refit_split)(table, splits, worth, node, allowed, effort, state))
+    several = table.n_classes > 2 and effort.fresh and 2 * node >= len(splits.leaf_classes)
+    return (refit_classes if several else refit_split)(table, splits, worth, node, allowed, effort, state, stop)
 
 
 def refit_classes(
-    table: Table, splits: Splits, worth: Worth, node: int, allowed: IntArray, effort: Effort, state: Any
+    table: Table, splits: Splits, worth: Worth, node: int, allowed: IntArray, effort: Effort, state: Any, stop: Stop
 ) -> float:
     """Refit a node with each pair of common classes in its outer leaves, and keep the best; returns what that saves."""
     below = list(_outer_leaves(node, len(splits.leaf_classes)))
     before = cost_at(table, splits, worth, node)
-    best = before - refit_split(table, splits, worth, node, allowed, effort, state)
+    best = before - refit_split(table, splits, worth, node, allowed, effort, state, stop)
     started, found = sorted(splits.leaf_classes[below]), _NodeState(splits, node, below)
-    classes = common_classes(table, splits, worth, node)
+    classes = common_classes(table, splits, worth, node, PAIRED)
     floors = pair_floors(table, splits, worth, node, classes)
     for a, c in product(range(len(classes)), repeat=2):
         pair = [classes[a], classes[c]]
         if pair[0] >= pair[1] or pair == started or floors[a, c] >= best - WORTHWHILE:
             continue
         splits.leaf_classes[below] = pair
-        refit_split(table, splits, worth, node, allowed, effort, state)
+        refit_split(table, splits, worth, node, allowed, effort, state, stop)
         cost = cost_at(table, splits, worth, node)
         if cost < best - WORTHWHILE:
             best, found = cost, _NodeState(splits, node, below)
@@ -135,15 +171,13 @@ class EvidenceStarts:
         XT = self.XT if len(rows) == self.XT.shape[1] else np.ascontiguousarray(self.XT[:, rows])
         order = np.argsort(XT, axis=1, kind="stable") if len(rows) <= SAMPLE else np.empty((len(XT), 0), dtype=np.int64)
         return Table(
-            XT,
-            order,
-            evidence.cost[rows] * weight[:, None],
-            Counts(
-                evidence.size[rows] * weight,
-                np.ascontiguousarray(self.first[:, rows]),
-                self.bounds,
-                evidence.topology.n_classes,
-            ),
+            XT=XT,
+            order=order,
+            cost=evidence.cost[rows] * weight[:, None],
+            sizes=evidence.size[rows] * weight,
+            first=np.ascontiguousarray(self.first[:, rows]),
+            bounds=self.bounds,
+            n_classes=evidence.topology.n_classes,
         )
 
     def _sample(self) -> Table:
@@ -204,7 +238,7 @@ class EvidenceStarts:
 
     def _alternate_with_class_prices(self, table: Table, splits: Splits) -> None:
         """Refit the nodes; between sweeps, cells with too many rows become more expensive."""
-        (low, high), first = self.bounds, table.counts.first
+        (low, high), first = self.bounds, table.first
         prices = np.zeros(len(low))
         step = 0.5
         n_classes = self.evidence.topology.n_classes
@@ -215,7 +249,7 @@ class EvidenceStarts:
             if self._ends.now:
                 return
             cells = (first + classes_of(table, splits)).ravel()
-            counts = np.bincount(cells, weights=np.tile(table.counts.sizes, len(first)), minlength=len(low))
+            counts = np.bincount(cells, weights=np.tile(table.sizes, len(first)), minlength=len(low))
             excess = np.maximum(counts - high, 0.0) - np.maximum(low - counts, 0.0)
             if gained <= 0 and (np.abs(excess).max() < 1 or number >= SWEEPS - 2):
                 return
@@ -236,7 +270,7 @@ class EvidenceStarts:
     ) -> float:
         """Refit a node; returns what that saves."""
         with self._ends.step():
-            return fit(table, splits, worth, node, self.allowed, effort, self.state)
+            return fit(table, splits, worth, node, self.allowed, effort, self.state, self._ends.stop)
 
     def _worth(self, row_off: float, cell_prices: FloatArray | None = None, most: int | None = None) -> Worth:
         prices = np.zeros(self.bounds.shape[1]) if cell_prices is None else cell_prices
@@ -306,7 +340,7 @@ class EvidenceSearch(EvidenceStarts):
             # Perhaps no tree has the classes of least cost: the next aims are nearly as good.
             prices = aimed_prices(self.evidence, self.rng if number else None)
             if prices is not None:
-                table = self.table._replace(cost=prices)
+                table = self.table.with_cost(prices)
                 tried.append(self._best_finished(table, self.starts(table)))
             best = min(tried, key=self.full_cost)
         return best

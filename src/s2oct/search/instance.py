@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from s2oct import _core
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.prepared import Prepared
 from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
-from s2oct.search.compiled.cells import Counts
-from s2oct.search.compiled.node_views import Data, Space
 from s2oct.search.grid import grid_quanta
+
+FAR = 1e30
+"""What no tree costs: no tree was found yet, or there is no leaf of a class."""
 
 STRETCH_WORK, USUAL_MOVES = 2e6, 60
 """Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed. And the
@@ -130,25 +133,28 @@ class Instance:
         return bool(self.charges.any())
 
     @cached_property
-    def data(self) -> Data:
-        """The same in the form that the kernels take."""
-        spans, first = np.array([self.XT.min(axis=1), self.XT.max(axis=1)]), self.targets.first_cells
-        return Data(
-            Space(self.XT, self.quanta, self.s, self.n_features if self.most_features is None else self.most_features),
-            Counts(
-                self.sizes,
-                # No labeled row is counted in a cell.
-                np.hstack([np.zeros((len(first), self.n_labeled), dtype=np.int64), first]),
-                np.array([self.targets.low, self.targets.high]),
-                self.targets.n_classes,
-            ),
-            spans,
-            self.labels,
-            self.charges,
-            self.row_off,
-            self.topology.leaf_classes,
-            self.topology.depth,
+    def data(self) -> _core.Instance:
+        """The same for the kernels."""
+        first = self.targets.first_cells
+        return _core.Instance(
+            XT=self.XT,
+            quanta=self.quanta,
+            s=self.s,
+            most_features=self.n_features if self.most_features is None else self.most_features,
+            sizes=self.sizes,
+            # No labeled row is counted in a cell.
+            first=np.hstack([np.zeros((len(first), self.n_labeled), dtype=np.int64), first]),
+            bounds=np.array([self.targets.low, self.targets.high]),
+            n_classes=self.targets.n_classes,
+            labels=self.labels,
+            charges=self.charges,
+            row_off=self.row_off,
+            leaf_classes=self.topology.leaf_classes,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs; the kernels' form is made there."""
+        return {name: value for name, value in self.__dict__.items() if name != "data"}
 
     def charged(self, charges: FloatArray) -> Instance:
         """The same instance with other charges of the guide."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from s2oct._core import descend
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.search.compiled.descent_steps import Aims, Fall, Motion, WorkingSet, descend_stretch
 from s2oct.search.evaluation import own_leaf_errors
 from s2oct.search.instance import Instance
 from s2oct.search.starts import to_grid
@@ -25,6 +26,36 @@ MOST_NEAR = 1000
 
 STEPS_AHEAD = 5.0
 """Steps in all coefficients, in one direction, that a row is expected to come nearer at most in a stretch."""
+
+
+class WorkingSet(NamedTuple):
+    """A working set of rows with standardised features: n labeled ones, then k unlabeled ones."""
+
+    Z: FloatArray  # (p, n + k) features by rows
+    labels: IntArray  # (n,) class of each labeled row
+    sizes: FloatArray  # (n + k,) what each row counts
+    strength: FloatArray  # (n + k,) how strongly each row pulls
+    first: IntArray  # (n_margins, k) cell of class 0 in the domain of each unlabeled row
+    weight: float  # how many rows an unlabeled row stands for, where they are a sample
+
+
+class Motion(NamedTuple):
+    """The hyperplanes over standardised features, what Adam remembers of them, and the prices of the cells."""
+
+    normals: FloatArray  # (n_branches, p)
+    offsets: FloatArray  # (n_branches,)
+    mean: FloatArray  # (n_branches, p + 1) of the gradient, the offset last
+    square: FloatArray  # (n_branches, p + 1) of the squared gradient
+    prices: FloatArray  # (n_cells,)
+
+
+class Fall(NamedTuple):
+    """Values at the first and the last step; between them they change geometrically."""
+
+    n_steps: int
+    width: tuple[float, float]  # of the margins
+    margin: tuple[float, float]  # pull of an unlabeled row within them
+    step: tuple[float, float]  # length of a step in every coefficient
 
 
 @dataclass(eq=False)
@@ -126,14 +157,8 @@ class Moving:
                 return
             rows, outside = self.working_set(fall, begin)
             targets, topology = self.instance.targets, self.instance.topology
-            aims = Aims(
-                topology.leaf_classes,
-                topology.depth,
-                np.array([targets.low, targets.high]),
-                outside,
-                self.box,
-            )
-            descend_stretch(rows, aims, self.motion, fall, begin, min(begin + stretch, fall.n_steps))
+            aims = topology.leaf_classes, np.array([targets.low, targets.high]), outside, self.box
+            descend(rows, aims, self.motion, fall, begin, min(begin + stretch, fall.n_steps))
 
     def working_set(self, fall: Fall, begin: int) -> tuple[WorkingSet, FloatArray]:
         """The rows that may be within the margins before the next choice, and how many others each cell has."""
@@ -149,9 +174,8 @@ class Moving:
         counted = np.tile(instance.sizes[n + far], len(cells))
         outside = np.bincount(cells.ravel(), counted, instance.targets.n_cells).astype(float)
         chosen = np.concatenate([np.arange(n), n + near])
-        Z = np.ascontiguousarray(self.Z[:, chosen])
         return WorkingSet(
-            Z, np.ascontiguousarray(Z.T), instance.labels, instance.sizes[chosen],
+            np.ascontiguousarray(self.Z[:, chosen]), instance.labels, instance.sizes[chosen],
             self.pull(chosen), np.ascontiguousarray(first[:, near]), weight,
         ), outside  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Sub-MIPs: the best hyperplane of one node, where only the rows near it may change sides.
 
 With the other nodes fixed, a labeled row costs min(left + [1 + h]+, right + [1 - h]+, other) for its value h at the
-node, and an unlabeled row has one class on each side (see `node_views`). The model frees (omega, gamma), the sides of
+node, and an unlabeled row has one class on each side (`cpp/node_view.h`). The model frees (omega, gamma), the sides of
 the unlabeled rows nearest to the hyperplane and the choice of the labeled rows nearest to it; far rows keep theirs.
 It never underestimates the cost: in the tree, far labeled rows may have a cheaper choice than the one they keep here.
 Where hyperplanes may use few features, the node keeps to those that it uses.
@@ -15,13 +15,12 @@ from itertools import product
 
 import numpy as np
 
+from s2oct._core import NodeView
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.linear.model import Block, Milp, ModelBuilder, Rows, Terms, linear_rows
 from s2oct.milp.size import ENTRIES_PER_SECOND
 from s2oct.model.tree import ObliqueTree
-from s2oct.search.compiled.node_views import new_view, node_view
-from s2oct.search.compiled.walks import FAR
-from s2oct.search.instance import Instance
+from s2oct.search.instance import FAR, Instance
 from s2oct.stopping import Deadline
 
 Minimise = Callable[[Milp, FloatArray, Deadline], FloatArray | None]
@@ -124,14 +123,13 @@ class _NodeChoices:
     def of(cls, instance: Instance, tree: ObliqueTree, b: int) -> _NodeChoices:
         n_classes = len(instance.totals)
         H = tree.omega @ instance.XT - tree.gamma[:, None]
-        view = new_view(instance.data)
-        node_view(instance.data, H, b, view)
-        gain, charge, counts, other = view.gain, view.charge, view.base, view.ways.other
-        options = np.array(view.ways)
+        view = NodeView(instance.data, H, b)
+        gain, other = view.gain, view.other
+        options = np.array([view.left, view.right, other])
         # A way that costs as much as avoiding the node is never better.
         options[:2][(options[:2] >= other) | (options[:2] >= FAR)] = np.inf
         options[2][other >= FAR] = np.inf
-        return cls(H[b], options, np.vstack([gain, -gain.sum(axis=0)])[:n_classes], charge, counts[:-1])
+        return cls(H[b], options, np.vstack([gain, -gain.sum(axis=0)])[:n_classes], view.charge, view.base)
 
     def at_stake(self, instance: Instance) -> float:
         """The most that another hyperplane at this node could save."""

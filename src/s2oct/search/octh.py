@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from s2oct._core import OcthAnnealer
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.milp.octh import OcthSpec, with_majority_classes
 from s2oct.model.problem import Problem
@@ -16,16 +16,6 @@ from s2oct.model.targets import Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
-from s2oct.search.compiled.octh_moves import (
-    RESTS,
-    OcthCourse,
-    OcthData,
-    OcthPlanes,
-    anneal_octh,
-    measure_rows,
-    new_octh_room,
-)
-from s2oct.search.compiled.walks import FAR
 from s2oct.search.instance import Instance
 from s2oct.search.octh_form import standard_form
 from s2oct.search.octh_nodes import errors_of, refitted
@@ -57,6 +47,9 @@ PROMISING = 1.1
 SPARSE, DENSE, DENSE_GAP = (1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 10.0, 30.0), 1.5
 """What a row in the middle of a gap costs, drawn for every round. Where rows that are spread evenly would have this
 many in a gap, they are dense, and more is needed to keep gaps free."""
+
+RESTS = 1e-9
+"""A cost that is rounding errors."""
 
 STRETCH = 2e6
 """Moves and leaves times rows between two looks at the clock."""
@@ -120,43 +113,37 @@ class OcthSearch:
         self, omega: FloatArray, gamma: FloatArray, number: int, rng: np.random.Generator, deadline: Deadline
     ) -> tuple[FloatArray, FloatArray]:
         """The cheapest hyperplanes of an annealing, first at a low price of rows in gaps, then at a high one."""
-        data = self.data(self.leaf_classes(omega, gamma, rng))
+        leaf_classes = self.leaf_classes(omega, gamma, rng)
         n_visits = int(np.clip(WORK / self.problem.n_labeled, FEWEST_VISITS, VISITS))
         heats = HEATS if self.topology.depth > 2 else SHALLOW_HEATS
         hot = float(rng.choice(AGAIN if KINDS[number % len(KINDS)] == "best" else heats))
         is_dense = self.problem.n_labeled * self.spec.mu > DENSE_GAP
         in_gap = float(rng.choice(DENSE if is_dense else SPARSE))
-        random_state = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
-        # Kernels are compiled for one kind of arrays.
+        annealer = OcthAnnealer(
+            self.instance.XT,
+            self.problem.labels,
+            self.instance.sizes,
+            leaf_classes,
+            float(self.spec.min_leaf),
+            0.5 * self.spec.mu,
+            int(rng.integers(1, 2**62)),
+        )
         best = np.array(omega, order="C"), np.where(omega.any(axis=1), gamma, 0.0)
-        for n, heats, price in ((n_visits, (hot, COLD), in_gap), (n_visits // 3, SETTLING, SETTLED)):
-            best, cost = self.cooled(data, best, OcthCourse(0, n, n, MOVES, *heats, price, 1.0), random_state, deadline)
+        stretch = max(int(STRETCH / ((MOVES + self.topology.n_leaves) * self.problem.n_labeled)), 1)
+        for n, ends, price in ((n_visits, (hot, COLD), in_gap), (n_visits // 3, SETTLING, SETTLED)):
+            cost = annealer.anneal(
+                *best,
+                n_visits=n,
+                moves_per_visit=MOVES,
+                heats=ends,
+                in_gap=price,
+                too_few=1.0,
+                stretch=stretch,
+                stop=lambda: deadline.passed,
+            )
             if cost <= RESTS:
                 break
         return best
-
-    def cooled(
-        self,
-        data: OcthData,
-        start: tuple[FloatArray, FloatArray],
-        course: OcthCourse,
-        random_state: NDArray[np.uint64],
-        deadline: Deadline,
-    ) -> tuple[tuple[FloatArray, FloatArray], float]:
-        """The cheapest hyperplanes of one course, and their cost."""
-        omega, gamma = start
-        planes = OcthPlanes(omega.copy(), gamma.copy(), np.empty((len(gamma), self.problem.n_labeled)))
-        for b in range(len(gamma)):
-            measure_rows(data, planes, b)
-        best, cost = OcthPlanes(omega, gamma, planes.H), FAR
-        room = new_octh_room(self.problem.n_labeled, self.topology.n_leaves)
-        stretch = max(int(STRETCH / ((MOVES + self.topology.n_leaves) * self.problem.n_labeled)), 1)
-        for begin in range(0, course.n_visits, stretch):
-            if cost <= RESTS or deadline.passed:
-                break
-            part = course._replace(visit_from=begin, visit_to=min(begin + stretch, course.n_visits))
-            cost = anneal_octh(data, planes, best, cost, random_state, part, room)
-        return (best.omega, best.gamma), cost
 
     def leaf_classes(self, omega: FloatArray, gamma: FloatArray, rng: np.random.Generator) -> IntArray:
         """The most frequent class of each leaf; of two leaves below one node with one class, one gets another class."""
@@ -167,19 +154,6 @@ class OcthSearch:
                 others = np.delete(np.arange(self.problem.n_classes), classes[left])
                 classes[left + int(rng.integers(2))] = rng.choice(others)
         return classes
-
-    def data(self, leaf_classes: IntArray) -> OcthData:
-        """The rows for the kernels."""
-        problem = self.problem
-        return OcthData(
-            np.array(problem.X_labeled.T, order="C"),
-            np.array(problem.labels, dtype=np.int64),
-            np.array(problem.labeled_multiplicity, dtype=np.float64),
-            np.array(leaf_classes, dtype=np.int64),
-            self.topology.depth,
-            float(self.spec.min_leaf),
-            0.5 * self.spec.mu,
-        )
 
     @cached_property
     def instance(self) -> Instance:

@@ -11,10 +11,9 @@ from s2oct.arrays import FloatArray
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.alternating import alternating_start
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
-from s2oct.search.compiled.walks import FAR
 from s2oct.search.descent import Descent, Hyperplanes, descend
 from s2oct.search.evaluation import cost_of_tree, margin_violation, tree_cost, values_at_nodes
-from s2oct.search.instance import Instance
+from s2oct.search.instance import FAR, Instance
 from s2oct.search.leaf_classes import drawn_leaf_classes
 from s2oct.search.offsets import combine_offsets
 from s2oct.search.starts import axis_start, constant_start, separating_start, to_grid

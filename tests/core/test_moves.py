@@ -1,4 +1,4 @@
-"""The compiled moves of P2 against the plain numpy objective."""
+"""Moves of P2 against the plain numpy objective."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from s2oct._core import NodeView
 
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
-from s2oct.search.compiled.move_costs import Move, Near, Prices, evaluate, evaluate_near, new_tally
-from s2oct.search.compiled.nearness import bucket_of, new_nearest, sort_by_distance
-from s2oct.search.compiled.node_views import new_view, node_view
-from s2oct.search.compiled.walks import FAR
-from s2oct.search.instance import Instance
+from s2oct.search.instance import FAR, Instance
 from s2oct.stopping import NO_DEADLINE
 from tests.preparing import prepared_as_is, score_of
 
@@ -35,23 +32,9 @@ def random_case(seed: int, depth: int, n: int = 9, m: int = 23, p: int = 3) -> t
     return prepared_as_is(problem, depth, C=C), tree
 
 
-class NodeInView:
-    """Everything the kernels tabulate about one node of a tree."""
-
-    def __init__(self, prepared: Prepared, tree: ObliqueTree, b: int, charges: np.ndarray | None = None) -> None:
-        self.instance = Instance.of(prepared, 0.0)
-        if charges is not None:
-            self.instance = self.instance.charged(charges)
-        self.data = self.instance.data
-        H = np.ascontiguousarray(tree.values(prepared.problem.X).T)
-        self.view = new_view(self.data)
-        node_view(self.data, H, b, self.view)
-        self.h = H[b]
-        self.tally = new_tally(2)
-
-    def evaluate(self, x, scale=1.0, step=0.0, shift=0.0, cap=1e9, stop=FAR):
-        move, prices = Move(x, scale, step, shift), Prices(C, 2.0, cap)
-        return evaluate(self.h, move, self.data.counts, self.view, prices, stop, self.tally)
+def node_in_view(instance: Instance, tree: ObliqueTree, b: int) -> NodeView:
+    """What the kernels tabulate about one node of a tree."""
+    return NodeView(instance.data, np.ascontiguousarray(tree.values(instance.XT.T).T), b)
 
 
 @given(seed=st.integers(0, 10**6), depth=st.integers(1, 5))
@@ -61,15 +44,15 @@ def test_a_move_is_evaluated_as_the_objective_of_the_moved_tree(seed, depth):
     rng = np.random.default_rng(seed + 1)
     b, j = int(rng.integers(tree.topology.n_branches)), int(rng.integers(3))
     scale, step, shift = float(rng.choice([1.0, 0.5, 2.0])), float(rng.normal()), float(rng.normal())
-    view = NodeInView(prepared, tree, b)
-    view.evaluate(view.instance.XT[j], scale, step, shift)
+    instance = Instance.of(prepared, 0.0)
+    found = node_in_view(instance, tree, b).evaluate(instance.XT[j], scale, step, shift, (C, 2.0, 1e9), FAR)
     omega, gamma = tree.omega.copy(), tree.gamma.copy()
     omega[b] *= scale
     omega[b, j] += step
     gamma[b] = scale * gamma[b] + shift
     moved = score_of(prepared.problem, ObliqueTree.of(tree.topology, omega, gamma))
-    assert view.tally.parts[0] == pytest.approx(moved.leaf_error, abs=1e-8)
-    assert view.tally.parts[1] == pytest.approx(moved.xi, abs=1e-8)
+    assert found[1] == pytest.approx(moved.leaf_error, abs=1e-8)
+    assert found[2] == pytest.approx(moved.xi, abs=1e-8)
 
 
 @given(seed=st.integers(0, 10**6), depth=st.integers(1, 4))
@@ -79,27 +62,10 @@ def test_the_rows_near_the_hyperplane_suffice_for_a_small_move(seed, depth):
     rng = np.random.default_rng(seed + 2)
     b, j = int(rng.integers(tree.topology.n_branches)), int(rng.integers(3))
     step, shift, cap = float(rng.normal() * 0.3), float(rng.normal() * 0.3), float(rng.choice([4.0, 1e9]))
-    view = NodeInView(prepared, tree, b)
-    view.evaluate(view.instance.XT[j], cap=cap)
-    n, m = prepared.problem.n_labeled, prepared.problem.n_unlabeled
-    order = new_nearest(n, m)
-    sort_by_distance(view.h, 0, n, order.labeled, order.labeled_ends)
-    sort_by_distance(view.h, n, n + m, order.unlabeled, order.unlabeled_ends)
-    spans = view.data.spans
-    reach = max(abs(step * spans[0, j] - shift), abs(step * spans[1, j] - shift))
-    near_labeled = order.labeled_ends[bucket_of(max(1.0, cap - 1.0) + reach)]
-    near_unlabeled = order.unlabeled_ends[bucket_of(1.0 + reach)]
-    near = evaluate_near(
-        view.h,
-        Move(view.instance.XT[j], 1.0, step, shift),
-        view.data.counts,
-        view.view,
-        Prices(C, 2.0, cap),
-        Near(order.labeled, near_labeled, order.unlabeled, near_unlabeled),
-        view.tally,
-        new_tally(2),
-    )
-    assert near == pytest.approx(view.evaluate(view.instance.XT[j], 1.0, step, shift, cap=cap), abs=1e-8)
+    instance = Instance.of(prepared, 0.0)
+    view, x = node_in_view(instance, tree, b), instance.XT[j]
+    near = view.evaluate_near(x, step, shift, (C, 2.0, cap))
+    assert near == pytest.approx(view.evaluate(x, 1.0, step, shift, (C, 2.0, cap), FAR), abs=1e-8)
 
 
 @given(seed=st.integers(0, 10**6), depth=st.integers(1, 4))
@@ -108,19 +74,20 @@ def test_charges_enter_by_the_class_each_row_ends_in(seed, depth):
     prepared, tree = random_case(seed, depth)
     problem = prepared.problem
     charges = np.random.default_rng(seed).normal(size=(problem.n_unlabeled, 2))
-    view = NodeInView(prepared, tree, 0, charges)
-    view.evaluate(view.h)
+    instance = Instance.of(prepared, 0.0).charged(charges)
+    *_, charged = node_in_view(instance, tree, 0).evaluate(instance.XT[0], 1.0, 0.0, 0.0, (C, 2.0, 1e9), FAR)
     classes = tree.predict(problem.X_unlabeled)
     expected = problem.unlabeled_multiplicity @ charges[np.arange(problem.n_unlabeled), classes]
-    assert view.tally.parts[3] == pytest.approx(expected, abs=1e-8)
+    assert charged == pytest.approx(expected, abs=1e-8)
 
 
 def test_an_evaluation_that_gives_up_returns_more_than_the_threshold():
     prepared, tree = random_case(3, 2)
-    view = NodeInView(prepared, tree, 0)
-    full = view.evaluate(view.h)
+    instance = Instance.of(prepared, 0.0)
+    view, still = node_in_view(instance, tree, 0), (instance.XT[0], 1.0, 0.0, 0.0, (C, 2.0, 1e9))
+    full = view.evaluate(*still, FAR)[0]
     assert full > 0
-    assert view.evaluate(view.h, stop=full / 2) > full / 2
+    assert view.evaluate(*still, full / 2)[0] > full / 2
 
 
 @given(seed=st.integers(0, 10**5), depth=st.integers(1, 4), on_grid=st.booleans())

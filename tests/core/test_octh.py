@@ -1,25 +1,32 @@
-"""The compiled moves of OCT-H against a plain evaluation."""
+"""The annealing of OCT-H against a plain evaluation."""
 
 from __future__ import annotations
 
+from dataclasses import astuple, dataclass
+
 import numpy as np
 import pytest
+from s2oct._core import OcthAnnealer
 
-from s2oct.search.compiled.octh_moves import (
-    MOST,
-    OcthCourse,
-    OcthData,
-    OcthPlanes,
-    anneal_octh,
-    measure_rows,
-    new_octh_room,
-)
-from s2oct.search.compiled.walks import FAR
+from s2oct.search.instance import FAR
+from s2oct.stopping import never
 
-IN_GAP, TOO_FEW = 1.5, 0.7
+IN_GAP, TOO_FEW, MOST = 1.5, 0.7, 2.0
 
 
-def plain_cost(data: OcthData, omega: np.ndarray, gamma: np.ndarray) -> float:
+@dataclass
+class Rows:
+    """What the annealer gets, in its order."""
+
+    XT: np.ndarray
+    labels: np.ndarray
+    sizes: np.ndarray
+    leaf_classes: np.ndarray
+    min_leaf: float
+    half_gap: float
+
+
+def plain_cost(data: Rows, omega: np.ndarray, gamma: np.ndarray) -> float:
     """What hyperplanes cost: every row on its best way to a leaf of its class, gaps on its own way, small leaves."""
     n_leaves = len(data.leaf_classes)
     norm = np.abs(omega).sum(axis=1)
@@ -28,7 +35,7 @@ def plain_cost(data: OcthData, omega: np.ndarray, gamma: np.ndarray) -> float:
     for i, label in enumerate(data.labels):
         ways = [MOST]
         for leaf in range(n_leaves, 2 * n_leaves):
-            nodes = [(leaf >> up + 1, (leaf >> up) & 1) for up in range(data.depth)]
+            nodes = [(leaf >> up + 1, (leaf >> up) & 1) for up in range(n_leaves.bit_length() - 1)]
             pays = sum(max(1 - h[i, at - 1] if right else 1 + h[i, at - 1], 0.0) for at, right in nodes)
             ways.append(pays + (0.0 if data.leaf_classes[leaf - n_leaves] == label else MOST))
         at = 1
@@ -46,19 +53,27 @@ def test_the_cost_of_the_best_hyperplanes_is_the_plain_one(seed):
     rng = np.random.default_rng(seed)
     depth, n, p = 2 + seed % 2, 40, 3
     n_leaves = 2**depth
-    data = OcthData(
-        rng.uniform(size=(p, n)), rng.integers(0, 3, n), rng.integers(1, 3, n).astype(float),
-        np.arange(n_leaves) % 3, depth, 6.0, 0.02,
-    )  # fmt: skip
+    data = Rows(
+        rng.uniform(size=(p, n)),
+        rng.integers(0, 3, n),
+        rng.integers(1, 3, n).astype(float),
+        np.arange(n_leaves) % 3,
+        6.0,
+        0.02,
+    )
     omega = rng.normal(size=(n_leaves - 1, p)) * (rng.random((n_leaves - 1, 1)) < 0.8)
     gamma = np.where(omega.any(axis=1), rng.normal(size=n_leaves - 1) * 0.3, 0.0)
-    planes = OcthPlanes(omega, gamma, np.empty((n_leaves - 1, n)))
-    for b in range(n_leaves - 1):
-        measure_rows(data, planes, b)
     before = plain_cost(data, omega, gamma)
-    best = OcthPlanes(omega.copy(), gamma.copy(), planes.H)
-    course = OcthCourse(0, 60, 60, 20, 0.5, 0.05, IN_GAP, TOO_FEW)
-    state, room = np.array([2**40 + 977 * seed], dtype=np.uint64), new_octh_room(n, n_leaves)
-    cost = anneal_octh(data, planes, best, FAR, state, course, room)
-    assert cost == pytest.approx(plain_cost(data, best.omega, best.gamma), abs=1e-6)
+    cost = OcthAnnealer(*astuple(data), 2**40 + 977 * seed).anneal(
+        omega,
+        gamma,
+        n_visits=60,
+        moves_per_visit=20,
+        heats=(0.5, 0.05),
+        in_gap=IN_GAP,
+        too_few=TOO_FEW,
+        stretch=7,
+        stop=never,
+    )
+    assert cost == pytest.approx(plain_cost(data, omega, gamma), abs=1e-6)
     assert cost < before - 1
