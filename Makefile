@@ -18,7 +18,7 @@ QUICK := $(addprefix tests/,core model linear milp search writers persistence ta
 	test_certificate.py test_files.py test_memory.py test_datasets.py test_repository.py)
 
 # The tests that call the compiled core and little else.
-KERNELS := tests/core tests/search/compiled
+KERNELS := tests/core
 
 .PHONY: demo test quick lint format stubs sanitize package docs bench clean
 
