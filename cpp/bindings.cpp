@@ -22,6 +22,9 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
+// Written by CMake: a digest of the sources.
+extern const char s2oct_digest[];
+
 namespace {
 
 using s2oct::Index;
@@ -658,6 +661,7 @@ double refit_split(
 
 NB_MODULE(_core, module) {
     module.doc() = "Compiled kernels of s2oct. Sources: cpp/.";
+    module.attr("__digest__") = nb::str(s2oct_digest);
     module.def("values", &values, "X"_a, "omega"_a, "gamma"_a,
                "omega_b . x - gamma_b for every row and branch node, shape (rows, n_branches).");
     module.def("leaves", &leaves, "X"_a, "omega"_a, "gamma"_a, "depth"_a, "Id of the leaf of every row.");

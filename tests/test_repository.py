@@ -13,8 +13,9 @@ import pytest
 import s2oct
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TEXT_SUFFIXES = {".py", ".md", ".toml", ".txt", ".cff", ".yml", ".yaml", ".cfg", ".sh", ""}
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
+TEXT_SUFFIXES = {".py", ".pyi", ".cpp", ".h", ".md", ".toml", ".txt", ".cff", ".yml", ".yaml", ".cfg", ".sh", ""}
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
@@ -36,7 +37,8 @@ def own_files():
 
 def dependencies():
     extras = PROJECT["optional-dependencies"].values()
-    for requirement in [*PROJECT["dependencies"], *(entry for extra in extras for entry in extra)]:
+    lists = [PYPROJECT["build-system"]["requires"], PROJECT["dependencies"], *extras]
+    for requirement in (entry for entries in lists for entry in entries):
         yield re.match(r"[A-Za-z0-9_.-]+", requirement).group().lower()
 
 
@@ -121,7 +123,7 @@ def test_every_module_of_the_search_has_its_line_in_the_architecture():
 
 def test_rooms_stand_in_the_architecture_in_the_order_of_their_layers():
     described = re.findall(r"^\| `(\w+)` \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     rooms = [room.strip().removeprefix("s2oct.") for layer in layers for room in layer.split("|")]
     level = {room.strip().removeprefix("s2oct."): i for i, layer in enumerate(layers) for room in layer.split("|")}
@@ -150,20 +152,25 @@ def called_by_ci(tmp_path, *installed):
     return (folder / "calls").read_text().splitlines()
 
 
-def test_continuous_integration_runs_make_test_with_nothing_allowed_to_be_skipped(tmp_path):
-    assert called_by_ci(tmp_path, "make", "chromium", "Rscript") == ["make CI=true test"]
+def test_continuous_integration_packages_and_tests_with_nothing_allowed_to_be_skipped(tmp_path):
+    assert called_by_ci(tmp_path, "make", "c++", "chromium", "Rscript") == ["make CI=true lint package test"]
 
 
 @pytest.mark.parametrize(
     ("present", "missing"),
-    [((), ("chromium", "r-base-core")), (("chromium",), ("r-base-core",)), (("Rscript",), ("chromium",))],
+    [
+        ((), ("g++", "chromium", "r-base-core")),
+        (("c++", "chromium"), ("r-base-core",)),
+        (("chromium", "Rscript"), ("g++",)),
+        (("c++", "Rscript"), ("chromium",)),
+    ],
     ids=str,
 )
-def test_continuous_integration_installs_a_browser_and_r_before_it_tests(tmp_path, present, missing):
+def test_continuous_integration_installs_a_compiler_a_browser_and_r_before_it_tests(tmp_path, present, missing):
     calls = called_by_ci(tmp_path, "make", "apt-get", "sudo", *present)
-    assert calls[-1] == "make CI=true test"
+    assert calls[-1] == "make CI=true lint package test"
     [installed] = [call.split() for call in calls[:-1] if "install" in call.split()]
-    assert [name for name in ("chromium", "r-base-core") if name in installed] == list(missing)
+    assert [name for name in ("g++", "chromium", "r-base-core") if name in installed] == list(missing)
 
 
 @pytest.mark.parametrize(
@@ -173,6 +180,10 @@ def test_continuous_integration_installs_a_browser_and_r_before_it_tests(tmp_pat
         ("test", "pytest -n 2"),
         ("quick", "pytest -n 2"),
         ("lint", "lint-imports"),
+        ("format", "clang-format -i"),
+        ("stubs", "_core.pyi"),
+        ("sanitize", "S2OCT_SANITIZE=ON"),
+        ("package", ".ci/package"),
         ("docs", "sphinx"),
         ("bench", "bench/"),
         ("clean", "rm -rf .venv"),

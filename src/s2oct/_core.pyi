@@ -1,0 +1,152 @@
+"""Compiled kernels of s2oct. Sources: cpp/."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+__digest__: str = ...
+
+def values(X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    omega_b . x - gamma_b for every row and branch node, shape (rows, n_branches).
+    """
+
+def leaves(X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """Id of the leaf of every row."""
+
+def distances(X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+    """
+    The least ``|value|`` of every row, the least and the largest of every node, and its numbers of negative and positive values.
+    """
+
+def path_distances(X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], counted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    The least ``|value|`` of every row at the nodes on its way that count; infinite if there are none.
+    """
+
+def cheapest_leaves(X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], leaf_classes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    The first leaf of its class where each row has the least error, from the left, and that error.
+    """
+
+class Instance:
+    """
+    Rows of P2, laid out for the search: features by rows, labeled rows first.
+    """
+
+    def __init__(self, *, XT: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], quanta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], s: float, most_features: int, sizes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_classes: int, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], charges: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], row_off: float, leaf_classes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+class NodeView:
+    """What each side of one node means for each row, while the others stay."""
+
+    def __init__(self, instance: Instance, H: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: int) -> None: ...
+
+    @property
+    def left(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def right(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def other(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def gain(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+
+    @property
+    def charge(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def base(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    def evaluate(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, step: float, shift: float, prices: tuple[float, float, float], stop_above: float) -> tuple[float, float, float, float, float]:
+        """Cost after a move to scale h + step x - shift, in all and in parts."""
+
+    def evaluate_near(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], step: float, shift: float, prices: tuple[float, float, float]) -> tuple[float, float, float, float, float]:
+        """The same from the rows alone that the move can affect."""
+
+class Annealer:
+    """Anneals trees of P2 in place."""
+
+    def __init__(self, instance: Instance, seed: int) -> None: ...
+
+    def anneal(self, omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], best_omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], best_gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], *, n_visits: int, moves_per_visit: int, heats: tuple[float, float], row_off: float, margin_prices: tuple[float, float], cap: float, on_grid: bool, floor: float, stretch: int, stop: Callable[[], bool]) -> float:
+        """Anneal a tree; returns the cost of the best one without violations."""
+
+    def clear_node(self, omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], b: int, n_directions: int) -> None:
+        """
+        Give a node its best offset clear of all unlabeled rows, perhaps in another direction.
+        """
+
+def descend(rows: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], float], aims: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)]], motion: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]], fall: tuple[int, tuple[float, float], tuple[float, float], tuple[float, float]], first_step: int, stop_step: int) -> None:
+    """Take some steps of a descent of all hyperplanes at once, in place."""
+
+class OcthAnnealer:
+    """Anneals trees of OCT-H in place."""
+
+    def __init__(self, XT: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], leaf_classes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], min_leaf: float, half_gap: float, seed: int) -> None: ...
+
+    def anneal(self, omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], *, n_visits: int, moves_per_visit: int, heats: tuple[float, float], in_gap: float, too_few: float, stretch: int, stop: Callable[[], bool]) -> float:
+        """
+        Anneal a tree; leaves the cheapest hyperplanes in place and returns their cost.
+        """
+
+class Table:
+    """Rows of the evidence model: standardised features by rows."""
+
+    def __init__(self, *, XT: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cost: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_classes: int) -> None: ...
+
+    @property
+    def XT(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)]: ...
+
+    @property
+    def cost(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)]: ...
+
+    @property
+    def sizes(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def first(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None, None), writable=False)]: ...
+
+    @property
+    def bounds(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)]: ...
+
+    @property
+    def n_classes(self) -> int: ...
+
+    def with_cost(self, cost: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Table:
+        """The same rows with other costs of their classes."""
+
+def classes_of(table: Table, splits: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """Class of every row."""
+
+def evidence_of(table: Table, splits: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> tuple[float, float]:
+    """
+    What all rows pay for their classes, and by how many rows the totals are missed.
+    """
+
+def cost_at(table: Table, splits: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], worth: tuple[int, float, float, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], node: int) -> float:
+    """
+    What all rows pay, with the price of rows off and of the terms of one node.
+    """
+
+def set_hyperplane(table: Table, splits: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], node: int, direction: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: float) -> None:
+    """Give a node a hyperplane."""
+
+def common_classes(table: Table, splits: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], worth: tuple[int, float, float, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], node: int, most: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """
+    The classes that cost the rows at a node least, those of most rows first.
+    """
+
+def pair_floors(table: Table, splits: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], worth: tuple[int, float, float, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], node: int, classes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    What all rows pay at least if those at a node end in one of two classes, for each pair.
+    """
+
+def refit_split(table: Table, splits: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], worth: tuple[int, float, float, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], node: int, allowed: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], effort: tuple[bool, int], state: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')], stop: Callable[[], bool]) -> float:
+    """
+    Give a node the best split found, if that is better; returns what it saves.
+    """
