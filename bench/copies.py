@@ -1,4 +1,4 @@
-"""A process that fits trees with one copy of the source, so that two copies can be compared in one run."""
+"""Processes that fit trees with different copies of the package, so that two copies can be compared in one run."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from typing import Any
 
 
 class Copy:
-    """Fits with the package in a folder ``src``; one process for all fits, so that only the first one compiles."""
+    """Fits with the package that a Python has installed; one process for all fits, so that only the first one imports.
 
-    def __init__(self, src: Path) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, __file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(src)},
-        )
+    A path to sources would not do: the compiled core is in the environment, and an editable install comes before paths.
+    """
+
+    def __init__(self, python: Path) -> None:
+        self._process = subprocess.Popen([python, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.folder: str = pickle.load(self._process.stdout)
 
     def fit(self, X: Any, y: Any, totals: dict[str, int], **parameters: Any) -> dict[str, Any]:
         """Fit an `S2OCTClassifier` and return what is worth comparing."""
@@ -35,12 +34,23 @@ class Copy:
         self._process.wait()
 
 
+def two_copies(python: Path) -> tuple[Copy, Copy]:
+    """The copy of another Python, and that of this one."""
+    before, after = Copy(python), Copy(Path(sys.executable))
+    if before.folder == after.folder:
+        sys.exit(f"Both Pythons have the same copy, {after.folder}: install the other one in its own environment.")
+    return before, after
+
+
 def serve() -> None:
+    import s2oct
     from s2oct import S2OCTClassifier
 
     warnings.simplefilter("ignore")
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    pickle.dump(str(Path(s2oct.__file__).parent), answers)
+    answers.flush()
     while True:
         try:
             X, y, totals, parameters = pickle.load(sys.stdin.buffer)

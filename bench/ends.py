@@ -42,7 +42,6 @@ CUT = "The time limit cut the fit off"
 
 def main() -> None:
     args = parse()
-    S2OCTClassifier(depth=1, time_limit=60).fit([[0.0], [1.0], [2.0]], ["a", "b", None], totals={"a": 1})  # compiles
     counts: dict[float, np.ndarray] = defaultdict(lambda: np.zeros(5, dtype=int))
     for name, data in tables(args):
         for method, make in METHODS.items():

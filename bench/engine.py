@@ -1,10 +1,10 @@
 """Side by side in one run: this fit, literal P2 in HiGHS, and literal P2 in Gurobi where its licence admits it.
 
     python bench/engine.py --data FOLDER --draws 0 1 --limit 20 --methods engine highs gurobi --out bench/out
-    python bench/engine.py --data FOLDER --methods after before --before OTHER/src --repeats 3
+    python bench/engine.py --data FOLDER --methods after before --before OTHER/.venv/bin/python --repeats 3
     python bench/engine.py --data FOLDER --draws 0 1 --limit 20 --methods octh
 
-The second form compares this fit with that of another copy of the source, each in a process of its own, in turn. The
+The second form compares this fit with that of another copy of the package, each in a process of its own, in turn. The
 third fits OCT-H, the baseline, and counts its training errors beside those of CART with its depth and minimum leaf.
 Prints a row per draw and method and a summary, writes draws.csv and the run-time ECDF (ecdf.png) to the output folder.
 Costs are recomputed from the trees; a run counts as proved only if its certificate says so.
@@ -25,7 +25,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from copies import Copy
+from copies import Copy, two_copies
 from sklearn.tree import DecisionTreeClassifier
 
 from s2oct.certificate import Certificate, OCTHCertificate
@@ -44,8 +44,6 @@ from s2oct.search.octh_nodes import errors_of
 from s2oct.stopping import Deadline
 from s2oct.study import biased_draw, load_instance, manifest
 from s2oct.study.designs import Draw
-
-HERE = Path(__file__).resolve().parent.parent
 
 
 @dataclass
@@ -76,7 +74,7 @@ def main() -> None:
     folder = Path(args.data)
     names = args.sets or [name for name in manifest() if (folder / f"{name}.tsv.gz").exists()]
     rows: list[Row] = []
-    copies = {} if args.before is None else {"after": Copy(HERE / "src"), "before": Copy(args.before)}
+    copies = {} if args.before is None else dict(zip(("before", "after"), two_copies(args.before), strict=True))
     warm_up(folder, names[0], copies)
     for name in names:
         data = load_instance(name, folder)
@@ -126,7 +124,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--draws", nargs="*", type=int, default=[0, 1])
     parser.add_argument("--limit", type=float, default=20.0, help="seconds per fit")
     parser.add_argument("--methods", nargs="*", default=["engine", "highs", "gurobi"])
-    parser.add_argument("--before", type=Path, help="the folder src of another copy, for the methods after and before")
+    parser.add_argument("--before", type=Path, help="the Python of another copy, for the methods after and before")
     parser.add_argument("--repeats", type=int, default=1, help="fits of every draw by each copy; the quickest counts")
     parser.add_argument("--core", type=int, default=0, help="the one core to run on, where the system can pin")
     parser.add_argument("--out", type=Path, default=Path("bench/out"))
@@ -134,14 +132,14 @@ def parse() -> argparse.Namespace:
 
 
 def warm_up(folder: Path, name: str, copies: dict[str, Copy]) -> None:
-    """Compile the kernels outside the measurements, and say how long that took."""
+    """Fit once outside the measurements, and say how long that took."""
     began = time.monotonic()
     draw = biased_draw(load_instance(name, folder), 0)
     if copies:
         run_copies(copies, draw, 1.0, 1)
     else:
         run("engine", draw.problem(), 1.0)
-    print(f"first fit, compilation or its cache included: {time.monotonic() - began:.1f} s")
+    print(f"first fit, imports included: {time.monotonic() - began:.1f} s")
 
 
 def run(method: str, problem: Problem, limit: float) -> Certificate | OCTHCertificate | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.proof import bound_without_solver
-from s2oct.search import Instance, compile_kernels, descends, run_round
+from s2oct.search import Instance, descends, run_round
 from s2oct.search.evaluation import cost_of_tree
 from s2oct.stopping import Deadline
 from s2oct.study import biased_draw, load_instance
@@ -23,7 +23,6 @@ def main() -> None:
     args = parse()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {args.core})
-    compile_kernels()
     for name in args.sets:
         data = load_instance(name, args.data)
         for draw in args.draws:

@@ -43,7 +43,7 @@ def main() -> None:
     os.sched_setaffinity(0, {args.core})
     warnings.simplefilter("ignore")
     for make in METHODS.values():
-        # Compiling is not part of a limit, and importing a solver is not either.
+        # Importing a solver is not part of a limit.
         timed(make, table(200, 5), depth=2, time_limit=1.0)
     missed, shares = 0, []
     print(f"| rows | method | depth | {' | '.join(f'{limit:g} s' for limit in args.limits)} |")

@@ -26,7 +26,6 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", S2OCTWarning)
     found: dict[str, list[tuple[float, float, float, float]]] = {}
-    S2OCTClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", None], totals={"a": 1})  # compiles
     for seed in range(options.number):
         survey = make_labour_force(seed=seed)
         others = ~survey.is_labeled

@@ -12,7 +12,7 @@ is printed, what it advises is done, and the table does not count as fitted at t
 Prints a row per table: rows; columns of numbers, categories and booleans, and ids; gaps; attempts of the command and of
 the call; whether both have the same rules; terms of the tree; accuracy on the hidden rows, beside a random forest that
 is weighted by the totals and whose threshold meets them, and beside the most frequent class; seconds of the command, of
-the call and of the forest, without compilation.
+the call and of the forest.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from s2oct import PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier, load
@@ -78,19 +77,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the labels that are kept")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    compile_all()
     print(
         f"{'table':13s}{'rows':>6s}{'num':>5s}{'cat':>4s}{'bool':>5s}{'id':>3s}{'gaps':>6s}  {'attempts':9s}{'same':5s}"
         f"{'terms':>6s}{'s2oct':>7s}{'forest':>7s}{'mode':>6s}  {'seconds':>16s}"
     )
     for name in args.tables:
         report(name, hide(*TABLES[name], seed=args.seed), args.max_features, with_rules=args.rules)
-
-
-def compile_all() -> None:
-    """Fit something small, so that compilation is in no measurement."""
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    S2OCTClassifier(random_state=0).fit(X, [0, 1] * 10 + [None] * 40, totals={1: 20})
 
 
 def report(name: str, table: Hidden, most: int | None, *, with_rules: bool) -> None:

@@ -1,7 +1,8 @@
-"""Whether a change of the code changes any tree: the same seeded fits by two copies of the source, compared bit by bit.
+"""Whether a change of the code changes any tree: seeded fits by two copies of the package, compared bit by bit.
 
-    git worktree add /tmp/before COMMIT
-    python bench/unchanged.py --before /tmp/before/src --data FOLDER
+    git worktree add OTHER COMMIT
+    make -C OTHER demo
+    python bench/unchanged.py --before OTHER/.venv/bin/python --data FOLDER
 
 Every fit has no solver and an hour of time, so that rounds end it and not the clock: without a guide the proof of P2
 ends it, with a guide the convergence of the search. Sets whose P2 is not proved within --probe seconds are left out.
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from copies import Copy
+from copies import two_copies
 
 MODES = {"paper": {"guide": None}, "tie-break": {"guide_weight": 0.0}, "default": {}}
 COMPARED = ("tree", "objective", "lower_bound", "xi", "proved")
@@ -26,7 +27,7 @@ HOUR = 3600.0
 
 def main() -> None:
     args = parse()
-    before, after = Copy(args.before), Copy(Path(__file__).resolve().parent.parent / "src")
+    before, after = two_copies(args.before)
     n_fits, different, ratios, counted = 0, 0, [], 0
     for path in sorted(args.data.glob("*.tsv.gz")):
         table = pd.read_csv(path, sep="\t")
@@ -53,7 +54,7 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--before", type=Path, required=True, help="the folder src of the other copy")
+    parser.add_argument("--before", type=Path, required=True, help="the Python that has the other copy installed")
     parser.add_argument("--data", type=Path, required=True, help="folder with NAME.tsv.gz files")
     parser.add_argument("--count", type=int, default=22, help="sets to compare")
     parser.add_argument("--rows", type=int, default=1200, help="most rows of a set")

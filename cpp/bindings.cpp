@@ -463,6 +463,14 @@ void descend(
     require_shape("mean", mean, n_branches, p + 1);
     require_shape("square", square, n_branches, p + 1);
     require_shape("prices", prices, n_cells);
+    require_numbers("sizes", sizes);
+    require_numbers("strength", strength);
+    require_numbers("bounds", bounds);
+    require_numbers("outside", outside);
+    require_numbers("box", box);
+    require_numbers("normals", normals);
+    require_numbers("offsets", offsets);
+    require_number("weight", weight);
     const double* lowest = box.data();
     nb::gil_scoped_release released;
     s2oct::descend(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import SolverUnavailable
 from s2oct.model.problem import Problem
 from s2oct.solvers import SOLVERS, Solver, load_solver
@@ -152,16 +150,6 @@ def ctrl_c():
 
     yield press_after
     signal.signal(signal.SIGINT, before)
-
-
-@pytest.fixture(scope="session")
-def compiled() -> None:
-    """The search's kernels, compiled: a machine that never ran them compiles for seconds at the first fit."""
-    X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", None]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # tests that come first may make errors of warnings
-        S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=0.5).fit(X, y, totals={"b": 1})
-        OCTHClassifier(depth=1, solver=None, time_limit=0.5).fit(X, y)
 
 
 PACKAGES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}

@@ -16,8 +16,6 @@ from s2oct import LabeledKFold, ObliqueTree, OCTHClassifier, S2OCTClassifier, To
 from s2oct.errors import InvalidColumns, InvalidProblem, S2OCTWarning
 from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r, tree_to_sql, tree_to_text
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
 Y = ["no", "no", "yes", "yes", None, None, None, None]
 FRAME = pd.DataFrame({"age": [1.0, 2, 8, 9, 1, 3, 7, 7], "height": [5.0, 1, 2, 8, 4, 2, 2, 1]})

@@ -19,7 +19,7 @@ FUZZED = settings(
 
 
 @pytest.fixture(scope="module")
-def good_model(tmp_path_factory, compiled):
+def good_model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fuzz")
     write_good_model(folder)
     return folder / "good.json"

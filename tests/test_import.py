@@ -9,7 +9,7 @@ import pytest
 import s2oct
 import s2oct.export
 
-HEAVY = ["highspy", "gurobipy", "pyscipopt", "pandas", "polars", "matplotlib", "numba"]
+HEAVY = ["highspy", "gurobipy", "pyscipopt", "pandas", "polars", "matplotlib"]
 
 
 def run(code: str) -> str:

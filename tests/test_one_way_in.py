@@ -163,7 +163,7 @@ def fit_on_the_page(folder: Path, suffix: str) -> Path:
 
 @pytest.fixture
 def working_here(monkeypatch):
-    """Jobs of the page in this process, which has everything imported and compiled."""
+    """Jobs of the page in this process, which has everything imported."""
     require_package("starlette")
 
     def start(_: Workforce, job: Any) -> None:
@@ -188,7 +188,7 @@ class Reference:
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory, compiled) -> Reference:
+def reference(tmp_path_factory) -> Reference:
     path = tmp_path_factory.mktemp("reference") / "model.json"
     clf = fit_in_python(survey()[[*FEATURES, REGION]])
     s2oct.save(clf, path)
@@ -238,7 +238,7 @@ def test_the_page_gives_the_model_of_python_from_every_format(tmp_path, referenc
 
 
 @pytest.mark.parametrize("way", ["Python", "command"])
-def test_a_fit_reads_totals_once(tmp_path, monkeypatch, compiled, way):
+def test_a_fit_reads_totals_once(tmp_path, monkeypatch, way):
     read, reading = [], totals_reading.read_forms
     monkeypatch.setattr(totals_reading, "read_forms", lambda *given: read.append(1) or reading(*given))
     if way == "Python":
@@ -250,14 +250,14 @@ def test_a_fit_reads_totals_once(tmp_path, monkeypatch, compiled, way):
 
 @pytest.fixture(scope="module")
 def expected(reference) -> list[str]:
-    with pytest.warns(S2OCTWarning, match="did not see"):
+    with pytest.warns(S2OCTWarning, match="were not seen"):
         return reference.clf.predict(new_rows()[FEATURES]).tolist()
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_model_file_reads_raw_tables_of_every_library(reference, expected, library):
     clf = s2oct.load(reference.path)
-    with pytest.warns(S2OCTWarning, match="did not see"):
+    with pytest.warns(S2OCTWarning, match="were not seen"):
         assert clf.predict(LIBRARIES[library](new_rows()[FEATURES])).tolist() == expected
 
 

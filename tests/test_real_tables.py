@@ -31,9 +31,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_real_table_is_fitted_at_the_first_attempt_by_command_and_by_call(
-    name, tmp_path, monkeypatch, capsys, compiled
-):
+def test_a_real_table_is_fitted_at_the_first_attempt_by_command_and_by_call(name, tmp_path, monkeypatch, capsys):
     where, kinds, with_gaps, accuracy = TABLES[name]
     table = hide(*where)
     monkeypatch.chdir(tmp_path)

@@ -95,12 +95,14 @@ def test_links_to_files_lead_somewhere(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_code_that_a_page_refers_to_exists(page):
-    for file, name in re.findall(r"`((?:src|tests|bench|examples)/[\w/.-]+\.py)(?:::(\w+))?`", page.read_text()):
+    for file, name in re.findall(
+        r"`((?:src|tests|bench|examples|cpp)/[\w/.-]+\.(?:py|cpp|h))(?:::(\w+))?`", page.read_text()
+    ):
         assert (ROOT / file).exists(), file
         if name:
-            assert re.search(rf"^\s*(?:def|class) {name}\b|^{name}\b.* = ", (ROOT / file).read_text(), re.MULTILINE), (
-                name
-            )
+            in_python = rf"^\s*(?:def|class) {name}\b|^{name}\b.* = "
+            wanted = in_python if file.endswith(".py") else rf"\b{name}\b"
+            assert re.search(wanted, (ROOT / file).read_text(), re.MULTILINE), name
 
 
 def test_every_room_has_its_line_in_the_architecture():

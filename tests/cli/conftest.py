@@ -22,7 +22,7 @@ def people() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def fitted_folder(tmp_path_factory, people, compiled):
+def fitted_folder(tmp_path_factory, people):
     """people.csv and what one command makes of it."""
     folder = tmp_path_factory.mktemp("newcomer")
     people.to_csv(folder / "people.csv", index=False)

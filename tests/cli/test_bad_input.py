@@ -456,5 +456,5 @@ def test_an_unknown_level_is_counted_over_the_whole_file(folder, capsys, monkeyp
     assert not (folder / "o.csv").exists()
     assert run(["predict", "model.json", "new.csv", "--out", "o.csv"]) == 0
     said = capsys.readouterr().err
-    assert f"column 'region' has 'lake' in {len(where)} rows, read as '" in said
+    assert f"column 'region' has 'lake' in {len(where)} rows, treated as '" in said
     assert said.count("\n") == 1

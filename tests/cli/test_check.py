@@ -30,7 +30,7 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def survey(tmp_path_factory, compiled):
+def survey(tmp_path_factory):
     """A folder with a table of 90 people, totals by region, and three models."""
     folder = tmp_path_factory.mktemp("check")
     rng = np.random.default_rng(3)

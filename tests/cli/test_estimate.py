@@ -44,7 +44,7 @@ def survey():
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory, survey, compiled):
+def models(tmp_path_factory, survey):
     """The survey and three models: with one total, with totals by region, and with weights."""
     folder = tmp_path_factory.mktemp("estimate")
     survey.to_csv(folder / "people.csv", index=False)

@@ -94,7 +94,7 @@ WRITERS = {
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, compiled):
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

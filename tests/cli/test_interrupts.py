@@ -23,7 +23,6 @@ PROGRAM = """
 import importlib, json, os, pathlib, signal, sys, time
 import s2oct.cli.fit, s2oct.persistence.model, s2oct.report
 from s2oct.cli import main
-from s2oct.search import compile_kernels
 
 def wrap(module, way, call, announced):
     *owners, name = way.split(".")
@@ -55,7 +54,6 @@ def command(request, tell):
     sys.argv[1:] = request["arguments"]
     main()
 
-compile_kernels()
 answers = os.fdopen(os.dup(1), "w", buffering=1)
 for line in sys.stdin:
     child = os.fork()
@@ -129,7 +127,6 @@ NOTHING_YET = {
     "importing": ("s2oct.cli.app:import_module", 1, ()),
     "reading": ("s2oct.workflow.encoded_table:read_partly_labeled", 1, ()),
     "encoding": ("s2oct.workflow.encoded_table:encode_rows", 1, ()),
-    "compiling": ("s2oct.estimators.edge:compile_kernels", 1, ()),
     "preparing": ("s2oct.fit.training:prepare", 1, ()),
     "preparing for P2": ("s2oct.fit.training:prepare", 1, PAPER),
     "asking the guide": ("s2oct.estimators.fitting:ask_guide", 1, ()),

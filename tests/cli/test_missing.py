@@ -11,7 +11,7 @@ FIT = ["fit", "d.csv", "--label", "job", *QUICK]
 
 
 @pytest.fixture
-def jobs(tmp_path, monkeypatch, compiled):
+def jobs(tmp_path, monkeypatch):
     """80 people with an age, 20 of them with a job or with None."""
 
     def write(unlabeled="", none="None"):

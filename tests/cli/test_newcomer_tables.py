@@ -15,7 +15,7 @@ OUT = ["--out", "model.json", "--predictions", "labeled.csv"]
 
 
 @pytest.fixture
-def tables(tmp_path, monkeypatch, compiled):
+def tables(tmp_path, monkeypatch):
     """A folder with the five tables."""
     write_tables(tmp_path)
     monkeypatch.chdir(tmp_path)

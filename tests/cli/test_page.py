@@ -23,7 +23,7 @@ def commands(text):
             yield shlex.split(line), printed
 
 
-def test_page_runs_from_top_to_bottom_and_prints_what_it_says(tmp_path, monkeypatch, capsys, compiled):
+def test_page_runs_from_top_to_bottom_and_prints_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     checker = doctest.OutputChecker()
     ran = list(commands(PAGE.read_text()))

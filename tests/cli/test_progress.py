@@ -4,42 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from s2oct import S2OCTClassifier
 from s2oct.cli.app import run
 from s2oct.cli.progress import Ticker, live_progress, replicate_progress
-from s2oct.fit.context import COMPILING, PREPARING, SEARCHING
+from s2oct.fit.context import SEARCHING
 from s2oct.model.proof import Moment
 from tests.cli.test_outputs import FIT
 
 
-def test_compiling_is_a_stage_of_its_own_and_no_part_of_the_limit(stepping_clock):
+def test_seconds_are_counted_from_the_first_stage_to_the_last(stepping_clock):
     ticker = Ticker(60)
     stepping_clock.advance(2)
-    ticker.stage(COMPILING)
-    stepping_clock.advance(70)
-    assert str(ticker.line()).split() == ["70.0", "s", "compiling,", "once", "on", "this", "machine"]
-    ticker.stage(PREPARING)
+    assert str(ticker.line()).split() == ["2.0", "of", "60", "s", "preparing"]
+    ticker.stage(SEARCHING)
     stepping_clock.advance(3)
-    assert str(ticker.line()).split() == ["5.0", "of", "60", "s", "preparing"]
-
-
-def test_a_listener_hears_of_compiling_before_the_first_fit_of_a_process(monkeypatch):
-    """The kernels seem not to be there; what stands for compiling notes what was said until then."""
-    heard, heard_before_compiling = [], []
-
-    class Listener:
-        def stage(self, name):
-            heard.append(name)
-
-        def progress(self, moment):
-            pass
-
-    monkeypatch.setattr("s2oct.estimators.edge.kernels_are_ready", lambda: False)
-    monkeypatch.setattr("s2oct.estimators.edge.compile_kernels", lambda: heard_before_compiling.extend(heard))
-    X, y = [[1.0], [9.0], [2.0], [8.0]], ["a", "b", None, None]
-    S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=1).fit(X, y, {"a": 1}, listener=Listener())
-    assert heard_before_compiling == [COMPILING]
-    assert heard[:2] == [COMPILING, PREPARING]
+    assert str(ticker.line()).split() == ["5.0", "of", "60", "s", "searching"]
 
 
 def test_outside_a_terminal_a_long_fit_says_a_line_now_and_then(stepping_clock, capsys):

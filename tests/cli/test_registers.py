@@ -25,7 +25,7 @@ def register(tmp_path, monkeypatch):
     return int((truth[100:] == "yes").sum())
 
 
-def test_a_large_file_is_read_in_batches_and_its_total_is_met(register, compiled, capsys):
+def test_a_large_file_is_read_in_batches_and_its_total_is_met(register, capsys):
     command = ["fit", "register.parquet", "--label", "works", "--total", f"yes={register}", "--depth", "1"]
     assert run([*command, "--report", "report.html"]) == 2
     assert "Expected no --report of a table of more than 100,000 rows" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 from s2oct.parameters import PARAMETERS
 from s2oct.solvers import SOLVERS
 
-HEAVY = ("numba", "scipy", "sklearn", "pandas", "matplotlib", "highspy")
+HEAVY = ("scipy", "sklearn", "pandas", "matplotlib", "highspy")
 MOST_MODULES = 700
 """Loading modules is what takes time before a refusal. A fit loads about 2,000 before it begins."""
 

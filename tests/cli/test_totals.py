@@ -38,7 +38,7 @@ def survey():
 
 
 @pytest.fixture
-def workplace(tmp_path, monkeypatch, survey, compiled):
+def workplace(tmp_path, monkeypatch, survey):
     """A folder with people.csv."""
     monkeypatch.chdir(tmp_path)
     survey.drop(columns=["state", "sex", "design"]).to_csv("people.csv", index=False)

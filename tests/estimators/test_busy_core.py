@@ -39,7 +39,6 @@ print(alone.omega.tobytes() == beside.omega.tobytes() and alone.gamma.tobytes() 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not bind processes to a core")
-@pytest.mark.usefixtures("compiled")
 def test_a_busy_core_changes_nothing():
     """The search counts work and not seconds: two other processes on its core make a fit slower, and no other tree."""
     said = subprocess.run([sys.executable, "-c", BUSY], capture_output=True, text=True, timeout=120, check=False)

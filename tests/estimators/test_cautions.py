@@ -22,10 +22,7 @@ from s2oct.errors import (
 from s2oct.fit.context import SEARCHING
 from s2oct.model.proof import Moment
 
-pytestmark = [
-    pytest.mark.usefixtures("compiled"),
-    pytest.mark.filterwarnings("always::s2oct.errors.S2OCTWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("always::s2oct.errors.S2OCTWarning")
 
 
 def quick(**parameters) -> S2OCTClassifier:

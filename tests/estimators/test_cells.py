@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from s2oct import Estimate, S2OCTClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
 
-pytestmark = [pytest.mark.usefixtures("compiled"), pytest.mark.filterwarnings("ignore:The tree misses the totals")]
+pytestmark = pytest.mark.filterwarnings("ignore:The tree misses the totals")
 
 
 class Survey:

@@ -13,11 +13,8 @@ from s2oct.model.prepared import prepare
 from tests.clocks import clock_of_fits
 from tests.conftest import require_package
 
-pytestmark = [
-    pytest.mark.usefixtures("compiled"),
-    # These fits are cut short.
-    pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off"),
-]
+# These fits are cut short.
+pytestmark = pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off")
 
 
 @pytest.fixture(scope="module")

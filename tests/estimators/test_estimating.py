@@ -57,7 +57,7 @@ def numbers(estimates):
 
 
 @pytest.fixture(scope="module")
-def two_classes(compiled):
+def two_classes():
     X, y, truth, region = people()
     return fitted(X, y, truth), region
 
@@ -85,7 +85,7 @@ def test_estimates_of_a_class_add_up_to_labels_and_total(two_classes):
     assert frame.groupby("class")["estimate"].sum().to_dict() == pytest.approx(known_totals(y, truth), abs=1e-2)
 
 
-def test_estimates_of_a_class_add_up_where_a_domain_has_one_class_only(compiled):
+def test_estimates_of_a_class_add_up_where_a_domain_has_one_class_only():
     X, y, truth, region = people()
     weights = np.where(np.arange(len(y)) % 2 == 0, 30.0, 10.0)
     clf = fitted(X, y, truth, sample_weight=weights, totals=totals_of(y, truth, weights))
@@ -111,7 +111,7 @@ def test_several_divisions_come_one_after_the_other_and_columns_of_the_table_may
     assert {row["by"] for row in named} == {"children"}
 
 
-def test_totals_of_the_same_domains_are_returned_exactly(compiled):
+def test_totals_of_the_same_domains_are_returned_exactly():
     X, y, truth, region = people()
     free = pd.isna(y)
     known = pd.crosstab(region[free], truth[free])
@@ -121,7 +121,7 @@ def test_totals_of_the_same_domains_are_returned_exactly(compiled):
         assert row["low"] == row["estimate"] == row["high"]
 
 
-def test_estimates_are_in_weights(compiled):
+def test_estimates_are_in_weights():
     X, y, truth, region = people()
     weights = np.where(np.arange(len(y)) % 2 == 0, 30.0, 10.0)
     clf = fitted(X, y, truth, sample_weight=weights, totals=totals_of(y, truth, weights))
@@ -133,7 +133,7 @@ def test_estimates_are_in_weights(compiled):
         assert row["uncorrected"] == pytest.approx(weights[here & (clf.transduction_ == row["class"])].sum())
 
 
-def test_three_classes(compiled):
+def test_three_classes():
     X, y, truth, region = people(n_classes=3, n=150)
     found = pd.DataFrame(fitted(X, y, truth).estimate(region, replicates=3))
     assert len(found) == 9
@@ -141,7 +141,7 @@ def test_three_classes(compiled):
     assert (found["estimate"] <= found["high"]).all()
 
 
-def test_without_a_guide_there_is_nothing_to_say_of_it(compiled):
+def test_without_a_guide_there_is_nothing_to_say_of_it():
     X, y, truth, region = people()
     clf = fitted(X, y, truth, guide=None, solver=None, depth=1, time_limit=0.5)
     found = pd.DataFrame(clf.estimate(region, replicates=3))
@@ -149,7 +149,7 @@ def test_without_a_guide_there_is_nothing_to_say_of_it(compiled):
     assert np.isfinite(found[["estimate", "se", "low", "high"]]).all(axis=None)
 
 
-def test_a_foreign_guide_sees_the_table_of_the_user(compiled):
+def test_a_foreign_guide_sees_the_table_of_the_user():
     """The pipeline picks columns by name, so it fails if it gets an array."""
     X, y, truth, region = people()
     pick = make_column_transformer(("passthrough", ["age", "income"]))
@@ -174,7 +174,7 @@ def test_the_range_over_alternatives_contains_the_uncorrected_count(estimates):
     assert all(row["least"] <= row["uncorrected"] <= row["most"] for row in estimates)
 
 
-def test_estimated_totals_are_taken(compiled):
+def test_estimated_totals_are_taken():
     X, y, truth, region = people()
     totals = {"a": Estimate(totals_of(y, truth)["a"], 5.0)}
     found = fitted(X, y, truth, totals=totals).estimate(region, replicates=3)
@@ -250,7 +250,7 @@ def test_an_interrupted_estimate_goes_on_where_it_ended(two_classes, estimates, 
     assert np.array_equal(numbers(found), numbers(estimates), equal_nan=True)
 
 
-def test_a_classifier_that_is_fitted_again_estimates_from_its_new_rows(compiled):
+def test_a_classifier_that_is_fitted_again_estimates_from_its_new_rows():
     X, y, truth, region = people()
     clf = fitted(X, y, truth, depth=1)
     assert sum(row["rows"] for row in clf.estimate(region, replicates=2) if row["class"] == "a") == 120

@@ -103,7 +103,7 @@ def test_levels_and_gaps_that_the_fit_did_not_see_are_one_warning(people, fitted
     with pytest.warns(S2OCTWarning) as caught:
         found = fitted.predict(new)
     (warning,) = caught
-    assert "'sector' has 'space' in 2 rows, read as 'farming'" in str(warning.message)
+    assert "'sector' has 'space' in 2 rows, treated as 'farming'" in str(warning.message)
     assert "'income' has 1 missing value" in str(warning.message)
     known = people.X.copy()
     known.loc[:1, "sector"] = "farming"
@@ -153,7 +153,7 @@ def test_arrays_of_objects_and_lists_of_rows_may_hold_text(people, fitted):
     assert array.encoding_.columns[2].categories == fitted.encoding_.columns[2].categories
     assert array.rules_ == listed.rules_
     assert not hasattr(array, "feature_names_in_")
-    assert array.predict(rows[:9]).tolist() == array.transduction_[:9].tolist() or len(array.contradicted_)
+    assert array.predict(rows[60:]).tolist() == array.transduction_[60:].tolist()
 
 
 def test_a_column_with_another_text_in_every_row_is_not_used(people):
@@ -315,7 +315,7 @@ def test_what_is_known_already_is_not_read_again(people, fitted, monkeypatch):
 
 
 def test_totals_beside_what_is_known_are_refused(people, fitted):
-    with pytest.raises(InvalidProblem, match="already has totals"):
+    with pytest.raises(InvalidProblem, match="y already contains totals: do not pass them again"):
         classifier().fit(people.X, fitted._fit.known, totals=people.totals)
 
 
@@ -429,6 +429,6 @@ def test_a_tree_that_was_chosen_keeps_path_and_notices(people):
     ids=["predict_proba", "score", "apply", "plot_tree"],
 )
 def test_warnings_point_at_the_line_of_the_user(people, fitted, use):
-    with pytest.warns(S2OCTWarning, match="did not see") as caught:
+    with pytest.warns(S2OCTWarning, match="were not seen") as caught:
         use(fitted, people.X.assign(sector="space"), people.y)
-    assert {warning.filename for warning in caught if "did not see" in str(warning.message)} == {__file__}
+    assert {warning.filename for warning in caught if "were not seen" in str(warning.message)} == {__file__}

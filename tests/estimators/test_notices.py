@@ -9,8 +9,6 @@ from sklearn.linear_model import LogisticRegression
 from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 def quick(**parameters) -> S2OCTClassifier:
     usual = {"depth": 1, "guide": None, "solver": None, "time_limit": 5.0, "random_state": 0}

@@ -11,8 +11,6 @@ from s2oct import LabeledKFold, OCTHCertificate, OCTHClassifier
 from tests.oracles import brute_force_octh
 from tests.solvers.test_optima import OCTH, octh_problem
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 def classifier(**parameters) -> OCTHClassifier:
     return OCTHClassifier(**{"depth": 1, "time_limit": 4.0, "random_state": 0, **parameters})

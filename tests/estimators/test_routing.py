@@ -9,8 +9,6 @@ from sklearn.preprocessing import StandardScaler
 
 from s2oct import LabeledKFold, S2OCTClassifier
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 @pytest.fixture(autouse=True)
 def routing():

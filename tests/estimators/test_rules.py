@@ -10,8 +10,6 @@ from sklearn.exceptions import NotFittedError
 from s2oct import OCTHClassifier, S2OCTClassifier
 from tests.writers.test_text import read_back
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 ROWS = np.random.default_rng(0).normal(size=(40, 2)).round(1)
 LABELS = np.where(ROWS[:, 0] > ROWS[:, 1], "yes", "no").astype(object)
 

@@ -21,8 +21,6 @@ from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TERM_SHARE
 from s2oct.model.problem import Problem
 from tests.preparing import score_of
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 def classifier(**parameters) -> S2OCTClassifier:
     """Depth 1 solves the survey at no cost, at once; the guide is a quick one."""

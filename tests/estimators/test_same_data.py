@@ -25,7 +25,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("kind", KNOWN)
-def test_the_data_of_a_fit_are_its_own_also_after_a_model_file(compiled, tmp_path, kind):
+def test_the_data_of_a_fit_are_its_own_also_after_a_model_file(tmp_path, kind):
     data, clf = iris(), fitted_iris(kind)
     save(clf, tmp_path / "m.json")
     for known in KNOWN[kind](data):
@@ -34,7 +34,7 @@ def test_the_data_of_a_fit_are_its_own_also_after_a_model_file(compiled, tmp_pat
 
 
 @pytest.mark.parametrize("kind", KNOWN)
-def test_other_labels_are_other_data(compiled, kind):
+def test_other_labels_are_other_data(kind):
     data, clf = iris(), fitted_iris(kind)
     y = np.array(data.y, dtype=object)
     labeled = np.flatnonzero(~data.free)
@@ -44,14 +44,14 @@ def test_other_labels_are_other_data(compiled, kind):
         assert not are_same(clf, data.X, y, **known)
 
 
-def test_a_supervised_tree_knows_its_rows(compiled):
+def test_a_supervised_tree_knows_its_rows():
     X, y = np.arange(8.0)[:, None], np.array(["a"] * 4 + ["b"] * 4)
     clf = OCTHClassifier(depth=1, solver=None, time_limit=1).fit(X, y)
     assert are_same(clf, X, y)
     assert not are_same(clf, X + 1, y)
 
 
-def test_totals_of_a_fit_are_not_drawn_for_other_rows(compiled):
+def test_totals_of_a_fit_are_not_drawn_for_other_rows():
     data, clf = iris(), fitted_iris("plain")
     with pytest.warns(S2OCTWarning, match="its totals are not drawn: pass the totals of these rows"):
         display = TotalsDisplay.from_estimator(clf, data.X.iloc[:-5], data.y[:-5])

@@ -16,7 +16,7 @@ def seen(kind, **known):
     return see_totals(clf, rows, known_of_rows(clf, rows, data.X, data.y, **known))
 
 
-def test_cells_of_the_fit_have_the_labeled_rows_of_their_domain_scaled_to_its_unlabeled_rows(compiled):
+def test_cells_of_the_fit_have_the_labeled_rows_of_their_domain_scaled_to_its_unlabeled_rows():
     data = iris()
     found = seen("by region", domains=data.region)
     assert [total.cell.domain for total in found.cells] == ["north"] * 3 + ["south"] * 3 + ["west"] * 3
@@ -28,28 +28,28 @@ def test_cells_of_the_fit_have_the_labeled_rows_of_their_domain_scaled_to_its_un
         assert total.labeled == pytest.approx((labeled == label).mean() * total.size)
 
 
-def test_cells_without_domains_have_what_the_certificate_says_and_no_labeled_rows(compiled):
+def test_cells_without_domains_have_what_the_certificate_says_and_no_labeled_rows():
     found = seen("by region")
     assert [total.cell for total in found.cells] == list(fitted_iris("by region").certificate_.cells)
     assert all(total.labeled is None for total in found.cells)
     assert sum(total.size for total in found.cells[::3]) == iris().free.sum()
 
 
-def test_totals_that_are_given_again_are_those_of_the_fit(compiled):
+def test_totals_that_are_given_again_are_those_of_the_fit():
     data = iris()
     again = seen("by region", totals=data.by_region(), domains=data.region)
     of_fit = seen("by region", domains=data.region)
     assert again.cells == of_fit.cells
 
 
-def test_estimates_keep_their_value_and_bounds_have_none(compiled):
+def test_estimates_keep_their_value_and_bounds_have_none():
     cells = {(total.cell.domain, total.cell.class_index): total.cell for total in seen("by region").cells}
     assert cells["north", 0].value == cells["north", 0].low
     assert cells["south", 0].value is None
     assert cells["south", 1].value == iris().count("versicolor", "south")
 
 
-def test_weights_count_where_they_are_given_and_make_the_labeled_rows_unknown_where_not(compiled):
+def test_weights_count_where_they_are_given_and_make_the_labeled_rows_unknown_where_not():
     data = iris()
     found = seen("weighted", sample_weight=data.weight)
     assert found.is_weighted
@@ -63,14 +63,14 @@ def test_weights_count_where_they_are_given_and_make_the_labeled_rows_unknown_wh
     assert [total.cell.assigned for total in without.cells] == list(fitted_iris("weighted").certificate_.assigned)
 
 
-def test_margins_with_the_same_domains_are_kept_apart(compiled):
+def test_margins_with_the_same_domains_are_kept_apart():
     data = iris()
     again = {region: {"setosa": (0, 150)} for region in ("north", "south", "west")}
     found = seen("by region", totals=[data.by_region(), again], domains=[data.region.tolist(), data.region.tolist()])
     assert [len(margin) for margin in found.margins] == [9, 9]
 
 
-def test_totals_of_all_rows_and_shares_are_kept_as_they_were_given(compiled):
+def test_totals_of_all_rows_and_shares_are_kept_as_they_were_given():
     """What a user gave must be recognised; what it means for the unlabeled rows stands beside it."""
     data = iris()
     species = np.unique(data.truth).tolist()
@@ -90,7 +90,7 @@ def test_totals_of_all_rows_and_shares_are_kept_as_they_were_given(compiled):
     assert {total.given for total in by_domain.cells if total.cell.class_index} == {""}
 
 
-def test_counts_of_the_unlabeled_rows_are_what_they_were_given_as(compiled):
+def test_counts_of_the_unlabeled_rows_are_what_they_were_given_as():
     found = seen("by region", totals=iris().by_region(), domains=iris().region)
     assert found.given_of == ""
     assert {total.given for total in found.cells} == {""}

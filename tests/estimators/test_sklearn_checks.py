@@ -8,8 +8,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from s2oct import OCTHClassifier, S2OCTClassifier
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 EXEMPT = {
     "check_classifiers_classes": (
         "fits y in {-1, +1} without any other marker, where -1 may be a class or mark unlabeled rows: "

@@ -10,8 +10,6 @@ from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import InvalidProblem
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 NAMES = ["age", "income"]
 
 TABLES = {

@@ -20,7 +20,7 @@ def tree(**parameters):
     return S2OCTClassifier(guide=None, solver=None, time_limit=5, **{"depth": 1, "random_state": 0, **parameters})
 
 
-def test_rows_change_class_as_the_total_moves_and_none_at_the_known_one(compiled):
+def test_rows_change_class_as_the_total_moves_and_none_at_the_known_one():
     """One feature and one split: exactly as many rows change as the total moves."""
     path = tree().totals_path(X, Y, totals={"yes": 5}, of="yes", values=[2, 5, 6, 8])
     assert [step.value for step in path] == [2, 5, 6, 8]
@@ -29,7 +29,7 @@ def test_rows_change_class_as_the_total_moves_and_none_at_the_known_one(compiled
     assert [step.n_terms for step in path] == [1, 1, 1, 1]
 
 
-def test_the_fit_at_the_known_total_is_on_the_path_even_if_nobody_asks_for_it(compiled):
+def test_the_fit_at_the_known_total_is_on_the_path_even_if_nobody_asks_for_it():
     path = tree().totals_path(X, Y, totals={"yes": 5}, of="yes", values=[4])
     assert [step.value for step in path] == [4, 5]
     assert path.known == 5
@@ -41,7 +41,7 @@ def test_the_fit_at_the_known_total_is_on_the_path_even_if_nobody_asks_for_it(co
     [(5, 4, 6, (5, 5)), (Estimate(5, se=1), 3, 7, (3.04, 6.96)), ((2, 8), 2, 8, (2, 8))],
     ids=["exact", "estimate", "bounds"],
 )
-def test_values_reach_over_what_is_known(compiled, total, first, last, interval):
+def test_values_reach_over_what_is_known(total, first, last, interval):
     """20 % of an exact total, two standard errors of an estimate, all of an interval."""
     path = tree().totals_path(X, Y, totals={"yes": total}, of="yes")
     assert (path[0].value, path[-1].value) == (first, last)
@@ -58,25 +58,25 @@ def test_other_classes_share_what_is_left_in_proportion():
     assert weighted.totals_at(3.0) == [20, 3, 25]
 
 
-def test_weights_are_added_up(compiled):
+def test_weights_are_added_up():
     weights = np.full(len(X), 2.5)
     path = tree().totals_path(X, Y, totals={"yes": 12.5}, of="yes", values=[10.0, 12.5], sample_weight=weights)
     assert [(step.value, step.changed) for step in path] == [(10.0, 2.5), (12.5, 0.0)]
 
 
-def test_a_path_without_a_seed_uses_one_seed_for_all_its_fits(compiled):
+def test_a_path_without_a_seed_uses_one_seed_for_all_its_fits():
     path = tree(random_state=None).totals_path(X, Y, totals={"yes": 5}, of="yes", values=[5])
     assert [step.changed for step in path] == [0]
 
 
-def test_the_classifier_itself_stays_as_it_is(compiled):
+def test_the_classifier_itself_stays_as_it_is():
     clf = tree()
     clf.totals_path(X, Y, totals={"yes": 5}, of="yes", values=[5])
     with pytest.raises(NotFittedError):
         check_is_fitted(clf)
 
 
-def test_a_path_is_a_sequence_that_prints_as_a_table(compiled):
+def test_a_path_is_a_sequence_that_prints_as_a_table():
     path = tree().totals_path(X, Y, totals={"yes": 5}, of="yes", values=[4, 5])
     assert len(path) == len(list(path)) == 2
     assert path[:1][0] is path[0]

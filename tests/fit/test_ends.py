@@ -114,7 +114,7 @@ def fit_within(case: Case, time_limit: float, clock: Any) -> Ended:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_fit_that_a_longer_limit_would_change_says_that_the_limit_cut_it(case, compiled, stepping_clock):
+def test_a_fit_that_a_longer_limit_would_change_says_that_the_limit_cut_it(case, stepping_clock):
     unlimited = fit_within(case, UNLIMITED, stepping_clock)
     assert unlimited.ended in ("converged", "proved")
     assert not unlimited.says_cut
@@ -131,7 +131,7 @@ def test_a_fit_that_a_longer_limit_would_change_says_that_the_limit_cut_it(case,
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_limit_that_cuts_nothing_changes_nothing(case, compiled, stepping_clock):
+def test_a_limit_that_cuts_nothing_changes_nothing(case, stepping_clock):
     unlimited = fit_within(case, UNLIMITED, stepping_clock)
     limited = fit_within(case, ENOUGH * unlimited.seconds, stepping_clock)
     assert limited.ended == unlimited.ended
@@ -139,9 +139,7 @@ def test_a_limit_that_cuts_nothing_changes_nothing(case, compiled, stepping_cloc
     assert limited.same_tree(unlimited)
 
 
-def test_a_guide_that_comes_too_late_to_break_ties_is_not_left_out_without_a_word(
-    compiled, stepping_clock, monkeypatch
-):
+def test_a_guide_that_comes_too_late_to_break_ties_is_not_left_out_without_a_word(stepping_clock, monkeypatch):
     monkeypatch.setattr(strategies, "LAST_SHARE", 2.0)  # all of the time is late
     late = fit_within(CASES["a guide that breaks ties"], UNLIMITED, stepping_clock)
     assert late.ended == "time limit"

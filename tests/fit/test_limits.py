@@ -15,7 +15,6 @@ from s2oct.fit.training import train
 from s2oct.model.bounds import diameter
 from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.problem import Problem
-from s2oct.search import compile_kernels
 from s2oct.stopping import Deadline, now
 
 pytestmark = [
@@ -34,12 +33,6 @@ def survey(n_rows, n_features=10):
     labeled = rng.random(n_rows) < min(0.1, 1000 / n_rows)
     y = np.where(labeled, np.where(is_b, "b", "a"), None)
     return X, y, {"b": int((is_b & ~labeled).sum())}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled():
-    """Compiling is not part of a limit."""
-    compile_kernels()
 
 
 @pytest.fixture

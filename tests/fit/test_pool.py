@@ -13,11 +13,8 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.stopping import now
 from tests.preparing import prepared_as_is
 
-pytestmark = [
-    pytest.mark.usefixtures("compiled"),
-    # P2 weighs a row off the total against labels.
-    pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off"),
-]
+# P2 weighs a row off the total against labels.
+pytestmark = pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off")
 
 
 @pytest.fixture(scope="module")

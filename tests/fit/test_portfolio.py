@@ -17,8 +17,6 @@ from s2oct.solvers import SolveResult
 from s2oct.stopping import Clock
 from tests.conftest import backend_or_skip
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 class Dying:
     """A backend that fails as soon as it has looked at its start."""

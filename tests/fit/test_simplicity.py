@@ -22,8 +22,6 @@ from s2oct.stopping import now
 from tests.fitted import Fit
 from tests.oracles import walk
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 GUIDE_WEIGHT = AUTO_GUIDE_WEIGHT
 NO_PATH = "Expected a classifier that was fitted with a guide in this session"
 

@@ -14,8 +14,6 @@ from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED
 from s2oct.stopping import never, now
 from tests.fit.test_stop_and_listener import Notebook
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 BUDGET = Budget(solver=None, time_limit=30.0)
 
 

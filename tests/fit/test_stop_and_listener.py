@@ -30,11 +30,8 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.solvers.worker import POLL_SECONDS
 from tests.conftest import backend_or_skip
 
-pytestmark = [
-    pytest.mark.usefixtures("compiled"),
-    # These fits are cut short.
-    pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off"),
-]
+# These fits are cut short.
+pytestmark = pytest.mark.filterwarnings("ignore:The tree misses the total", "ignore:The time limit cut the fit off")
 
 LOOKS, SECONDS = 60, 3.0
 """Looks at the clock in which a fit must end once it is asked to: about 0.3 s. A busy machine has ten times as long."""

@@ -19,9 +19,6 @@ from tests.conftest import backend_or_skip
 from tests.instances import TINY
 from tests.preparing import score_of
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
-
 BUDGET = Budget(time_limit=60.0)
 
 

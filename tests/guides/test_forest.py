@@ -32,8 +32,6 @@ from s2oct.model.problem import Guide
 from s2oct.model.targets import Targets
 from s2oct.stopping import Deadline
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 @pytest.fixture(scope="module")
 def clusters():

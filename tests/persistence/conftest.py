@@ -27,5 +27,5 @@ def fitted(rows, kind=S2OCTClassifier, classes=("no", "yes"), *, table=None, **p
 
 
 @pytest.fixture(scope="package")
-def text(rows, compiled):
+def text(rows):
     return model_to_json(Model(fitted(rows)))

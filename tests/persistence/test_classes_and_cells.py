@@ -48,7 +48,7 @@ def fitted_by_domain(n_classes, seed, *, weighted=False, kind="exact", n_rows=60
     kind=st.sampled_from(["exact", "bounds", "estimates"]),
 )
 @settings(max_examples=10)
-def test_trees_of_any_number_of_classes_come_back_with_their_cells(compiled, n_classes, seed, weighted, kind):
+def test_trees_of_any_number_of_classes_come_back_with_their_cells(n_classes, seed, weighted, kind):
     clf, X = fitted_by_domain(n_classes, seed, weighted=weighted, kind=kind)
     again = model_from_json(model_to_json(Model(clf))).estimator
     assert len(clf.certificate_.cells) == 2 * n_classes
@@ -61,7 +61,7 @@ def test_trees_of_any_number_of_classes_come_back_with_their_cells(compiled, n_c
 
 
 @pytest.fixture(scope="module")
-def text(compiled):
+def text():
     """The file of a tree with three classes, totals by region and weights."""
     return model_to_json(Model(fitted_by_domain(3, 1, weighted=True)[0]))
 

@@ -30,7 +30,7 @@ from tests.persistence.conftest import fitted
 
 
 @pytest.fixture(scope="module", params=[S2OCTClassifier, OCTHClassifier], ids=lambda kind: kind.__name__)
-def clf(request, rows, compiled):
+def clf(request, rows):
     return fitted(rows, request.param)
 
 
@@ -71,7 +71,7 @@ def test_loaded_classifier_has_the_tree_the_certificate_and_the_parameters(clf, 
 
 
 @pytest.mark.parametrize("classes", [("a", "b"), (0, 1), (False, True), ("ä'\"\n", "ö")], ids=str)
-def test_classes_keep_their_kind(rows, classes, tmp_path, compiled):
+def test_classes_keep_their_kind(rows, classes, tmp_path):
     clf = fitted(rows, classes=classes)
     s2oct.save(clf, tmp_path / "model.json")
     again = s2oct.load(tmp_path / "model.json")
@@ -79,7 +79,7 @@ def test_classes_keep_their_kind(rows, classes, tmp_path, compiled):
     same_predictions(clf, again, rows)
 
 
-def test_names_of_a_frame_are_kept_and_checked(rows, tmp_path, compiled):
+def test_names_of_a_frame_are_kept_and_checked(rows, tmp_path):
     frame = pd.DataFrame(rows, columns=["age", "income €", 'a "b"'])
     clf = fitted(rows)
     y = [*clf.transduction_[:20], *[None] * 40]
@@ -107,7 +107,7 @@ def test_rules_that_somebody_forged_are_not_shown(text):
     assert forged.rules_ == model_from_json(text).estimator.rules_
 
 
-def test_a_model_whose_names_no_file_can_hold_is_not_saved(rows, tmp_path, compiled):
+def test_a_model_whose_names_no_file_can_hold_is_not_saved(rows, tmp_path):
     clf = fitted(rows)
     clf.feature_names_in_ = np.array(["a", "b", "\ud800"], dtype=object)
     with pytest.raises(InvalidProblem, match="got halves of characters"):
@@ -128,7 +128,7 @@ def test_file_follows_the_schema_that_is_shipped(text):
     assert schema["$schema"].startswith("https://json-schema.org/")
 
 
-def test_encoding_and_origin_come_back(rows, compiled):
+def test_encoding_and_origin_come_back(rows):
     clf = fitted(rows)
     clf.feature_names_in_ = np.array(["age", "sex", "school"], dtype=object)
     clf.encoding_ = Encoding(
@@ -144,7 +144,7 @@ def test_encoding_and_origin_come_back(rows, compiled):
     assert again.estimator.feature_names_in_.tolist() == ["age", "sex", "school"]
 
 
-def test_two_fits_of_the_same_table_write_the_same_file_apart_from_provenance(rows, compiled):
+def test_two_fits_of_the_same_table_write_the_same_file_apart_from_provenance(rows):
     names = ["a", "b", "c"]
     tables = pd.DataFrame(rows, columns=names), pa.table(dict(zip(names, rows.T, strict=True)))
     first, second = (fitted(rows, table=table) for table in tables)
@@ -155,7 +155,7 @@ def test_two_fits_of_the_same_table_write_the_same_file_apart_from_provenance(ro
     assert contents[0] == contents[1]
 
 
-def test_a_table_with_text_and_gaps_is_predicted_by_the_classifier_that_is_read(rows, compiled, tmp_path):
+def test_a_table_with_text_and_gaps_is_predicted_by_the_classifier_that_is_read(rows, tmp_path):
     frame = pd.DataFrame(rows, columns=["a", "b", "c"]).assign(
         d=["u", None, "v"] * 20, e=[True, False, False] * 20, key=[f"k{i}" for i in range(60)]
     )
@@ -177,14 +177,14 @@ def test_provenance_says_what_made_the_model(text):
     assert provenance["written"].endswith("+00:00")
 
 
-def test_other_data_have_another_hash(rows, compiled):
+def test_other_data_have_another_hash(rows):
     same, other = rows.copy(), rows.copy()
     other[7, 1] = np.nextafter(other[7, 1], np.inf)
     first, second, third = (fitted(X).data_summary_.sha256 for X in (rows, same, other))
     assert first == second != third
 
 
-def test_infinite_margin_of_a_fit_without_unlabeled_rows_comes_back(tmp_path, compiled):
+def test_infinite_margin_of_a_fit_without_unlabeled_rows_comes_back(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", S2OCTWarning)
         clf = S2OCTClassifier(depth=1, random_state=0, time_limit=2).fit([[0.0], [1.0]], ["a", "b"])
@@ -192,7 +192,7 @@ def test_infinite_margin_of_a_fit_without_unlabeled_rows_comes_back(tmp_path, co
     assert s2oct.load(tmp_path / "model.json").certificate_.min_margin == np.inf
 
 
-def test_parameter_that_json_does_not_have_is_named_and_set_to_its_default(rows, compiled):
+def test_parameter_that_json_does_not_have_is_named_and_set_to_its_default(rows):
     clf = fitted(rows)
     clf.random_state = np.random.RandomState(0)
     text = model_to_json(Model(clf))

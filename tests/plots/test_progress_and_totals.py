@@ -119,7 +119,7 @@ def marks_of(display):
     return {mark.get_label(): mark for mark in display.ax_.collections}
 
 
-def test_totals_by_domain_have_a_line_for_each_class_of_each_domain(compiled):
+def test_totals_by_domain_have_a_line_for_each_class_of_each_domain():
     data = iris()
     display = plot_totals(fitted_iris("by region"), data.X, data.y, domains=data.region)
     display.figure_.canvas.draw()
@@ -135,12 +135,12 @@ def test_totals_by_domain_have_a_line_for_each_class_of_each_domain(compiled):
     assert len(marks["known total"].get_paths()) == 5, "three exact totals and two estimates"
 
 
-def test_totals_by_domain_without_the_domains_of_rows_show_no_labeled_rows(compiled):
+def test_totals_by_domain_without_the_domains_of_rows_show_no_labeled_rows():
     data = iris()
     assert "labeled rows" not in marks_of(plot_totals(fitted_iris("by region"), data.X, data.y))
 
 
-def test_of_many_totals_the_worst_are_drawn_with_a_note(compiled):
+def test_of_many_totals_the_worst_are_drawn_with_a_note():
     data = iris()
     streets = np.array([f"street {i % 14:02d}" for i in range(len(data.y))])
     totals = {street: {"setosa": 0} for street in np.unique(streets)}
@@ -157,7 +157,7 @@ def test_of_many_totals_the_worst_are_drawn_with_a_note(compiled):
     assert sum(text.endswith(" of 0") for text in shown) >= len(missed)
 
 
-def test_weighted_totals_are_drawn_as_shares_of_the_weight(compiled):
+def test_weighted_totals_are_drawn_as_shares_of_the_weight():
     data = iris()
     display = plot_totals(fitted_iris("weighted"), data.X, data.y, sample_weight=data.weight)
     assert display.target.sum() == pytest.approx(data.weight[data.free].sum())

@@ -23,7 +23,7 @@ def sample(kind, **known):
 
 
 @pytest.fixture(scope="module")
-def by_region(compiled, tmp_path_factory):
+def by_region(tmp_path_factory):
     data = iris()
     path = tmp_path_factory.mktemp("report") / "by_region.html"
     return write_report(fitted_iris("by region"), data.X, data.y, path, domains=data.region, label="species")
@@ -63,7 +63,7 @@ def test_labels_stand_against_the_classes_of_the_tree_where_there_are_three(by_r
         assert line == [label, *(str((own == other).sum()) for other in np.unique(data.truth))]
 
 
-def test_a_report_with_weights_says_that_counts_are_weighted(compiled):
+def test_a_report_with_weights_says_that_counts_are_weighted():
     data = iris()
     page = report_html(fitted_iris("weighted"), data.X, data.y, sample_weight=data.weight)
     assert "Rows have survey weights." in page
@@ -73,13 +73,13 @@ def test_a_report_with_weights_says_that_counts_are_weighted(compiled):
     assert sum(line.alone for line in lines) == pytest.approx(data.weight[data.free].sum())
 
 
-def test_a_report_without_the_weights_of_the_fit_shows_what_its_certificate_counted(compiled):
+def test_a_report_without_the_weights_of_the_fit_shows_what_its_certificate_counted():
     found = sample("weighted")
     assert [line.achieved for line in found.classes] == list(fitted_iris("weighted").certificate_.assigned)
     assert (found.bias, found.classes[0].population, found.cells.has_alone) == ("", None, False)
 
 
-def test_bias_before_and_after_is_there_for_every_class(compiled):
+def test_bias_before_and_after_is_there_for_every_class():
     data = iris()
     for line in sample("plain").classes:
         assert line.alone == pytest.approx(data.free.sum() / 3)
@@ -87,14 +87,14 @@ def test_bias_before_and_after_is_there_for_every_class(compiled):
         assert line.missed == line.achieved - line.known
 
 
-def test_totals_that_are_not_exact_are_called_by_their_middle(compiled):
+def test_totals_that_are_not_exact_are_called_by_their_middle():
     found = sample("by region", domains=iris().region)
     assert not found.is_exact
     assert "by the middle of what is known" in found.bias
     assert "simple random sample" not in found.bias
 
 
-def test_a_missed_total_is_marked(compiled):
+def test_a_missed_total_is_marked():
     data = iris()
     wrong = {region: {"setosa": 0} for region in ("north", "south", "west")}
     found = sample("by region", totals=wrong, domains=data.region)
@@ -107,7 +107,7 @@ def test_a_missed_total_is_marked(compiled):
     assert min(off) > 0
 
 
-def test_of_many_totals_the_worst_come_first_and_all_are_behind_a_heading(compiled):
+def test_of_many_totals_the_worst_come_first_and_all_are_behind_a_heading():
     data = iris()
     streets = np.array([f"street {i % 25:02d}" for i in range(len(data.y))])
     totals = {street: {"setosa": 0} for street in np.unique(streets)}
@@ -117,7 +117,7 @@ def test_of_many_totals_the_worst_come_first_and_all_are_behind_a_heading(compil
     assert "<summary>All 75 totals</summary>" in page
 
 
-def test_code_that_repeats_a_fit_by_domain_names_its_tables(compiled):
+def test_code_that_repeats_a_fit_by_domain_names_its_tables():
     data = iris()
     page = report_html(fitted_iris("by region"), data.X, data.y, domains=data.region)
     assert "clf.fit(X, y, totals=totals, domains=domains)" in page
@@ -135,9 +135,7 @@ def test_code_that_repeats_a_fit_by_domain_names_its_tables(compiled):
     ],
     ids=["counts", "shares"],
 )
-def test_totals_stand_as_they_were_given_beside_those_of_the_unlabeled_rows(
-    compiled, browser, tmp_path, known, heading, given
-):
+def test_totals_stand_as_they_were_given_beside_those_of_the_unlabeled_rows(browser, tmp_path, known, heading, given):
     data = iris()
     with pytest.warns(S2OCTWarning, match="not those of the fit"):
         path = write_report(fitted_iris("by region"), data.X, data.y, tmp_path / "r.html", rivals=False, **known)

@@ -12,7 +12,7 @@ from tests.report.test_report import number, table
 
 
 @pytest.fixture(scope="module")
-def estimated(labour_force, compiled):
+def estimated(labour_force):
     fit = labour_force
     clf = S2OCTClassifier(depth=1, random_state=0).fit(fit.X, fit.y, totals=fit.totals)
     region = np.array(["east", "<b>west</b>"])[(fit.X["age"] > 45).to_numpy().astype(int)]

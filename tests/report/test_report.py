@@ -564,7 +564,7 @@ def test_a_stability_from_few_trees_is_shown_with_its_note(labour_force):
 
 
 @pytest.fixture
-def proved(compiled):
+def proved():
     """A fit that is proved the best, with all its labels met."""
     X = np.arange(20.0)[:, None]
     y = np.array(["a"] * 5 + [None] * 10 + ["b"] * 5, dtype=object)

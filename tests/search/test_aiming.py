@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from s2oct import S2OCTClassifier
 from s2oct.search.aiming import MOST_STEPS, cheapest_classes
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 def brute_force(cost, size, total):
     """The least cost over all choices of classes that meet the total; None if there is no such choice."""

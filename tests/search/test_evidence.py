@@ -17,8 +17,6 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch
 from s2oct.stopping import NO_DEADLINE, Deadline
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 def evidence_on(X: np.ndarray, labels: list[str | None], second: np.ndarray, total: int, depth: int) -> Evidence:
     """Rows with labels, and the probability of class B by a guide for the unlabeled ones."""

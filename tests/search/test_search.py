@@ -86,7 +86,7 @@ def test_a_round_returns_by_its_deadline(stepping_clock, number):
     assert 50 <= stepping_clock.seconds <= 80
 
 
-@pytest.mark.usefixtures("compiled", "real_time")
+@pytest.mark.usefixtures("real_time")
 @pytest.mark.filterwarnings("ignore:The time limit cut the fit off")
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
 def test_a_fit_keeps_its_deadline_in_real_time():

@@ -19,8 +19,6 @@ from s2oct.search.turns import drawn_descent, n_descents
 from s2oct.stopping import Clock, Deadline
 from tests.preparing import cost_of, prepared_as_is
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
 
 def clouds(n_rows: int = 300, p: int = 5, apart: float = 0.9) -> Problem:
     """Two overlapping clouds, a tenth of the rows labeled."""

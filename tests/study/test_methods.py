@@ -46,7 +46,6 @@ def one_class_draw(request):
     return Draw(data, is_labeled)
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_separates_distant_clouds(name, draw):
     require_method(name)
@@ -59,7 +58,6 @@ def test_every_method_separates_distant_clouds(name, draw):
     assert outcome.seconds > 0
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_copes_with_one_labeled_class(name, one_class_draw):
     require_method(name)
@@ -144,7 +142,6 @@ def three_blobs(n_rows=90):
     return StudyData("iris", rng.normal(size=(n_rows, 2)) + 8.0 * np.array([[-1, 0], [1, 0], [0, 2]])[codes], codes)
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "s2oct-plain"])
 def test_every_method_keeps_three_distant_clouds_apart(name):
     require_method(name)
@@ -154,7 +151,6 @@ def test_every_method_keeps_three_distant_clouds_apart(name):
     assert (outcome.certificate is not None) == METHODS[name].is_tree
 
 
-@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("labeled", [(0,), (1, 2)], ids=["only A labeled", "B and C labeled"])
 @pytest.mark.parametrize("name", ["s2oct", "s2oct-guided", "rf-strong", "lightgbm-strong", "catboost-strong", "lr-top"])
 def test_methods_that_know_the_totals_meet_all_three_also_for_classes_without_a_label(name, labeled):

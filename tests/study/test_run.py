@@ -225,9 +225,9 @@ for _ in range(600):
         try:
             ppid = path.joinpath("stat").read_text().rpartition(")")[2].split()[1]
             ours = ppid == parent and "s2oct.study.worker" in path.joinpath("cmdline").read_text()
-            # Compiled code is loaded by the fit itself.
-            if ours and "llvmlite" in path.joinpath("maps").read_text():
-                time.sleep(0.5)
+            # A worker that has imported everything makes itself the first to end when memory runs out.
+            if ours and path.joinpath("oom_score_adj").read_text().strip() == "1000":
+                time.sleep(1)
                 os.kill(int(path.name), signal.SIGKILL)
                 raise SystemExit
         except OSError:

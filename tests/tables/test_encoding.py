@@ -83,8 +83,9 @@ def test_what_the_fit_did_not_see_is_counted_over_batches_and_named_in_one_sente
         encoding.encode(table, first_row, unseen)
     assert unseen.rows["c", "new"] == (2, 1)
     assert unseen.sentence(encoding.columns) == (
-        "The fit did not see some values: column 'c' has 'new' in 2 rows, read as 'u'; column 'c' has 1 missing value, "
-        "read as 'u'; column 'x' has 2 missing values, read as 41; column 'o' has 'a' and 'b' in 4 rows, read as 'low'."
+        "Some values were not seen in the fit: column 'c' has 'new' in 2 rows, treated as 'u'; column 'c' has 1 "
+        "missing value, treated as 'u'; column 'x' has 2 missing values, treated as 41; column 'o' has 'a' and 'b' in "
+        "4 rows, treated as 'low'."
     )
 
 

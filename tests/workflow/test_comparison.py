@@ -40,7 +40,7 @@ class Noted(ClassifierMixin, BaseEstimator):
 
 
 @pytest.fixture
-def request_for(table, compiled):
+def request_for(table):
     """``request_for(labels)`` asks for a comparison on rows 0, 1, 2, ... of which the first have these labels."""
 
     def ask(labels, total=10):
@@ -52,7 +52,7 @@ def request_for(table, compiled):
     return ask
 
 
-def test_rows_held_back_are_unlabeled_and_counted_in_the_totals(compiled):
+def test_rows_held_back_are_unlabeled_and_counted_in_the_totals():
     FITS.clear()
     labels = Labels(np.array([0, 1]), np.array([0, 1, 0, 1, 1, -1, -1, -1]))
     folds = [np.array([0, 1]), np.array([2, 3, 4])]

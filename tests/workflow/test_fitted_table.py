@@ -22,7 +22,7 @@ FOUR = ClassTotals(of_unlabeled=(ClassTotal("yes", "4"),))
 
 
 @pytest.fixture
-def request_for(table, compiled):
+def request_for(table):
     """``request_for(text, **parts)`` asks for a quick fit."""
 
     def ask(text=TEXT, **parts):

@@ -22,7 +22,6 @@ from s2oct.app.ordered import Ordered
 from s2oct.app.rivals_job import run_rivals
 from s2oct.app.store import StoredSession
 from s2oct.errors import S2OCTError
-from s2oct.search import compile_kernels
 
 WORK = {"fit": run_fit, "estimates": run_estimates, "rivals": run_rivals}
 """What each kind of job does."""
@@ -32,7 +31,6 @@ _LOOKS_A_SECOND = 20
 
 def main() -> None:
     """Wait for a job and do it."""
-    compile_kernels()
     folder = sys.stdin.readline().strip()
     if folder:
         do_job(StoredJob(Path(folder)))

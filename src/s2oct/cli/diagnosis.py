@@ -21,7 +21,7 @@ from s2oct.tables.partly_labeled import PartlyLabeledTable
 from s2oct.version import __version__
 from s2oct.wording import count, plural
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "highspy", "pandas", "pyarrow", "matplotlib", "onnx")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "highspy", "pandas", "pyarrow", "matplotlib", "onnx")
 FREE_LICENCE = 2000
 """Most columns that a commercial solver allows without a full licence."""
 

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from s2oct.cli.messages import print_note
-from s2oct.fit.context import COMPILING, PREPARING, Listener
+from s2oct.fit.context import PREPARING, Listener
 from s2oct.model.proof import Moment
 from s2oct.stopping import now
 from s2oct.wording import amount, plural
@@ -23,18 +23,16 @@ _QUIET_SECONDS = 30.0
 
 
 class Ticker:
-    """A line with seconds, stage, best cost and bound. Compiling is not part of the time limit, and is not counted."""
+    """A line with seconds, stage, best cost and bound."""
 
     def __init__(self, time_limit: float) -> None:
         self._began, self._limit = now(), time_limit
-        self._stage, self._stage_began = PREPARING, now()
+        self._stage = PREPARING
         self._now: Moment | None = None
 
     def stage(self, name: str) -> None:
         """Note the stage."""
-        if self._stage == COMPILING:
-            self._began += now() - self._stage_began
-        self._stage, self._stage_began = name, now()
+        self._stage = name
 
     def progress(self, moment: Moment) -> None:
         """Note cost and bound."""
@@ -42,8 +40,6 @@ class Ticker:
 
     def line(self) -> Text:
         """The state of the fit."""
-        if self._stage == COMPILING:
-            return Text(f"{now() - self._stage_began:6.1f} s   compiling, once on this machine")
         seconds = f"{now() - self._began:6.1f} of {self._limit:g} s"
         if self._now is None:
             return Text(f"{seconds}   {self._stage}")

@@ -14,10 +14,9 @@ from typing import Any
 from s2oct.arrays import ObjectArray
 from s2oct.certificate import Claim
 from s2oct.errors import InvalidKind, S2OCTWarning
-from s2oct.fit.context import COMPILING, Listener, Listeners
+from s2oct.fit.context import Listener, Listeners
 from s2oct.inputs import warn_caller
 from s2oct.model.proof import Moment
-from s2oct.search import compile_kernels, kernels_are_kept, kernels_are_ready
 from s2oct.stopping import Stop, never
 from s2oct.wording import brief
 
@@ -41,13 +40,6 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
 __all__ = ["CallbackSupportMixin", "Edge", "edge_of", "notices_of", "warn_of", "with_callbacks"]
 
 
-NOT_KEPT = (
-    "The compiled kernels cannot be kept on disk, so every process compiles them before its first fit, for about "
-    "half a minute: set the environment variable NUMBA_CACHE_DIR to a folder that can be written to."
-)
-"""What the first fit of a process says where nothing can be cached, as in many containers."""
-
-
 @dataclass(frozen=True)
 class Edge:
     """What the caller of a fit gives to it.
@@ -60,14 +52,11 @@ class Edge:
         All listeners together.
     has_asked : callable
         Whether the caller asked the fit to stop; Ctrl-C is no request of the caller.
-    notices : tuple of str
-        What the user should know about this process.
     """
 
     stop: Stop
     listener: Listener
     has_asked: Stop
-    notices: tuple[str, ...]
 
     def require_result(self, certificate: Claim) -> None:
         """Raise KeyboardInterrupt if Ctrl-C ended the fit before it had a tree that is worth keeping.
@@ -95,20 +84,16 @@ def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Ite
     _check_callables(stop, listener)
     callbacks = _Callbacks(estimator)
     listeners: list[Listener] = [
+        callbacks,
         *([] if listener is None else [listener]),
         *([_Printer()] if estimator.verbose else []),
     ]
-    if not kernels_are_ready():
-        Listeners(tuple(listeners)).stage(COMPILING)
-    # Some seconds on a new machine, in which Ctrl-C ends everything as usual.
-    compile_kernels()
     with _ctrl_c() as pressed, callbacks:
         asked = stop or never
         yield Edge(
             stop=lambda: pressed() or callbacks.stop() or asked(),
-            listener=Listeners((callbacks, *listeners)),
+            listener=Listeners(tuple(listeners)),
             has_asked=lambda: callbacks.stop() or asked(),
-            notices=_of_this_process(),
         )
 
 
@@ -120,19 +105,8 @@ def _check_callables(stop: Any, listener: Any) -> None:
         raise InvalidKind(f"listener must have the methods stage and progress, got {brief(listener)}.")
 
 
-_said: set[str] = set()
-"""Sentences about this process, not about a fit: one fit says them, and no later one."""
-
-
-def _of_this_process() -> tuple[str, ...]:
-    if kernels_are_kept() or NOT_KEPT in _said:
-        return ()
-    _said.add(NOT_KEPT)
-    return (NOT_KEPT,)
-
-
 def notices_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArray) -> tuple[str, ...]:
-    """What the user should know of how a fit went, in sentences."""
+    """Messages about a fit: those that are given, and the shortcomings of its certificate."""
     return (*notices, *certificate.shortcomings(classes.tolist()))
 
 

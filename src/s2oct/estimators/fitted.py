@@ -16,11 +16,11 @@ from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
 from s2oct.inputs import read_domains, read_rows, read_weights
 from s2oct.model.features import Feature, columns_of, renamed
-from s2oct.model.known import Known, counted_rows
+from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, Labels, read_labels
 from s2oct.model.problem import DataSummary, Problem
 from s2oct.model.targets import Targets
-from s2oct.model.totals import Estimate, StatedTotals, Totals, read_targets, stated_totals, text_of
+from s2oct.model.totals import Estimate, StatedTotals, Totals, stated_totals, text_of
 from s2oct.model.tree import ObliqueTree
 from s2oct.wording import amount
 
@@ -247,17 +247,9 @@ def known_of_rows(
         return y
     weights, divided = read_weights(sample_weight, len(rows.X)), read_domains(domains, X, len(rows.X))
     stated = stated_totals(totals, population_totals, y=y, domains=divided, as_shares=as_shares)
-    given = Labels(estimator.classes_, rows.codes)
-    counted = counted_rows(weights)
-    known = Known(given, Targets.exact(np.zeros(rows.n_classes), int((~rows.is_labeled).sum())), weights, divided)
-    if counted is not None and weights is not None:
-        divided = tuple((name, cells[counted]) for name, cells in divided)
-        labels = Labels(given.classes, given.codes[counted])
-        known = replace(known, labels=labels, weights=weights[counted], domains=divided, counted=counted, given=given)
-    if not stated.tables:
-        return known
-    targets = read_targets(known.labels, stated, domains=divided, weights=known.weights)
-    return replace(known, stated=stated, targets=targets)
+    classes = estimator.classes_
+    known = Known.without_totals(Labels(classes, rows.codes), weights, divided, named=classes.tolist())
+    return known.with_totals(stated) if stated.tables else known
 
 
 def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: bool = True) -> SeenTotals:

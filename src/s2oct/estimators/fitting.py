@@ -87,7 +87,7 @@ class FitTask:
 
     @property
     def guide_table(self) -> Any:
-        """The rows that count as the guide takes them."""
+        """The counted rows in a form that the guide can read: the user's table, or the features as numbers."""
         features = self.features
         if isinstance(self.guide, SelfTrainedForest) or not (features.is_plain or reads_tables(self.guide)):
             return self.rows

@@ -144,10 +144,7 @@ class OCTHClassifier(TreeClassifier):
         no_totals = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
         problem = Problem.from_labels(rows, labels, no_totals, feature_names=self.encoding_.features)
         spec = _octh_spec(params, problem.n_labeled)
-        spent = now() - began
         with edge_of(self, stop, listener) as edge:
-            # Compiling is not part of the time limit, reading and testing the data is.
-            began = now() - spent
             chance = chance_of_rows(problem.X_labeled, problem.labels, budget.seed, budget.for_checks(edge.stop))
             spent = now() - began
             trained = train_octh(
@@ -159,9 +156,7 @@ class OCTHClassifier(TreeClassifier):
         self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
         self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
-        self.notices_ = notices_of(
-            (*features.doubts, *edge.notices, *trained.notices), self.certificate_, labels.classes
-        )
+        self.notices_ = notices_of((*features.doubts, *trained.notices), self.certificate_, labels.classes)
         warn_of(self.notices_, self.certificate_, labels.classes)
         return self
 

@@ -319,10 +319,7 @@ class S2OCTClassifier(TreeClassifier):
         self, fit: FitTask, register: Register | None, began: float, stop: Stop | None, listener: Listener | None
     ) -> FitTask:
         """Run a fit, over a sample if there is a register, and keep the tree; returns what it was fitted to."""
-        spent = now() - began
         with edge_of(self, stop, listener) as edge:
-            # Compiling is not part of the time limit, reading and testing the data is.
-            began = now() - spent
             if register is None:
                 found = run_task(replace(fit, rows=np.asarray(fit.rows, dtype=float)), edge, began)
             else:
@@ -338,10 +335,7 @@ class S2OCTClassifier(TreeClassifier):
         self._fit = found.fit if register is None else None
         self._slope = self._fitted_slope(found.fit.problem)
         doubts = (*fit.features.doubts, *(known.doubts if register is None else register.doubts))
-        self.notices_ = (
-            *doubts,
-            *notices_of((*edge.notices, *trained.notices), self.certificate_, self.classes_),
-        )
+        self.notices_ = notices_of((*doubts, *trained.notices), self.certificate_, self.classes_)
         if register is not None and not np.isnan(self.stability_).all():
             of_sample = plural(len(self.stability_), "unlabeled row")
             note = f"The stability is known for the {of_sample} of the sample only. {self.stability_note_}"

@@ -14,8 +14,7 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Solver
 from s2oct.stopping import Clock, Deadline, Stop, never
 
-COMPILING, PREPARING, ASKING_GUIDE, SEARCHING, BREAKING_TIES, SOLVING, COMPARING = STAGES = (
-    "compiling",
+PREPARING, ASKING_GUIDE, SEARCHING, BREAKING_TIES, SOLVING, COMPARING = STAGES = (
     "preparing",
     "asking the guide",
     "searching",

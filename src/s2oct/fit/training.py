@@ -50,7 +50,6 @@ from s2oct.model.proof import (
 )
 from s2oct.model.rules import as_rules
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import compile_kernels
 from s2oct.solvers import load_solver
 from s2oct.stopping import Clock, Stop, never, now
 
@@ -186,9 +185,8 @@ def train(
 
 
 def open_context(budget: Budget, stop: Stop, listener: Listener | None, spent: float = 0.0) -> FitContext:
-    """Load what the fit needs, then start its clock: compiling is not part of the time limit, reading the data is."""
+    """Load the solver, then start the clock: importing is not part of the time limit, reading the data is."""
     solver = load_solver(budget.solver) if budget.solver is not None else None
-    compile_kernels()
     clock = Clock(budget.time_limit, stop, now() - spent)
     context = FitContext(budget, solver, clock, Listeners.of(listener))
     context.listener.stage(PREPARING)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import numbers
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -14,13 +13,13 @@ from sklearn.utils.validation import _check_feature_names, check_array, validate
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidKind, InvalidProblem
-from s2oct.inputs.known import names_of_columns, read_weights, warn_caller
+from s2oct.inputs.known import columns_meant, names_of_columns, read_weights, warn_caller
 from s2oct.model.known import counted_rows
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.content import is_named_as_row_numbers
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import NUMBER, Encoding, Features, Unseen, learn_column
-from s2oct.tables.in_memory import arrow_table
+from s2oct.tables.in_memory import arrow_table, refuse_repeated
 from s2oct.tables.treatment import FROM_DTYPE, Learned, Treatment, read_categorical_features
 from s2oct.wording import brief, listed
 
@@ -125,10 +124,7 @@ def _as_table(X: Any) -> Any:
         raise InvalidKind("Expected a table, got a polars LazyFrame: pass its collect().")
     if isinstance(X, pa.RecordBatch):
         X = pa.Table.from_batches([X])
-    names = [str(name) for name in names_of_columns(X)]
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if repeated:
-        raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once.")
+    refuse_repeated([str(name) for name in names_of_columns(X)])
     return X
 
 
@@ -214,9 +210,8 @@ def _unused(learned: Learned) -> tuple[str, ...]:
 
 def holds_numbers(X: Any) -> bool:
     """Whether a table has numbers alone, with or without gaps."""
-    names, kinds = _column_types(X)
-    if names:
-        return all(_NUMERIC.search(str(kind)) for kind in kinds)
+    if names_of_columns(X):
+        return all(_NUMERIC.search(str(kind)) for kind in _types_of_columns(X))
     if hasattr(X, "dtype"):
         return getattr(X.dtype, "kind", "O") not in "OUSMm"  # a column of polars has a type of its own
     if not isinstance(X, (list, tuple)):
@@ -239,7 +234,7 @@ def has_gaps(X: Any) -> bool:
 
 def without_columns(X: Any, names: Sequence[str]) -> Any:
     """A frame without the columns that are no features; anything else as it is."""
-    known = _column_types(X)[0]
+    known = names_of_columns(X)
     if not any(name in names for name in known):
         return X
     kept = [name for name in known if name not in names]
@@ -249,18 +244,14 @@ def without_columns(X: Any, names: Sequence[str]) -> Any:
 def text_columns(X: Any, names: Any) -> tuple[str, ...]:
     """Which of some named columns of a frame have no numbers."""
     wanted = [names] if isinstance(names, str) else names if isinstance(names, (list, tuple)) else []
-    kinds = {name: str(kind) for name, kind in zip(*_column_types(X), strict=True)}
+    kinds = {name: str(kind) for name, kind in zip(names_of_columns(X), _types_of_columns(X), strict=True)}
     named = [name for name in wanted if isinstance(name, str) and name in kinds]
     return tuple(name for name in named if not (_NUMERIC.search(kinds[name]) or "bool" in kinds[name].lower()))
 
 
-def _column_types(X: Any) -> tuple[list[Any], list[Any]]:
-    """Names and types of the columns of a pandas or polars frame or an Arrow table; nothing of anything else."""
-    if hasattr(X, "schema") and hasattr(X, "column_names"):
-        return list(X.column_names), list(X.schema.types)
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return list(X.columns), list(X.dtypes)
-    return [], []
+def _types_of_columns(X: Any) -> list[Any]:
+    """Types of the columns that `names_of_columns` names."""
+    return list(X.schema.types if hasattr(X, "column_names") else X.dtypes) if names_of_columns(X) else []
 
 
 def _column_problem(X: Any) -> str | None:
@@ -327,9 +318,6 @@ def _features_of(entry: Any, encoding: Encoding, given: Sequence[Any]) -> list[i
     if entry in names and entry not in encoding.names:
         raise InvalidProblem(f"Column {entry!r} is not a feature: it holds domains or identifies rows.")
     if entry not in encoding.names:
-        lower = {name.lower(): name for name in encoding.names}
-        close = [lower[text] for text in difflib.get_close_matches(entry.lower(), list(lower))]
-        known = close or [*encoding.names[:10], *(["..."] if len(encoding.names) > 10 else [])]
-        kind = "close names are" if close else "its columns are"
-        raise InvalidProblem(f"Expected features to be columns of X, got {brief(entry)}; {kind} {known}.")
+        meant = columns_meant(entry, encoding.names)
+        raise InvalidProblem(f"Expected features to be columns of X, got {brief(entry)}; {meant}.")
     return [encoding.features.index(name) for name in encoding.features_of([entry])]

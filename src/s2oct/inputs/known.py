@@ -95,8 +95,7 @@ def _parts(domains: Any, X: Any, n_rows: int) -> list[tuple[str, Any]]:
     if isinstance(domains, Mapping):
         return [(str(name), values) for name, values in domains.items()]
     if hasattr(domains, "columns") or hasattr(domains, "column_names"):
-        names = list(domains.columns if not hasattr(domains, "column_names") else domains.column_names)
-        return [(str(name), domains[name]) for name in names]
+        return [(str(name), domains[name]) for name in names_of_columns(domains)]
     if isinstance(domains, np.ndarray) and domains.ndim == 2:
         return [("", column) for column in domains.T]
     if isinstance(domains, (list, tuple)) and _has_several(domains, X, n_rows):
@@ -151,11 +150,16 @@ def _column(name: str, X: Any) -> Any:
             f"Expected domains to be one value per row, because X has no column names, got {brief(name)}."
         )
     if name not in known:
-        close = difflib.get_close_matches(name, [str(column) for column in known])
-        shown = close or [str(column) for column in known[:10]]
-        kind = "close names are" if close else "its columns are"
-        raise InvalidProblem(f"Expected domains to be a column of X, got {brief(name)}; {kind} {shown}.")
+        meant = columns_meant(name, [str(column) for column in known])
+        raise InvalidProblem(f"Expected domains to be a column of X, got {brief(name)}; {meant}.")
     return X[name]
+
+
+def columns_meant(name: str, known: Sequence[str]) -> str:
+    """What a user may have meant by a name that no column has: columns with similar names, or else the first ones."""
+    lower = {column.lower(): column for column in known}
+    close = [lower[text] for text in difflib.get_close_matches(name.lower(), list(lower))]
+    return f"close names are {close}" if close else f"its columns are {[*known[:10], *(['...'] if known[10:] else [])]}"
 
 
 def _cells(values: Any) -> list[Any]:
@@ -189,10 +193,10 @@ def read_known(
 ) -> Known:
     """Labels, totals, domains and weights, checked; ``y`` may be what is known already."""
     if isinstance(y, Known):
-        given = {"totals": totals, "population_totals": population_totals, "domains": domains}
-        named = [name for name, value in (given | {"sample_weight": sample_weight}).items() if value is not None]
-        if named:
-            raise InvalidProblem(f"What is known about the rows already has {named[0]}: do not pass it again.")
+        given = {"totals": totals, "population totals": population_totals, "domains": domains, "weights": sample_weight}
+        for name, value in given.items():
+            if value is not None:
+                raise InvalidProblem(f"y already contains {name}: do not pass them again.")
         return y
     warn_of_column(y)
     n_rows = _num_samples(X)

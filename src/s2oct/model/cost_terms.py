@@ -70,7 +70,7 @@ def hyperplane_terms(v: P2Variables, X: FloatArray, sign: float) -> Terms:
 
 @dataclass(frozen=True)
 class LabelErrors:
-    """The errors of the labeled rows. In the kernels: `s2oct.search.compiled.move_costs.labeled_cost`."""
+    """The errors of the labeled rows. In the kernels: `cpp/node_view.h`."""
 
     def value(self, assignment: Assignment) -> float:
         """The sum over the labeled rows of min over t in T_L^c of LE(x, t)."""
@@ -207,7 +207,7 @@ def _cells(targets: Targets, sizes: FloatArray) -> tuple[FloatArray, FloatArray,
 
 @dataclass(frozen=True)
 class TotalMiss:
-    """The price of missing the totals. In the kernels: `s2oct.search.compiled.cells.off_totals`."""
+    """The price of missing the totals. In the kernels: `cpp/cells.h`."""
 
     price: float
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -57,13 +57,28 @@ class Known:
 
     @classmethod
     def complete(cls, labels: Labels, weights: FloatArray | None = None) -> Known:
-        """What is known where every row has a label, so that there is nothing to count."""
-        counted, given = counted_rows(weights), labels
+        """Labels and weights of a table in which every row is labeled, so that there is no total."""
+        known = cls.without_totals(labels, weights)
+        if known.counted is not None:
+            refuse_unusable_classes(known.classes.tolist())
+        return known
+
+    @classmethod
+    def without_totals(
+        cls, given: Labels, weights: FloatArray | None = None, domains: Domains = (), named: Collection[Any] = ()
+    ) -> Known:
+        """The rows that count, with no total yet; classes that none of them has and that are not named are left out."""
+        counted, labels = counted_rows(weights), given
         if counted is not None and weights is not None:
-            labels, weights = labels.of_rows(counted), weights[counted]
-            refuse_unusable_classes(labels.classes.tolist())
-        targets = Targets.exact(np.zeros(len(labels.classes)), 0)
-        return cls(labels, targets, weights, counted=counted, given=None if counted is None else given)
+            labels, weights = given.of_rows(counted, named), weights[counted]
+            domains = tuple((name, cells[counted]) for name, cells in domains)
+        nothing = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
+        return cls(labels, nothing, weights, domains, counted=counted, given=None if counted is None else given)
+
+    def with_totals(self, stated: StatedTotals, unseen: FloatArray | None = None) -> Known:
+        """The same with totals; ``unseen`` is what rows of a register count that are not among these."""
+        targets = read_targets(self.labels, stated, domains=self.domains, weights=self.weights, unseen=unseen)
+        return replace(self, targets=targets, stated=stated)
 
     @property
     def is_labeled(self) -> BoolArray:
@@ -148,7 +163,7 @@ class Known:
 
     @property
     def doubts(self) -> tuple[Notice, ...]:
-        """What is doubtful about labels and totals."""
+        """Warnings for the user: totals that have no effect, or totals that were not given."""
         m = int((~self.is_labeled).sum()) + self.n_unseen
         if m == 0:
             return (Notice("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree"),)
@@ -268,17 +283,13 @@ def known_of(
         How many these are.
     """
     named = [*stated.classes, *also]
-    given = labels = read_labels(y, n_rows=n_rows, named=named)
+    labels = read_labels(y, n_rows=n_rows, named=named)
     if weights is not None:
         refuse_weightless(weights if unseen is None else weights + unseen, labels.is_labeled)
-    counted = counted_rows(weights)
-    if counted is not None and weights is not None:
-        labels, weights = labels.of_rows(counted, named), weights[counted]
-        domains = tuple((name, cells[counted]) for name, cells in domains)
-        unseen = None if unseen is None else unseen[counted]
-    refuse_unusable_classes(labels.classes.tolist())
-    targets = read_targets(labels, stated, domains=domains, weights=weights, unseen=unseen)
-    return Known(labels, targets, weights, domains, stated, counted, None if counted is None else given, n_unseen)
+    known = Known.without_totals(labels, weights, domains, named)
+    refuse_unusable_classes(known.classes.tolist())
+    unseen = None if unseen is None else known.of_counted(unseen)
+    return replace(known.with_totals(stated, unseen), n_unseen=n_unseen)
 
 
 def counted_rows(weights: FloatArray | None) -> IntArray | None:

@@ -10,7 +10,7 @@ from typing import Any
 from s2oct.estimators.fitted import FittedRows
 from s2oct.report.data import Sample
 
-PACKAGES = ("s2oct", "numpy", "scipy", "scikit-learn", "numba")
+PACKAGES = ("s2oct", "numpy", "scipy", "scikit-learn")
 SOLVER_PACKAGES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
 
 

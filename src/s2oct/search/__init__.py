@@ -1,7 +1,6 @@
 """The engine: trees for a problem, found without a solver."""
 
 from s2oct.search.alternating import alternating_start
-from s2oct.search.compiling import compile_kernels, kernels_are_kept, kernels_are_ready
 from s2oct.search.elimination import fewer_features
 from s2oct.search.evidence import EvidenceSearch
 from s2oct.search.instance import Instance
@@ -17,11 +16,8 @@ __all__ = [
     "Neighbourhoods",
     "OcthSearch",
     "alternating_start",
-    "compile_kernels",
     "descends",
     "fewer_features",
-    "kernels_are_kept",
-    "kernels_are_ready",
     "polish",
     "round_work",
     "run_round",

@@ -29,7 +29,6 @@ from s2oct.guides.rivals import N_TREES, strong
 from s2oct.model.bounds import paper_depth
 from s2oct.model.prepared import ModelSpec, Scaling
 from s2oct.model.rules import TreeSize
-from s2oct.search import compile_kernels
 from s2oct.study.designs import Draw
 from s2oct.study.rivals import FOREIGN_RIVALS, OWN_RIVALS, UNWEIGHTED, Maker, RivalKind, is_installed
 
@@ -119,9 +118,6 @@ class Method:
         """Fit one draw and predict all of its rows."""
         if self.needs is not None:
             raise MissingExtra(self.needs)
-        if self.is_tree:
-            # Once per process and not part of any fit.
-            compile_kernels()
         began = time.monotonic()
         found = self.predict(draw, options)
         seconds = time.monotonic() - began

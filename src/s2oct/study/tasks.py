@@ -26,7 +26,7 @@ from s2oct.study.methods import METHODS, MethodOptions, Outcome
 from s2oct.study.records import CertificateFacts, DrawFacts, FitFacts, Plan, Provenance, StudySettings, Task, TaskRecord
 
 PACKAGES = (
-    *("s2oct", "numpy", "scipy", "scikit-learn", "numba", "highspy", "pyscipopt", "gurobipy"),
+    *("s2oct", "numpy", "scipy", "scikit-learn", "highspy", "pyscipopt", "gurobipy"),
     *("catboost", "lightgbm", "obliquetree"),
 )
 DIGEST_LENGTH = 16

@@ -47,11 +47,11 @@ class Unseen:
     def sentence(self, columns: Iterable[Column]) -> str:
         """Say what stands for the levels and missing values; the columns are those of the encoding."""
         found = [
-            f"column {column.name!r} has {part}, read as {_stand_in(column, is_missing)}"
+            f"column {column.name!r} has {part}, treated as {_stand_in(column, is_missing)}"
             for column in columns
             for is_missing, part, _ in self._parts(column)
         ]
-        return f"The fit did not see some values: {'; '.join(found)}."
+        return f"Some values were not seen in the fit: {'; '.join(found)}."
 
     def refuse(self, columns: Iterable[Column]) -> None:
         """Refuse all levels and missing values that were counted."""

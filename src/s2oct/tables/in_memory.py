@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from s2oct.errors import InvalidKind, InvalidProblem, InvalidTable, Remedy
+from s2oct.model.labels import marks_missing
 from s2oct.wording import brief, plural
 
 _NUMBERS = "biuf"
@@ -53,7 +54,7 @@ def arrow_table(X: Any) -> Any:
         raise InvalidKind("Expected a table, got a polars LazyFrame: pass its collect().")
     elif not isinstance(X, pa.Table):
         X = _from_frame(X) if is_table(X) else _from_rows(X)
-    _refuse_repeated(X.column_names)
+    refuse_repeated(X.column_names)
     return pa.table([_without_views(column) for column in X.columns], names=X.column_names)
 
 
@@ -94,7 +95,7 @@ def _from_pandas(X: Any) -> Any:
             "with X.columns = ['_'.join(map(str, name)) for name in X.columns]."
         )
     names = [str(name) for name in X.columns]
-    _refuse_repeated(names)
+    refuse_repeated(names)
     return pa.table([_pandas_column(X.iloc[:, i], name) for i, name in enumerate(names)], names=names)
 
 
@@ -138,7 +139,7 @@ def _from_rows(X: Any) -> Any:
 
 def _object_column(cells: Sequence[Any], name: str) -> Any:
     """A column of Python's objects, which must be of one kind."""
-    known = [None if _is_missing(cell) else cell for cell in cells]
+    known = [None if marks_missing(cell) else cell for cell in cells]
     for kind, row in _first_of_each_kind(known).items():
         if kind == "other":
             raise InvalidKind(
@@ -163,15 +164,6 @@ def _as_float(cell: Any, name: str) -> float:
         raise InvalidProblem(f"Column {name!r} has a number that is too large for a float.") from error
 
 
-def _is_missing(cell: Any) -> bool:
-    """Whether a cell is None, NaN or what pandas has for them."""
-    if cell is None:
-        return True
-    if isinstance(cell, float):
-        return cell != cell
-    return type(cell).__name__ in ("NAType", "NaTType")
-
-
 def _first_of_each_kind(cells: Sequence[Any]) -> dict[str, int]:
     found: dict[str, int] = {}
     for row, cell in enumerate(cells):
@@ -190,7 +182,8 @@ def _kind(cell: Any) -> str:
     return "date" if hasattr(cell, "isoformat") or hasattr(cell, "total_seconds") else "other"
 
 
-def _refuse_repeated(names: Sequence[str]) -> None:
+def refuse_repeated(names: Sequence[str]) -> None:
+    """Refuse columns that share a name."""
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once: rename them.")

@@ -246,7 +246,7 @@ class PartlyLabeledTable:
 
     @property
     def doubts(self) -> tuple[Notice, ...]:
-        """What is doubtful about the gaps of the label column: a mark of gaps may be a class."""
+        """Warnings about the gaps of the label column: a mark of gaps may be a class."""
         marks, n_marked = self.label_marks, self.label_marks.total()
         is_only_mark = n_marked == self.n_unlabeled and len(marks) == 1
         if not marks or (is_only_mark and _LIKELY_CLASS not in marks):

@@ -26,7 +26,6 @@ from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, Labels
 from s2oct.model.proof import INTERRUPTED
 from s2oct.model.rules import TreeSize
-from s2oct.search import compile_kernels
 from s2oct.workflow.encoded_table import EncodedTable
 
 Announce = Callable[[str], None]
@@ -203,8 +202,6 @@ def cross_fit(
     list of Trial
         In the order of the methods.
     """
-    # Once per process and not part of any fit.
-    compile_kernels()
     trials = []
     for name, method in methods.items():
         assigned = np.full(len(X), UNLABELED)
