@@ -8,8 +8,8 @@ namespace s2oct {
 
 namespace {
 
-constexpr Index kNearShare = 8;      // near rows alone are evaluated where fewer than one row in so many is near
-constexpr double kSwapShare = 0.3;   // share of moves that exchange a feature, where hyperplanes may use few
+constexpr Index kNearShare = 8;     // near rows alone are evaluated where fewer than one row in so many is near
+constexpr double kSwapShare = 0.3;  // share of moves that exchange a feature, where hyperplanes may use few
 constexpr double kNoViolation = 1e-7;
 constexpr double kWorthwhile = 1e-9;
 
@@ -88,8 +88,7 @@ bool Annealer::visit(
     // Beyond this distance a labeled row's capped cost is flat, and an unlabeled row keeps its margin and side.
     const double flat = std::max(1.0, schedule.cap - 1.0);
     const double temperature = between(schedule.hot, schedule.cold, progress);
-    const double rho =
-        schedule.margin_from > 0.0 ? between(schedule.margin_from, schedule.margin_to, progress) : 0.0;
+    const double rho = schedule.margin_from > 0.0 ? between(schedule.margin_from, schedule.margin_to, progress) : 0.0;
     const Prices prices{schedule.row_off, rho, schedule.cap};
     const Index b = pick_node(rho);
     measure(planes, b);

@@ -8,15 +8,15 @@ namespace s2oct {
 
 // How long and how hot to anneal, and the prices meanwhile. What has two ends changes geometrically between them.
 struct Schedule {
-    Index n_visits;         // a visit tries some moves at one node
+    Index n_visits;  // a visit tries some moves at one node
     Index moves_per_visit;
     double hot;
     double cold;
-    double row_off;         // price of a row off the totals
-    double margin_from;     // price of a unit of margin violation
+    double row_off;      // price of a row off the totals
+    double margin_from;  // price of a unit of margin violation
     double margin_to;
-    double cap;             // most that one labeled row can cost
-    bool on_grid;           // grid steps only
+    double cap;    // most that one labeled row can cost
+    bool on_grid;  // grid steps only
 };
 
 // Anneals trees over one instance; its memory serves many calls.
@@ -44,13 +44,13 @@ class Annealer {
     void measure(const Planes& planes, Index b);
     Index pick_node(double margin_price);
     bool visit(
-        const Planes& planes, const Planes& best_planes, const Schedule& schedule, double progress,
-        double good_enough, double& best);
+        const Planes& planes, const Planes& best_planes, const Schedule& schedule, double progress, double good_enough,
+        double& best);
     Gap best_gap(ConstNumbers h, double below);
 
     const Instance& instance_;
     Random random_;
-    OwnedMatrix<double> H_;          // (n_branches, n + m) values of all rows at all nodes
+    OwnedMatrix<double> H_;           // (n_branches, n + m) values of all rows at all nodes
     std::vector<double> violations_;  // (n_branches,) margin violations at each node
     NodeView view_;
     Tally tally_;  // the present tree

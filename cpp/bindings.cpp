@@ -56,15 +56,18 @@ Matrix<T> view(const Grid<T>& array) {
 
 void require_size(const char* name, Index found, Index expected) {
     if (found != expected)
-        refuse(std::string(name) + ": expected " + std::to_string(expected) + " entries, got " + std::to_string(found) + ".");
+        refuse(
+            std::string(name) + ": expected " + std::to_string(expected) + " entries, got " + std::to_string(found) +
+            ".");
 }
 
 template <class T>
 void require_shape(const char* name, const Grid<T>& array, Index n_rows, Index n_columns) {
     const Matrix<T> found = view(array);
     if (found.n_rows != n_rows || found.n_columns != n_columns)
-        refuse(std::string(name) + ": expected shape (" + std::to_string(n_rows) + ", " + std::to_string(n_columns) +
-               "), got (" + std::to_string(found.n_rows) + ", " + std::to_string(found.n_columns) + ").");
+        refuse(
+            std::string(name) + ": expected shape (" + std::to_string(n_rows) + ", " + std::to_string(n_columns) +
+            "), got (" + std::to_string(found.n_rows) + ", " + std::to_string(found.n_columns) + ").");
 }
 
 template <class T>
@@ -82,8 +85,9 @@ void require_below(const char* name, const Array& array, Index size) {
     const Index* data = array.data();
     for (std::size_t at = 0; at < array.size(); ++at)
         if (data[at] < 0 || data[at] >= size)
-            refuse(std::string(name) + ": expected whole numbers from 0 to " + std::to_string(size - 1) + ", got " +
-                   std::to_string(data[at]) + " at position " + std::to_string(at) + ".");
+            refuse(
+                std::string(name) + ": expected whole numbers from 0 to " + std::to_string(size - 1) + ", got " +
+                std::to_string(data[at]) + " at position " + std::to_string(at) + ".");
 }
 
 template <class Array>
@@ -98,8 +102,9 @@ void require_finite(const char* name, const Array& array) {
     const double* data = array.data();
     for (std::size_t at = 0; at < array.size(); ++at)
         if (!std::isfinite(data[at]))
-            refuse(std::string(name) + ": expected finite numbers, got " + std::to_string(data[at]) + " at position " +
-                   std::to_string(at) + ".");
+            refuse(
+                std::string(name) + ": expected finite numbers, got " + std::to_string(data[at]) + " at position " +
+                std::to_string(at) + ".");
 }
 
 void require_number(const char* name, double value) {
@@ -150,8 +155,9 @@ NewMatrix<T> new_matrix(Index n_rows, Index n_columns) {
     auto memory = std::make_unique<T[]>(size);
     T* data = memory.get();
     nb::capsule owner(memory.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return {NewGrid<T>(data, {static_cast<std::size_t>(n_rows), static_cast<std::size_t>(n_columns)}, owner),
-            {data, n_rows, n_columns}};
+    return {
+        NewGrid<T>(data, {static_cast<std::size_t>(n_rows), static_cast<std::size_t>(n_columns)}, owner),
+        {data, n_rows, n_columns}};
 }
 
 s2oct::Rows rows_of(const RowsArray& X) {
@@ -165,8 +171,9 @@ s2oct::Hyperplanes planes_of(const RowsArray& X, const Grid<const double>& omega
 
 void require_depth(Index depth, Index n_branches) {
     if (depth < 0 || depth > 60 || (Index{1} << depth) - 1 != n_branches)
-        refuse("depth: a tree of depth " + std::to_string(depth) + " does not have " + std::to_string(n_branches) +
-               " branch nodes.");
+        refuse(
+            "depth: a tree of depth " + std::to_string(depth) + " does not have " + std::to_string(n_branches) +
+            " branch nodes.");
 }
 
 auto values(const RowsArray& X, const Grid<const double>& omega, const Line<const double>& gamma) {
@@ -262,8 +269,9 @@ struct CountsArrays {
         require_shape("bounds", bounds, 2, n_cells);
         require_numbers("bounds", bounds);
         if (n_cells == 0 || n_cells % n_classes != 0)
-            refuse("bounds: expected " + std::to_string(n_classes) + " cells for every domain, got " +
-                   std::to_string(n_cells) + " cells.");
+            refuse(
+                "bounds: expected " + std::to_string(n_classes) + " cells for every domain, got " +
+                std::to_string(n_cells) + " cells.");
         require_below("first", first, n_cells - n_classes + 1);
     }
     s2oct::Counts counts() const { return {view(sizes), view(first), view(bounds), n_classes}; }
@@ -304,9 +312,17 @@ class Instance {
             spans.view(1, j) = *range.second;
         }
         spans_ = spans.array;
-        instance_ = {
-            view(XT_), view(quanta_), s, most_features, counts_.counts(), spans.view, view(labels_), view(charges_),
-            row_off, view(leaf_classes_), depth};
+        instance_ = {view(XT_),
+                     view(quanta_),
+                     s,
+                     most_features,
+                     counts_.counts(),
+                     spans.view,
+                     view(labels_),
+                     view(charges_),
+                     row_off,
+                     view(leaf_classes_),
+                     depth};
     }
 
     const s2oct::Instance& operator*() const { return instance_; }
@@ -325,7 +341,8 @@ class Instance {
 
 void require_node(Index b, Index n_branches) {
     if (b < 0 || b >= n_branches)
-        refuse("node: expected a number from 0 to " + std::to_string(n_branches - 1) + ", got " + std::to_string(b) + ".");
+        refuse(
+            "node: expected a number from 0 to " + std::to_string(n_branches - 1) + ", got " + std::to_string(b) + ".");
 }
 
 s2oct::Planes planes_of(Index n_branches, Index p, const Grid<double>& omega, const Line<double>& gamma) {
@@ -363,14 +380,15 @@ class NodeView {
         const std::tuple<double, double, double>& prices, double stop_above) const {
         require_shape("x", x, instance_.n_rows());
         s2oct::Tally tally(instance_.counts.n_cells());
-        const double cost = s2oct::evaluate(
-            instance_, view_, h_, {x.data(), scale, step, shift}, prices_of(prices), stop_above, tally);
+        const double cost =
+            s2oct::evaluate(instance_, view_, h_, {x.data(), scale, step, shift}, prices_of(prices), stop_above, tally);
         return {cost, tally.labeled, tally.rows_off, tally.violation, tally.charge};
     }
 
     // The same from the rows that such a move can affect.
     Parts evaluate_near(
-        const Line<const double>& x, double step, double shift, const std::tuple<double, double, double>& prices) const {
+        const Line<const double>& x, double step, double shift,
+        const std::tuple<double, double, double>& prices) const {
         require_shape("x", x, instance_.n_rows());
         const s2oct::Prices given = prices_of(prices);
         s2oct::Tally tally(instance_.counts.n_cells()), after(instance_.counts.n_cells());
@@ -411,9 +429,9 @@ class Annealer {
         require_positive("stretch", stretch);
         const auto planes = planes_of(instance_.n_branches(), instance_.n_features(), omega, gamma);
         const auto best = planes_of(instance_.n_branches(), instance_.n_features(), best_omega, best_gamma);
-        const s2oct::Schedule schedule{
-            n_visits, moves_per_visit, heats.first, heats.second, row_off, margin_prices.first, margin_prices.second,
-            cap, on_grid};
+        const s2oct::Schedule schedule{n_visits, moves_per_visit,     heats.first,          heats.second,
+                                       row_off,  margin_prices.first, margin_prices.second, cap,
+                                       on_grid};
         nb::gil_scoped_release released;
         return annealer_.anneal(planes, best, schedule, floor, stretch, stop);
     }
@@ -475,7 +493,11 @@ void descend(
     nb::gil_scoped_release released;
     s2oct::descend(
         {view(Z), view(labels), view(sizes), view(strength), view(first), weight},
-        {view(leaf_classes), depth, view(bounds), view(outside), {lowest, n_branches, p},
+        {view(leaf_classes),
+         depth,
+         view(bounds),
+         view(outside),
+         {lowest, n_branches, p},
          {lowest + n_branches * p, n_branches, p}},
         {view(normals), view(offsets), view(mean), view(square), view(prices)},
         {n_steps, {width.first, width.second}, {margin.first, margin.second}, {step.first, step.second}}, first_step,
@@ -662,87 +684,116 @@ double refit_split(
 NB_MODULE(_core, module) {
     module.doc() = "Compiled kernels of s2oct. Sources: cpp/.";
     module.attr("__digest__") = nb::str(s2oct_digest);
-    module.def("values", &values, "X"_a, "omega"_a, "gamma"_a,
-               "omega_b . x - gamma_b for every row and branch node, shape (rows, n_branches).");
+    module.def(
+        "values", &values, "X"_a, "omega"_a, "gamma"_a,
+        "omega_b . x - gamma_b for every row and branch node, shape (rows, n_branches).");
     module.def("leaves", &leaves, "X"_a, "omega"_a, "gamma"_a, "depth"_a, "Id of the leaf of every row.");
-    module.def("distances", &distances, "X"_a, "omega"_a, "gamma"_a,
-               "The least ``|value|`` of every row, the least and the largest of every node, and its numbers of "
-               "negative and positive values.");
-    module.def("path_distances", &path_distances, "X"_a, "omega"_a, "gamma"_a, "counted"_a, "depth"_a,
-               "The least ``|value|`` of every row at the nodes on its way that count; infinite if there are none.");
-    module.def("cheapest_leaves", &cheapest_leaves, "X"_a, "labels"_a, "omega"_a, "gamma"_a, "leaf_classes"_a,
-               "The first leaf of its class where each row has the least error, from the left, and that error.");
+    module.def(
+        "distances", &distances, "X"_a, "omega"_a, "gamma"_a,
+        "The least ``|value|`` of every row, the least and the largest of every node, and its numbers of "
+        "negative and positive values.");
+    module.def(
+        "path_distances", &path_distances, "X"_a, "omega"_a, "gamma"_a, "counted"_a, "depth"_a,
+        "The least ``|value|`` of every row at the nodes on its way that count; infinite if there are none.");
+    module.def(
+        "cheapest_leaves", &cheapest_leaves, "X"_a, "labels"_a, "omega"_a, "gamma"_a, "leaf_classes"_a,
+        "The first leaf of its class where each row has the least error, from the left, and that error.");
 
-    nb::class_<Instance>(module, "Instance", "Rows of P2, laid out for the search: features by rows, labeled rows first.")
-        .def(nb::init<
-                 Grid<const double>, Line<const double>, double, Index, Line<const double>, Grid<const Index>,
-                 Grid<const double>, Index, Line<const Index>, Grid<const double>, double, Line<const Index>>(),
-             nb::kw_only(), "XT"_a, "quanta"_a, "s"_a, "most_features"_a, "sizes"_a, "first"_a, "bounds"_a,
-             "n_classes"_a, "labels"_a, "charges"_a, "row_off"_a, "leaf_classes"_a);
+    nb::class_<Instance>(
+        module, "Instance", "Rows of P2, laid out for the search: features by rows, labeled rows first.")
+        .def(
+            nb::init<
+                Grid<const double>, Line<const double>, double, Index, Line<const double>, Grid<const Index>,
+                Grid<const double>, Index, Line<const Index>, Grid<const double>, double, Line<const Index>>(),
+            nb::kw_only(), "XT"_a, "quanta"_a, "s"_a, "most_features"_a, "sizes"_a, "first"_a, "bounds"_a,
+            "n_classes"_a, "labels"_a, "charges"_a, "row_off"_a, "leaf_classes"_a);
 
     nb::class_<NodeView>(module, "NodeView", "What each side of one node means for each row, while the others stay.")
-        .def(nb::init<const Instance&, const Grid<const double>&, Index>(), "instance"_a, "H"_a, "b"_a,
-             nb::keep_alive<1, 2>())
-        .def_prop_ro("left", [](const NodeView& view) { return copied((*view).left); }, nb::rv_policy::move)
-        .def_prop_ro("right", [](const NodeView& view) { return copied((*view).right); }, nb::rv_policy::move)
-        .def_prop_ro("other", [](const NodeView& view) { return copied((*view).other); }, nb::rv_policy::move)
-        .def_prop_ro("gain", [](const NodeView& view) { return copied((*view).gain); }, nb::rv_policy::move)
-        .def_prop_ro("charge", [](const NodeView& view) { return copied((*view).charge); }, nb::rv_policy::move)
-        .def_prop_ro("base", [](const NodeView& view) { return copied((*view).base); }, nb::rv_policy::move)
-        .def("evaluate", &NodeView::evaluate, "x"_a, "scale"_a, "step"_a, "shift"_a, "prices"_a, "stop_above"_a,
-             "Cost after a move to scale h + step x - shift, in all and in parts.")
-        .def("evaluate_near", &NodeView::evaluate_near, "x"_a, "step"_a, "shift"_a, "prices"_a,
-             "The same from the rows alone that the move can affect.");
+        .def(
+            nb::init<const Instance&, const Grid<const double>&, Index>(), "instance"_a, "H"_a, "b"_a,
+            nb::keep_alive<1, 2>())
+        .def_prop_ro(
+            "left", [](const NodeView& view) { return copied((*view).left); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "right", [](const NodeView& view) { return copied((*view).right); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "other", [](const NodeView& view) { return copied((*view).other); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "gain", [](const NodeView& view) { return copied((*view).gain); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "charge", [](const NodeView& view) { return copied((*view).charge); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "base", [](const NodeView& view) { return copied((*view).base); }, nb::rv_policy::move)
+        .def(
+            "evaluate", &NodeView::evaluate, "x"_a, "scale"_a, "step"_a, "shift"_a, "prices"_a, "stop_above"_a,
+            "Cost after a move to scale h + step x - shift, in all and in parts.")
+        .def(
+            "evaluate_near", &NodeView::evaluate_near, "x"_a, "step"_a, "shift"_a, "prices"_a,
+            "The same from the rows alone that the move can affect.");
 
     nb::class_<Annealer>(module, "Annealer", "Anneals trees of P2 in place.")
         .def(nb::init<const Instance&, std::uint64_t>(), "instance"_a, "seed"_a, nb::keep_alive<1, 2>())
-        .def("anneal", &Annealer::anneal, "omega"_a, "gamma"_a, "best_omega"_a, "best_gamma"_a, nb::kw_only(),
-             "n_visits"_a, "moves_per_visit"_a, "heats"_a, "row_off"_a, "margin_prices"_a, "cap"_a, "on_grid"_a,
-             "floor"_a, "stretch"_a, "stop"_a, "Anneal a tree; returns the cost of the best one without violations.")
-        .def("clear_node", &Annealer::clear_node, "omega"_a, "gamma"_a, "b"_a, "n_directions"_a,
-             "Give a node its best offset clear of all unlabeled rows, perhaps in another direction.");
+        .def(
+            "anneal", &Annealer::anneal, "omega"_a, "gamma"_a, "best_omega"_a, "best_gamma"_a, nb::kw_only(),
+            "n_visits"_a, "moves_per_visit"_a, "heats"_a, "row_off"_a, "margin_prices"_a, "cap"_a, "on_grid"_a,
+            "floor"_a, "stretch"_a, "stop"_a, "Anneal a tree; returns the cost of the best one without violations.")
+        .def(
+            "clear_node", &Annealer::clear_node, "omega"_a, "gamma"_a, "b"_a, "n_directions"_a,
+            "Give a node its best offset clear of all unlabeled rows, perhaps in another direction.");
 
-    module.def("descend", &descend, "rows"_a, "aims"_a, "motion"_a, "fall"_a, "first_step"_a, "stop_step"_a,
-               "Take some steps of a descent of all hyperplanes at once, in place.");
+    module.def(
+        "descend", &descend, "rows"_a, "aims"_a, "motion"_a, "fall"_a, "first_step"_a, "stop_step"_a,
+        "Take some steps of a descent of all hyperplanes at once, in place.");
 
     nb::class_<OcthAnnealer>(module, "OcthAnnealer", "Anneals trees of OCT-H in place.")
-        .def(nb::init<
-                 Grid<const double>, Line<const Index>, Line<const double>, Line<const Index>, double, double,
-                 std::uint64_t>(),
-             "XT"_a, "labels"_a, "sizes"_a, "leaf_classes"_a, "min_leaf"_a, "half_gap"_a, "seed"_a)
-        .def("anneal", &OcthAnnealer::anneal, "omega"_a, "gamma"_a, nb::kw_only(), "n_visits"_a, "moves_per_visit"_a,
-             "heats"_a, "in_gap"_a, "too_few"_a, "stretch"_a, "stop"_a,
-             "Anneal a tree; leaves the cheapest hyperplanes in place and returns their cost.");
+        .def(
+            nb::init<
+                Grid<const double>, Line<const Index>, Line<const double>, Line<const Index>, double, double,
+                std::uint64_t>(),
+            "XT"_a, "labels"_a, "sizes"_a, "leaf_classes"_a, "min_leaf"_a, "half_gap"_a, "seed"_a)
+        .def(
+            "anneal", &OcthAnnealer::anneal, "omega"_a, "gamma"_a, nb::kw_only(), "n_visits"_a, "moves_per_visit"_a,
+            "heats"_a, "in_gap"_a, "too_few"_a, "stretch"_a, "stop"_a,
+            "Anneal a tree; leaves the cheapest hyperplanes in place and returns their cost.");
 
     nb::class_<Table>(module, "Table", "Rows of the evidence model: standardised features by rows.")
-        .def(nb::init<
-                 Grid<const double>, Grid<const Index>, Grid<const double>, Line<const double>, Grid<const Index>,
-                 Grid<const double>, Index>(),
-             nb::kw_only(), "XT"_a, "order"_a, "cost"_a, "sizes"_a, "first"_a, "bounds"_a, "n_classes"_a)
+        .def(
+            nb::init<
+                Grid<const double>, Grid<const Index>, Grid<const double>, Line<const double>, Grid<const Index>,
+                Grid<const double>, Index>(),
+            nb::kw_only(), "XT"_a, "order"_a, "cost"_a, "sizes"_a, "first"_a, "bounds"_a, "n_classes"_a)
         .def_prop_ro("XT", [](const Table& table) { return NewGrid<const double>(table.XT); })
         .def_prop_ro("cost", [](const Table& table) { return NewGrid<const double>(table.cost); })
         .def_prop_ro("sizes", [](const Table& table) { return NewLine<const double>(table.counts.sizes); })
         .def_prop_ro("first", [](const Table& table) { return NewGrid<const Index>(table.counts.first); })
         .def_prop_ro("bounds", [](const Table& table) { return NewGrid<const double>(table.counts.bounds); })
         .def_prop_ro("n_classes", [](const Table& table) { return table.counts.n_classes; })
-        .def("with_cost",
-             [](const Table& table, Grid<const double> cost) {
-                 return Table(table.XT, table.order, std::move(cost), table.counts.sizes, table.counts.first,
-                              table.counts.bounds, table.counts.n_classes);
-             },
-             "cost"_a, "The same rows with other costs of their classes.");
+        .def(
+            "with_cost",
+            [](const Table& table, Grid<const double> cost) {
+                return Table(
+                    table.XT, table.order, std::move(cost), table.counts.sizes, table.counts.first, table.counts.bounds,
+                    table.counts.n_classes);
+            },
+            "cost"_a, "The same rows with other costs of their classes.");
 
     module.def("classes_of", &classes_of, "table"_a, "splits"_a, "Class of every row.");
-    module.def("evidence_of", &evidence_of, "table"_a, "splits"_a,
-               "What all rows pay for their classes, and by how many rows the totals are missed.");
-    module.def("cost_at", &cost_at, "table"_a, "splits"_a, "worth"_a, "node"_a,
-               "What all rows pay, with the price of rows off and of the terms of one node.");
-    module.def("set_hyperplane", &set_hyperplane, "table"_a, "splits"_a, "node"_a, "direction"_a, "offset"_a,
-               "Give a node a hyperplane.");
-    module.def("common_classes", &common_classes, "table"_a, "splits"_a, "worth"_a, "node"_a, "most"_a,
-               "The classes that cost the rows at a node least, those of most rows first.");
-    module.def("pair_floors", &pair_floors, "table"_a, "splits"_a, "worth"_a, "node"_a, "classes"_a,
-               "What all rows pay at least if those at a node end in one of two classes, for each pair.");
-    module.def("refit_split", &refit_split, "table"_a, "splits"_a, "worth"_a, "node"_a, "allowed"_a, "effort"_a,
-               "state"_a, "stop"_a, "Give a node the best split found, if that is better; returns what it saves.");
+    module.def(
+        "evidence_of", &evidence_of, "table"_a, "splits"_a,
+        "What all rows pay for their classes, and by how many rows the totals are missed.");
+    module.def(
+        "cost_at", &cost_at, "table"_a, "splits"_a, "worth"_a, "node"_a,
+        "What all rows pay, with the price of rows off and of the terms of one node.");
+    module.def(
+        "set_hyperplane", &set_hyperplane, "table"_a, "splits"_a, "node"_a, "direction"_a, "offset"_a,
+        "Give a node a hyperplane.");
+    module.def(
+        "common_classes", &common_classes, "table"_a, "splits"_a, "worth"_a, "node"_a, "most"_a,
+        "The classes that cost the rows at a node least, those of most rows first.");
+    module.def(
+        "pair_floors", &pair_floors, "table"_a, "splits"_a, "worth"_a, "node"_a, "classes"_a,
+        "What all rows pay at least if those at a node end in one of two classes, for each pair.");
+    module.def(
+        "refit_split", &refit_split, "table"_a, "splits"_a, "worth"_a, "node"_a, "allowed"_a, "effort"_a, "state"_a,
+        "stop"_a, "Give a node the best split found, if that is better; returns what it saves.");
 }

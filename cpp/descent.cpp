@@ -14,8 +14,8 @@ constexpr double kSoftness = 30.0;
 // How much of the mean gradient and of the mean squared gradient is kept in a step.
 constexpr double kInertia = 0.9, kMemory = 0.99;
 
-// How much of the price of a cell is kept in a step; and the share of the rows off at which its change is largest in the
-// first step. In the last step it is largest if one row is off.
+// How much of the price of a cell is kept in a step; and the share of the rows off at which its change is largest in
+// the first step. In the last step it is largest if one row is off.
 constexpr double kPriceMemory = 0.98, kPriceRows = 0.01;
 
 // H = normals Z - offsets, added up in the order of the features.
@@ -171,8 +171,7 @@ void descend(
         const double width = fall.width.at(progress);
         compute_values(motion, rows.Z, H);
         pull_labeled(H, rows, aims, width, pulls);
-        pull_unlabeled(
-            H, rows, aims, width, fall.margin.at(progress), motion.prices, pulls, counts);
+        pull_unlabeled(H, rows, aims, width, fall.margin.at(progress), motion.prices, pulls, counts);
         change_prices(motion.prices, counts, aims.bounds, progress);
         compute_slopes(pulls, ZT, slopes);
         take_step(aims, motion, slopes, fall.step.at(progress), t);

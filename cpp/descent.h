@@ -23,7 +23,7 @@ struct WorkingSet {
 
 // What the tree is to reach.
 struct Aims {
-    ConstIndices leaf_classes;    // (n_leaves,)
+    ConstIndices leaf_classes;  // (n_leaves,)
     Index depth;
     Matrix<const double> bounds;  // (2, n_cells) least and most rows of each cell
     ConstNumbers outside;         // (n_cells,) rows of each cell that are not in the working set
@@ -54,7 +54,6 @@ struct Fall {
 };
 
 // Takes the steps first .. stop of a fall.
-void descend(
-    const WorkingSet& rows, const Aims& aims, const Motion& motion, const Fall& fall, Index first, Index stop);
+void descend(const WorkingSet& rows, const Aims& aims, const Motion& motion, const Fall& fall, Index first, Index stop);
 
 }  // namespace s2oct

@@ -19,10 +19,10 @@ struct Table {
 
 // A tree that changes node by node.
 struct Splits {
-    Matrix<double> omega;         // (n_branches, p)
-    Numbers gamma;                // (n_branches,)
-    Matrix<bool> right;           // (n_branches, N) on which side of each hyperplane each row lies
-    ConstIndices leaf_classes;    // (n_leaves,) class of each leaf from the left
+    Matrix<double> omega;       // (n_branches, p)
+    Numbers gamma;              // (n_branches,)
+    Matrix<bool> right;         // (n_branches, N) on which side of each hyperplane each row lies
+    ConstIndices leaf_classes;  // (n_leaves,) class of each leaf from the left
 
     Index n_leaves() const { return leaf_classes.size; }
     Index end_class(Index i, Index start) const { return leaf_classes[end_below(right, i, start, n_leaves())]; }
@@ -57,8 +57,7 @@ double cost_at(const Table& table, const Splits& splits, const Worth& worth, Ind
 void set_hyperplane(const Table& table, const Splits& splits, Index node, ConstNumbers direction, double offset);
 
 // The classes that cost the rows at a node least, those of most rows first: at most so many of them.
-std::vector<Index> common_classes(
-    const Table& table, const Splits& splits, const Worth& worth, Index node, Index most);
+std::vector<Index> common_classes(const Table& table, const Splits& splits, const Worth& worth, Index node, Index most);
 
 // What all rows pay at least if those at a node end in one of two classes, for each pair of some classes.
 void pair_floors(

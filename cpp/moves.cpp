@@ -66,9 +66,8 @@ double evaluate(
     const Counts& counts = instance.counts;
     const Index n = instance.n_labeled(), n_rows = instance.n_rows();
     const double* sizes = counts.sizes.data;
-    const double labeled = in_lanes(0, n, [&](Index i) {
-        return sizes[i] * view.labeled_cost(move.after(h.data, i), i, prices.cap);
-    });
+    const double labeled =
+        in_lanes(0, n, [&](Index i) { return sizes[i] * view.labeled_cost(move.after(h.data, i), i, prices.cap); });
     double violation = 0.0, charge = view.base_charge;
     std::fill(tally.moved.begin(), tally.moved.end(), 0.0);
     double v[kBlock];
@@ -115,8 +114,7 @@ double evaluate_near(
         const double sign = v > 0.0 ? 1.0 : -1.0;
         charge += sign * view.charge[i - n];
         if (counts.has_one_domain()) {
-            for (Index k = 0; k < counts.n_classes - 1; ++k)
-                after.moved[k] += sign * view.gain(k, i - n);
+            for (Index k = 0; k < counts.n_classes - 1; ++k) after.moved[k] += sign * view.gain(k, i - n);
         } else {
             cross(instance, view, i, sign, after.moved);
         }
@@ -145,8 +143,7 @@ void cross(const Instance& instance, const NodeView& view, Index i, double sign,
     if (left != right) shift_row(instance.counts, moved, i, left, right, sign);
 }
 
-Index pick_row(
-    Random& random, const NodeView& view, ConstNumbers h, const Nearest& labeled, const Nearest& unlabeled) {
+Index pick_row(Random& random, const NodeView& view, ConstNumbers h, const Nearest& labeled, const Nearest& unlabeled) {
     const Index n = static_cast<Index>(labeled.order.size()), m = static_cast<Index>(unlabeled.order.size());
     const double what = random.unit();
     if (what < 0.35) {
@@ -238,8 +235,7 @@ bool propose_joint(
     std::fill(move.slope.begin(), move.slope.end(), 0.0);
     for (Index j = 0; j < p; ++j) {
         double d = move.direction[j] * length;
-        if (on_grid)
-            d = d != 0.0 ? instance.quanta[j] * std::floor(d / instance.quanta[j] + random.unit()) : 0.0;
+        if (on_grid) d = d != 0.0 ? instance.quanta[j] * std::floor(d / instance.quanta[j] + random.unit()) : 0.0;
         if (std::abs(omega[j] + d) > instance.s) d = 0.0;
         move.direction[j] = d;
         if (d == 0.0) continue;

@@ -28,8 +28,8 @@ struct Move {
 struct Tally {
     double labeled = 0.0;
     double rows_off = 0.0;
-    double violation = 0.0;  // margin violation at the node in view
-    double charge = 0.0;     // what the guide charges
+    double violation = 0.0;     // margin violation at the node in view
+    double charge = 0.0;        // what the guide charges
     std::vector<double> moved;  // (n_cells,) by how much the rows on the right make each cell grow
     std::vector<double> rows;   // (n_cells,) rows of each cell
 
@@ -103,8 +103,8 @@ struct JointMove {
     explicit JointMove(const Instance& instance) : direction(instance.n_features()), slope(instance.n_rows()) {}
 };
 
-// Draws a move of all coefficients at once, towards a row and about another row, as a perceptron does. Where hyperplanes
-// may use few features, only coefficients other than 0 change.
+// Draws a move of all coefficients at once, towards a row and about another row, as a perceptron does. Where
+// hyperplanes may use few features, only coefficients other than 0 change.
 bool propose_joint(
     Random& random, const Instance& instance, ConstNumbers h, ConstNumbers omega, bool on_grid, Index row,
     JointMove& move);

@@ -150,8 +150,8 @@ class Regression {
 
     Matrix<const double> XT_;
     const Choice& choice_;
-    Index stride_;  // every so many rows are looked at
-    Index looked_;  // how many these are
+    Index stride_;               // every so many rows are looked at
+    Index looked_;               // how many these are
     std::vector<double> slope_;  // (looked,) first derivatives of the loss
     std::vector<double> bend_;   // (looked,) second derivatives
     Direction direction_;
@@ -352,8 +352,7 @@ double present_cost(const Table& table, const Splits& splits, const Worth& worth
     return cost + worth.row_off * off_totals(table.counts, cells) + worth.term * static_cast<double>(size);
 }
 
-Cut best_cut(
-    const Counts& counts, const Choice& choice, ConstNumbers values, ConstIndices order, double row_off) {
+Cut best_cut(const Counts& counts, const Choice& choice, ConstNumbers values, ConstIndices order, double row_off) {
     std::vector<double> forward = choice.cells, backward;
     all_left(counts, choice, backward);
     const bool several = !counts.has_one_domain();

@@ -36,8 +36,7 @@ struct Cut {
 };
 
 // The best offset along a direction or its reverse; of equally good ones, the one in the widest gap.
-Cut best_cut(
-    const Counts& counts, const Choice& choice, ConstNumbers values, ConstIndices order, double row_off);
+Cut best_cut(const Counts& counts, const Choice& choice, ConstNumbers values, ConstIndices order, double row_off);
 
 // How hard a node fit tries.
 struct Effort {

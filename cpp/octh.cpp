@@ -166,8 +166,7 @@ double OcthAnnealer::seen_cost(
 }
 
 // Draws a move of node b and accepts it or not; returns what the rows in view pay after it.
-double OcthAnnealer::try_move(
-    const Planes& planes, Index b, double cost, double heat, const OcthSchedule& schedule) {
+double OcthAnnealer::try_move(const Planes& planes, Index b, double cost, double heat, const OcthSchedule& schedule) {
     const Numbers omega = planes.omega[b], h = H_[b];
     const double tau = half_width(omega);
     const Turn move = draw_move(omega, h, tau);
@@ -182,8 +181,7 @@ double OcthAnnealer::try_move(
     if (after > enough) return cost;
     coefficient += move.step;
     planes.gamma[b] += move.shift;
-    for (Index i = 0; i < h.size; ++i)
-        h.data[i] = change.scale * h.data[i] + change.step * x.data[i] - change.shift;
+    for (Index i = 0; i < h.size; ++i) h.data[i] = change.scale * h.data[i] + change.step * x.data[i] - change.shift;
     return after;
 }
 

@@ -5,10 +5,10 @@
 //
 //     min(left + [1 + h]+, right + [1 - h]+, other, 2)
 //
-// where left and right are the best violations at all other nodes on the way to a leaf of its class through b, and other
-// is the best violation on a way that avoids b. A row that is clear of every gap pays 0 in a leaf of its class and 2 in
-// any other: a gap is two half gaps wide. Rows in the gap of b pay for that, too, and so does every leaf with too few
-// rows.
+// where left and right are the best violations at all other nodes on the way to a leaf of its class through b, and
+// other is the best violation on a way that avoids b. A row that is clear of every gap pays 0 in a leaf of its class
+// and 2 in any other: a gap is two half gaps wide. Rows in the gap of b pay for that, too, and so does every leaf with
+// too few rows.
 #pragma once
 
 #include "node_view.h"
@@ -25,7 +25,7 @@ struct OcthRows {
     ConstNumbers sizes;         // (n,) how many rows each row stands for
     ConstIndices leaf_classes;  // (n_leaves,) class of each leaf from the left
     double min_leaf;
-    double half_gap;            // mu / 2
+    double half_gap;  // mu / 2
 };
 
 struct OcthSchedule {
@@ -49,9 +49,9 @@ class OcthAnnealer {
     // What each side of one node means for a row.
     struct Seen {
         Index row;
-        double left;   // least violation elsewhere on the left
-        double right;  // the same on the right
-        double other;  // least violation where the row avoids the node
+        double left;      // least violation elsewhere on the left
+        double right;     // the same on the right
+        double other;     // least violation where the row avoids the node
         Index leaf_left;  // the leaf in which it ends if it goes left; -1 if it does not reach the node
         Index leaf_right;
     };
@@ -71,18 +71,17 @@ class OcthAnnealer {
     double look_at(Index b);
     double unseen_cost(Index b, const OcthSchedule& schedule);
     double small_leaves(double price) const;
-    double seen_cost(
-        ConstNumbers h, ConstNumbers x, const Change& change, const OcthSchedule& schedule, double enough);
+    double seen_cost(ConstNumbers h, ConstNumbers x, const Change& change, const OcthSchedule& schedule, double enough);
     double try_move(const Planes& planes, Index b, double cost, double heat, const OcthSchedule& schedule);
     Turn draw_move(ConstNumbers omega, ConstNumbers h, double tau);
     Index paying_row(ConstNumbers h);
 
     const OcthRows& rows_;
     Random random_;
-    OwnedMatrix<double> H_;      // (n_branches, n) distances in half gaps
-    std::vector<Seen> seen_;     // the rows to which the sides of the node in view mean anything
+    OwnedMatrix<double> H_;       // (n_branches, n) distances in half gaps
+    std::vector<Seen> seen_;      // the rows to which the sides of the node in view mean anything
     std::vector<double> counts_;  // (n_leaves,) rows of each leaf
-    std::vector<double> best_;   // (2 n_leaves,) least violation below each node
+    std::vector<double> best_;    // (2 n_leaves,) least violation below each node
 };
 
 }  // namespace s2oct

@@ -95,8 +95,7 @@ void distances(const Rows& X, const Hyperplanes& planes, const Distances& found)
     }
 }
 
-void path_distances(
-    const Rows& X, const Hyperplanes& planes, Vector<const bool> counted, Index depth, Numbers found) {
+void path_distances(const Rows& X, const Hyperplanes& planes, Vector<const bool> counted, Index depth, Numbers found) {
     const std::vector<char> splits = splitting(planes.omega);
     for (Index i = 0; i < X.n_rows; ++i) {
         double nearest = kInfinity;
@@ -126,7 +125,8 @@ void cheapest_leaves(
         leaf[i] = 0;
         error[i] = kInfinity;
         // First a bound: the cheaper side at every node, and at the last one the side of the class. Errors only grow on
-        // the way down, so what already costs more than a leaf that is known is not looked at: in deep trees nearly all.
+        // the way down, so what already costs more than a leaf that is known is not looked at: in deep trees nearly
+        // all.
         for (const bool searching : {false, true}) {
             bool known = false;
             waiting.assign(1, {1, 0.0});

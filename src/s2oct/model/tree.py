@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from s2oct import _core
+from s2oct._core import cheapest_leaves, distances, leaves, path_distances, values
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.bounds import Distances
@@ -130,7 +130,7 @@ class ObliqueTree:
         ndarray of shape (n_rows, n_branches)
             Values, each added up in the order of the features (``cpp/routing.h``).
         """
-        return np.asarray(_core.values(*self._ready(X)))
+        return np.asarray(values(*self._ready(X)))
 
     @property
     def splits(self) -> BoolArray:
@@ -152,7 +152,7 @@ class ObliqueTree:
         """
         rows, omega, gamma = self._ready(X)
         splits, n_rows = self.splits, len(rows)
-        of_rows, *of_splits = _core.distances(rows, omega[splits], gamma[splits])
+        of_rows, *of_splits = distances(rows, omega[splits], gamma[splits])
         apart = np.abs(gamma) if n_rows else np.full(len(gamma), np.inf)
         of_rows = np.minimum(of_rows, apart[~splits].min(initial=np.inf))
         of_nodes = [apart, np.abs(gamma) * (n_rows > 0), n_rows * (gamma > 0), n_rows * (gamma < 0)]
@@ -204,7 +204,7 @@ class ObliqueTree:
         ndarray of shape (n_rows,)
             Leaf ids.
         """
-        return np.asarray(_core.leaves(*self._ready(X), self.topology.depth))
+        return np.asarray(leaves(*self._ready(X), self.topology.depth))
 
     def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Rows and hyperplanes in the form that the kernels take."""
@@ -260,7 +260,7 @@ class ObliqueTree:
         ndarray of shape (n_rows,)
             Distances; infinite where no node on the path counts.
         """
-        return np.asarray(_core.path_distances(*self._ready(X), counted, self.topology.depth))
+        return np.asarray(path_distances(*self._ready(X), counted, self.topology.depth))
 
     def cheapest_leaves(self, X: FloatArray, classes: IntArray) -> tuple[IntArray, FloatArray]:
         """Find the leaf of its class where each row has the least error of Definition 2.
@@ -279,4 +279,4 @@ class ObliqueTree:
         """
         rows, omega, gamma = self._ready(X)
         labels, leaf_classes = (np.ascontiguousarray(part, np.int64) for part in (classes, self.leaf_classes))
-        return _core.cheapest_leaves(rows, labels, omega, gamma, leaf_classes)
+        return cheapest_leaves(rows, labels, omega, gamma, leaf_classes)

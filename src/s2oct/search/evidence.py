@@ -50,6 +50,10 @@ class Splits(NamedTuple):
     right: BoolArray  # (n_branches, N) on which side of each hyperplane each row lies
     leaf_classes: IntArray  # (n_leaves,) class of each leaf from the left
 
+    def copy(self) -> Splits:
+        """A tree that changes by itself."""
+        return Splits(self.omega.copy(), self.gamma.copy(), self.right.copy(), self.leaf_classes.copy())
+
 
 class Worth(NamedTuple):
     """By what a split is judged."""
@@ -224,7 +228,7 @@ class EvidenceStarts:
         return splits
 
     def _perturbed(self, table: Table, splits: Splits) -> Splits:
-        copied = Splits(*(part.copy() for part in splits))
+        copied = splits.copy()
         self._place_at_random(table, copied, int(self.rng.integers(1, len(splits.gamma) + 1)))
         return copied
 
@@ -362,7 +366,7 @@ class EvidenceSearch(EvidenceStarts):
 
     def settled(self, table: Table, splits: Splits) -> Splits:
         """The same tree, made to meet the totals in steps."""
-        splits = Splits(*(part.copy() for part in splits))
+        splits = splits.copy()
         for price in RISING:
             for _ in range(2):
                 if not self._sweep(table, splits, self._worth(price), Effort(True, 0)):
@@ -407,7 +411,7 @@ class EvidenceSearch(EvidenceStarts):
             for node in self.evidence.topology.branches:
                 if self._ends.now:
                     return best
-                changed = Splits(*(part.copy() for part in splits))
+                changed = splits.copy()
                 saved = self._refit(table, changed, worth, node, effort)
                 if saved > most:
                     best, most = changed, saved
@@ -423,7 +427,7 @@ class EvidenceSearch(EvidenceStarts):
     def _onto_all(self, splits: Splits) -> Splits:
         """A tree over a sample as a tree over all rows; a copy."""
         if splits.right.shape[1] == self.XT.shape[1]:
-            return Splits(*(part.copy() for part in splits))
+            return splits.copy()
         n_branches = len(splits.gamma)
         moved = Splits(
             splits.omega.copy(),

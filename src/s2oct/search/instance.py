@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from s2oct import _core
+from s2oct._core import Instance as CoreInstance
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.prepared import Prepared
 from s2oct.model.targets import Targets
@@ -133,10 +133,10 @@ class Instance:
         return bool(self.charges.any())
 
     @cached_property
-    def data(self) -> _core.Instance:
+    def data(self) -> CoreInstance:
         """The same for the kernels."""
         first = self.targets.first_cells
-        return _core.Instance(
+        return CoreInstance(
             XT=self.XT,
             quanta=self.quanta,
             s=self.s,
