@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from s2oct._core import NodeView
 
+from s2oct._core import NodeView
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
 from s2oct.model.topology import Topology

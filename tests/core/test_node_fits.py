@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from s2oct._core import Table, classes_of, evidence_of, refit_split
 
+from s2oct._core import Table, classes_of, evidence_of, refit_split
 from s2oct.model.evidence import Sparsity
 from s2oct.search.evidence import Effort, EvidenceSearch, Splits, Worth, refit
 from s2oct.stopping import NO_DEADLINE, never

@@ -6,8 +6,8 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 import pytest
-from s2oct._core import OcthAnnealer
 
+from s2oct._core import OcthAnnealer
 from s2oct.search.instance import FAR
 from s2oct.stopping import never
 

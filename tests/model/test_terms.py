@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from s2oct._core import NodeView
 
+from s2oct._core import NodeView
 from s2oct.linear.model import Milp
 from s2oct.milp.encode import encode_tree
 from s2oct.milp.lean import build_lean

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from s2oct._core import evidence_of
 
+from s2oct._core import evidence_of
 from s2oct.model.evidence import ROW_OFF, Evidence, Sparsity
 from s2oct.model.problem import Guide, Problem
 from s2oct.model.topology import Topology
