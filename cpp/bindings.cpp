@@ -15,6 +15,7 @@
 
 #include "annealing.h"
 #include "descent.h"
+#include "exact.h"
 #include "node_fits.h"
 #include "octh.h"
 #include "routing.h"
@@ -679,6 +680,25 @@ double refit_split(
     return saved;
 }
 
+auto exact_tree(
+    const Grid<const s2oct::Answer>& answers, const Grid<const s2oct::Answer>& order, const Line<const double>& prices,
+    const Grid<const double>& cost, Index depth, double cutoff, const Stop& stop) {
+    const Index n_questions = static_cast<Index>(prices.shape(0)), n_rows = static_cast<Index>(cost.shape(0));
+    require_shape("answers", answers, n_questions, n_rows);
+    require_shape("order", order, n_questions, n_rows);
+    s2oct::ExactTree tree;
+    {
+        nb::gil_scoped_release released;
+        tree = s2oct::exact_tree({view(answers), view(order), view(prices)}, view(cost), depth, cutoff, stop);
+    }
+    std::vector<Index> questions, cuts;
+    for (const s2oct::ExactSplit& split : tree.splits) {
+        questions.push_back(split.question);
+        cuts.push_back(split.cut);
+    }
+    return std::make_tuple(tree.cost, tree.bound, copied(questions), copied(cuts), copied(tree.classes));
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -796,4 +816,7 @@ NB_MODULE(_core, module) {
     module.def(
         "refit_split", &refit_split, "table"_a, "splits"_a, "worth"_a, "node"_a, "allowed"_a, "effort"_a, "state"_a,
         "stop"_a, "Give a node the best split found, if that is better; returns what it saves.");
+
+    module.def("exact_tree", &exact_tree, "answers"_a, "order"_a, "prices"_a, "cost"_a, "depth"_a, "cutoff"_a, "stop"_a,
+               "The cheapest tree over a dictionary of questions: its cost, a bound, questions, cuts and classes.");
 }

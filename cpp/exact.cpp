@@ -1,0 +1,494 @@
+#include "exact.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <queue>
+
+namespace s2oct {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kTie = 1e-9;            // trees that differ by less are equally good
+constexpr Index kMostBins = 64;          // coarse bins of a question
+constexpr Index kMostClasses = 64;
+constexpr double kWorkBetweenLooks = 2e7;  // rows times questions
+
+// What classes cost some rows.
+template <int Fixed>
+struct Sum {
+    std::array<double, Fixed == 0 ? kMostClasses : Fixed> of{};
+};
+
+// Rows with everything that is asked about them, so that parts of a table are solved as tables are.
+struct Part {
+    Index n = 0;
+    OwnedMatrix<Answer> answers;  // (Q, n)
+    OwnedMatrix<Answer> order;    // (Q, n)
+    std::vector<double> cost;     // (n, K)
+
+    Part(Index n_questions, Index n, Index n_classes)
+        : n(n), answers(n_questions, n), order(n_questions, n), cost(static_cast<std::size_t>(n * n_classes)) {}
+};
+
+// The answers to each question in coarse bins.
+struct Bins {
+    OwnedMatrix<std::uint8_t> of;         // (Q, n) bin of each row
+    std::vector<std::vector<Answer>> last;  // last answer of each bin
+    std::vector<char> is_exact;           // whether every bin is one answer
+
+    Bins(const Part& part, Index n_questions) : of(n_questions, part.n), last(n_questions), is_exact(n_questions) {
+        const Index most = std::clamp<Index>(
+            static_cast<Index>(2.0 * std::sqrt(static_cast<double>(part.n))), 8, kMostBins);
+        for (Index q = 0; q < n_questions; ++q) fill(part, q, most);
+    }
+
+    Index size(Index q) const { return static_cast<Index>(last[q].size()); }
+
+   private:
+    void fill(const Part& part, Index q, Index most) {
+        const Matrix<const Answer> answers = part.answers, order = part.order;
+        Index n_different = part.n > 0;
+        for (Index t = 1; t < part.n; ++t) n_different += answers(q, order(q, t)) != answers(q, order(q, t - 1));
+        is_exact[q] = n_different <= most;
+        Index begun = 0;
+        Matrix<std::uint8_t> bin = of;
+        for (Index t = 0; t < part.n; ++t) {
+            const Answer answer = answers(q, order(q, t));
+            bin(q, order(q, t)) = static_cast<std::uint8_t>(last[q].size());
+            const bool ends = t + 1 == part.n || answers(q, order(q, t + 1)) != answer;
+            // A bin is full once the rows so far are its share of all.
+            const bool is_full = is_exact[q] || (t + 1) * most >= (size(q) + 1) * part.n || t + 1 == part.n;
+            if (ends && is_full && begun <= t) {
+                last[q].push_back(answer);
+                begun = t + 1;
+            }
+        }
+    }
+};
+
+// A cut of a question that one side of a root may have next, and what it costs there.
+struct Child {
+    double cost = kInfinity;
+    ExactSplit split;
+    Index left_class = 0;
+    Index right_class = 0;
+};
+
+template <int Fixed>
+class Search {
+   public:
+    Search(const Questions& questions, Index n_classes, const Stop& stop)
+        : questions_(questions), n_classes_(n_classes), stop_(stop) {}
+
+    ExactTree solve(const Part& part, Index depth, double cutoff) {
+        if (depth == 0) return leaf(part);
+        if (depth == 1) return of_child(best_child(part));
+        return depth == 2 ? solve_two(part, cutoff) : solve_deep(part, depth, cutoff);
+    }
+
+    Index n_questions() const { return questions_.prices.size; }
+
+   private:
+    using Costs = Sum<Fixed>;
+
+    Index k() const { return Fixed == 0 ? n_classes_ : Fixed; }
+    double least(const Costs& sum) const {
+        double found = sum.of[0];
+        for (Index c = 1; c < k(); ++c) found = std::min(found, sum.of[c]);
+        return found;
+    }
+    double least_rest(const Costs& all, const Costs& sum) const {
+        double found = all.of[0] - sum.of[0];
+        for (Index c = 1; c < k(); ++c) found = std::min(found, all.of[c] - sum.of[c]);
+        return found;
+    }
+    Index cheapest(const Costs& sum) const {
+        Index found = 0;
+        for (Index c = 1; c < k(); ++c)
+            if (sum.of[c] < sum.of[found]) found = c;
+        return found;
+    }
+    void add(Costs& sum, const double* cost) const {
+        for (Index c = 0; c < k(); ++c) sum.of[c] += cost[c];
+    }
+    const double* cost_of(const Part& part, Index i) const { return part.cost.data() + i * k(); }
+
+    bool look(double work) {
+        work_ += work;
+        if (work_ >= kWorkBetweenLooks) {
+            work_ = 0.0;
+            stopped_ = stopped_ || stop_();
+        }
+        return stopped_;
+    }
+
+    ExactTree leaf(const Part& part) const {
+        Costs all;
+        for (Index i = 0; i < part.n; ++i) add(all, cost_of(part, i));
+        return {least(all), least(all), {}, {cheapest(all)}};
+    }
+
+    static ExactTree of_child(const Child& child) {
+        return {child.cost, child.cost, {child.split}, {child.left_class, child.right_class}};
+    }
+
+    // Puts a root above the best trees of its sides.
+    static ExactTree joined(const ExactSplit& root, double cost, const ExactTree& left, const ExactTree& right) {
+        ExactTree tree{cost, cost, {root}, left.classes};
+        for (std::size_t begin = 0, width = 1; begin < left.splits.size(); begin += width, width *= 2) {
+            tree.splits.insert(tree.splits.end(), left.splits.begin() + begin, left.splits.begin() + begin + width);
+            tree.splits.insert(tree.splits.end(), right.splits.begin() + begin, right.splits.begin() + begin + width);
+        }
+        tree.classes.insert(tree.classes.end(), right.classes.begin(), right.classes.end());
+        return tree;
+    }
+
+    // One class for all rows, as a tree of some depth.
+    ExactTree constant(const Part& part, Index depth) const {
+        const ExactTree one = leaf(part);
+        return {one.cost, one.cost, std::vector<ExactSplit>((std::size_t{1} << depth) - 1),
+                std::vector<Index>(std::size_t{1} << depth, one.classes[0])};
+    }
+
+    // The best split of all rows.
+    Child best_child(const Part& part) {
+        const Matrix<const Answer> answers = part.answers, order = part.order;
+        Costs all;
+        for (Index i = 0; i < part.n; ++i) add(all, cost_of(part, i));
+        Child best{least(all), {}, cheapest(all), cheapest(all)};
+        for (Index q = 0; q < n_questions(); ++q) {
+            Costs left;
+            const double price = questions_.prices[q];
+            for (Index t = 0; t + 1 < part.n; ++t) {
+                const Index i = order(q, t);
+                add(left, cost_of(part, i));
+                if (answers(q, i) == answers(q, order(q, t + 1))) continue;
+                const double cost = least(left) + least_rest(all, left) + price;
+                if (cost < best.cost - kTie) best = child_of(cost, {q, answers(q, i)}, all, left);
+            }
+        }
+        look(static_cast<double>(part.n * n_questions()));
+        return best;
+    }
+
+    Child child_of(double cost, const ExactSplit& split, const Costs& all, const Costs& left) const {
+        Costs right;
+        for (Index c = 0; c < k(); ++c) right.of[c] = all.of[c] - left.of[c];
+        return {cost, split, cheapest(left), cheapest(right)};
+    }
+
+    // ---- depth 2 ----
+
+    // What the sides of the coarse cuts of one root question cost at least, by next question and in all.
+    struct Bounds {
+        OwnedMatrix<double> left;   // (cuts + 2, Q + 1): the side of the first so many bins; no split last
+        OwnedMatrix<double> right;  // the side of the other bins
+        std::vector<double> best_left;  // (cuts + 2,) over all next questions
+        std::vector<double> best_right;
+
+        Bounds(Index n_bins, Index n_questions)
+            : left(n_bins + 1, n_questions + 1),
+              right(n_bins + 1, n_questions + 1),
+              best_left(n_bins + 1, kInfinity),
+              best_right(n_bins + 1, kInfinity) {}
+    };
+
+    struct Sides {
+        Child left;
+        Child right;
+    };
+
+    // A root cut or the cuts inside a bin that may still be best.
+    struct Open {
+        double bound;
+        Index question;
+        Index bin;    // the cut after it, or the cuts inside of it
+        bool inside;
+        bool operator<(const Open& other) const { return bound > other.bound; }
+    };
+
+    ExactTree solve_two(const Part& part, double cutoff) {
+        const Bins bins(part, n_questions());
+        ExactTree best = constant(part, 2);
+        const double one_class = best.cost;
+        double upper = std::min(best.cost, cutoff);
+        std::vector<Bounds> bounds;
+        for (Index q = 0; q < n_questions(); ++q) bounds.emplace_back(bins.size(q), n_questions());
+        for (Index f = 0; f < n_questions(); ++f) {
+            for (Index g = f; g < n_questions(); ++g) {
+                if (look(static_cast<double>(part.n) + 2.0 * bins.size(f) * bins.size(g))) break;
+                const std::vector<Costs> cells = histogram(part, bins, f, g);
+                bound_sides(bins, cells, f, g, false, bounds[f]);
+                if (f != g) bound_sides(bins, cells, g, f, true, bounds[g]);
+            }
+        }
+        if (stopped_) {
+            best.bound = 0.0;
+            return best;
+        }
+        std::priority_queue<Open> open;
+        for (Index f = 0; f < n_questions(); ++f) {
+            const double price = questions_.prices[f];
+            const Bounds& bound = bounds[f];
+            for (Index a = 0; a < bins.size(f); ++a) {
+                // The cut after bin a; and the cuts inside it, which leave all bins before it on the left.
+                if (a + 1 < bins.size(f))
+                    open.push({price + bound.best_left[a + 1] + bound.best_right[a + 1], f, a, false});
+                if (!bins.is_exact[f]) open.push({price + bound.best_left[a] + bound.best_right[a + 1], f, a, true});
+            }
+        }
+        double lower = std::min(one_class, cutoff);
+        while (!open.empty() && open.top().bound < upper - kTie) {
+            const Open next = open.top();
+            if (stopped_) break;
+            open.pop();
+            if (!next.inside) {
+                try_cut(part, bounds, next.question, bins.last[next.question][next.bin], next.bin + 1, next.bin + 1, best,
+                        upper);
+            } else {
+                const std::vector<Answer> cuts = cuts_inside(part, bins, next.question, next.bin);
+                const Bounds& bound = bounds[next.question];
+                try_between(part, bounds, next, cuts, 0, static_cast<Index>(cuts.size()), bound.best_left[next.bin],
+                            bound.best_right[next.bin + 1], best, upper);
+            }
+        }
+        lower = std::min(upper, open.empty() ? upper : std::max(open.top().bound, 0.0));
+        if (best.cost < cutoff) {
+            best.bound = std::min(best.cost, stopped_ ? lower : best.cost);
+        } else {
+            best.cost = kInfinity;
+            best.bound = stopped_ ? std::min(lower, cutoff) : cutoff;
+        }
+        return best;
+    }
+
+    std::vector<Costs> histogram(const Part& part, const Bins& bins, Index f, Index g) const {
+        std::vector<Costs> cells(static_cast<std::size_t>(bins.size(f) * bins.size(g)));
+        const Matrix<const std::uint8_t> of = bins.of;
+        const std::uint8_t *by_f = of[f].data, *by_g = of[g].data;
+        const Index width = bins.size(g);
+        for (Index i = 0; i < part.n; ++i) add(cells[by_f[i] * width + by_g[i]], cost_of(part, i));
+        return cells;
+    }
+
+    // Bounds what both sides of every coarse cut of a root question cost, if the next question is the other one.
+    void bound_sides(
+        const Bins& bins, const std::vector<Costs>& cells, Index root, Index next, bool transposed, Bounds& bounds) {
+        const Index n_root = bins.size(root), n_next = bins.size(next);
+        const auto cell = [&](Index a, Index b) -> const Costs& {
+            return transposed ? cells[b * n_root + a] : cells[a * n_next + b];
+        };
+        std::vector<Costs> left(n_next), right(n_next);
+        for (Index b = 0; b < n_next; ++b)
+            for (Index a = 0; a < n_root; ++a) add(right[b], cell(a, b).of.data());
+        const Matrix<double> to_left = bounds.left, to_right = bounds.right;
+        for (Index a = 0; a <= n_root; ++a) {
+            if (a > 0)
+                for (Index b = 0; b < n_next; ++b)
+                    for (Index c = 0; c < k(); ++c) {
+                        left[b].of[c] += cell(a - 1, b).of[c];
+                        right[b].of[c] -= cell(a - 1, b).of[c];
+                    }
+            to_left(a, next) = bound_line(left, bins.is_exact[next], questions_.prices[next], to_left(a, n_questions()));
+            to_right(a, next) =
+                bound_line(right, bins.is_exact[next], questions_.prices[next], to_right(a, n_questions()));
+            bounds.best_left[a] =
+                std::min(bounds.best_left[a], std::min(to_left(a, next), to_left(a, n_questions())));
+            bounds.best_right[a] =
+                std::min(bounds.best_right[a], std::min(to_right(a, next), to_right(a, n_questions())));
+        }
+    }
+
+    // What one split of some bins costs at least, and what they cost without a split.
+    double bound_line(const std::vector<Costs>& line, bool is_exact, double price, double& unsplit) const {
+        Costs all, before;
+        for (const Costs& bin : line) add(all, bin.of.data());
+        unsplit = least(all);
+        double found = kInfinity;
+        for (std::size_t b = 0; b < line.size(); ++b) {
+            const double left = least(before);
+            add(before, line[b].of.data());
+            // A cut inside of a bin leaves what is before the bin on the left and what is behind it on the right.
+            if (!is_exact)
+                found = std::min(found, left + least_rest(all, before));
+            else if (b + 1 < line.size())
+                found = std::min(found, least(before) + least_rest(all, before));
+        }
+        return std::max(found, 0.0) + price;
+    }
+
+    static std::vector<Answer> cuts_inside(const Part& part, const Bins& bins, Index q, Index bin) {
+        const Matrix<const Answer> answers = part.answers, order = part.order;
+        const Matrix<const std::uint8_t> of = bins.of;
+        const auto* begin = order[q].begin();
+        const auto* at = std::partition_point(begin, order[q].end(), [&](Answer i) { return of(q, i) < bin; });
+        std::vector<Answer> cuts;
+        for (; at != order[q].end() && of(q, *at) == bin; ++at)
+            if (cuts.empty() || cuts.back() != answers(q, *at)) cuts.push_back(answers(q, *at));
+        cuts.pop_back();  // the cut after the bin is a coarse one
+        return cuts;
+    }
+
+    // Tries the cuts first .. stop inside of a bin, from the middle: the sides of one cut bound those of the others.
+    void try_between(
+        const Part& part, const std::vector<Bounds>& bounds, const Open& open, const std::vector<Answer>& cuts,
+        Index first, Index stop, double least_left, double least_right, ExactTree& best, double& upper) {
+        if (first >= stop || stopped_) return;
+        if (questions_.prices[open.question] + least_left + least_right >= upper - kTie) return;
+        const Index middle = (first + stop) / 2;
+        const Sides sides =
+            try_cut(part, bounds, open.question, cuts[middle], open.bin, open.bin + 1, best, upper);
+        try_between(part, bounds, open, cuts, first, middle, least_left, sides.right.cost, best, upper);
+        try_between(part, bounds, open, cuts, middle + 1, stop, sides.left.cost, least_right, best, upper);
+    }
+
+    // The best splits on both sides of one root cut. Bins before below are on its left, those from above on on its right.
+    Sides try_cut(
+        const Part& part, const std::vector<Bounds>& bounds, Index f, Answer cut, Index below, Index above,
+        ExactTree& best, double& upper) {
+        const Matrix<const Answer> answers = part.answers, order = part.order;
+        const Matrix<const double> left_bounds = bounds[f].left, right_bounds = bounds[f].right;
+        const Answer* root = answers[f].data;
+        Costs all_left, all_right;
+        for (Index i = 0; i < part.n; ++i) add(root[i] <= cut ? all_left : all_right, cost_of(part, i));
+        Sides sides{{least(all_left), {}, cheapest(all_left), cheapest(all_left)},
+                    {least(all_right), {}, cheapest(all_right), cheapest(all_right)}};
+        for (Index g = 0; g < n_questions(); ++g) {
+            const bool may_left = left_bounds(below, g) < sides.left.cost - kTie;
+            const bool may_right = right_bounds(above, g) < sides.right.cost - kTie;
+            if (!may_left && !may_right) continue;
+            look(static_cast<double>(part.n));
+            const double price = questions_.prices[g];
+            Costs left, right;
+            for (Index t = 0; t + 1 < part.n; ++t) {
+                const Index i = order(g, t);
+                add(root[i] <= cut ? left : right, cost_of(part, i));
+                const Answer answer = answers(g, i);
+                if (answer == answers(g, order(g, t + 1))) continue;
+                const double at_left = least(left) + least_rest(all_left, left) + price;
+                if (at_left < sides.left.cost - kTie) sides.left = child_of(at_left, {g, answer}, all_left, left);
+                const double at_right = least(right) + least_rest(all_right, right) + price;
+                if (at_right < sides.right.cost - kTie) sides.right = child_of(at_right, {g, answer}, all_right, right);
+            }
+        }
+        const double cost = sides.left.cost + sides.right.cost + questions_.prices[f];
+        if (cost < upper - kTie) {
+            upper = cost;
+            best = joined({f, cut}, cost, of_child(sides.left), of_child(sides.right));
+        }
+        return sides;
+    }
+
+    // ---- depth 3 and more ----
+
+    // Root cuts between two others, whose sides are bounded by those of the ends.
+    struct Between {
+        double bound;
+        Index question;
+        Index first;
+        Index stop;
+        double least_left;
+        double least_right;
+        bool operator<(const Between& other) const { return bound > other.bound; }
+    };
+
+    ExactTree solve_deep(const Part& part, Index depth, double cutoff) {
+        ExactTree best = constant(part, depth);
+        double upper = std::min(best.cost, cutoff);
+        std::vector<std::vector<Answer>> cuts(n_questions());
+        std::priority_queue<Between> open;
+        const Matrix<const Answer> answers = part.answers, order = part.order;
+        for (Index q = 0; q < n_questions(); ++q) {
+            for (Index t = 0; t + 1 < part.n; ++t)
+                if (answers(q, order(q, t)) != answers(q, order(q, t + 1))) cuts[q].push_back(answers(q, order(q, t)));
+            open.push({questions_.prices[q], q, 0, static_cast<Index>(cuts[q].size()), 0.0, 0.0});
+        }
+        double lower = kInfinity;
+        while (!open.empty() && open.top().bound < upper - kTie) {
+            const Between next = open.top();
+            if (stopped_) {
+                lower = next.bound;
+                break;
+            }
+            open.pop();
+            if (next.first >= next.stop) continue;
+            const double price = questions_.prices[next.question];
+            const Index middle = (next.first + next.stop) / 2;
+            const Answer cut = cuts[next.question][middle];
+            const ExactTree left = solve(side(part, next.question, cut, true), depth - 1, upper - price - next.least_right);
+            const double least_left = std::max(left.bound, next.least_left);
+            // The other side is bounded, too, if it need not be known.
+            ExactTree right{kInfinity, next.least_right, {}, {}};
+            if (least_left + next.least_right + price < upper - kTie)
+                right = solve(side(part, next.question, cut, false), depth - 1, upper - price - least_left);
+            const double least_right = std::max(right.bound, next.least_right);
+            const double cost = left.cost + right.cost + price;
+            if (cost < upper - kTie) {
+                upper = cost;
+                best = joined({next.question, cut}, cost, left, right);
+            }
+            open.push({price + next.least_left + least_right, next.question, next.first, middle, next.least_left,
+                       least_right});
+            open.push({price + least_left + next.least_right, next.question, middle + 1, next.stop, least_left,
+                       next.least_right});
+        }
+        if (best.cost >= cutoff) best.cost = kInfinity;
+        best.bound = std::min(upper, lower);
+        return best;
+    }
+
+    // The rows on one side of a cut.
+    Part side(const Part& part, Index q, Answer cut, bool left) const {
+        const Matrix<const Answer> answers = part.answers, order = part.order;
+        const Answer* by = answers[q].data;
+        std::vector<Answer> place(part.n, -1);
+        Answer n = 0;
+        for (Index i = 0; i < part.n; ++i)
+            if ((by[i] <= cut) == left) place[i] = n++;
+        Part found(n_questions(), n, k());
+        const Matrix<Answer> to_answers = found.answers, to_order = found.order;
+        for (Index i = 0; i < part.n; ++i) {
+            if (place[i] < 0) continue;
+            std::copy(cost_of(part, i), cost_of(part, i) + k(), found.cost.data() + place[i] * k());
+            for (Index g = 0; g < n_questions(); ++g) to_answers(g, place[i]) = answers(g, i);
+        }
+        for (Index g = 0; g < n_questions(); ++g) {
+            Index t = 0;
+            for (const Answer i : order[g])
+                if (place[i] >= 0) to_order(g, t++) = place[i];
+        }
+        return found;
+    }
+
+    const Questions& questions_;
+    Index n_classes_;
+    const Stop& stop_;
+    double work_ = 0.0;
+    bool stopped_ = false;
+};
+
+template <int Fixed>
+ExactTree run(const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Stop& stop) {
+    const Index n = cost.n_rows, n_classes = cost.n_columns, n_questions = questions.prices.size;
+    Part part(n_questions, n, n_classes);
+    std::copy(questions.answers.data, questions.answers.data + n_questions * n, part.answers.memory.begin());
+    std::copy(questions.order.data, questions.order.data + n_questions * n, part.order.memory.begin());
+    std::copy(cost.data, cost.data + n * n_classes, part.cost.begin());
+    return Search<Fixed>(questions, n_classes, stop).solve(part, depth, cutoff);
+}
+
+}  // namespace
+
+ExactTree exact_tree(
+    const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Stop& stop) {
+    switch (cost.n_columns) {
+        case 2: return run<2>(questions, cost, depth, cutoff, stop);
+        case 3: return run<3>(questions, cost, depth, cutoff, stop);
+        default: return run<0>(questions, cost, depth, cutoff, stop);
+    }
+}
+
+}  // namespace s2oct
