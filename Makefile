@@ -18,7 +18,7 @@ QUICK := $(addprefix tests/,core model linear milp search writers persistence ta
 	test_certificate.py test_files.py test_memory.py test_datasets.py test_repository.py)
 
 # The tests that call the compiled core and little else.
-KERNELS := tests/core
+KERNELS := tests/core tests/search
 
 .PHONY: demo test quick lint format stubs sanitize package docs bench clean
 
@@ -57,7 +57,7 @@ sanitize: $(DEVELOPMENT)
 	$(CHECKED)/bin/python -m pip install -q --no-build-isolation --no-deps --force-reinstall . \
 		--config-settings=build-dir=$(CHECKED)/core --config-settings=cmake.define.S2OCT_SANITIZE=ON
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-		ASAN_OPTIONS=detect_leaks=0 $(CHECKED)/bin/python -m pytest $(KERNELS)
+		ASAN_OPTIONS=detect_leaks=0 $(CHECKED)/bin/python -m pytest -n $(WORKERS) $(KERNELS)
 
 # An sdist, a wheel built from it, and a fit with that wheel in an empty environment outside of this folder.
 package: $(DEVELOPMENT)

@@ -121,6 +121,13 @@ def test_every_module_of_the_search_has_its_line_in_the_architecture():
     assert set(described) == modules
 
 
+def test_every_file_of_the_core_has_its_line_in_the_architecture():
+    """A header and the file of its name share one."""
+    lines = re.findall(r"^\| (`cpp/.+?) \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
+    described = {stem for line in lines for stem in re.findall(r"`cpp/(\w+)\.(?:cpp|h)`", line)}
+    assert described == {path.stem for path in (ROOT / "cpp").iterdir() if path.suffix in (".cpp", ".h")}
+
+
 def test_rooms_stand_in_the_architecture_in_the_order_of_their_layers():
     described = re.findall(r"^\| `(\w+)` \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
     contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
