@@ -55,7 +55,8 @@ sanitize: $(DEVELOPMENT)
 	$(BIN)/python -m venv --without-pip $(CHECKED)
 	echo "$(CURDIR)/$(ENVIRONMENT)/site-packages" > $(CHECKED)/$(ENVIRONMENT:.venv/%=%)/site-packages/borrowed.pth
 	$(CHECKED)/bin/python -m pip install -q --no-build-isolation --no-deps --force-reinstall . \
-		--config-settings=build-dir=$(CHECKED)/core --config-settings=cmake.define.S2OCT_SANITIZE=ON
+		--config-settings=build-dir=$(CHECKED)/core --config-settings=cmake.build-type=Debug \
+		--config-settings=cmake.define.S2OCT_SANITIZE=ON
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 $(CHECKED)/bin/python -m pytest -n $(WORKERS) $(KERNELS)
 

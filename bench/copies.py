@@ -25,7 +25,14 @@ class Copy:
 
     def fit(self, X: Any, y: Any, totals: dict[str, int], **parameters: Any) -> dict[str, Any]:
         """Fit an `S2OCTClassifier` and return what is worth comparing."""
-        pickle.dump((X, y, totals, parameters), self._process.stdin)
+        return self._answer("S2OCTClassifier", X, y, {"totals": totals}, parameters)
+
+    def fit_octh(self, X: Any, y: Any, **parameters: Any) -> dict[str, Any]:
+        """The same for an `OCTHClassifier`."""
+        return self._answer("OCTHClassifier", X, y, {}, parameters)
+
+    def _answer(self, *question: Any) -> dict[str, Any]:
+        pickle.dump(question, self._process.stdin)
         self._process.stdin.flush()
         return pickle.load(self._process.stdout)
 
@@ -44,7 +51,6 @@ def two_copies(python: Path) -> tuple[Copy, Copy]:
 
 def serve() -> None:
     import s2oct
-    from s2oct import S2OCTClassifier
 
     warnings.simplefilter("ignore")
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -53,12 +59,12 @@ def serve() -> None:
     answers.flush()
     while True:
         try:
-            X, y, totals, parameters = pickle.load(sys.stdin.buffer)
+            classifier, X, y, known, parameters = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        clf = S2OCTClassifier(**parameters)
+        clf = getattr(s2oct, classifier)(**parameters)
         began, used = time.perf_counter(), time.process_time()
-        clf.fit(X, y, totals=totals)
+        clf.fit(X, y, **known)
         seconds, cpu = time.perf_counter() - began, time.process_time() - used
         pickle.dump({**facts(clf), "wall": seconds, "cpu": cpu}, answers)
         answers.flush()
@@ -71,7 +77,7 @@ def facts(clf: Any) -> dict[str, Any]:
         "tree": hashlib.sha256(bits).hexdigest()[:16],
         "objective": certificate.objective,
         "lower_bound": certificate.lower_bound,
-        "xi": certificate.xi,
+        "xi": getattr(certificate, "xi", None),
         "proved": bool(certificate.proved),
         "feasible": bool(certificate.feasible),
         "seconds": certificate.seconds,

@@ -38,7 +38,7 @@ Annealer::Annealer(const Instance& instance, std::uint64_t seed)
       order_(instance.n_unlabeled()) {}
 
 double Annealer::anneal(
-    const Planes& planes, const Planes& best_planes, const Schedule& schedule, double good_enough, Index stretch,
+    const Planes& planes, const Planes& best_planes, const Schedule& schedule, double floor, Index stretch,
     const Stop& stop) {
     double best = kFar;
     for (Index begin = 0; begin < schedule.n_visits; begin += stretch) {
@@ -51,9 +51,9 @@ double Annealer::anneal(
         for (Index number = begin; number < end; ++number) {
             const double progress =
                 static_cast<double>(number) / static_cast<double>(std::max<Index>(schedule.n_visits - 1, 1));
-            if (visit(planes, best_planes, schedule, progress, good_enough, best)) return best;
+            if (visit(planes, best_planes, schedule, progress, floor, best)) return best;
         }
-        if (best <= good_enough + kWorthwhile) return best;
+        if (best <= floor + kWorthwhile) return best;
     }
     return best;
 }
@@ -78,13 +78,13 @@ Index Annealer::pick_node(double margin_price) {
 
 // Some moves at one node; returns whether a tree is good enough.
 bool Annealer::visit(
-    const Planes& planes, const Planes& best_planes, const Schedule& schedule, double progress, double good_enough,
+    const Planes& planes, const Planes& best_planes, const Schedule& schedule, double progress, double floor,
     double& best) {
     const Index n_rows = instance_.n_rows(), m = instance_.n_unlabeled(), p = instance_.n_features();
     // A joint move takes as long as about as many ordinary moves as it changes coefficients.
-    const Index width = std::min(p, instance_.most);
+    const Index width = std::min(p, instance_.most_features);
     const double joint_share = width > 1 ? std::min(0.1, 0.5 / static_cast<double>(width)) : 0.0;
-    const double swap_share = instance_.most < p ? kSwapShare : 0.0;
+    const double swap_share = instance_.most_features < p ? kSwapShare : 0.0;
     // Beyond this distance a labeled row's capped cost is flat, and an unlabeled row keeps its margin and side.
     const double flat = std::max(1.0, schedule.cap - 1.0);
     const double temperature = between(schedule.hot, schedule.cold, progress);
@@ -112,16 +112,13 @@ bool Annealer::visit(
             Proposal single;
             Move move;
             double reach = 0.0;
-            bool drawn;
             if (all_at_once) {
-                drawn = (kind < joint_share ? propose_joint : propose_swap)(
-                    random_, instance_, h, omega, schedule.on_grid, row, joint_);
-                if (!drawn) continue;
+                const auto draw = kind < joint_share ? propose_joint : propose_swap;
+                if (!draw(random_, instance_, h, omega, schedule.on_grid, row, joint_)) continue;
                 move = {joint_.slope.data(), 1.0, 1.0, joint_.shift};
                 for (const double slope : joint_.slope) reach = std::max(reach, std::abs(slope - joint_.shift));
             } else {
-                drawn = propose(random_, instance_, h, omega, schedule.on_grid, row, single);
-                if (!drawn) continue;
+                if (!propose(random_, instance_, h, omega, schedule.on_grid, row, single)) continue;
                 const Index j = single.feature;
                 move = {instance_.XT[j].data, single.scale, single.step, single.shift};
                 reach = std::max(
@@ -159,19 +156,19 @@ bool Annealer::visit(
                 best = value;
                 std::copy(planes.gamma.begin(), planes.gamma.end(), best_planes.gamma.begin());
                 for (Index k = 0; k < instance_.n_branches(); ++k) copy(planes.omega[k], best_planes.omega[k]);
-                if (best <= good_enough + kWorthwhile) return true;
+                if (best <= floor + kWorthwhile) return true;
             }
         }
     }
     return false;
 }
 
-void Annealer::clear_node(const Planes& planes, Index b, Index n_directions) {
+void Annealer::clear_node(const Planes& planes, Index b, Index n_directions, const Stop& stop) {
     for (Index k = 0; k < instance_.n_branches(); ++k) measure(planes, k);
     view_.look_at(instance_, H_, b);
     Gap best = best_gap(H_[b], kFar);
     planes.gamma[b] += best.shift;
-    for (Index drawn = 0; drawn < n_directions; ++drawn) {
+    for (Index drawn = 0; drawn < n_directions && !stop(); ++drawn) {
         random_direction(random_, instance_, joint_.direction);
         compute_values(instance_.XT, joint_.direction, 0.0, joint_.slope);
         const Gap gap = best_gap(joint_.slope, best.cost);

@@ -26,14 +26,14 @@ class Annealer {
 
     // Anneals a tree in place. Moves are accepted by the schedule's prices. The best tree without margin violations, by
     // labeled errors (capped), the price of rows off the totals and the guide, is copied to best_planes. Returns its
-    // cost. Asks whether to stop before every stretch of visits, and ends once the cost is at most good_enough.
+    // cost. Asks whether to stop before every stretch of visits, and ends once the cost is at most floor.
     double anneal(
-        const Planes& planes, const Planes& best_planes, const Schedule& schedule, double good_enough, Index stretch,
+        const Planes& planes, const Planes& best_planes, const Schedule& schedule, double floor, Index stretch,
         const Stop& stop);
 
     // Gives node b its best offset clear of all unlabeled rows, in place. It may also take the best of some random
-    // directions.
-    void clear_node(const Planes& planes, Index b, Index n_directions);
+    // directions; it asks whether to stop before each.
+    void clear_node(const Planes& planes, Index b, Index n_directions, const Stop& stop);
 
    private:
     struct Gap {
@@ -44,7 +44,7 @@ class Annealer {
     void measure(const Planes& planes, Index b);
     Index pick_node(double margin_price);
     bool visit(
-        const Planes& planes, const Planes& best_planes, const Schedule& schedule, double progress, double good_enough,
+        const Planes& planes, const Planes& best_planes, const Schedule& schedule, double progress, double floor,
         double& best);
     Gap best_gap(ConstNumbers h, double below);
 

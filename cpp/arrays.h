@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <stdexcept>
 #include <vector>
 
 #ifdef S2OCT_CHECKED
-#include <stdexcept>
 #define S2OCT_REQUIRE(condition) \
     if (!(condition)) throw std::out_of_range("s2oct._core: " #condition)
 #else
@@ -16,6 +18,7 @@
 namespace s2oct {
 
 using Index = std::int64_t;
+using Flag = std::uint8_t;  // a truth value of numpy, which can be any byte
 
 template <class T>
 struct Vector {
@@ -23,7 +26,7 @@ struct Vector {
     Index size = 0;
 
     Vector() = default;
-    Vector(T* data, Index size) : data(data), size(size) {}
+    Vector(T* begin, Index count) : data(begin), size(count) {}
     template <class U>
     Vector(const Vector<U>& other) : data(other.data), size(other.size) {}
     template <class U>
@@ -54,7 +57,7 @@ struct Matrix {
     Index n_columns = 0;
 
     Matrix() = default;
-    Matrix(T* data, Index n_rows, Index n_columns) : data(data), n_rows(n_rows), n_columns(n_columns) {}
+    Matrix(T* begin, Index rows, Index columns) : data(begin), n_rows(rows), n_columns(columns) {}
     template <class U>
     Matrix(const Matrix<U>& other) : data(other.data), n_rows(other.n_rows), n_columns(other.n_columns) {}
 
@@ -68,6 +71,14 @@ struct Matrix {
     }
 };
 
+// Entries of a matrix. Without columns it may have any number of rows, so that products of shapes can overflow.
+inline std::size_t n_entries(Index rows, Index columns) {
+    constexpr auto most = std::numeric_limits<std::ptrdiff_t>::max() / static_cast<std::ptrdiff_t>(sizeof(double));
+    if (columns > 0 && rows > most / columns)
+        throw std::length_error("An array of this shape does not fit into memory.");
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+}
+
 // A matrix with memory of its own.
 template <class T>
 struct OwnedMatrix {
@@ -75,8 +86,7 @@ struct OwnedMatrix {
     Index n_rows;
     Index n_columns;
 
-    OwnedMatrix(Index n_rows, Index n_columns)
-        : memory(static_cast<std::size_t>(n_rows * n_columns)), n_rows(n_rows), n_columns(n_columns) {}
+    OwnedMatrix(Index rows, Index columns) : memory(n_entries(rows, columns)), n_rows(rows), n_columns(columns) {}
     operator Matrix<T>() { return {memory.data(), n_rows, n_columns}; }
     operator Matrix<const T>() const { return {memory.data(), n_rows, n_columns}; }
     Vector<T> operator[](Index i) { return Matrix<T>(*this)[i]; }

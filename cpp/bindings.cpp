@@ -1,17 +1,22 @@
 // The one place that knows Python: checks what arrives, releases the interpreter and calls the kernels.
 //
-// Arrays are borrowed, never copied. Arrays that a function changes must have the right type and lie row by row.
+// Arrays are borrowed, never copied: they must have the right type and lie row by row, and nobody may change them while
+// a kernel works on them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/function.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "annealing.h"
 #include "descent.h"
@@ -30,8 +35,19 @@ namespace {
 
 using s2oct::Index;
 using s2oct::Matrix;
-using s2oct::Stop;
 using s2oct::Vector;
+
+// A request to stop, as Python writes it: any truth value will do.
+using StopFunction = nb::typed<nb::callable, bool()>;
+
+s2oct::Stop stop_of(const StopFunction& stop) {
+    return [&stop]() {
+        nb::gil_scoped_acquire acquired;
+        const int answer = PyObject_IsTrue(stop().ptr());
+        if (answer < 0) throw nb::python_error();
+        return answer == 1;
+    };
+}
 
 template <class T>
 using Line = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -51,6 +67,16 @@ Vector<T> view(const Line<T>& array) {
 template <class T>
 Matrix<T> view(const Grid<T>& array) {
     return {array.data(), static_cast<Index>(array.shape(0)), static_cast<Index>(array.shape(1))};
+}
+
+Vector<const s2oct::Flag> flags_of(const Line<const bool>& array) {
+    return {reinterpret_cast<const s2oct::Flag*>(array.data()), static_cast<Index>(array.shape(0))};
+}
+
+Matrix<s2oct::Flag> flags_of(const Grid<bool>& array) {
+    return {
+        reinterpret_cast<s2oct::Flag*>(array.data()), static_cast<Index>(array.shape(0)),
+        static_cast<Index>(array.shape(1))};
 }
 
 [[noreturn]] void refuse(const std::string& sentence) { throw std::invalid_argument(sentence); }
@@ -89,6 +115,16 @@ void require_below(const char* name, const Array& array, Index size) {
             refuse(
                 std::string(name) + ": expected whole numbers from 0 to " + std::to_string(size - 1) + ", got " +
                 std::to_string(data[at]) + " at position " + std::to_string(at) + ".");
+}
+
+// Every row of an array has each whole number once.
+void require_permutations(const char* name, const Grid<const Index>& array) {
+    require_below(name, array, static_cast<Index>(array.shape(1)));
+    std::vector<Index> seen(array.shape(1), -1);
+    for (Index j = 0; j < static_cast<Index>(array.shape(0)); ++j)
+        for (const Index i : view(array)[j])
+            if (std::exchange(seen[i], j) == j)
+                refuse(std::string(name) + ": row " + std::to_string(j) + " has " + std::to_string(i) + " twice.");
 }
 
 template <class Array>
@@ -152,8 +188,7 @@ struct NewMatrix {
 
 template <class T>
 NewMatrix<T> new_matrix(Index n_rows, Index n_columns) {
-    const auto size = static_cast<std::size_t>(n_rows) * static_cast<std::size_t>(n_columns);
-    auto memory = std::make_unique<T[]>(size);
+    auto memory = std::make_unique<T[]>(s2oct::n_entries(n_rows, n_columns));
     T* data = memory.get();
     nb::capsule owner(memory.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return {
@@ -220,7 +255,7 @@ auto path_distances(
     auto found = new_vector<double>(static_cast<Index>(X.shape(0)));
     {
         nb::gil_scoped_release released;
-        s2oct::path_distances(rows_of(X), planes, view(counted), depth, found.view);
+        s2oct::path_distances(rows_of(X), planes, flags_of(counted), depth, found.view);
     }
     return found.array;
 }
@@ -417,6 +452,20 @@ class NodeView {
     std::vector<double> h_;
 };
 
+// An object whose memory serves one call at a time.
+class AtWork {
+   public:
+    explicit AtWork(std::atomic<bool>& busy) : busy_(busy) {
+        if (busy_.exchange(true)) refuse("This annealer is at work in another thread: make one for each thread.");
+    }
+    ~AtWork() { busy_ = false; }
+    AtWork(const AtWork&) = delete;
+    AtWork& operator=(const AtWork&) = delete;
+
+   private:
+    std::atomic<bool>& busy_;
+};
+
 class Annealer {
    public:
     Annealer(const Instance& instance, std::uint64_t seed)
@@ -426,27 +475,31 @@ class Annealer {
         const Grid<double>& omega, const Line<double>& gamma, const Grid<double>& best_omega,
         const Line<double>& best_gamma, Index n_visits, Index moves_per_visit, std::pair<double, double> heats,
         double row_off, std::pair<double, double> margin_prices, double cap, bool on_grid, double floor, Index stretch,
-        const Stop& stop) {
+        const StopFunction& stop) {
         require_positive("stretch", stretch);
         const auto planes = planes_of(instance_.n_branches(), instance_.n_features(), omega, gamma);
         const auto best = planes_of(instance_.n_branches(), instance_.n_features(), best_omega, best_gamma);
         const s2oct::Schedule schedule{n_visits, moves_per_visit,     heats.first,          heats.second,
                                        row_off,  margin_prices.first, margin_prices.second, cap,
                                        on_grid};
+        const AtWork alone(busy_);
         nb::gil_scoped_release released;
-        return annealer_.anneal(planes, best, schedule, floor, stretch, stop);
+        return annealer_.anneal(planes, best, schedule, floor, stretch, stop_of(stop));
     }
 
-    void clear_node(const Grid<double>& omega, const Line<double>& gamma, Index b, Index n_directions) {
+    void clear_node(
+        const Grid<double>& omega, const Line<double>& gamma, Index b, Index n_directions, const StopFunction& stop) {
         require_node(b, instance_.n_branches());
         const auto planes = planes_of(instance_.n_branches(), instance_.n_features(), omega, gamma);
+        const AtWork alone(busy_);
         nb::gil_scoped_release released;
-        annealer_.clear_node(planes, b, n_directions);
+        annealer_.clear_node(planes, b, n_directions, stop_of(stop));
     }
 
    private:
     const s2oct::Instance& instance_;
     s2oct::Annealer annealer_;
+    std::atomic<bool> busy_ = false;
 };
 
 using Box = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
@@ -526,12 +579,13 @@ class OcthAnnealer {
 
     double anneal(
         const Grid<double>& omega, const Line<double>& gamma, Index n_visits, Index moves_per_visit,
-        std::pair<double, double> heats, double in_gap, double too_few, Index stretch, const Stop& stop) {
+        std::pair<double, double> heats, double in_gap, double too_few, Index stretch, const StopFunction& stop) {
         require_positive("stretch", stretch);
         const auto planes = planes_of(rows_.leaf_classes.size - 1, rows_.XT.n_rows, omega, gamma);
+        const AtWork alone(busy_);
         nb::gil_scoped_release released;
         return annealer_.anneal(
-            planes, {n_visits, moves_per_visit, heats.first, heats.second, in_gap, too_few}, stretch, stop);
+            planes, {n_visits, moves_per_visit, heats.first, heats.second, in_gap, too_few}, stretch, stop_of(stop));
     }
 
    private:
@@ -550,6 +604,7 @@ class OcthAnnealer {
     Line<const Index> leaf_classes_;
     s2oct::OcthRows rows_;
     s2oct::OcthAnnealer annealer_;
+    std::atomic<bool> busy_ = false;
 };
 
 // The rows of the evidence model.
@@ -565,7 +620,7 @@ class Table {
         require_rows(this->XT);
         const Index p = static_cast<Index>(this->XT.shape(0)), n_rows = static_cast<Index>(this->XT.shape(1));
         require_shape("order", this->order, p, this->order.shape(1) == 0 ? 0 : n_rows);
-        require_below("order", this->order, n_rows);
+        require_permutations("order", this->order);
         require_shape("cost", this->cost, n_rows, n_classes);
         require_numbers("cost", this->cost);
         counts.check(n_rows);
@@ -592,7 +647,7 @@ s2oct::Splits splits_of(const Table& table, const SplitsTuple& splits) {
     const Index n_branches = static_cast<Index>(leaf_classes.shape(0)) - 1;
     const auto planes = planes_of(n_branches, (*table).n_features(), omega, gamma);
     require_shape("right", right, n_branches, (*table).n_rows());
-    return {planes.omega, planes.gamma, view(right), view(leaf_classes)};
+    return {planes.omega, planes.gamma, flags_of(right), view(leaf_classes)};
 }
 
 s2oct::Worth worth_of(const Table& table, const WorthTuple& worth) {
@@ -603,8 +658,12 @@ s2oct::Worth worth_of(const Table& table, const WorthTuple& worth) {
     return {most, term, row_off, view(cell_prices)};
 }
 
+// Nodes of the evidence model count from 1, the root.
 Index node_of(Index node, const s2oct::Splits& splits) {
-    require_node(node - 1, splits.gamma.size);
+    if (node < 1 || node > splits.gamma.size)
+        refuse(
+            "node: expected a number from 1 to " + std::to_string(splits.gamma.size) + ", got " + std::to_string(node) +
+            ".");
     return node;
 }
 
@@ -638,7 +697,7 @@ void set_hyperplane(
     const auto tree = splits_of(table, splits);
     require_shape("direction", direction, (*table).n_features());
     require_finite("direction", direction);
-    require_number("offset", offset);
+    if (!std::isfinite(offset)) refuse("offset: expected a finite number.");
     node_of(node, tree);
     nb::gil_scoped_release released;
     s2oct::set_hyperplane(*table, tree, node, view(direction), offset);
@@ -646,8 +705,15 @@ void set_hyperplane(
 
 auto common_classes(const Table& table, const SplitsTuple& splits, const WorthTuple& worth, Index node, Index most) {
     const auto tree = splits_of(table, splits);
+    const auto judged = worth_of(table, worth);
     require_positive("most", most);
-    return copied(s2oct::common_classes(*table, tree, worth_of(table, worth), node_of(node, tree), most));
+    node_of(node, tree);
+    std::vector<Index> found;
+    {
+        nb::gil_scoped_release released;
+        found = s2oct::common_classes(*table, tree, judged, node, most);
+    }
+    return copied(found);
 }
 
 auto pair_floors(
@@ -656,14 +722,19 @@ auto pair_floors(
     const auto tree = splits_of(table, splits);
     require_below("classes", classes, (*table).counts.n_classes);
     auto floors = new_matrix<double>(static_cast<Index>(classes.shape(0)), static_cast<Index>(classes.shape(0)));
-    s2oct::pair_floors(*table, tree, worth_of(table, worth), node_of(node, tree), view(classes), floors.view);
+    const auto judged = worth_of(table, worth);
+    node_of(node, tree);
+    {
+        nb::gil_scoped_release released;
+        s2oct::pair_floors(*table, tree, judged, node, view(classes), floors.view);
+    }
     return floors.array;
 }
 
 double refit_split(
     const Table& table, const SplitsTuple& splits, const WorthTuple& worth, Index node,
     const Line<const Index>& allowed, const std::tuple<bool, Index>& effort, const Line<std::uint64_t>& state,
-    const Stop& stop) {
+    const StopFunction& stop) {
     const auto tree = splits_of(table, splits);
     const auto judged = worth_of(table, worth);
     node_of(node, tree);
@@ -674,7 +745,8 @@ double refit_split(
     {
         nb::gil_scoped_release released;
         saved = s2oct::refit_split(
-            *table, tree, judged, node, view(allowed), {std::get<0>(effort), std::get<1>(effort)}, random, stop);
+            *table, tree, judged, node, view(allowed), {std::get<0>(effort), std::get<1>(effort)}, random,
+            stop_of(stop));
     }
     *state.data() = random.word;
     return saved;
@@ -682,14 +754,14 @@ double refit_split(
 
 auto exact_tree(
     const Grid<const s2oct::Answer>& answers, const Grid<const s2oct::Answer>& order, const Line<const double>& prices,
-    const Grid<const double>& cost, Index depth, double cutoff, const Stop& stop) {
+    const Grid<const double>& cost, Index depth, double cutoff, const StopFunction& stop) {
     const Index n_questions = static_cast<Index>(prices.shape(0)), n_rows = static_cast<Index>(cost.shape(0));
     require_shape("answers", answers, n_questions, n_rows);
     require_shape("order", order, n_questions, n_rows);
     s2oct::ExactTree tree;
     {
         nb::gil_scoped_release released;
-        tree = s2oct::exact_tree({view(answers), view(order), view(prices)}, view(cost), depth, cutoff, stop);
+        tree = s2oct::exact_tree({view(answers), view(order), view(prices)}, view(cost), depth, cutoff, stop_of(stop));
     }
     std::vector<Index> questions, cuts;
     for (const s2oct::ExactSplit& split : tree.splits) {
@@ -705,18 +777,22 @@ NB_MODULE(_core, module) {
     module.doc() = "Compiled kernels of s2oct. Sources: cpp/.";
     module.attr("__digest__") = nb::str(s2oct_digest);
     module.def(
-        "values", &values, "X"_a, "omega"_a, "gamma"_a,
+        "values", &values, "X"_a.noconvert(), "omega"_a.noconvert(), "gamma"_a.noconvert(),
         "omega_b . x - gamma_b for every row and branch node, shape (rows, n_branches).");
-    module.def("leaves", &leaves, "X"_a, "omega"_a, "gamma"_a, "depth"_a, "Id of the leaf of every row.");
     module.def(
-        "distances", &distances, "X"_a, "omega"_a, "gamma"_a,
+        "leaves", &leaves, "X"_a.noconvert(), "omega"_a.noconvert(), "gamma"_a.noconvert(), "depth"_a,
+        "Id of the leaf of every row.");
+    module.def(
+        "distances", &distances, "X"_a.noconvert(), "omega"_a.noconvert(), "gamma"_a.noconvert(),
         "The least ``|value|`` of every row, the least and the largest of every node, and its numbers of "
         "negative and positive values.");
     module.def(
-        "path_distances", &path_distances, "X"_a, "omega"_a, "gamma"_a, "counted"_a, "depth"_a,
+        "path_distances", &path_distances, "X"_a.noconvert(), "omega"_a.noconvert(), "gamma"_a.noconvert(),
+        "counted"_a.noconvert(), "depth"_a,
         "The least ``|value|`` of every row at the nodes on its way that count; infinite if there are none.");
     module.def(
-        "cheapest_leaves", &cheapest_leaves, "X"_a, "labels"_a, "omega"_a, "gamma"_a, "leaf_classes"_a,
+        "cheapest_leaves", &cheapest_leaves, "X"_a.noconvert(), "labels"_a.noconvert(), "omega"_a.noconvert(),
+        "gamma"_a.noconvert(), "leaf_classes"_a.noconvert(),
         "The first leaf of its class where each row has the least error, from the left, and that error.");
 
     nb::class_<Instance>(
@@ -725,12 +801,13 @@ NB_MODULE(_core, module) {
             nb::init<
                 Grid<const double>, Line<const double>, double, Index, Line<const double>, Grid<const Index>,
                 Grid<const double>, Index, Line<const Index>, Grid<const double>, double, Line<const Index>>(),
-            nb::kw_only(), "XT"_a, "quanta"_a, "s"_a, "most_features"_a, "sizes"_a, "first"_a, "bounds"_a,
-            "n_classes"_a, "labels"_a, "charges"_a, "row_off"_a, "leaf_classes"_a);
+            nb::kw_only(), "XT"_a.noconvert(), "quanta"_a.noconvert(), "s"_a, "most_features"_a, "sizes"_a.noconvert(),
+            "first"_a.noconvert(), "bounds"_a.noconvert(), "n_classes"_a, "labels"_a.noconvert(),
+            "charges"_a.noconvert(), "row_off"_a, "leaf_classes"_a.noconvert());
 
     nb::class_<NodeView>(module, "NodeView", "What each side of one node means for each row, while the others stay.")
         .def(
-            nb::init<const Instance&, const Grid<const double>&, Index>(), "instance"_a, "H"_a, "b"_a,
+            nb::init<const Instance&, const Grid<const double>&, Index>(), "instance"_a, "H"_a.noconvert(), "b"_a,
             nb::keep_alive<1, 2>())
         .def_prop_ro(
             "left", [](const NodeView& view) { return copied((*view).left); }, nb::rv_policy::move)
@@ -745,35 +822,37 @@ NB_MODULE(_core, module) {
         .def_prop_ro(
             "base", [](const NodeView& view) { return copied((*view).base); }, nb::rv_policy::move)
         .def(
-            "evaluate", &NodeView::evaluate, "x"_a, "scale"_a, "step"_a, "shift"_a, "prices"_a, "stop_above"_a,
-            "Cost after a move to scale h + step x - shift, in all and in parts.")
+            "evaluate", &NodeView::evaluate, "x"_a.noconvert(), "scale"_a, "step"_a, "shift"_a, "prices"_a,
+            "stop_above"_a, "Cost after a move to scale h + step x - shift, in all and in parts.")
         .def(
-            "evaluate_near", &NodeView::evaluate_near, "x"_a, "step"_a, "shift"_a, "prices"_a,
+            "evaluate_near", &NodeView::evaluate_near, "x"_a.noconvert(), "step"_a, "shift"_a, "prices"_a,
             "The same from the rows alone that the move can affect.");
 
     nb::class_<Annealer>(module, "Annealer", "Anneals trees of P2 in place.")
         .def(nb::init<const Instance&, std::uint64_t>(), "instance"_a, "seed"_a, nb::keep_alive<1, 2>())
         .def(
-            "anneal", &Annealer::anneal, "omega"_a, "gamma"_a, "best_omega"_a, "best_gamma"_a, nb::kw_only(),
-            "n_visits"_a, "moves_per_visit"_a, "heats"_a, "row_off"_a, "margin_prices"_a, "cap"_a, "on_grid"_a,
-            "floor"_a, "stretch"_a, "stop"_a, "Anneal a tree; returns the cost of the best one without violations.")
+            "anneal", &Annealer::anneal, "omega"_a.noconvert(), "gamma"_a.noconvert(), "best_omega"_a.noconvert(),
+            "best_gamma"_a.noconvert(), nb::kw_only(), "n_visits"_a, "moves_per_visit"_a, "heats"_a, "row_off"_a,
+            "margin_prices"_a, "cap"_a, "on_grid"_a, "floor"_a, "stretch"_a, "stop"_a,
+            "Anneal a tree; returns the cost of the best one without violations.")
         .def(
-            "clear_node", &Annealer::clear_node, "omega"_a, "gamma"_a, "b"_a, "n_directions"_a,
-            "Give a node its best offset clear of all unlabeled rows, perhaps in another direction.");
+            "clear_node", &Annealer::clear_node, "omega"_a.noconvert(), "gamma"_a.noconvert(), "b"_a, "n_directions"_a,
+            "stop"_a, "Give a node its best offset clear of all unlabeled rows, perhaps in another direction.");
 
     module.def(
-        "descend", &descend, "rows"_a, "aims"_a, "motion"_a, "fall"_a, "first_step"_a, "stop_step"_a,
-        "Take some steps of a descent of all hyperplanes at once, in place.");
+        "descend", &descend, "rows"_a.noconvert(), "aims"_a.noconvert(), "motion"_a.noconvert(), "fall"_a,
+        "first_step"_a, "stop_step"_a, "Take some steps of a descent of all hyperplanes at once, in place.");
 
     nb::class_<OcthAnnealer>(module, "OcthAnnealer", "Anneals trees of OCT-H in place.")
         .def(
             nb::init<
                 Grid<const double>, Line<const Index>, Line<const double>, Line<const Index>, double, double,
                 std::uint64_t>(),
-            "XT"_a, "labels"_a, "sizes"_a, "leaf_classes"_a, "min_leaf"_a, "half_gap"_a, "seed"_a)
+            "XT"_a.noconvert(), "labels"_a.noconvert(), "sizes"_a.noconvert(), "leaf_classes"_a.noconvert(),
+            "min_leaf"_a, "half_gap"_a, "seed"_a)
         .def(
-            "anneal", &OcthAnnealer::anneal, "omega"_a, "gamma"_a, nb::kw_only(), "n_visits"_a, "moves_per_visit"_a,
-            "heats"_a, "in_gap"_a, "too_few"_a, "stretch"_a, "stop"_a,
+            "anneal", &OcthAnnealer::anneal, "omega"_a.noconvert(), "gamma"_a.noconvert(), nb::kw_only(), "n_visits"_a,
+            "moves_per_visit"_a, "heats"_a, "in_gap"_a, "too_few"_a, "stretch"_a, "stop"_a,
             "Anneal a tree; leaves the cheapest hyperplanes in place and returns their cost.");
 
     nb::class_<Table>(module, "Table", "Rows of the evidence model: standardised features by rows.")
@@ -781,7 +860,8 @@ NB_MODULE(_core, module) {
             nb::init<
                 Grid<const double>, Grid<const Index>, Grid<const double>, Line<const double>, Grid<const Index>,
                 Grid<const double>, Index>(),
-            nb::kw_only(), "XT"_a, "order"_a, "cost"_a, "sizes"_a, "first"_a, "bounds"_a, "n_classes"_a)
+            nb::kw_only(), "XT"_a.noconvert(), "order"_a.noconvert(), "cost"_a.noconvert(), "sizes"_a.noconvert(),
+            "first"_a.noconvert(), "bounds"_a.noconvert(), "n_classes"_a)
         .def_prop_ro("XT", [](const Table& table) { return NewGrid<const double>(table.XT); })
         .def_prop_ro("cost", [](const Table& table) { return NewGrid<const double>(table.cost); })
         .def_prop_ro("sizes", [](const Table& table) { return NewLine<const double>(table.counts.sizes); })
@@ -795,28 +875,31 @@ NB_MODULE(_core, module) {
                     table.XT, table.order, std::move(cost), table.counts.sizes, table.counts.first, table.counts.bounds,
                     table.counts.n_classes);
             },
-            "cost"_a, "The same rows with other costs of their classes.");
+            "cost"_a.noconvert(), "The same rows with other costs of their classes.");
 
-    module.def("classes_of", &classes_of, "table"_a, "splits"_a, "Class of every row.");
+    module.def("classes_of", &classes_of, "table"_a, "splits"_a.noconvert(), "Class of every row.");
     module.def(
-        "evidence_of", &evidence_of, "table"_a, "splits"_a,
+        "evidence_of", &evidence_of, "table"_a, "splits"_a.noconvert(),
         "What all rows pay for their classes, and by how many rows the totals are missed.");
     module.def(
-        "cost_at", &cost_at, "table"_a, "splits"_a, "worth"_a, "node"_a,
+        "cost_at", &cost_at, "table"_a, "splits"_a.noconvert(), "worth"_a.noconvert(), "node"_a,
         "What all rows pay, with the price of rows off and of the terms of one node.");
     module.def(
-        "set_hyperplane", &set_hyperplane, "table"_a, "splits"_a, "node"_a, "direction"_a, "offset"_a,
-        "Give a node a hyperplane.");
+        "set_hyperplane", &set_hyperplane, "table"_a, "splits"_a.noconvert(), "node"_a, "direction"_a.noconvert(),
+        "offset"_a, "Give a node a hyperplane.");
     module.def(
-        "common_classes", &common_classes, "table"_a, "splits"_a, "worth"_a, "node"_a, "most"_a,
+        "common_classes", &common_classes, "table"_a, "splits"_a.noconvert(), "worth"_a.noconvert(), "node"_a, "most"_a,
         "The classes that cost the rows at a node least, those of most rows first.");
     module.def(
-        "pair_floors", &pair_floors, "table"_a, "splits"_a, "worth"_a, "node"_a, "classes"_a,
+        "pair_floors", &pair_floors, "table"_a, "splits"_a.noconvert(), "worth"_a.noconvert(), "node"_a,
+        "classes"_a.noconvert(),
         "What all rows pay at least if those at a node end in one of two classes, for each pair.");
     module.def(
-        "refit_split", &refit_split, "table"_a, "splits"_a, "worth"_a, "node"_a, "allowed"_a, "effort"_a, "state"_a,
-        "stop"_a, "Give a node the best split found, if that is better; returns what it saves.");
+        "refit_split", &refit_split, "table"_a, "splits"_a.noconvert(), "worth"_a.noconvert(), "node"_a,
+        "allowed"_a.noconvert(), "effort"_a, "state"_a.noconvert(), "stop"_a,
+        "Give a node the best split found, if that is better; returns what it saves.");
 
-    module.def("exact_tree", &exact_tree, "answers"_a, "order"_a, "prices"_a, "cost"_a, "depth"_a, "cutoff"_a, "stop"_a,
+    module.def("exact_tree", &exact_tree, "answers"_a.noconvert(), "order"_a.noconvert(), "prices"_a.noconvert(),
+               "cost"_a.noconvert(), "depth"_a, "cutoff"_a, "stop"_a,
                "The cheapest tree over a dictionary of questions: its cost, a bound, questions, cuts and classes.");
 }

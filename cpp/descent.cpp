@@ -125,7 +125,7 @@ void compute_slopes(Matrix<const double> pulls, Matrix<const double> ZT, Matrix<
     }
 }
 
-// A whole power by squaring, which no library rounds in its own way.
+// A whole power by squaring.
 double power(double base, Index exponent) {
     double found = 1.0;
     for (; exponent > 0; exponent >>= 1, base *= base)

@@ -9,6 +9,11 @@ namespace {
 constexpr Index kRoot = 1;
 constexpr double kHuge = 1e300;  // more than anything costs
 
+// What class k costs row i, with the prices of its cells.
+double price_of(const Table& table, const Worth& worth, Index i, Index k) {
+    return table.cost(i, k) + table.counts.sizes[i] * added_price(table.counts, worth, i, k);
+}
+
 }  // namespace
 
 void classes_of(const Table& table, const Splits& splits, Indices found) {
@@ -30,10 +35,6 @@ double added_price(const Counts& counts, const Worth& worth, Index i, Index k) {
     double price = 0.0;
     for (Index g = 0; g < counts.first.n_rows; ++g) price += worth.cell_prices[counts.first(g, i) + k];
     return price;
-}
-
-double price_of(const Table& table, const Worth& worth, Index i, Index k) {
-    return table.cost(i, k) + table.counts.sizes[i] * added_price(table.counts, worth, i, k);
 }
 
 double cost_at(const Table& table, const Splits& splits, const Worth& worth, Index node) {

@@ -21,7 +21,7 @@ struct Table {
 struct Splits {
     Matrix<double> omega;       // (n_branches, p)
     Numbers gamma;              // (n_branches,)
-    Matrix<bool> right;         // (n_branches, N) on which side of each hyperplane each row lies
+    Matrix<Flag> right;         // (n_branches, N) on which side of each hyperplane each row lies
     ConstIndices leaf_classes;  // (n_leaves,) class of each leaf from the left
 
     Index n_leaves() const { return leaf_classes.size; }
@@ -47,9 +47,6 @@ Paid evidence_of(const Table& table, const Splits& splits);
 
 // What the prices of the cells add to what class k costs row i.
 double added_price(const Counts& counts, const Worth& worth, Index i, Index k);
-
-// What class k costs row i, with the prices of its cells.
-double price_of(const Table& table, const Worth& worth, Index i, Index k);
 
 // What all rows pay, with the price of rows off and of the terms of one node.
 double cost_at(const Table& table, const Splits& splits, const Worth& worth, Index node);

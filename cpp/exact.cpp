@@ -184,16 +184,18 @@ class Search {
 
     // What the sides of the coarse cuts of one root question cost at least, by next question and in all.
     struct Bounds {
-        OwnedMatrix<double> left;   // (cuts + 2, Q + 1): the side of the first so many bins; no split last
-        OwnedMatrix<double> right;  // the side of the other bins
-        std::vector<double> best_left;  // (cuts + 2,) over all next questions
+        Index n_cuts;               // the side of no bins, of the first one, ..., of all bins
+        OwnedMatrix<double> left;   // (Q, n_cuts) the side of the first so many bins, with one more split
+        OwnedMatrix<double> right;  // (Q, n_cuts) the side of the other bins
+        std::vector<double> best_left;  // (n_cuts,) over all next questions, and without another split
         std::vector<double> best_right;
 
         Bounds(Index n_bins, Index n_questions)
-            : left(n_bins + 1, n_questions + 1),
-              right(n_bins + 1, n_questions + 1),
-              best_left(n_bins + 1, kInfinity),
-              best_right(n_bins + 1, kInfinity) {}
+            : n_cuts(n_bins + 1),
+              left(n_questions, n_cuts),
+              right(n_questions, n_cuts),
+              best_left(n_cuts, kInfinity),
+              best_right(n_cuts, kInfinity) {}
     };
 
     struct Sides {
@@ -220,9 +222,9 @@ class Search {
         for (Index f = 0; f < n_questions(); ++f) {
             for (Index g = f; g < n_questions(); ++g) {
                 if (look(static_cast<double>(part.n) + 2.0 * bins.size(f) * bins.size(g))) break;
-                const std::vector<Costs> cells = histogram(part, bins, f, g);
-                bound_sides(bins, cells, f, g, false, bounds[f]);
-                if (f != g) bound_sides(bins, cells, g, f, true, bounds[g]);
+                const Corner corner = corner_sums(part, bins, f, g);
+                bound_sides(bins, corner, f, g, bounds[f]);
+                if (f != g) bound_sides(bins, transposed(corner), g, f, bounds[g]);
             }
         }
         if (stopped_) {
@@ -265,59 +267,101 @@ class Search {
         return best;
     }
 
-    std::vector<Costs> histogram(const Part& part, const Bins& bins, Index f, Index g) const {
-        std::vector<Costs> cells(static_cast<std::size_t>(bins.size(f) * bins.size(g)));
+    // Sums over the first so many bins of two questions: (bins + 1) times (bins + 1) cells for each class.
+    struct Corner {
+        Index n_rows;
+        Index n_columns;
+        std::vector<double> sums;  // (K, n_rows, n_columns)
+
+        const double* row(Index k, Index a) const { return sums.data() + (k * n_rows + a) * n_columns; }
+        double* row(Index k, Index a) { return sums.data() + (k * n_rows + a) * n_columns; }
+    };
+
+    Corner corner_sums(const Part& part, const Bins& bins, Index f, Index g) const {
+        Corner corner{bins.size(f) + 1, bins.size(g) + 1, {}};
+        const Index width = corner.n_columns, area = corner.n_rows * width;
+        corner.sums.assign(static_cast<std::size_t>(k() * area), 0.0);
         const Matrix<const std::uint8_t> of = bins.of;
         const std::uint8_t *by_f = of[f].data, *by_g = of[g].data;
-        const Index width = bins.size(g);
-        for (Index i = 0; i < part.n; ++i) add(cells[by_f[i] * width + by_g[i]], cost_of(part, i));
-        return cells;
+        double* cells = corner.sums.data() + width + 1;
+        for (Index i = 0; i < part.n; ++i) {
+            const double* cost = cost_of(part, i);
+            double* cell = cells + by_f[i] * width + by_g[i];
+            for (Index c = 0; c < k(); ++c) cell[c * area] += cost[c];
+        }
+        for (Index c = 0; c < k(); ++c) {
+            for (Index a = 1; a < corner.n_rows; ++a) {
+                double *row = corner.row(c, a), *above = corner.row(c, a - 1);
+                double along = 0.0;
+                for (Index b = 1; b < width; ++b) {
+                    along += row[b];
+                    row[b] = along + above[b];
+                }
+            }
+        }
+        return corner;
     }
 
-    // Bounds what both sides of every coarse cut of a root question cost, if the next question is the other one.
-    void bound_sides(
-        const Bins& bins, const std::vector<Costs>& cells, Index root, Index next, bool transposed, Bounds& bounds) {
-        const Index n_root = bins.size(root), n_next = bins.size(next);
-        const auto cell = [&](Index a, Index b) -> const Costs& {
-            return transposed ? cells[b * n_root + a] : cells[a * n_next + b];
-        };
-        std::vector<Costs> left(n_next), right(n_next);
-        for (Index b = 0; b < n_next; ++b)
-            for (Index a = 0; a < n_root; ++a) add(right[b], cell(a, b).of.data());
-        const Matrix<double> to_left = bounds.left, to_right = bounds.right;
-        for (Index a = 0; a <= n_root; ++a) {
-            if (a > 0)
-                for (Index b = 0; b < n_next; ++b)
-                    for (Index c = 0; c < k(); ++c) {
-                        left[b].of[c] += cell(a - 1, b).of[c];
-                        right[b].of[c] -= cell(a - 1, b).of[c];
+    Corner transposed(const Corner& corner) const {
+        Corner found{corner.n_columns, corner.n_rows, std::vector<double>(corner.sums.size())};
+        for (Index c = 0; c < k(); ++c)
+            for (Index a = 0; a < corner.n_rows; ++a)
+                for (Index b = 0; b < corner.n_columns; ++b) found.row(c, b)[a] = corner.row(c, a)[b];
+        return found;
+    }
+
+    // Bounds what both sides of every coarse cut of a root question cost, if the next question is the other one: a cut of
+    // it inside a bin leaves what is before the bin on its left and what is behind it on its right.
+    void bound_sides(const Bins& bins, const Corner& by_root, Index root, Index next, Bounds& bounds) {
+        const Corner corner = transposed(by_root);  // (next, root), so that the loops over cuts of the root are inner
+        const Index n_cuts = bounds.n_cuts, n_next = bins.size(next);
+        const Numbers to_left = bounds.left[next], to_right = bounds.right[next];
+        std::fill(to_left.begin(), to_left.end(), kInfinity);
+        std::fill(to_right.begin(), to_right.end(), kInfinity);
+        std::vector<double> room(static_cast<std::size_t>(4 * n_cuts));
+        double *left_low = room.data(), *left_high = left_low + n_cuts, *right_low = left_high + n_cuts,
+               *right_high = right_low + n_cuts;
+        for (Index b = 0; b <= n_next; ++b) {
+            // What goes left at least, and right at least. With exact bins nothing is in between.
+            const Index before = bins.is_exact[next] ? b : b - 1;
+            if (before < 0 || (bins.is_exact[next] && (b == 0 || b == n_next))) continue;
+            for (Index c = 0; c < k(); ++c) {
+                const double *low = corner.row(c, before), *high = corner.row(c, b), *all = corner.row(c, n_next);
+                const double low_end = low[n_cuts - 1], high_end = high[n_cuts - 1], all_end = all[n_cuts - 1];
+                for (Index a = 0; a < n_cuts; ++a) {
+                    const double left_before = low[a], left_behind = all[a] - high[a];
+                    const double right_before = low_end - low[a];
+                    const double right_behind = (all_end - high_end) - left_behind;
+                    if (c == 0) {
+                        left_low[a] = left_before;
+                        left_high[a] = left_behind;
+                        right_low[a] = right_before;
+                        right_high[a] = right_behind;
+                    } else {
+                        left_low[a] = left_before < left_low[a] ? left_before : left_low[a];
+                        left_high[a] = left_behind < left_high[a] ? left_behind : left_high[a];
+                        right_low[a] = right_before < right_low[a] ? right_before : right_low[a];
+                        right_high[a] = right_behind < right_high[a] ? right_behind : right_high[a];
                     }
-            to_left(a, next) = bound_line(left, bins.is_exact[next], questions_.prices[next], to_left(a, n_questions()));
-            to_right(a, next) =
-                bound_line(right, bins.is_exact[next], questions_.prices[next], to_right(a, n_questions()));
-            bounds.best_left[a] =
-                std::min(bounds.best_left[a], std::min(to_left(a, next), to_left(a, n_questions())));
-            bounds.best_right[a] =
-                std::min(bounds.best_right[a], std::min(to_right(a, next), to_right(a, n_questions())));
+                }
+            }
+            for (Index a = 0; a < n_cuts; ++a) {
+                const double left = left_low[a] + left_high[a], right = right_low[a] + right_high[a];
+                to_left.data[a] = left < to_left.data[a] ? left : to_left.data[a];
+                to_right.data[a] = right < to_right.data[a] ? right : to_right.data[a];
+            }
         }
-    }
-
-    // What one split of some bins costs at least, and what they cost without a split.
-    double bound_line(const std::vector<Costs>& line, bool is_exact, double price, double& unsplit) const {
-        Costs all, before;
-        for (const Costs& bin : line) add(all, bin.of.data());
-        unsplit = least(all);
-        double found = kInfinity;
-        for (std::size_t b = 0; b < line.size(); ++b) {
-            const double left = least(before);
-            add(before, line[b].of.data());
-            // A cut inside of a bin leaves what is before the bin on the left and what is behind it on the right.
-            if (!is_exact)
-                found = std::min(found, left + least_rest(all, before));
-            else if (b + 1 < line.size())
-                found = std::min(found, least(before) + least_rest(all, before));
+        for (Index a = 0; a < n_cuts; ++a) {
+            Costs left, right;
+            for (Index c = 0; c < k(); ++c) {
+                left.of[c] = corner.row(c, n_next)[a];
+                right.of[c] = corner.row(c, n_next)[n_cuts - 1] - left.of[c];
+            }
+            to_left[a] = std::max(to_left[a], 0.0) + questions_.prices[next];
+            to_right[a] = std::max(to_right[a], 0.0) + questions_.prices[next];
+            bounds.best_left[a] = std::min({bounds.best_left[a], to_left[a], least(left)});
+            bounds.best_right[a] = std::min({bounds.best_right[a], to_right[a], least(right)});
         }
-        return std::max(found, 0.0) + price;
     }
 
     static std::vector<Answer> cuts_inside(const Part& part, const Bins& bins, Index q, Index bin) {
@@ -357,8 +401,8 @@ class Search {
         Sides sides{{least(all_left), {}, cheapest(all_left), cheapest(all_left)},
                     {least(all_right), {}, cheapest(all_right), cheapest(all_right)}};
         for (Index g = 0; g < n_questions(); ++g) {
-            const bool may_left = left_bounds(below, g) < sides.left.cost - kTie;
-            const bool may_right = right_bounds(above, g) < sides.right.cost - kTie;
+            const bool may_left = left_bounds(g, below) < sides.left.cost - kTie;
+            const bool may_right = right_bounds(g, above) < sides.right.cost - kTie;
             if (!may_left && !may_right) continue;
             look(static_cast<double>(part.n));
             const double price = questions_.prices[g];
@@ -396,7 +440,7 @@ class Search {
     };
 
     ExactTree solve_deep(const Part& part, Index depth, double cutoff) {
-        ExactTree best = constant(part, depth);
+        ExactTree best = grown(part, depth);
         double upper = std::min(best.cost, cutoff);
         std::vector<std::vector<Answer>> cuts(n_questions());
         std::priority_queue<Between> open;
@@ -438,6 +482,29 @@ class Search {
         if (best.cost >= cutoff) best.cost = kInfinity;
         best.bound = std::min(upper, lower);
         return best;
+    }
+
+    // A tree to begin with: the best one with a level less, and each of its leaves split once more.
+    ExactTree grown(const Part& part, Index depth) {
+        const ExactTree best = solve(part, depth - 1, kInfinity);
+        if (best.splits[0].question < 0) return constant(part, depth);
+        const ExactSplit root = best.splits[0];
+        const Part left = side(part, root.question, root.cut, true), right = side(part, root.question, root.cut, false);
+        const ExactTree on_left = solve(left, depth - 1 > 2 ? 2 : depth - 1, kInfinity);
+        const ExactTree on_right = solve(right, depth - 1 > 2 ? 2 : depth - 1, kInfinity);
+        const double cost = on_left.cost + on_right.cost + questions_.prices[root.question];
+        return joined(root, cost, deepened(on_left, depth - 1), deepened(on_right, depth - 1));
+    }
+
+    // The same tree with levels that split nothing.
+    static ExactTree deepened(ExactTree tree, Index depth) {
+        while (tree.classes.size() < (std::size_t{1} << depth)) {
+            tree.splits.resize(2 * tree.splits.size() + 1);
+            std::vector<Index> classes;
+            for (const Index k : tree.classes) classes.insert(classes.end(), 2, k);
+            tree.classes = classes;
+        }
+        return tree;
     }
 
     // The rows on one side of a cut.

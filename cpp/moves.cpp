@@ -33,9 +33,10 @@ Index pick_used(Random& random, ConstNumbers omega, Index n_used) {
 
 // A feature for a move: any feature, or one that the node uses if it may not use another.
 Index pick_feature(Random& random, const Instance& instance, ConstNumbers omega) {
-    if (instance.most < omega.size) {
+    if (instance.most_features < omega.size) {
         const Index n_used = count_used(omega);
-        if (n_used >= instance.most || (n_used > 0 && random.unit() < 0.5)) return pick_used(random, omega, n_used);
+        if (n_used >= instance.most_features || (n_used > 0 && random.unit() < 0.5))
+            return pick_used(random, omega, n_used);
     }
     return random.below(omega.size);
 }
@@ -221,7 +222,7 @@ bool propose_joint(
     double squared = 0.0;
     for (Index j = 0; j < p; ++j) {
         double& along = move.direction[j];
-        if ((on_grid && instance.quanta[j] == 0.0) || (instance.most < p && omega[j] == 0.0)) {
+        if ((on_grid && instance.quanta[j] == 0.0) || (instance.most_features < p && omega[j] == 0.0)) {
             along = 0.0;
         } else {
             along = XT(j, row) - XT(j, pivot);
@@ -275,9 +276,9 @@ bool propose_swap(
 }
 
 void random_direction(Random& random, const Instance& instance, Numbers omega) {
-    if (instance.most < omega.size) {
+    if (instance.most_features < omega.size) {
         std::fill(omega.begin(), omega.end(), 0.0);
-        const Index n_drawn = 1 + random.below(instance.most);
+        const Index n_drawn = 1 + random.below(instance.most_features);
         for (Index drawn = 0; drawn < n_drawn; ++drawn) {
             // The feature is drawn after its coefficient.
             const double coefficient = 2.0 * random.unit() - 1.0;

@@ -8,6 +8,32 @@ namespace s2oct {
 
 namespace {
 
+// The rows that one node decides about.
+struct Choice {
+    std::vector<Index> rows;    // (n,)
+    std::vector<double> extra;  // (n,) by how much going left costs more than going right
+    std::vector<Index> left;    // (n,) class on the left
+    std::vector<Index> right;   // (n,) class on the right
+    std::vector<double> cells;  // (n_cells,) rows of each cell if all these rows go right
+
+    Index n_rows() const { return static_cast<Index>(rows.size()); }
+};
+
+// The rows whose class depends on their side at a node.
+Choice decided(const Table& table, const Splits& splits, const Worth& worth, Index node);
+
+// What a node costs as it is, beyond all its rows going right without a price for totals.
+double present_cost(const Table& table, const Splits& splits, const Worth& worth, const Choice& choice, Index node);
+
+struct Cut {
+    double cost;    // beyond that of all rows going right without a price for totals
+    double sign;    // of the direction
+    double offset;  // along the direction with this sign
+};
+
+// The best offset along a direction or its reverse; of equally good ones, the one in the widest gap.
+Cut best_cut(const Counts& counts, const Choice& choice, ConstNumbers values, ConstIndices order, double row_off);
+
 constexpr double kGap = 1e-9;         // values closer than this count as equal: no hyperplane passes between them
 constexpr double kWorthwhile = 1e-9;  // what costs less by no more than this is no better
 constexpr double kHuge = 1e300;       // more than anything costs
@@ -233,7 +259,7 @@ class NodeFit {
             const std::vector<Index>& selected = regression_.direction().support;
             if (from_single && (single < 0 || (!selected.empty() && selected[0] == single))) break;
             regression_.start(from_single ? std::vector<Index>{single} : std::vector<Index>{}, -1);
-            while (regression_.size() < worth_.most && regression_.extend(features))
+            while (!stopped_ && regression_.size() < worth_.most && regression_.extend(features))
                 if (regression_.size() > 1 || single < 0) consider(regression_.direction());
         }
     }
@@ -243,6 +269,7 @@ class NodeFit {
         const std::vector<Index> present = best_.support;
         if (present.size() < 2) return;
         for (const Index dropped : present) {
+            if (stopped_) return;
             std::vector<Index> others;
             for (const Index j : present)
                 if (j != dropped) others.push_back(j);
@@ -260,7 +287,7 @@ class NodeFit {
             double largest = 0.0;
             for (const double w : changed.beta) largest = std::max(largest, std::abs(w));
             Index a = random.below(size);
-            if (size < worth_.most && random.unit() < 0.5) {
+            if (allowed.size > 0 && size < worth_.most && random.unit() < 0.5) {
                 const Index j = allowed[random.below(allowed.size)];
                 if (std::find(changed.support.begin(), changed.support.end(), j) == changed.support.end()) {
                     a = size;
@@ -313,8 +340,6 @@ class NodeFit {
     Index seen_ = 0;
     bool stopped_ = false;
 };
-
-}  // namespace
 
 Choice decided(const Table& table, const Splits& splits, const Worth& worth, Index node) {
     const Counts& counts = table.counts;
@@ -394,6 +419,8 @@ Cut best_cut(const Counts& counts, const Choice& choice, ConstNumbers values, Co
     }
     return best;
 }
+
+}  // namespace
 
 double refit_split(
     const Table& table, const Splits& splits, const Worth& worth, Index node, ConstIndices allowed,

@@ -12,32 +12,6 @@
 
 namespace s2oct {
 
-// The rows that one node decides about.
-struct Choice {
-    std::vector<Index> rows;    // (n,)
-    std::vector<double> extra;  // (n,) by how much going left costs more than going right
-    std::vector<Index> left;    // (n,) class on the left
-    std::vector<Index> right;   // (n,) class on the right
-    std::vector<double> cells;  // (n_cells,) rows of each cell if all these rows go right
-
-    Index n_rows() const { return static_cast<Index>(rows.size()); }
-};
-
-// The rows whose class depends on their side at a node.
-Choice decided(const Table& table, const Splits& splits, const Worth& worth, Index node);
-
-// What a node costs as it is, beyond all its rows going right without a price for totals.
-double present_cost(const Table& table, const Splits& splits, const Worth& worth, const Choice& choice, Index node);
-
-struct Cut {
-    double cost;    // beyond that of all rows going right without a price for totals
-    double sign;    // of the direction
-    double offset;  // along the direction with this sign
-};
-
-// The best offset along a direction or its reverse; of equally good ones, the one in the widest gap.
-Cut best_cut(const Counts& counts, const Choice& choice, ConstNumbers values, ConstIndices order, double row_off);
-
 // How hard a node fit tries.
 struct Effort {
     bool fresh;   // whether other features than the present ones are tried

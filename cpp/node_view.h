@@ -19,7 +19,7 @@ struct Instance {
     Matrix<const double> XT;  // (p, n + m) features by rows
     ConstNumbers quanta;      // (p,) steps that keep margins on gridded features; 0 elsewhere
     double s;                 // bound on every coefficient
-    Index most;               // most features that a hyperplane may use; p if it may use all
+    Index most_features;      // most features that a hyperplane may use; p if it may use all
     Counts counts;
     Matrix<const double> spans;    // (2, p) least and largest value of every feature
     ConstIndices labels;           // (n,) class of each labeled row

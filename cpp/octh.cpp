@@ -6,6 +6,7 @@ namespace s2oct {
 
 namespace {
 
+constexpr double kRests = 1e-9;   // a cost that is rounding errors
 constexpr double kMost = 2.0;     // what a row in a leaf of another class pays
 constexpr double kClear = 1.001;  // where moves put rows: just outside the gap
 constexpr int kTries = 8;         // draws of a row that pays

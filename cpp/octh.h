@@ -17,8 +17,6 @@
 
 namespace s2oct {
 
-constexpr double kRests = 1e-9;  // a cost that is rounding errors
-
 struct OcthRows {
     Matrix<const double> XT;    // (p, n) features by rows
     ConstIndices labels;        // (n,) class of each row

@@ -11,7 +11,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Coefficients by features, so that the values of all nodes at one feature are computed side by side.
 std::vector<double> by_features(Matrix<const double> omega) {
-    std::vector<double> across(static_cast<std::size_t>(omega.n_rows * omega.n_columns));
+    std::vector<double> across(n_entries(omega.n_rows, omega.n_columns));
     for (Index b = 0; b < omega.n_rows; ++b)
         for (Index j = 0; j < omega.n_columns; ++j) across[j * omega.n_rows + b] = omega(b, j);
     return across;
@@ -95,7 +95,7 @@ void distances(const Rows& X, const Hyperplanes& planes, const Distances& found)
     }
 }
 
-void path_distances(const Rows& X, const Hyperplanes& planes, Vector<const bool> counted, Index depth, Numbers found) {
+void path_distances(const Rows& X, const Hyperplanes& planes, Vector<const Flag> counted, Index depth, Numbers found) {
     const std::vector<char> splits = splitting(planes.omega);
     for (Index i = 0; i < X.n_rows; ++i) {
         double nearest = kInfinity;
@@ -103,7 +103,7 @@ void path_distances(const Rows& X, const Hyperplanes& planes, Vector<const bool>
         for (Index level = 0; level < depth; ++level) {
             const double value = value_at(X, i, planes, splits, node - 1);
             const double distance = std::abs(value);
-            if (counted[node - 1] && !(distance >= nearest || std::isnan(nearest))) nearest = distance;
+            if (counted[node - 1] != 0 && !(distance >= nearest || std::isnan(nearest))) nearest = distance;
             node = child(node, value);
         }
         found[i] = nearest;

@@ -42,7 +42,7 @@ struct Distances {
 void distances(const Rows& X, const Hyperplanes& planes, const Distances& found);
 
 // The least |value| of every row at the nodes on its way that count; infinite if there are none.
-void path_distances(const Rows& X, const Hyperplanes& planes, Vector<const bool> counted, Index depth, Numbers found);
+void path_distances(const Rows& X, const Hyperplanes& planes, Vector<const Flag> counted, Index depth, Numbers found);
 
 // The first leaf of its class where each row has the least error, counted from the left, and that error. Without a leaf
 // of its class a row gets leaf 0 and an infinite error.

@@ -76,7 +76,7 @@ class Annealer:
     def anneal(self, omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], best_omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], best_gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], *, n_visits: int, moves_per_visit: int, heats: tuple[float, float], row_off: float, margin_prices: tuple[float, float], cap: float, on_grid: bool, floor: float, stretch: int, stop: Callable[[], bool]) -> float:
         """Anneal a tree; returns the cost of the best one without violations."""
 
-    def clear_node(self, omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], b: int, n_directions: int) -> None:
+    def clear_node(self, omega: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], gamma: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], b: int, n_directions: int, stop: Callable[[], bool]) -> None:
         """
         Give a node its best offset clear of all unlabeled rows, perhaps in another direction.
         """

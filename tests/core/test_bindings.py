@@ -1,4 +1,7 @@
-"""What the compiled core refuses: it never looks at memory that is not there, whatever it is given."""
+"""What the compiled core refuses: it never looks at memory that is not there, whatever it is given.
+
+Its one condition is that nobody changes an array while a kernel works on it.
+"""
 
 from __future__ import annotations
 
@@ -183,7 +186,7 @@ def test_nodes_seeds_and_depths_that_do_not_exist_are_refused():
         _core.Annealer(instance, 0)
     with pytest.raises(ValueError, match="node: expected a number from 0 to 2, got 3"):
         _core.NodeView(instance, np.zeros((BRANCHES, N)), BRANCHES)
-    with pytest.raises(ValueError, match="node: expected a number from 0 to 2, got -1"):
+    with pytest.raises(ValueError, match="node: expected a number from 1 to 3, got 0"):
         refit(**{**refit_arguments(), "node": 0})
     for depth in (-1, 3, 63, 10**6):
         with pytest.raises(ValueError, match=f"a tree of depth {depth} does not have 3 branch nodes"):
@@ -226,6 +229,44 @@ def test_nothing_that_is_passed_crashes_the_process(call, data):
         run(**given_arguments)
 
 
+def test_an_order_names_every_row_once():
+    order = np.argsort(rows(), axis=1)
+    order[1, 3] = order[1, 4]
+    with pytest.raises(ValueError, match=f"order: row 1 has {order[1, 4]} twice"):
+        _core.Table(**{**table_arguments(), "order": order})
+
+
+def test_shapes_whose_product_overflows_are_refused():
+    """Arrays without columns may have any number of rows, and take no memory."""
+    with pytest.raises(ValueError, match="does not fit into memory"):
+        _core.values(np.empty((2**40, 0)), np.empty((2**24, 0)), np.zeros(2**24))
+
+
+def test_arrays_that_would_have_to_be_copied_are_refused():
+    """A change of a copy would be lost."""
+    for change in (np.asfortranarray, lambda array: array.astype("float32")):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            CALLS["Annealer.anneal"][1](**{**anneal_arguments(), "omega": change(planes()[0])})
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            descend(**{**descent_arguments(), "normals": change(planes()[0])})
+    for name, array in [("state", np.array([7])), ("right", np.zeros((BRANCHES, N), dtype="uint8"))]:
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            refit(**{**refit_arguments(), name: array})
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        _core.Instance(**{**instance_arguments(), "labels": np.array([0.5, 1.0, 0.0, 1.0])})
+
+
+def test_a_node_fit_may_have_no_features_to_choose_from():
+    assert refit(**{**refit_arguments(), "allowed": np.arange(0)}) >= 0.0
+
+
+def test_truth_values_may_be_any_byte():
+    """Memory that numpy did not fill holds such bytes."""
+    table, (omega, gamma, _, leaf_classes) = _core.Table(**table_arguments()), splits()
+    right = np.full((BRANCHES, N), 2, dtype="uint8").view(bool)
+    assert _core.classes_of(table, (omega, gamma, right, leaf_classes)).tolist() == [1] * N
+
+
 def test_rows_that_are_not_numbers_go_right():
     """Predicting admits what searching does not: sums of huge rows overflow."""
     leaf = _core.leaves(np.array([[np.nan], [np.inf], [-np.inf]]), np.ones((1, 1)), np.zeros(1), 1)
@@ -239,6 +280,26 @@ def test_a_request_to_stop_is_asked_between_stretches_and_ends_the_work():
         **{**anneal_arguments(), "n_visits": 10**9, "floor": -1.0, "stop": lambda: len(asked.append(1) or asked) > 4}
     )
     assert len(asked) == 5
+
+
+@pytest.mark.parametrize("answer", [None, 0, np.False_, np.bool_(True), "yes"])
+def test_a_request_to_stop_may_answer_with_any_truth_value(answer):
+    asked = []
+    annealer = _core.Annealer(_core.Instance(**instance_arguments()), 3)
+    annealer.anneal(**{**anneal_arguments(), "floor": -1.0, "stop": lambda: asked.append(1) or answer})
+    assert len(asked) == (1 if answer else 3)
+
+
+def test_an_annealer_serves_one_thread_at_a_time():
+    annealer = _core.Annealer(_core.Instance(**instance_arguments()), 3)
+
+    def again() -> bool:
+        annealer.anneal(**anneal_arguments())
+        return True
+
+    with pytest.raises(ValueError, match="at work in another thread"):
+        annealer.anneal(**{**anneal_arguments(), "stop": again})
+    annealer.anneal(**anneal_arguments())
 
 
 def test_an_error_in_the_request_to_stop_reaches_the_caller():

@@ -93,12 +93,20 @@ def read_only(X):
     return X
 
 
+def with_a_byte(X):
+    """A field of packed records: its numbers are not where a processor would put them."""
+    records = np.zeros(len(X), dtype=[("byte", "u1"), ("row", float, X.shape[1])])
+    records["row"] = X
+    return records["row"]
+
+
 LAYOUTS = {
     "read-only, as frames have them": read_only,
     "by columns": np.asfortranarray,
     "read-only by columns": lambda X: read_only(X.T).T,
     "every second row and column": lambda X: np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2],
     "backwards": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "beside a byte, as in records": lambda X: with_a_byte(X),
     "integers": lambda X: X.astype(int),
     "floats of 32 bits": lambda X: X.astype(np.float32),
 }

@@ -60,6 +60,9 @@ _LEAST_TRIED = 5
 MOST_DEPTH = 40
 """Depth of a tree, at most. A tree that cuts off row after row would take long."""
 
+FEW_ROWS = 2000
+"""Trees on fewer rows are grown one after the other: threads would wait for the interpreter most of the time."""
+
 ROWS_AT_A_TIME = 10_000
 """Rows that a forest predicts in one job."""
 
@@ -110,7 +113,7 @@ class Grower:
         odds = np.cumsum(weights)
         odds /= odds[-1]
         size = max(min(len(rows), MOST_CELLS[splitter] // max(n_tried, _LEAST_TRIED)), 2)
-        grown = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+        grown = Parallel(n_jobs=self.n_jobs if size >= FEW_ROWS else 1, require="sharedmem")(
             delayed(_grow_tree)(rows, targets, odds, size, (splitter, n_tried, int(seed)), self.deadline)
             for seed in self.rng.randint(2**31 - 1, size=self.n_trees)
         )

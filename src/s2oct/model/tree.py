@@ -209,6 +209,8 @@ class ObliqueTree:
     def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Rows and hyperplanes in the form that the kernels take."""
         rows = np.asarray(X, dtype=float)
+        if not rows.flags.aligned:
+            rows = rows.copy()
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise InvalidProblem(f"Expected rows of {self.n_features} features, got an array of shape {rows.shape}.")
         omega, gamma = (np.ascontiguousarray(part, dtype=float) for part in (self.omega, self.gamma))

@@ -73,7 +73,7 @@ def clear_offsets(instance: Instance, state: State, seed: int, deadline: Deadlin
     for b in range(instance.topology.n_branches):
         if deadline.passed:
             return
-        annealer.clear_node(state.omega, state.gamma, b, n_directions)
+        annealer.clear_node(state.omega, state.gamma, b, n_directions, deadline.stop)
 
 
 def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, deadline: Deadline) -> None:

@@ -1,4 +1,4 @@
-"""Descent of all hyperplanes at once: from a start to a tree that nearly keeps its margins; see `descent_steps`.
+"""Descent of all hyperplanes at once: from a start to a tree that nearly keeps its margins; see `cpp/descent.h`.
 
 Single moves are exact, but slow where hyperplanes have many coefficients and thousands of rows are near. A gradient
 sees all rows at once. A descent has several falls. Rows that still pay after a fall, or are too near a hyperplane, pull

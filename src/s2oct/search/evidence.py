@@ -93,6 +93,8 @@ def refit_classes(
     classes = common_classes(table, splits, worth, node, PAIRED)
     floors = pair_floors(table, splits, worth, node, classes)
     for a, c in product(range(len(classes)), repeat=2):
+        if stop():
+            break
         pair = [classes[a], classes[c]]
         if pair[0] >= pair[1] or pair == started or floors[a, c] >= best - WORTHWHILE:
             continue
