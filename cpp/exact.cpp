@@ -189,18 +189,26 @@ class Search {
         OwnedMatrix<double> right;  // (Q, n_cuts) the side of the other bins
         std::vector<double> best_left;  // (n_cuts,) over all next questions, and without another split
         std::vector<double> best_right;
+        std::vector<double> unsplit_left;  // (n_cuts,) without another split
+        std::vector<double> unsplit_right;
 
         Bounds(Index n_bins, Index n_questions)
             : n_cuts(n_bins + 1),
               left(n_questions, n_cuts),
               right(n_questions, n_cuts),
               best_left(n_cuts, kInfinity),
-              best_right(n_cuts, kInfinity) {}
+              best_right(n_cuts, kInfinity),
+              unsplit_left(n_cuts),
+              unsplit_right(n_cuts) {}
     };
 
+    // What both sides of a root cut cost at least, by next question; without another split last.
     struct Sides {
-        Child left;
-        Child right;
+        std::vector<double> left;
+        std::vector<double> right;
+
+        double least_left() const { return *std::min_element(left.begin(), left.end()); }
+        double least_right() const { return *std::min_element(right.begin(), right.end()); }
     };
 
     // A root cut or the cuts inside a bin that may still be best.
@@ -247,14 +255,13 @@ class Search {
             const Open next = open.top();
             if (stopped_) break;
             open.pop();
-            if (!next.inside) {
-                try_cut(part, bounds, next.question, bins.last[next.question][next.bin], next.bin + 1, next.bin + 1, best,
-                        upper);
+            const Index f = next.question;
+            const Sides sides = sides_between(bounds[f], next.bin + !next.inside, next.bin + 1);
+            if (next.inside) {
+                const std::vector<Answer> cuts = cuts_inside(part, bins, f, next.bin);
+                try_between(part, f, cuts, 0, static_cast<Index>(cuts.size()), sides, best, upper);
             } else {
-                const std::vector<Answer> cuts = cuts_inside(part, bins, next.question, next.bin);
-                const Bounds& bound = bounds[next.question];
-                try_between(part, bounds, next, cuts, 0, static_cast<Index>(cuts.size()), bound.best_left[next.bin],
-                            bound.best_right[next.bin + 1], best, upper);
+                try_cut(part, f, bins.last[f][next.bin], sides, best, upper);
             }
         }
         lower = std::min(upper, open.empty() ? upper : std::max(open.top().bound, 0.0));
@@ -359,6 +366,8 @@ class Search {
             }
             to_left[a] = std::max(to_left[a], 0.0) + questions_.prices[next];
             to_right[a] = std::max(to_right[a], 0.0) + questions_.prices[next];
+            bounds.unsplit_left[a] = least(left);
+            bounds.unsplit_right[a] = least(right);
             bounds.best_left[a] = std::min({bounds.best_left[a], to_left[a], least(left)});
             bounds.best_right[a] = std::min({bounds.best_right[a], to_right[a], least(right)});
         }
@@ -376,52 +385,75 @@ class Search {
         return cuts;
     }
 
-    // Tries the cuts first .. stop inside of a bin, from the middle: the sides of one cut bound those of the others.
-    void try_between(
-        const Part& part, const std::vector<Bounds>& bounds, const Open& open, const std::vector<Answer>& cuts,
-        Index first, Index stop, double least_left, double least_right, ExactTree& best, double& upper) {
-        if (first >= stop || stopped_) return;
-        if (questions_.prices[open.question] + least_left + least_right >= upper - kTie) return;
-        const Index middle = (first + stop) / 2;
-        const Sides sides =
-            try_cut(part, bounds, open.question, cuts[middle], open.bin, open.bin + 1, best, upper);
-        try_between(part, bounds, open, cuts, first, middle, least_left, sides.right.cost, best, upper);
-        try_between(part, bounds, open, cuts, middle + 1, stop, sides.left.cost, least_right, best, upper);
+    // What the sides of a cut cost at least that has the first so many bins on its left, and those from above on on its
+    // right.
+    Sides sides_between(const Bounds& bounds, Index below, Index above) const {
+        Sides sides{std::vector<double>(n_questions() + 1), std::vector<double>(n_questions() + 1)};
+        for (Index g = 0; g < n_questions(); ++g) {
+            sides.left[g] = bounds.left(g, below);
+            sides.right[g] = bounds.right(g, above);
+        }
+        sides.left[n_questions()] = bounds.unsplit_left[below];
+        sides.right[n_questions()] = bounds.unsplit_right[above];
+        return sides;
     }
 
-    // The best splits on both sides of one root cut. Bins before below are on its left, those from above on on its right.
-    Sides try_cut(
-        const Part& part, const std::vector<Bounds>& bounds, Index f, Answer cut, Index below, Index above,
+    // Tries the cuts first .. stop inside of a bin, from the middle: the sides of one cut bound those of the others.
+    void try_between(
+        const Part& part, Index f, const std::vector<Answer>& cuts, Index first, Index stop, const Sides& sides,
         ExactTree& best, double& upper) {
+        if (first >= stop || stopped_) return;
+        if (questions_.prices[f] + sides.least_left() + sides.least_right() >= upper - kTie) return;
+        const Index middle = (first + stop) / 2;
+        const Sides found = try_cut(part, f, cuts[middle], sides, best, upper);
+        try_between(part, f, cuts, first, middle, {sides.left, found.right}, best, upper);
+        try_between(part, f, cuts, middle + 1, stop, {found.left, sides.right}, best, upper);
+    }
+
+    // Finds the best splits on both sides of one root cut, given what they cost at least; returns better bounds.
+    Sides try_cut(const Part& part, Index f, Answer cut, Sides sides, ExactTree& best, double& upper) {
         const Matrix<const Answer> answers = part.answers, order = part.order;
-        const Matrix<const double> left_bounds = bounds[f].left, right_bounds = bounds[f].right;
         const Answer* root = answers[f].data;
-        Costs all_left, all_right;
-        for (Index i = 0; i < part.n; ++i) add(root[i] <= cut ? all_left : all_right, cost_of(part, i));
-        Sides sides{{least(all_left), {}, cheapest(all_left), cheapest(all_left)},
-                    {least(all_right), {}, cheapest(all_right), cheapest(all_right)}};
-        for (Index g = 0; g < n_questions(); ++g) {
-            const bool may_left = left_bounds(g, below) < sides.left.cost - kTie;
-            const bool may_right = right_bounds(g, above) < sides.right.cost - kTie;
-            if (!may_left && !may_right) continue;
+        const Index unsplit = n_questions();
+        Costs all[2];
+        for (Index i = 0; i < part.n; ++i) add(all[root[i] > cut], cost_of(part, i));
+        sides.left[unsplit] = least(all[0]);
+        sides.right[unsplit] = least(all[1]);
+        Child children[2];
+        for (const int right : {0, 1}) children[right] = {least(all[right]), {}, cheapest(all[right]), cheapest(all[right])};
+        const double price = questions_.prices[f];
+        while (true) {
+            // The next question is the one with which a side may cost least. Sides that are known need no other.
+            const double least_left = sides.least_left(), least_right = sides.least_right();
+            if (price + least_left + least_right >= upper - kTie || stopped_) return sides;
+            Index g = std::min_element(sides.left.begin(), sides.left.end()) - sides.left.begin();
+            if (least_left >= children[0].cost - kTie)
+                g = std::min_element(sides.right.begin(), sides.right.end()) - sides.right.begin();
+            if (least_left >= children[0].cost - kTie && least_right >= children[1].cost - kTie) break;
             look(static_cast<double>(part.n));
-            const double price = questions_.prices[g];
-            Costs left, right;
+            double found[2] = {kInfinity, kInfinity};
+            Costs sum[2];
+            const Answer *by = answers[g].data, *row = order[g].data;
+            const double asked = questions_.prices[g];
             for (Index t = 0; t + 1 < part.n; ++t) {
-                const Index i = order(g, t);
-                add(root[i] <= cut ? left : right, cost_of(part, i));
-                const Answer answer = answers(g, i);
-                if (answer == answers(g, order(g, t + 1))) continue;
-                const double at_left = least(left) + least_rest(all_left, left) + price;
-                if (at_left < sides.left.cost - kTie) sides.left = child_of(at_left, {g, answer}, all_left, left);
-                const double at_right = least(right) + least_rest(all_right, right) + price;
-                if (at_right < sides.right.cost - kTie) sides.right = child_of(at_right, {g, answer}, all_right, right);
+                const Index i = row[t];
+                const int side = root[i] > cut;
+                add(sum[side], cost_of(part, i));
+                if (by[i] == by[row[t + 1]]) continue;
+                for (const int at : {0, 1}) {
+                    const double cost = least(sum[at]) + least_rest(all[at], sum[at]) + asked;
+                    if (cost >= found[at]) continue;
+                    found[at] = cost;
+                    if (cost < children[at].cost - kTie) children[at] = child_of(cost, {g, by[i]}, all[at], sum[at]);
+                }
             }
+            sides.left[g] = std::max(sides.left[g], found[0]);
+            sides.right[g] = std::max(sides.right[g], found[1]);
         }
-        const double cost = sides.left.cost + sides.right.cost + questions_.prices[f];
+        const double cost = children[0].cost + children[1].cost + price;
         if (cost < upper - kTie) {
             upper = cost;
-            best = joined({f, cut}, cost, of_child(sides.left), of_child(sides.right));
+            best = joined({f, cut}, cost, of_child(children[0]), of_child(children[1]));
         }
         return sides;
     }
