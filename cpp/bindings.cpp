@@ -771,6 +771,26 @@ auto exact_tree(
     return std::make_tuple(tree.cost, tree.bound, copied(questions), copied(cuts), copied(tree.classes));
 }
 
+auto cheapest_near(
+    const Grid<const s2oct::Answer>& answers, const Grid<const s2oct::Answer>& order, const Line<const double>& prices,
+    const Grid<const double>& cost, const Line<const double>& sizes, const Line<const double>& low,
+    const Line<const double>& high, const Line<const double>& class_prices, double row_off, double cutoff,
+    double most_work, const StopFunction& stop) {
+    s2oct::ExactTree tree;
+    {
+        nb::gil_scoped_release released;
+        tree = s2oct::cheapest_near(
+            {view(answers), view(order), view(prices)}, view(cost),
+            {view(sizes), view(low), view(high), view(class_prices), row_off}, cutoff, most_work, stop_of(stop));
+    }
+    std::vector<Index> questions, cuts;
+    for (const s2oct::ExactSplit& split : tree.splits) {
+        questions.push_back(split.question);
+        cuts.push_back(split.cut);
+    }
+    return std::make_tuple(tree.cost, tree.bound, copied(questions), copied(cuts), copied(tree.classes));
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -902,4 +922,5 @@ NB_MODULE(_core, module) {
     module.def("exact_tree", &exact_tree, "answers"_a.noconvert(), "order"_a.noconvert(), "prices"_a.noconvert(),
                "cost"_a.noconvert(), "depth"_a, "cutoff"_a, "stop"_a,
                "The cheapest tree over a dictionary of questions: its cost, a bound, questions, cuts and classes.");
+    module.def("cheapest_near", &cheapest_near);
 }

@@ -89,6 +89,7 @@ class Search {
         return depth == 2 ? solve_two(part, cutoff) : solve_deep(part, depth, cutoff);
     }
 
+
     Index n_questions() const { return questions_.prices.size; }
 
    private:
@@ -220,11 +221,7 @@ class Search {
         bool operator<(const Open& other) const { return bound > other.bound; }
     };
 
-    ExactTree solve_two(const Part& part, double cutoff) {
-        const Bins bins(part, n_questions());
-        ExactTree best = constant(part, 2);
-        const double one_class = best.cost;
-        double upper = std::min(best.cost, cutoff);
+    std::vector<Bounds> bounds_of(const Part& part, const Bins& bins) {
         std::vector<Bounds> bounds;
         for (Index q = 0; q < n_questions(); ++q) bounds.emplace_back(bins.size(q), n_questions());
         for (Index f = 0; f < n_questions(); ++f) {
@@ -235,10 +232,10 @@ class Search {
                 if (f != g) bound_sides(bins, transposed(corner), g, f, bounds[g]);
             }
         }
-        if (stopped_) {
-            best.bound = 0.0;
-            return best;
-        }
+        return bounds;
+    }
+
+    std::priority_queue<Open> open_cuts(const Bins& bins, const std::vector<Bounds>& bounds) const {
         std::priority_queue<Open> open;
         for (Index f = 0; f < n_questions(); ++f) {
             const double price = questions_.prices[f];
@@ -250,6 +247,20 @@ class Search {
                 if (!bins.is_exact[f]) open.push({price + bound.best_left[a] + bound.best_right[a + 1], f, a, true});
             }
         }
+        return open;
+    }
+
+    ExactTree solve_two(const Part& part, double cutoff) {
+        const Bins bins(part, n_questions());
+        ExactTree best = constant(part, 2);
+        const double one_class = best.cost;
+        double upper = std::min(best.cost, cutoff);
+        const std::vector<Bounds> bounds = bounds_of(part, bins);
+        if (stopped_) {
+            best.bound = 0.0;
+            return best;
+        }
+        std::priority_queue<Open> open = open_cuts(bins, bounds);
         double lower = std::min(one_class, cutoff);
         while (!open.empty() && open.top().bound < upper - kTie) {
             const Open next = open.top();
@@ -458,6 +469,126 @@ class Search {
         return sides;
     }
 
+    // ---- all trees of depth 2 that cost less than a cutoff ----
+
+    // One way to split a side once more, or not at all.
+    struct Way {
+        double cost;
+        double size;  // of the rows on the left of the split
+        ExactSplit split;
+        Index left_class;
+        Index right_class;
+    };
+
+    struct Enumeration {
+        const ExactTotals& totals;
+        double slack;   // by how much more a tree may cost at the prices than with the price of rows off
+        double cutoff;
+        double work_left;
+        ExactTree best;
+    };
+
+    void ways_of_side(
+        const Part& part, const ExactTotals& totals, Index f, Answer cut, bool right, const Sides& sides, double most,
+        std::vector<Way>& ways) {
+        const Matrix<const Answer> answers = part.answers, order = part.order;
+        const Answer* root = answers[f].data;
+        Costs all;
+        for (Index i = 0; i < part.n; ++i)
+            if ((root[i] > cut) == right) add(all, cost_of(part, i));
+        for (Index c = 0; c < k(); ++c)
+            if (all.of[c] < most) ways.push_back({all.of[c], 0.0, {}, c, c});
+        for (Index g = 0; g < n_questions(); ++g) {
+            if ((right ? sides.right : sides.left)[g] >= most) continue;
+            const Answer *by = answers[g].data, *row = order[g].data;
+            Costs sum;
+            double size = 0.0;
+            Index last = -1;
+            const double price = questions_.prices[g];
+            for (Index t = 0; t < part.n; ++t) {
+                const Index i = row[t];
+                if ((root[i] > cut) != right) continue;
+                if (last >= 0 && by[i] != by[last]) {
+                    for (Index a = 0; a < k(); ++a) {
+                        if (sum.of[a] + price >= most) continue;
+                        for (Index c = 0; c < k(); ++c) {
+                            if (a == c) continue;
+                            const double cost = sum.of[a] + (all.of[c] - sum.of[c]) + price;
+                            if (cost < most) ways.push_back({cost, size, {g, by[last]}, a, c});
+                        }
+                    }
+                }
+                add(sum, cost_of(part, i));
+                size += totals.sizes[i];
+                last = i;
+            }
+            look(static_cast<double>(part.n));
+        }
+        std::sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.cost < b.cost; });
+    }
+
+    // What a tree costs with the price of rows off in place of the prices of classes.
+    double true_cost(const ExactTotals& totals, double cost, const Costs& rows) const {
+        double over = 0.0, under = 0.0;
+        for (Index c = 0; c < k(); ++c) {
+            over += std::max(rows.of[c] - totals.high[c], 0.0);
+            under += std::max(totals.low[c] - rows.of[c], 0.0);
+            cost -= totals.prices[c] * rows.of[c];
+        }
+        return cost + totals.row_off * std::max(over, under);
+    }
+
+    void combine(const Part& part, Index f, Answer cut, Sides sides, Enumeration& found) {
+        const Matrix<const Answer> answers = part.answers;
+        const Answer* root = answers[f].data;
+        const double price = questions_.prices[f];
+        double sizes[2] = {0.0, 0.0};
+        for (Index i = 0; i < part.n; ++i) sizes[root[i] > cut] += found.totals.sizes[i];
+        std::vector<Way> left, right;
+        ways_of_side(part, found.totals, f, cut, false, sides, found.cutoff - price - sides.least_right(), left);
+        if (left.empty()) return;
+        ways_of_side(part, found.totals, f, cut, true, sides, found.cutoff - price - left[0].cost, right);
+        for (const Way& a : left) {
+            for (const Way& b : right) {
+                const double cost = a.cost + b.cost + price;
+                if (cost >= found.cutoff || --found.work_left < 0) break;
+                Costs rows;
+                rows.of[a.left_class] += a.size;
+                rows.of[a.right_class] += sizes[0] - a.size;
+                rows.of[b.left_class] += b.size;
+                rows.of[b.right_class] += sizes[1] - b.size;
+                const double really = true_cost(found.totals, cost, rows);
+                if (really >= found.best.cost - kTie) continue;
+                found.best = joined({f, cut}, really, {0, 0, {a.split}, {a.left_class, a.right_class}},
+                                    {0, 0, {b.split}, {b.left_class, b.right_class}});
+                // Trees cost no less than with the prices, so that others than the best so far need not be looked at.
+                found.cutoff = std::min(found.cutoff, really + found.slack);
+            }
+        }
+    }
+
+   public:
+    ExactTree enumerate(const Part& part, const ExactTotals& totals, double upper, double most_work) {
+        double slack = 0.0;
+        for (Index c = 0; c < k(); ++c) slack += totals.prices[c] * (totals.prices[c] > 0 ? totals.high : totals.low)[c];
+        Enumeration found{totals, slack, upper + slack, most_work, {upper, 0.0, {}, {}}};
+        const Bins bins(part, n_questions());
+        const std::vector<Bounds> bounds = bounds_of(part, bins);
+        std::priority_queue<Open> open = open_cuts(bins, bounds);
+        while (!open.empty() && open.top().bound < found.cutoff && !stopped_ && found.work_left > 0) {
+            const Open next = open.top();
+            open.pop();
+            const Index f = next.question;
+            const Sides sides = sides_between(bounds[f], next.bin + !next.inside, next.bin + 1);
+            std::vector<Answer> cuts = {bins.last[f][next.bin]};
+            if (next.inside) cuts = cuts_inside(part, bins, f, next.bin);
+            for (const Answer cut : cuts) combine(part, f, cut, sides, found);
+        }
+        found.best.bound = stopped_ || found.work_left <= 0 ? -kInfinity : found.best.cost;
+        return found.best;
+    }
+
+   private:
     // ---- depth 3 and more ----
 
     // Root cuts between two others, whose sides are bounded by those of the ends.
@@ -579,7 +710,38 @@ ExactTree run(const Questions& questions, Matrix<const double> cost, Index depth
     return Search<Fixed>(questions, n_classes, stop).solve(part, depth, cutoff);
 }
 
+template <int Fixed>
+ExactTree run_near(
+    const Questions& questions, Matrix<const double> cost, const ExactTotals& totals, double cutoff, double most_work,
+    const Stop& stop) {
+    const Index n = cost.n_rows, n_classes = cost.n_columns, n_questions = questions.prices.size;
+    Part part(n_questions, n, n_classes);
+    std::copy(questions.answers.data, questions.answers.data + n_questions * n, part.answers.memory.begin());
+    std::copy(questions.order.data, questions.order.data + n_questions * n, part.order.memory.begin());
+    double offset = 0.0;  // what all rows cost at least, which the search leaves out
+    for (Index i = 0; i < n; ++i) {
+        double least = kInfinity;
+        for (Index c = 0; c < n_classes; ++c) {
+            part.cost[i * n_classes + c] = cost(i, c) + totals.sizes[i] * totals.prices[c];
+            least = std::min(least, part.cost[i * n_classes + c]);
+        }
+        for (Index c = 0; c < n_classes; ++c) part.cost[i * n_classes + c] -= least;
+        offset += least;
+    }
+    ExactTree found = Search<Fixed>(questions, n_classes, stop).enumerate(part, totals, cutoff - offset, most_work);
+    found.cost += offset;
+    found.bound += offset;
+    return found;
+}
+
 }  // namespace
+
+ExactTree cheapest_near(
+    const Questions& questions, Matrix<const double> cost, const ExactTotals& totals, double cutoff, double most_work,
+    const Stop& stop) {
+    if (cost.n_columns == 2) return run_near<2>(questions, cost, totals, cutoff, most_work, stop);
+    return run_near<0>(questions, cost, totals, cutoff, most_work, stop);
+}
 
 ExactTree exact_tree(
     const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Stop& stop) {

@@ -36,4 +36,19 @@ struct ExactTree {
 ExactTree exact_tree(
     const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Stop& stop);
 
+// Totals of the whole table, and the prices of its classes under which trees were found.
+struct ExactTotals {
+    ConstNumbers sizes;   // (N,) what each row counts
+    ConstNumbers low;     // (K,) least and most rows of each class
+    ConstNumbers high;
+    ConstNumbers prices;  // (K,) added to what a class costs a row, for each row that it counts
+    double row_off;       // price of a row by which totals are missed
+};
+
+// Of all trees of depth 2 that cost less than the cutoff at these prices, the one that costs least with the price of rows
+// off in place of them. The bound is the cutoff if none costs less.
+ExactTree cheapest_near(
+    const Questions& questions, Matrix<const double> cost, const ExactTotals& totals, double cutoff, double most_work,
+    const Stop& stop);
+
 }  // namespace s2oct
