@@ -572,6 +572,17 @@ class Search {
         double slack = 0.0;
         for (Index c = 0; c < k(); ++c) slack += totals.prices[c] * (totals.prices[c] > 0 ? totals.high : totals.low)[c];
         Enumeration found{totals, slack, upper + slack, most_work, {upper, 0.0, {}, {}}};
+        Costs all;
+        for (Index i = 0; i < part.n; ++i) add(all, cost_of(part, i));
+        for (Index c = 0; c < k(); ++c) {
+            Costs rows;
+            rows.of[c] = total(totals.sizes);
+            const double really = true_cost(totals, all.of[c], rows);
+            if (really < found.best.cost - kTie) {
+                found.best = {really, really, std::vector<ExactSplit>(3), std::vector<Index>(4, c)};
+                found.cutoff = std::min(found.cutoff, really + slack);
+            }
+        }
         const Bins bins(part, n_questions());
         const std::vector<Bounds> bounds = bounds_of(part, bins);
         std::priority_queue<Open> open = open_cuts(bins, bounds);

@@ -1,0 +1,32 @@
+import sys,warnings,time; warnings.simplefilter("ignore"); sys.path.insert(0,"/tmp/p27")
+import numpy as np, proto, glob, os
+from s2oct import S2OCTClassifier
+from s2oct.study import biased_draw, load_instance
+import s2oct.fit.strategies as st, s2oct.model.evidence as ev
+from sklearn.metrics import matthews_corrcoef as mcc
+orig=st.EvidenceSearch
+names=[os.path.basename(f)[:-7] for f in sorted(glob.glob("/work/shared/pmlb/*.tsv.gz"))]
+most=int(sys.argv[1]); draws=[int(x) for x in sys.argv[2].split(",")]
+CONF={"today":None,"k1 P1 t.004":(1,.004,0),"k1 P1 floor6":(1,.004,6),"k1 P2 t.004":(2,.004,0)}
+R={c:[] for c in CONF}
+for name in names:
+    try: data=load_instance(name,"/work/shared/pmlb")
+    except Exception as e: continue
+    if len(data.X)>most or data.X.shape[1]>60: continue
+    for s in draws:
+        dr=biased_draw(data,s)
+        un=~dr.is_labeled; true=data.classes[data.codes][un]
+        for c,par in CONF.items():
+            if par is None: st.EvidenceSearch=orig; kw={}
+            else: proto.install(*par); kw={"max_features_per_split":1}
+            if par is None: kw={}
+            t=time.perf_counter()
+            try: clf=S2OCTClassifier(random_state=0,**kw).fit(data.X,dr.y,totals=dr.totals)
+            except Exception as e: print(name,c,"ERR",repr(e)[:150]); break
+            sec=time.perf_counter()-t
+            pred=clf.predict(data.X[un])
+            R[c].append((mcc(true,pred),(pred==true).mean(),clf.certificate_.n_terms,clf.certificate_.xi/len(true),sec))
+for c in R:
+    a=np.array(R[c]); print(f"{c:14s} n={len(a)} MCC {a[:,0].mean():.4f} acc {a[:,1].mean():.4f} terms {a[:,2].mean():.2f} off {100*a[:,3].mean():.2f}% sec {np.median(a[:,4]):.3f}")
+S=np.array(proto.STATS); gap=S[:,0]-S[:,1]
+print("exact runs",len(S),"gap<1e-6: %.2f"%(gap<1e-6).mean(),"gap rows median %.3f mean %.3f"%(np.median(gap),gap.mean()),"gap<.5%%: %.2f"%((gap<.005*S[:,4]).mean()),"iters %.1f"%S[:,2].mean(),"sec median %.4f mean %.4f max %.2f"%(np.median(S[:,3]),S[:,3].mean(),S[:,3].max()))
