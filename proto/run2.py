@@ -8,9 +8,9 @@ orig=st.EvidenceSearch
 names=[os.path.basename(f)[:-7] for f in sorted(glob.glob("/work/shared/pmlb/*.tsv.gz"))]
 most=int(sys.argv[1]); draws=[int(x) for x in sys.argv[2].split(",")]
 CONF={"today":None}
-for P in (1.0,2.0):
-    for tau,fl in ((.004,0.),(.004,6.),(.008,4.),(.004,9.)):
-        for mix in (1.0,1.5):
+for P in (1.0,1.5):
+    for tau,fl in ((.004,2.),(.004,3.),(.004,4.)):
+        for mix in (1.0,1.3):
             CONF[f"P{P:g} t{tau} f{fl:g} mix{mix}"]=(P,tau,fl,mix)
 R={c:[] for c in CONF}
 for name in names:
