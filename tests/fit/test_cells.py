@@ -41,7 +41,7 @@ def test_all_solvers_find_the_same_least_cost_with_three_and_four_classes(seed):
         found = train_plain(problem, spec, Budget(solver, time_limit=120.0)).certificate
         assert found.proved, solver
         costs[solver] = found.objective
-    engine = train(problem, spec, Budget("highs", time_limit=8.0)).certificate
+    engine = train(problem, spec, Budget("highs", time_limit=600.0)).certificate
     assert engine.proved
     assert list(costs.values()) == pytest.approx([engine.objective] * len(costs), abs=1e-5)
 
@@ -51,7 +51,7 @@ def test_depth_1_with_domains_costs_as_much_as_brute_force_finds(seed):
     problem = random_problem(seed, 2, n=3, m=5, p=1 + seed % 2, n_domains=1 + seed % 4)
     prepared = prepared_as_is(problem, 1, 10.0)
     spec = ModelSpec(depth=1, coefficient_bound=10.0, scaled=False)
-    found = train(problem, spec, Budget("highs", time_limit=8.0)).certificate
+    found = train(problem, spec, Budget("highs", time_limit=600.0)).certificate
     assert found.proved
     assert found.objective == pytest.approx(brute_force_p2(prepared), abs=1e-5)
 
@@ -61,7 +61,7 @@ def test_depth_1_with_domains_costs_as_much_as_brute_force_finds(seed):
 def test_three_classes_on_a_line_cost_as_much_as_brute_force_finds(seed):
     problem = random_problem(seed, 3, n=3, m=3, p=1, n_domains=1 + seed % 2)
     spec = ModelSpec(depth=2, coefficient_bound=10.0, scaled=False)
-    found = train(problem, spec, Budget("highs", time_limit=8.0)).certificate
+    found = train(problem, spec, Budget("highs", time_limit=600.0)).certificate
     assert found.proved
     assert found.objective == pytest.approx(least_cost_on_a_line(problem, 10.0), abs=1e-5)
 

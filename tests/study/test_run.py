@@ -215,21 +215,23 @@ def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(tmp_path):
     assert found["cart"].error is None
 
 
-# Kills the worker process of the process whose id is given, once it has had time to begin its task.
+# Kills the worker process of the process whose id is given, once it works on its task: after its start, nothing else
+# takes half a second of its processor time.
 KILL_CHILD = """
 import os, pathlib, signal, sys, time
-parent = sys.argv[1]
+parent, begun = sys.argv[1], {}
 for _ in range(600):
     time.sleep(0.1)
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            ppid = path.joinpath("stat").read_text().rpartition(")")[2].split()[1]
-            ours = ppid == parent and "s2oct.study.worker" in path.joinpath("cmdline").read_text()
+            state = path.joinpath("stat").read_text().rpartition(")")[2].split()
+            ours = state[1] == parent and "s2oct.study.worker" in path.joinpath("cmdline").read_text()
             # A worker that has imported everything makes itself the first to end when memory runs out.
             if ours and path.joinpath("oom_score_adj").read_text().strip() == "1000":
-                time.sleep(1)
-                os.kill(int(path.name), signal.SIGKILL)
-                raise SystemExit
+                seconds = (int(state[11]) + int(state[12])) / os.sysconf("SC_CLK_TCK")
+                if seconds > begun.setdefault(path.name, seconds) + 0.5:
+                    os.kill(int(path.name), signal.SIGKILL)
+                    raise SystemExit
         except OSError:
             pass
 """
