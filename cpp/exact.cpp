@@ -13,7 +13,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTie = 1e-9;            // trees that differ by less are equally good
 constexpr Index kMostBins = 64;          // coarse bins of a question
-constexpr Index kMostClasses = 64;
 constexpr double kWorkBetweenLooks = 2e7;  // rows times questions
 
 // What classes cost some rows.
@@ -28,9 +27,10 @@ struct Part {
     OwnedMatrix<Answer> answers;  // (Q, n)
     OwnedMatrix<Answer> order;    // (Q, n)
     std::vector<double> cost;     // (n, K)
+    std::vector<Index> row;       // (n,) the same rows in the whole table
 
     Part(Index n_questions, Index n, Index n_classes)
-        : n(n), answers(n_questions, n), order(n_questions, n), cost(static_cast<std::size_t>(n * n_classes)) {}
+        : n(n), answers(n_questions, n), order(n_questions, n), cost(n_entries(n, n_classes)), row(n) {}
 };
 
 // The answers to each question in coarse bins.
@@ -75,13 +75,14 @@ struct Child {
     ExactSplit split;
     Index left_class = 0;
     Index right_class = 0;
+    double relaxed = 0.0;  // least cost if leaves may have few rows
 };
 
 template <int Fixed>
 class Search {
    public:
-    Search(const Questions& questions, Index n_classes, const Stop& stop)
-        : questions_(questions), n_classes_(n_classes), stop_(stop) {}
+    Search(const Questions& questions, Index n_classes, const Limits& limits)
+        : questions_(questions), n_classes_(n_classes), limits_(limits) {}
 
     ExactTree solve(const Part& part, Index depth, double cutoff) {
         if (depth == 0) return leaf(part);
@@ -119,26 +120,35 @@ class Search {
 
     bool look(double work) {
         work_ += work;
-        if (work_ >= kWorkBetweenLooks) {
-            work_ = 0.0;
-            stopped_ = stopped_ || stop_();
+        since_look_ += work;
+        if (since_look_ >= kWorkBetweenLooks) {
+            since_look_ = 0.0;
+            stopped_ = stopped_ || limits_.stop();
         }
-        return stopped_;
+        return stopped_ = stopped_ || work_ > limits_.most_work;
     }
 
     ExactTree leaf(const Part& part) const {
         Costs all;
         for (Index i = 0; i < part.n; ++i) add(all, cost_of(part, i));
-        return {least(all), least(all), {}, {cheapest(all)}};
+        const double cost = rows_of(part) < questions_.min_rows ? kInfinity : least(all);
+        return {cost, cost, least(all), {}, {cheapest(all)}};
+    }
+
+    // Rows as given; equal ones are one row of a part.
+    double rows_of(const Part& part) const {
+        double found = 0.0;
+        for (const Index i : part.row) found += questions_.rows[i];
+        return found;
     }
 
     static ExactTree of_child(const Child& child) {
-        return {child.cost, child.cost, {child.split}, {child.left_class, child.right_class}};
+        return {child.cost, child.cost, child.relaxed, {child.split}, {child.left_class, child.right_class}};
     }
 
     // Puts a root above the best trees of its sides.
     static ExactTree joined(const ExactSplit& root, double cost, const ExactTree& left, const ExactTree& right) {
-        ExactTree tree{cost, cost, {root}, left.classes};
+        ExactTree tree{cost, cost, cost, {root}, left.classes};
         for (std::size_t begin = 0, width = 1; begin < left.splits.size(); begin += width, width *= 2) {
             tree.splits.insert(tree.splits.end(), left.splits.begin() + begin, left.splits.begin() + begin + width);
             tree.splits.insert(tree.splits.end(), right.splits.begin() + begin, right.splits.begin() + begin + width);
@@ -150,7 +160,7 @@ class Search {
     // One class for all rows, as a tree of some depth.
     ExactTree constant(const Part& part, Index depth) const {
         const ExactTree one = leaf(part);
-        return {one.cost, one.cost, std::vector<ExactSplit>((std::size_t{1} << depth) - 1),
+        return {one.cost, one.bound, one.relaxed, std::vector<ExactSplit>((std::size_t{1} << depth) - 1),
                 std::vector<Index>(std::size_t{1} << depth, one.classes[0])};
     }
 
@@ -159,26 +169,33 @@ class Search {
         const Matrix<const Answer> answers = part.answers, order = part.order;
         Costs all;
         for (Index i = 0; i < part.n; ++i) add(all, cost_of(part, i));
-        Child best{least(all), {}, cheapest(all), cheapest(all)};
+        const double n_rows = rows_of(part), fewest = questions_.min_rows;
+        Child best{n_rows < fewest ? kInfinity : least(all), {}, cheapest(all), cheapest(all), 0.0};
+        double relaxed = least(all);
         for (Index q = 0; q < n_questions(); ++q) {
             Costs left;
             const double price = questions_.prices[q];
+            double rows = 0.0;
             for (Index t = 0; t + 1 < part.n; ++t) {
                 const Index i = order(q, t);
                 add(left, cost_of(part, i));
+                rows += questions_.rows[part.row[i]];
                 if (answers(q, i) == answers(q, order(q, t + 1))) continue;
                 const double cost = least(left) + least_rest(all, left) + price;
-                if (cost < best.cost - kTie) best = child_of(cost, {q, answers(q, i)}, all, left);
+                relaxed = std::min(relaxed, cost);
+                if (cost < best.cost - kTie && rows >= fewest && n_rows - rows >= fewest)
+                    best = child_of(cost, {q, answers(q, i)}, all, left);
             }
         }
         look(static_cast<double>(part.n * n_questions()));
+        best.relaxed = std::min(relaxed, best.cost);
         return best;
     }
 
     Child child_of(double cost, const ExactSplit& split, const Costs& all, const Costs& left) const {
         Costs right;
         for (Index c = 0; c < k(); ++c) right.of[c] = all.of[c] - left.of[c];
-        return {cost, split, cheapest(left), cheapest(right)};
+        return {cost, split, cheapest(left), cheapest(right), cost};
     }
 
     // ---- depth 2 ----
@@ -228,8 +245,8 @@ class Search {
             for (Index g = f; g < n_questions(); ++g) {
                 if (look(static_cast<double>(part.n) + 2.0 * bins.size(f) * bins.size(g))) break;
                 const Corner corner = corner_sums(part, bins, f, g);
-                bound_sides(bins, corner, f, g, bounds[f]);
-                if (f != g) bound_sides(bins, transposed(corner), g, f, bounds[g]);
+                bound_sides(bins, corner, g, bounds[f]);
+                if (f != g) bound_sides(bins, transposed(corner), f, bounds[g]);
             }
         }
         return bounds;
@@ -253,18 +270,14 @@ class Search {
     ExactTree solve_two(const Part& part, double cutoff) {
         const Bins bins(part, n_questions());
         ExactTree best = constant(part, 2);
-        const double one_class = best.cost;
         double upper = std::min(best.cost, cutoff);
+        relaxed_ = best.relaxed;
         const std::vector<Bounds> bounds = bounds_of(part, bins);
-        if (stopped_) {
-            best.bound = 0.0;
-            return best;
-        }
-        std::priority_queue<Open> open = open_cuts(bins, bounds);
-        double lower = std::min(one_class, cutoff);
+        std::priority_queue<Open> open;
+        if (!stopped_) open = open_cuts(bins, bounds);
+        double lower = stopped_ ? 0.0 : upper;
         while (!open.empty() && open.top().bound < upper - kTie) {
             const Open next = open.top();
-            if (stopped_) break;
             open.pop();
             const Index f = next.question;
             const Sides sides = sides_between(bounds[f], next.bin + !next.inside, next.bin + 1);
@@ -274,14 +287,14 @@ class Search {
             } else {
                 try_cut(part, f, bins.last[f][next.bin], sides, best, upper);
             }
+            if (stopped_) {
+                lower = next.bound;
+                break;
+            }
         }
-        lower = std::min(upper, open.empty() ? upper : std::max(open.top().bound, 0.0));
-        if (best.cost < cutoff) {
-            best.bound = std::min(best.cost, stopped_ ? lower : best.cost);
-        } else {
-            best.cost = kInfinity;
-            best.bound = stopped_ ? std::min(lower, cutoff) : cutoff;
-        }
+        best.bound = stopped_ ? std::min(lower, upper) : upper;
+        best.relaxed = std::min(relaxed_, best.bound);
+        if (best.cost >= cutoff) best.cost = kInfinity;
         return best;
     }
 
@@ -330,7 +343,7 @@ class Search {
 
     // Bounds what both sides of every coarse cut of a root question cost, if the next question is the other one: a cut of
     // it inside a bin leaves what is before the bin on its left and what is behind it on its right.
-    void bound_sides(const Bins& bins, const Corner& by_root, Index root, Index next, Bounds& bounds) {
+    void bound_sides(const Bins& bins, const Corner& by_root, Index next, Bounds& bounds) {
         const Corner corner = transposed(by_root);  // (next, root), so that the loops over cuts of the root are inner
         const Index n_cuts = bounds.n_cuts, n_next = bins.size(next);
         const Numbers to_left = bounds.left[next], to_right = bounds.right[next];
@@ -421,28 +434,52 @@ class Search {
         try_between(part, f, cuts, middle + 1, stop, {found.left, sides.right}, best, upper);
     }
 
-    // Finds the best splits on both sides of one root cut, given what they cost at least; returns better bounds.
+    // Finds the best splits on both sides of one root cut, given what they cost at least; returns better bounds, which
+    // hold for leaves with few rows, too.
     Sides try_cut(const Part& part, Index f, Answer cut, Sides sides, ExactTree& best, double& upper) {
         const Matrix<const Answer> answers = part.answers, order = part.order;
         const Answer* root = answers[f].data;
         const Index unsplit = n_questions();
+        const double fewest = questions_.min_rows, price = questions_.prices[f];
         Costs all[2];
-        for (Index i = 0; i < part.n; ++i) add(all[root[i] > cut], cost_of(part, i));
+        double rows[2] = {0.0, 0.0};
+        for (Index i = 0; i < part.n; ++i) {
+            add(all[root[i] > cut], cost_of(part, i));
+            rows[root[i] > cut] += questions_.rows[part.row[i]];
+        }
         sides.left[unsplit] = least(all[0]);
         sides.right[unsplit] = least(all[1]);
         Child children[2];
-        for (const int right : {0, 1}) children[right] = {least(all[right]), {}, cheapest(all[right]), cheapest(all[right])};
-        const double price = questions_.prices[f];
+        for (const int at : {0, 1}) {
+            const Index cheap = cheapest(all[at]);
+            children[at] = {rows[at] < fewest ? kInfinity : least(all[at]), {}, cheap, cheap, 0.0};
+        }
+        std::vector<char> is_known(n_questions() + 1);
+        is_known[unsplit] = 1;
+        // The question that is not known yet and with which a side may cost least; the side is settled if it costs more.
+        const auto next_of = [&](const std::vector<double>& bounds) {
+            Index found = unsplit;
+            for (Index g = 0; g < unsplit; ++g)
+                if (!is_known[g] && (found == unsplit || bounds[g] < bounds[found])) found = g;
+            return found;
+        };
         while (true) {
-            // The next question is the one with which a side may cost least. Sides that are known need no other.
-            const double least_left = sides.least_left(), least_right = sides.least_right();
-            if (price + least_left + least_right >= upper - kTie || stopped_) return sides;
-            Index g = std::min_element(sides.left.begin(), sides.left.end()) - sides.left.begin();
-            if (least_left >= children[0].cost - kTie)
-                g = std::min_element(sides.right.begin(), sides.right.end()) - sides.right.begin();
-            if (least_left >= children[0].cost - kTie && least_right >= children[1].cost - kTie) break;
+            const Index on_left = next_of(sides.left), on_right = next_of(sides.right);
+            const double open_left = on_left == unsplit ? kInfinity : sides.left[on_left];
+            const double open_right = on_right == unsplit ? kInfinity : sides.right[on_right];
+            const double least_left = std::min(children[0].cost, open_left);
+            const double least_right = std::min(children[1].cost, open_right);
+            if (price + least_left + least_right >= upper - kTie || stopped_) break;
+            const bool left_is_settled = open_left >= children[0].cost - kTie;
+            if (left_is_settled && open_right >= children[1].cost - kTie) {
+                upper = children[0].cost + children[1].cost + price;
+                best = joined({f, cut}, upper, of_child(children[0]), of_child(children[1]));
+                break;
+            }
+            const Index g = left_is_settled ? on_right : on_left;
             look(static_cast<double>(part.n));
             double found[2] = {kInfinity, kInfinity};
+            double passed[2] = {0.0, 0.0};
             Costs sum[2];
             const Answer *by = answers[g].data, *row = order[g].data;
             const double asked = questions_.prices[g];
@@ -450,152 +487,306 @@ class Search {
                 const Index i = row[t];
                 const int side = root[i] > cut;
                 add(sum[side], cost_of(part, i));
+                passed[side] += questions_.rows[part.row[i]];
                 if (by[i] == by[row[t + 1]]) continue;
                 for (const int at : {0, 1}) {
                     const double cost = least(sum[at]) + least_rest(all[at], sum[at]) + asked;
-                    if (cost >= found[at]) continue;
-                    found[at] = cost;
-                    if (cost < children[at].cost - kTie) children[at] = child_of(cost, {g, by[i]}, all[at], sum[at]);
+                    if (cost < found[at]) found[at] = cost;
+                    if (cost < children[at].cost - kTie && passed[at] >= fewest && rows[at] - passed[at] >= fewest)
+                        children[at] = child_of(cost, {g, by[i]}, all[at], sum[at]);
                 }
             }
+            is_known[g] = 1;
             sides.left[g] = std::max(sides.left[g], found[0]);
             sides.right[g] = std::max(sides.right[g], found[1]);
         }
-        const double cost = children[0].cost + children[1].cost + price;
-        if (cost < upper - kTie) {
-            upper = cost;
-            best = joined({f, cut}, cost, of_child(children[0]), of_child(children[1]));
-        }
+        relaxed_ = std::min(relaxed_, price + sides.least_left() + sides.least_right());
         return sides;
     }
 
-    // ---- all trees of depth 2 that cost less than a cutoff ----
+    // ---- all trees that cost less than a limit ----
 
-    // One way to split a side once more, or not at all.
-    struct Way {
-        double cost;
-        double size;  // of the rows on the left of the split
-        ExactSplit split;
-        Index left_class;
-        Index right_class;
+    // Trees of one depth for some rows.
+    struct Trees {
+        std::vector<double> cost;        // (n,)
+        std::vector<double> cells;       // (n, n_cells) what each tree counts in each cell
+        std::vector<ExactSplit> splits;  // (n, n_branches)
+        std::vector<Index> classes;      // (n, n_leaves)
+        std::vector<Index> by_cost;      // (n,) the trees, cheapest first
+
+        Index size() const { return static_cast<Index>(cost.size()); }
+        ExactTree tree(Index t, Index depth) const {
+            const Index n_leaves = Index{1} << depth;
+            return {cost[t], cost[t], cost[t],
+                    {splits.begin() + t * (n_leaves - 1), splits.begin() + (t + 1) * (n_leaves - 1)},
+                    {classes.begin() + t * n_leaves, classes.begin() + (t + 1) * n_leaves}};
+        }
     };
 
-    struct Enumeration {
-        const ExactTotals& totals;
-        double slack;   // by how much more a tree may cost at the prices than with the price of rows off
-        double cutoff;
-        double work_left;
+    // What happens to the trees of an enumeration.
+    struct Sink {
+        virtual ~Sink() = default;
+        virtual double limit() const = 0;  // trees that cost as much are not wanted
+        virtual bool wants(double, ConstNumbers) const { return true; }
+        virtual void take(ConstNumbers cells, const ExactTree& tree) = 0;
+    };
+
+    // Keeps all trees.
+    struct Collection : Sink {
+        double most;
+        Trees trees;
+
+        explicit Collection(double most) : most(most) {}
+        double limit() const override { return most; }
+        void take(ConstNumbers cells, const ExactTree& tree) override {
+            trees.cost.push_back(tree.cost);
+            trees.cells.insert(trees.cells.end(), cells.begin(), cells.end());
+            trees.splits.insert(trees.splits.end(), tree.splits.begin(), tree.splits.end());
+            trees.classes.insert(trees.classes.end(), tree.classes.begin(), tree.classes.end());
+        }
+    };
+
+    // Keeps the tree that costs least with the price of rows off in place of the prices of cells.
+    struct Cheapest : Sink {
+        const Totals& totals;
+        double slack;  // by how much more a tree may cost at the prices of cells
+        double most;
         ExactTree best;
+
+        Cheapest(const Totals& totals, double upper) : totals(totals), slack(0.0), best{upper, 0.0, 0.0, {}, {}} {
+            for (Index c = 0; c < totals.prices.size; ++c)
+                slack += totals.prices[c] * totals.counts.bounds(totals.prices[c] > 0, c);
+            most = upper + slack;
+        }
+        double limit() const override { return most; }
+        double really(double cost, ConstNumbers cells) const {
+            for (Index c = 0; c < cells.size; ++c) cost -= totals.prices[c] * cells[c];
+            return cost + totals.row_off * off_totals(totals.counts, cells);
+        }
+        bool wants(double cost, ConstNumbers cells) const override { return really(cost, cells) < best.cost - kTie; }
+        void take(ConstNumbers cells, const ExactTree& tree) override {
+            if (!wants(tree.cost, cells)) return;
+            const double cost = really(tree.cost, cells);
+            best = tree;
+            best.cost = cost;
+            most = std::min(most, cost + slack);
+        }
     };
 
-    void ways_of_side(
-        const Part& part, const ExactTotals& totals, Index f, Answer cut, bool right, const Sides& sides, double most,
-        std::vector<Way>& ways) {
-        const Matrix<const Answer> answers = part.answers, order = part.order;
-        const Answer* root = answers[f].data;
-        Costs all;
+    // The cells of class 0 of all domains are filled with the rows of a part, or of one side of a cut.
+    template <class Wanted>
+    void count(const Part& part, Numbers cells, const Wanted& wanted) const {
+        std::fill(cells.begin(), cells.end(), 0.0);
         for (Index i = 0; i < part.n; ++i)
-            if ((root[i] > cut) == right) add(all, cost_of(part, i));
+            if (wanted(i)) count_row(totals_->counts, cells, part.row[i], 0);
+    }
+
+    // Adds all rows of the cells of class 0 to those of class k.
+    void add_class(Numbers cells, ConstNumbers rows, Index k) const {
+        for (Index begin = 0; begin < cells.size; begin += this->k()) cells[begin + k] += rows[begin];
+    }
+
+    // Offers one class for all rows.
+    void take_constants(const Part& part, Index depth, Sink& sink) const {
+        if (rows_of(part) < questions_.min_rows) return;
+        Costs all;
+        for (Index i = 0; i < part.n; ++i) add(all, cost_of(part, i));
+        ExactTree tree = constant(part, depth);
+        std::vector<double> rows(n_cells()), cells(n_cells());
+        count(part, rows, [](Index) { return true; });
+        for (Index c = 0; c < k(); ++c) {
+            if (all.of[c] >= sink.limit()) continue;
+            tree.cost = all.of[c];
+            std::fill(tree.classes.begin(), tree.classes.end(), c);
+            std::fill(cells.begin(), cells.end(), 0.0);
+            add_class(cells, rows, c);
+            sink.take(cells, tree);
+        }
+    }
+
+    // Collects the trees of depth 1 for one side of a root cut; bounds are by next question.
+    template <class Wanted>
+    Trees trees_of_side(const Part& part, const Wanted& wanted, const std::vector<double>& bounds, double most) {
+        const Matrix<const Answer> answers = part.answers, order = part.order;
+        const double fewest = questions_.min_rows;
+        Costs all;
+        double rows = 0.0;
+        for (Index i = 0; i < part.n; ++i) {
+            if (!wanted(i)) continue;
+            add(all, cost_of(part, i));
+            rows += questions_.rows[part.row[i]];
+        }
+        std::vector<double> everything(n_cells()), left(n_cells()), cells(n_cells());
+        count(part, everything, wanted);
+        Collection found(most);
+        const auto take = [&](double cost, const ExactSplit& split, Index a, Index c) {
+            std::fill(cells.begin(), cells.end(), 0.0);
+            add_class(cells, everything, c);
+            if (split.question >= 0) {
+                add_class(cells, left, a);
+                for (double& cell : left) cell = -cell;
+                add_class(cells, left, c);
+                for (double& cell : left) cell = -cell;
+            }
+            found.take(cells, {cost, cost, cost, {split}, {a, c}});
+        };
+        if (rows < fewest) return found.trees;
         for (Index c = 0; c < k(); ++c)
-            if (all.of[c] < most) ways.push_back({all.of[c], 0.0, {}, c, c});
-        for (Index g = 0; g < n_questions(); ++g) {
-            if ((right ? sides.right : sides.left)[g] >= most) continue;
+            if (all.of[c] < most) take(all.of[c], {}, c, c);
+        for (Index g = 0; g < n_questions() && !stopped_; ++g) {
+            if (bounds[g] >= most) continue;
             const Answer *by = answers[g].data, *row = order[g].data;
             Costs sum;
-            double size = 0.0;
+            std::fill(left.begin(), left.end(), 0.0);
+            double passed = 0.0;
             Index last = -1;
             const double price = questions_.prices[g];
             for (Index t = 0; t < part.n; ++t) {
                 const Index i = row[t];
-                if ((root[i] > cut) != right) continue;
-                if (last >= 0 && by[i] != by[last]) {
+                if (!wanted(i)) continue;
+                if (last >= 0 && by[i] != by[last] && passed >= fewest && rows - passed >= fewest) {
                     for (Index a = 0; a < k(); ++a) {
                         if (sum.of[a] + price >= most) continue;
                         for (Index c = 0; c < k(); ++c) {
-                            if (a == c) continue;
                             const double cost = sum.of[a] + (all.of[c] - sum.of[c]) + price;
-                            if (cost < most) ways.push_back({cost, size, {g, by[last]}, a, c});
+                            if (a != c && cost < most) take(cost, {g, by[last]}, a, c);
                         }
                     }
                 }
                 add(sum, cost_of(part, i));
-                size += totals.sizes[i];
+                passed += questions_.rows[part.row[i]];
+                count_row(totals_->counts, left, part.row[i], 0);
                 last = i;
             }
-            look(static_cast<double>(part.n));
+            look(static_cast<double>(part.n) + 4.0 * static_cast<double>(found.trees.size()));
         }
-        std::sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.cost < b.cost; });
+        return sorted(std::move(found.trees));
     }
 
-    // What a tree costs with the price of rows off in place of the prices of classes.
-    double true_cost(const ExactTotals& totals, double cost, const Costs& rows) const {
-        double over = 0.0, under = 0.0;
-        for (Index c = 0; c < k(); ++c) {
-            over += std::max(rows.of[c] - totals.high[c], 0.0);
-            under += std::max(totals.low[c] - rows.of[c], 0.0);
-            cost -= totals.prices[c] * rows.of[c];
-        }
-        return cost + totals.row_off * std::max(over, under);
+    // Of trees that count alike only the cheapest is of use.
+    Trees sorted(Trees trees) const {
+        const Index width = n_cells();
+        trees.by_cost.resize(trees.cost.size());
+        std::iota(trees.by_cost.begin(), trees.by_cost.end(), Index{0});
+        const double* cells = trees.cells.data();
+        const auto counts_alike = [&](Index a, Index b) {
+            return std::equal(cells + a * width, cells + (a + 1) * width, cells + b * width);
+        };
+        std::stable_sort(trees.by_cost.begin(), trees.by_cost.end(), [&](Index a, Index b) {
+            const double *x = cells + a * width, *y = cells + b * width;
+            for (Index c = 0; c < width; ++c)
+                if (x[c] != y[c]) return x[c] < y[c];
+            return trees.cost[a] < trees.cost[b];
+        });
+        trees.by_cost.erase(
+            std::unique(trees.by_cost.begin(), trees.by_cost.end(), counts_alike), trees.by_cost.end());
+        std::stable_sort(trees.by_cost.begin(), trees.by_cost.end(), [&](Index a, Index b) {
+            return trees.cost[a] < trees.cost[b];
+        });
+        return trees;
     }
 
-    void combine(const Part& part, Index f, Answer cut, Sides sides, Enumeration& found) {
-        const Matrix<const Answer> answers = part.answers;
-        const Answer* root = answers[f].data;
-        const double price = questions_.prices[f];
-        double sizes[2] = {0.0, 0.0};
-        for (Index i = 0; i < part.n; ++i) sizes[root[i] > cut] += found.totals.sizes[i];
-        std::vector<Way> left, right;
-        ways_of_side(part, found.totals, f, cut, false, sides, found.cutoff - price - sides.least_right(), left);
-        if (left.empty()) return;
-        ways_of_side(part, found.totals, f, cut, true, sides, found.cutoff - price - left[0].cost, right);
-        for (const Way& a : left) {
-            for (const Way& b : right) {
-                const double cost = a.cost + b.cost + price;
-                if (cost >= found.cutoff || --found.work_left < 0) break;
-                Costs rows;
-                rows.of[a.left_class] += a.size;
-                rows.of[a.right_class] += sizes[0] - a.size;
-                rows.of[b.left_class] += b.size;
-                rows.of[b.right_class] += sizes[1] - b.size;
-                const double really = true_cost(found.totals, cost, rows);
-                if (really >= found.best.cost - kTie) continue;
-                found.best = joined({f, cut}, really, {0, 0, {a.split}, {a.left_class, a.right_class}},
-                                    {0, 0, {b.split}, {b.left_class, b.right_class}});
-                // Trees cost no less than with the prices, so that others than the best so far need not be looked at.
-                found.cutoff = std::min(found.cutoff, really + found.slack);
+    // Puts a root above all pairs of trees of its sides that cost less than the limit.
+    void combine(const ExactSplit& root, const Trees& left, const Trees& right, Index depth, Sink& sink) {
+        const double price = questions_.prices[root.question];
+        const Index width = n_cells();
+        std::vector<double> cells(width);
+        for (const Index a : left.by_cost) {
+            Index n_pairs = 0;
+            for (const Index b : right.by_cost) {
+                const double cost = left.cost[a] + right.cost[b] + price;
+                if (cost >= sink.limit()) break;
+                ++n_pairs;
+                for (Index c = 0; c < width; ++c) cells[c] = left.cells[a * width + c] + right.cells[b * width + c];
+                if (!sink.wants(cost, cells)) continue;
+                sink.take(cells, joined(root, cost, left.tree(a, depth - 1), right.tree(b, depth - 1)));
             }
+            if (n_pairs == 0 || look(4.0 * static_cast<double>(n_pairs))) return;
         }
     }
 
-   public:
-    ExactTree enumerate(const Part& part, const ExactTotals& totals, double upper, double most_work) {
-        double slack = 0.0;
-        for (Index c = 0; c < k(); ++c) slack += totals.prices[c] * (totals.prices[c] > 0 ? totals.high : totals.low)[c];
-        Enumeration found{totals, slack, upper + slack, most_work, {upper, 0.0, {}, {}}};
-        Costs all;
-        for (Index i = 0; i < part.n; ++i) add(all, cost_of(part, i));
-        for (Index c = 0; c < k(); ++c) {
-            Costs rows;
-            rows.of[c] = total(totals.sizes);
-            const double really = true_cost(totals, all.of[c], rows);
-            if (really < found.best.cost - kTie) {
-                found.best = {really, really, std::vector<ExactSplit>(3), std::vector<Index>(4, c)};
-                found.cutoff = std::min(found.cutoff, really + slack);
-            }
-        }
+    // Offers all trees of depth 2 below the limit; returns what the others cost at least.
+    double enumerate_two(const Part& part, Sink& sink) {
+        take_constants(part, 2, sink);
         const Bins bins(part, n_questions());
         const std::vector<Bounds> bounds = bounds_of(part, bins);
+        if (stopped_) return 0.0;
         std::priority_queue<Open> open = open_cuts(bins, bounds);
-        while (!open.empty() && open.top().bound < found.cutoff && !stopped_ && found.work_left > 0) {
+        while (!open.empty() && open.top().bound < sink.limit()) {
             const Open next = open.top();
             open.pop();
             const Index f = next.question;
+            const double price = questions_.prices[f];
             const Sides sides = sides_between(bounds[f], next.bin + !next.inside, next.bin + 1);
             std::vector<Answer> cuts = {bins.last[f][next.bin]};
             if (next.inside) cuts = cuts_inside(part, bins, f, next.bin);
-            for (const Answer cut : cuts) combine(part, f, cut, sides, found);
+            const Matrix<const Answer> answers = part.answers;
+            const Answer* root = answers[f].data;
+            for (const Answer cut : cuts) {
+                const auto is_left = [&](Index i) { return root[i] <= cut; };
+                const auto is_right = [&](Index i) { return root[i] > cut; };
+                const Trees left = trees_of_side(part, is_left, sides.left, sink.limit() - price - sides.least_right());
+                if (left.size() == 0) continue;
+                const double cheapest = left.cost[left.by_cost[0]];
+                const Trees right = trees_of_side(part, is_right, sides.right, sink.limit() - price - cheapest);
+                combine({f, cut}, left, right, 2, sink);
+                if (stopped_) return next.bound;
+            }
         }
-        found.best.bound = stopped_ || found.work_left <= 0 ? -kInfinity : found.best.cost;
+        return sink.limit();
+    }
+
+    // Offers all trees of some depth below the limit; returns what the others cost at least.
+    double enumerate(const Part& part, Index depth, Sink& sink) {
+        if (depth == 2) return enumerate_two(part, sink);
+        if (depth == 1) {
+            const std::vector<double> no_bounds(n_questions() + 1);
+            const Trees found = trees_of_side(part, [](Index) { return true; }, no_bounds, sink.limit());
+            for (const Index t : found.by_cost)
+                sink.take({found.cells.data() + t * n_cells(), n_cells()}, found.tree(t, 1));
+            return stopped_ ? 0.0 : sink.limit();
+        }
+        take_constants(part, depth, sink);
+        std::priority_queue<Between> open = root_cuts(part, depth);
+        while (!open.empty() && open.top().bound < sink.limit()) {
+            const Between next = open.top();
+            open.pop();
+            if (next.first >= next.stop) continue;
+            const double price = questions_.prices[next.question];
+            const Index middle = (next.first + next.stop) / 2;
+            const Answer cut = cuts_[depth][next.question][middle];
+            const Part left = side(part, next.question, cut, true), right = side(part, next.question, cut, false);
+            const ExactTree best_left = solve(left, depth - 1, sink.limit() - price - next.least_right);
+            const double least_left = std::max(best_left.bound, next.least_left);
+            ExactTree best_right{kInfinity, next.least_right, next.least_right, {}, {}};
+            if (least_left + next.least_right + price < sink.limit())
+                best_right = solve(right, depth - 1, sink.limit() - price - least_left);
+            const double least_right = std::max(best_right.bound, next.least_right);
+            if (least_left + least_right + price < sink.limit() && !stopped_) {
+                Collection on_left(sink.limit() - price - least_right);
+                enumerate(left, depth - 1, on_left);
+                Collection on_right(sink.limit() - price - least_left);
+                if (!stopped_) enumerate(right, depth - 1, on_right);
+                if (!stopped_)
+                    combine({next.question, cut}, sorted(std::move(on_left.trees)), sorted(std::move(on_right.trees)),
+                            depth, sink);
+            }
+            if (stopped_) return next.bound;
+            divide(next, middle, std::max(best_left.relaxed, next.least_left),
+                   std::max(best_right.relaxed, next.least_right), open);
+        }
+        return sink.limit();
+    }
+
+    Index n_cells() const { return totals_->counts.n_cells(); }
+
+   public:
+    // Of all trees that cost less than `upper`, the one that costs least with the price of rows off.
+    ExactTree cheapest(const Part& part, Index depth, const Totals& totals, double upper) {
+        totals_ = &totals;
+        Cheapest found(totals, upper);
+        const double others = enumerate(part, depth, found) - found.slack;
+        found.best.bound = stopped_ ? std::min(others, found.best.cost) : found.best.cost;
         return found.best;
     }
 
@@ -613,10 +804,11 @@ class Search {
         bool operator<(const Between& other) const { return bound > other.bound; }
     };
 
-    ExactTree solve_deep(const Part& part, Index depth, double cutoff) {
-        ExactTree best = grown(part, depth);
-        double upper = std::min(best.cost, cutoff);
-        std::vector<std::vector<Answer>> cuts(n_questions());
+    // All cuts of every question, which are kept by depth.
+    std::priority_queue<Between> root_cuts(const Part& part, Index depth) {
+        if (static_cast<Index>(cuts_.size()) <= depth) cuts_.resize(depth + 1);
+        std::vector<std::vector<Answer>>& cuts = cuts_[depth];
+        cuts.assign(n_questions(), {});
         std::priority_queue<Between> open;
         const Matrix<const Answer> answers = part.answers, order = part.order;
         for (Index q = 0; q < n_questions(); ++q) {
@@ -624,37 +816,51 @@ class Search {
                 if (answers(q, order(q, t)) != answers(q, order(q, t + 1))) cuts[q].push_back(answers(q, order(q, t)));
             open.push({questions_.prices[q], q, 0, static_cast<Index>(cuts[q].size()), 0.0, 0.0});
         }
+        return open;
+    }
+
+    // Opens the cuts on both sides of one whose sides are known to cost at least so much.
+    void divide(const Between& at, Index middle, double left, double right, std::priority_queue<Between>& open) const {
+        const double price = questions_.prices[at.question];
+        open.push({price + at.least_left + right, at.question, at.first, middle, at.least_left, right});
+        open.push({price + left + at.least_right, at.question, middle + 1, at.stop, left, at.least_right});
+    }
+
+    ExactTree solve_deep(const Part& part, Index depth, double cutoff) {
+        ExactTree best = grown(part, depth);
+        double upper = std::min(best.cost, cutoff), relaxed = leaf(part).relaxed;
+        std::priority_queue<Between> open = root_cuts(part, depth);
         double lower = kInfinity;
         while (!open.empty() && open.top().bound < upper - kTie) {
             const Between next = open.top();
-            if (stopped_) {
-                lower = next.bound;
-                break;
-            }
             open.pop();
             if (next.first >= next.stop) continue;
             const double price = questions_.prices[next.question];
             const Index middle = (next.first + next.stop) / 2;
-            const Answer cut = cuts[next.question][middle];
+            const Answer cut = cuts_[depth][next.question][middle];
             const ExactTree left = solve(side(part, next.question, cut, true), depth - 1, upper - price - next.least_right);
-            const double least_left = std::max(left.bound, next.least_left);
             // The other side is bounded, too, if it need not be known.
-            ExactTree right{kInfinity, next.least_right, {}, {}};
-            if (least_left + next.least_right + price < upper - kTie)
-                right = solve(side(part, next.question, cut, false), depth - 1, upper - price - least_left);
-            const double least_right = std::max(right.bound, next.least_right);
+            ExactTree right{kInfinity, next.least_right, next.least_right, {}, {}};
+            if (std::max(left.bound, next.least_left) + next.least_right + price < upper - kTie)
+                right = solve(side(part, next.question, cut, false), depth - 1,
+                              upper - price - std::max(left.bound, next.least_left));
+            const double least_left = std::max(left.relaxed, next.least_left);
+            const double least_right = std::max(right.relaxed, next.least_right);
+            relaxed = std::min(relaxed, price + least_left + least_right);
             const double cost = left.cost + right.cost + price;
             if (cost < upper - kTie) {
                 upper = cost;
                 best = joined({next.question, cut}, cost, left, right);
             }
-            open.push({price + next.least_left + least_right, next.question, next.first, middle, next.least_left,
-                       least_right});
-            open.push({price + least_left + next.least_right, next.question, middle + 1, next.stop, least_left,
-                       next.least_right});
+            if (stopped_) {
+                lower = next.bound;
+                break;
+            }
+            divide(next, middle, least_left, least_right, open);
         }
         if (best.cost >= cutoff) best.cost = kInfinity;
         best.bound = std::min(upper, lower);
+        best.relaxed = std::min(relaxed, best.bound);
         return best;
     }
 
@@ -664,8 +870,8 @@ class Search {
         if (best.splits[0].question < 0) return constant(part, depth);
         const ExactSplit root = best.splits[0];
         const Part left = side(part, root.question, root.cut, true), right = side(part, root.question, root.cut, false);
-        const ExactTree on_left = solve(left, depth - 1 > 2 ? 2 : depth - 1, kInfinity);
-        const ExactTree on_right = solve(right, depth - 1 > 2 ? 2 : depth - 1, kInfinity);
+        const Index below = std::min<Index>(depth - 1, 2);
+        const ExactTree on_left = solve(left, below, kInfinity), on_right = solve(right, below, kInfinity);
         const double cost = on_left.cost + on_right.cost + questions_.prices[root.question];
         return joined(root, cost, deepened(on_left, depth - 1), deepened(on_right, depth - 1));
     }
@@ -693,6 +899,7 @@ class Search {
         const Matrix<Answer> to_answers = found.answers, to_order = found.order;
         for (Index i = 0; i < part.n; ++i) {
             if (place[i] < 0) continue;
+            found.row[place[i]] = part.row[i];
             std::copy(cost_of(part, i), cost_of(part, i) + k(), found.cost.data() + place[i] * k());
             for (Index g = 0; g < n_questions(); ++g) to_answers(g, place[i]) = answers(g, i);
         }
@@ -706,60 +913,103 @@ class Search {
 
     const Questions& questions_;
     Index n_classes_;
-    const Stop& stop_;
+    const Limits& limits_;
+    const Totals* totals_ = nullptr;                       // while trees are enumerated
+    std::vector<std::vector<std::vector<Answer>>> cuts_;  // by depth and question
     double work_ = 0.0;
+    double since_look_ = 0.0;
+    double relaxed_ = kInfinity;  // least cost of the root cuts tried, leaves with few rows included
     bool stopped_ = false;
 };
 
-template <int Fixed>
-ExactTree run(const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Stop& stop) {
-    const Index n = cost.n_rows, n_classes = cost.n_columns, n_questions = questions.prices.size;
-    Part part(n_questions, n, n_classes);
-    std::copy(questions.answers.data, questions.answers.data + n_questions * n, part.answers.memory.begin());
-    std::copy(questions.order.data, questions.order.data + n_questions * n, part.order.memory.begin());
-    std::copy(cost.data, cost.data + n * n_classes, part.cost.begin());
-    return Search<Fixed>(questions, n_classes, stop).solve(part, depth, cutoff);
+}  // namespace
+
+void order_answers(Vector<const Answer> answers, Vector<Answer> order) {
+    std::vector<Index> next(static_cast<std::size_t>(answers.size) + 1);
+    for (const Answer answer : answers) ++next[answer + 1];
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    for (Index i = 0; i < answers.size; ++i) order[next[answers[i]]++] = static_cast<Answer>(i);
 }
 
-template <int Fixed>
-ExactTree run_near(
-    const Questions& questions, Matrix<const double> cost, const ExactTotals& totals, double cutoff, double most_work,
-    const Stop& stop) {
-    const Index n = cost.n_rows, n_classes = cost.n_columns, n_questions = questions.prices.size;
+namespace {
+
+Part whole(const Questions& questions, Index n, Index n_classes) {
+    const Index n_questions = questions.prices.size;
     Part part(n_questions, n, n_classes);
     std::copy(questions.answers.data, questions.answers.data + n_questions * n, part.answers.memory.begin());
     std::copy(questions.order.data, questions.order.data + n_questions * n, part.order.memory.begin());
-    double offset = 0.0;  // what all rows cost at least, which the search leaves out
-    for (Index i = 0; i < n; ++i) {
-        double least = kInfinity;
-        for (Index c = 0; c < n_classes; ++c) {
-            part.cost[i * n_classes + c] = cost(i, c) + totals.sizes[i] * totals.prices[c];
-            least = std::min(least, part.cost[i * n_classes + c]);
-        }
-        for (Index c = 0; c < n_classes; ++c) part.cost[i * n_classes + c] -= least;
+    std::iota(part.row.begin(), part.row.end(), Index{0});
+    return part;
+}
+
+// Takes off what each row costs at least; returns the sum of that.
+double reduce(Part& part, Index n_classes) {
+    double offset = 0.0;
+    for (Index i = 0; i < part.n; ++i) {
+        const auto begin = part.cost.begin() + i * n_classes;
+        const double least = *std::min_element(begin, begin + n_classes);
+        for (Index c = 0; c < n_classes; ++c) begin[c] -= least;
         offset += least;
     }
-    ExactTree found = Search<Fixed>(questions, n_classes, stop).enumerate(part, totals, cutoff - offset, most_work);
+    return offset;
+}
+
+template <class Run>
+ExactTree with_offset(double offset, const Run& run) {
+    ExactTree found = run();
     found.cost += offset;
     found.bound += offset;
     return found;
 }
 
-}  // namespace
-
-ExactTree cheapest_near(
-    const Questions& questions, Matrix<const double> cost, const ExactTotals& totals, double cutoff, double most_work,
-    const Stop& stop) {
-    if (cost.n_columns == 2) return run_near<2>(questions, cost, totals, cutoff, most_work, stop);
-    return run_near<0>(questions, cost, totals, cutoff, most_work, stop);
+template <int Fixed>
+ExactTree run(
+    const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Limits& limits) {
+    const Index n_classes = cost.n_columns;
+    Part part = whole(questions, cost.n_rows, n_classes);
+    std::copy(cost.data, cost.data + cost.n_rows * n_classes, part.cost.begin());
+    const double offset = reduce(part, n_classes);
+    return with_offset(
+        offset, [&] { return Search<Fixed>(questions, n_classes, limits).solve(part, depth, cutoff - offset); });
 }
 
+template <int Fixed>
+ExactTree run_near(
+    const Questions& questions, Matrix<const double> cost, const Totals& totals, Index depth, double upper,
+    const Limits& limits) {
+    const Index n_classes = cost.n_columns;
+    Part part = whole(questions, cost.n_rows, n_classes);
+    for (Index i = 0; i < part.n; ++i) {
+        for (Index c = 0; c < n_classes; ++c) {
+            double price = 0.0;
+            for (Index g = 0; g < totals.counts.first.n_rows; ++g) price += totals.prices[totals.counts.first(g, i) + c];
+            part.cost[i * n_classes + c] = cost(i, c) + totals.counts.sizes[i] * price;
+        }
+    }
+    const double offset = reduce(part, n_classes);
+    return with_offset(offset, [&] {
+        return Search<Fixed>(questions, n_classes, limits).cheapest(part, depth, totals, upper - offset);
+    });
+}
+
+}  // namespace
+
 ExactTree exact_tree(
-    const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Stop& stop) {
+    const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Limits& limits) {
     switch (cost.n_columns) {
-        case 2: return run<2>(questions, cost, depth, cutoff, stop);
-        case 3: return run<3>(questions, cost, depth, cutoff, stop);
-        default: return run<0>(questions, cost, depth, cutoff, stop);
+        case 2: return run<2>(questions, cost, depth, cutoff, limits);
+        case 3: return run<3>(questions, cost, depth, cutoff, limits);
+        default: return run<0>(questions, cost, depth, cutoff, limits);
+    }
+}
+
+ExactTree cheapest_tree(
+    const Questions& questions, Matrix<const double> cost, const Totals& totals, Index depth, double upper,
+    const Limits& limits) {
+    switch (cost.n_columns) {
+        case 2: return run_near<2>(questions, cost, totals, depth, upper, limits);
+        case 3: return run_near<3>(questions, cost, totals, depth, upper, limits);
+        default: return run_near<0>(questions, cost, totals, depth, upper, limits);
     }
 }
 

@@ -6,17 +6,30 @@
 // from histograms of pairs of questions over coarse bins, and exactly only where a bin may still hold the optimum.
 #pragma once
 
-#include "arrays.h"
+#include "cells.h"
 #include "stop.h"
 
 namespace s2oct {
 
 using Answer = std::int32_t;
 
+constexpr Index kMostClasses = 64;
+
 struct Questions {
     Matrix<const Answer> answers;  // (Q, N) answer of each row to each question, from 0
     Matrix<const Answer> order;    // (Q, N) rows in the order of their answers
     ConstNumbers prices;           // (Q,) what a split by each question costs
+    ConstNumbers rows;             // (N,) how many rows of the table each row stands for
+    double min_rows;               // a leaf has at least as many
+};
+
+// Puts rows in the order of their answers, which are less than the number of rows; equal ones as they come.
+void order_answers(Vector<const Answer> answers, Vector<Answer> order);
+
+// When a search ends without a proof.
+struct Limits {
+    double most_work;  // rows looked at, about
+    Stop stop;
 };
 
 struct ExactSplit {
@@ -25,30 +38,30 @@ struct ExactSplit {
 };
 
 struct ExactTree {
-    double cost;   // infinite if no tree is cheaper than the cutoff
-    double bound;  // no tree costs less
+    double cost;     // infinite if no tree is cheaper than the cutoff
+    double bound;    // no tree costs less
+    double relaxed;  // no tree costs less whose leaves may have few rows
     std::vector<ExactSplit> splits;  // (n_branches,) by nodes
     std::vector<Index> classes;      // (n_leaves,) from the left
 };
 
 // The cheapest tree of some depth, if it is cheaper than the cutoff. The cost (N, K) is what each class costs each row.
-// A search that is asked to stop returns the best tree so far, and a bound that holds.
+// A search that reaches a limit returns the best tree so far, and a bound that holds.
 ExactTree exact_tree(
-    const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Stop& stop);
+    const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Limits& limits);
 
-// Totals of the whole table, and the prices of its classes under which trees were found.
-struct ExactTotals {
-    ConstNumbers sizes;   // (N,) what each row counts
-    ConstNumbers low;     // (K,) least and most rows of each class
-    ConstNumbers high;
-    ConstNumbers prices;  // (K,) added to what a class costs a row, for each row that it counts
+// Totals and the prices under which trees are enumerated.
+struct Totals {
+    Counts counts;
+    ConstNumbers prices;  // (n_cells,) added to what the class of a cell costs a row, for each row that it counts
     double row_off;       // price of a row by which totals are missed
 };
 
-// Of all trees of depth 2 that cost less than the cutoff at these prices, the one that costs least with the price of rows
-// off in place of them. The bound is the cutoff if none costs less.
-ExactTree cheapest_near(
-    const Questions& questions, Matrix<const double> cost, const ExactTotals& totals, double cutoff, double most_work,
-    const Stop& stop);
+// The tree that costs least with rows off at their price, if it costs less than `upper`; no splits and no classes if
+// there is none. All trees are looked at that cost less than that at the prices of the cells, at which trees cost no
+// more than with rows off, but for a constant.
+ExactTree cheapest_tree(
+    const Questions& questions, Matrix<const double> cost, const Totals& totals, Index depth, double upper,
+    const Limits& limits);
 
 }  // namespace s2oct
