@@ -200,6 +200,23 @@ PARAMETERS: Mapping[str, Parameter] = {
             called="number of rows a feature must save",
         ),
         Parameter(
+            "total_price",
+            "auto",
+            "Rows that a row off a total costs: auto, a number, or inf to meet every total at any price.",
+            POSITIVE_OR_INFINITE,
+            ("auto",),
+            option="total-price",
+            called="price of a row off a total",
+        ),
+        Parameter(
+            "min_rows_per_leaf",
+            1,
+            "Minimum number of rows in a leaf, labeled and unlabeled.",
+            whole_from(1),
+            option="min-rows-per-leaf",
+            called="minimum number of rows in a leaf",
+        ),
+        Parameter(
             "guide",
             "auto",
             "Classifier that the tree should follow on unlabeled rows: auto (forests), or none for the paper's model.",

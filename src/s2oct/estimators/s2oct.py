@@ -41,7 +41,7 @@ from s2oct.inputs import (
     read_rule_features,
     text_columns,
 )
-from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TOTAL_PRICE, EvidenceSpec
 from s2oct.model.known import Known
 from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Problem
@@ -175,6 +175,8 @@ class S2OCTClassifier(TreeClassifier):
         guide_weight: float | str = "auto",
         max_features_per_split: int | str | None = "auto",
         term_price: float | str = "auto",
+        total_price: float | str = "auto",
+        min_rows_per_leaf: int = 1,
         features: Any = None,
         categorical_features: Any = "from_dtype",
         coefficient_bound: float | str = "auto",
@@ -191,6 +193,8 @@ class S2OCTClassifier(TreeClassifier):
         self.guide_weight = guide_weight
         self.max_features_per_split = max_features_per_split
         self.term_price = term_price
+        self.total_price = total_price
+        self.min_rows_per_leaf = min_rows_per_leaf
         self.features = features
         self.categorical_features = categorical_features
         self.coefficient_bound = coefficient_bound
@@ -300,7 +304,12 @@ class S2OCTClassifier(TreeClassifier):
             budget=budget,
             guide=guide,
             guide_weight=AUTO_GUIDE_WEIGHT if weight is None else weight,
-            sparsity=Sparsity(AUTO_MOST if is_auto else most, params["term_price"], may_exceed=is_auto),
+            evidence_spec=EvidenceSpec(
+                AUTO_MOST if is_auto else most,
+                params["term_price"],
+                AUTO_TOTAL_PRICE if params["total_price"] is None else params["total_price"],
+                params["min_rows_per_leaf"],
+            ),
         )
 
     def _spec(self, names: Sequence[Any] = ()) -> ModelSpec:
@@ -580,12 +589,14 @@ class S2OCTClassifier(TreeClassifier):
         if not isinstance(tree, ObliqueTree) or tree.n_features != self.tree_.n_features:
             raise InvalidProblem(f"Expected a step of simplicity_path() or an alternative tree, got {brief(step)}.")
         chosen = copy(self)
-        price = step.term_price if isinstance(step, SimplicityStep) else None
-        if price is not None:
-            chosen.term_price = price
-            fit = replace(fit, sparsity=replace(fit.sparsity, term_price=price))
+        bound = 0.0
+        if isinstance(step, SimplicityStep) and step.term_price is not None:
+            chosen.term_price, bound = step.term_price, step.evidence_bound
+            fit = replace(fit, evidence_spec=replace(fit.evidence_spec, term_price=step.term_price))
+        elif self.certificate_.evidence_bound is not None:
+            bound = self.certificate_.evidence_bound
         chosen._fit, chosen.tree_, chosen.witness_ = fit, tree, tree
-        chosen.certificate_ = certified_choice(fit, tree, self.certificate_)
+        chosen.certificate_ = certified_choice(fit, tree, self.certificate_, bound)
         chosen.alternatives_ = ()
         chosen.stability_ = np.full(int((~fit.known.is_labeled).sum()), np.nan)
         chosen.stability_note_ = "The stability of a tree that was chosen from others is not known."

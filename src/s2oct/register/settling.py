@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.model.evidence import ROW_OFF_DOMAIN, Evidence
+from s2oct.model.evidence import Evidence
 from s2oct.model.rules import shortest_between
 from s2oct.model.targets import NEARLY_MET
 from s2oct.model.tree import ObliqueTree
@@ -72,7 +72,7 @@ class _Steps:
         targets = register.targets.widened(NEARLY_MET) if register.is_weighted else register.targets
         self.low, self.high = (part.reshape(-1, targets.n_classes) for part in (targets.low, targets.high))
         self.n_domains, self.n_first = len(self.low), targets.margins[0].n_domains
-        self.most_price = np.inf if targets.has_one_domain else ROW_OFF_DOMAIN
+        self.most_price = evidence.row_off
 
     def counted(self, deadline: Deadline) -> tuple[list[Ladder], Cells] | None:
         """Count the rows between rungs; None if the deadline passes first."""

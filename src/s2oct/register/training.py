@@ -94,7 +94,7 @@ def _evidence(problem: Problem, tree: ObliqueTree, guidance: Guidance) -> Eviden
     """What classes cost the rows of the sample, as they are; without an answer of the guide, labels alone."""
     said = guidance.answer
     guide = None if said is None else Guide.from_probabilities(said.probabilities, guidance.weight)
-    return Evidence.of(replace(problem, guide=guide), tree.topology, guidance.weight)
+    return guidance.evidence(replace(problem, guide=guide), tree.topology, None)
 
 
 def _counted(
