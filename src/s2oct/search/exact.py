@@ -28,6 +28,13 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.search.questions import Threshold, offset_between, single_questions
 from s2oct.stopping import Deadline
 
+EASY_DEPTH = 2
+"""Trees up to this depth are found from histograms of pairs of questions."""
+
+FEW_ROWS, MOST_CUTS = 1024, 63
+"""Rows up to which all cuts of every question are tried at once; with more rows, so many of them, and later those
+beside the best ones."""
+
 TIE = 1e-7
 """Costs that differ by less are equal: sums of many rows are rounded."""
 
@@ -44,6 +51,8 @@ class SearchParams:
         Prices of totals at which a tree is found in a round, at most.
     most_work : float
         Rows that may be looked at in a round, about: for one tree, and for all trees between bound and best tree.
+    n_deep_steps, deep_work : int, float
+        The same for trees that are deeper than `EASY_DEPTH`, unless a proof is wanted, which takes much longer.
     n_kept : int
         Directions kept of those that a region proposes.
     most_rows : int
@@ -53,6 +62,8 @@ class SearchParams:
     n_rounds: int = 4
     n_steps: int = 30
     most_work: float = 1e9
+    n_deep_steps: int = 4
+    deep_work: float = 5e7
     n_kept: int = 4
     most_rows: int = 4000
 
@@ -68,6 +79,7 @@ class Candidate:
     fixed: float  # rows against it and the price of its splits
     counts: FloatArray  # (n_cells,)
     total: float  # the same and the price of rows off
+    depth: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +144,9 @@ class ExactSearch:
         self.seen: set[tuple[object, ...]] = set()
         self.pool: list[Candidate] = []
         self.prices = np.zeros(len(self.bounds[0]))
+        self.is_thorough = self.most == 1
+        self._binned: list[IntArray] = []
+        self._last: list[IntArray] = []
 
     # ---- the loop ----
 
@@ -192,38 +207,53 @@ class ExactSearch:
     # ---- the best tree over the questions so far ----
 
     def _settle(self) -> float:
-        """Find the best tree and a lower bound for all trees over the questions."""
+        """Find the best tree and a lower bound for all trees over the questions.
+
+        Prices that are right for trees of depth 2 are nearly right for deeper ones, which take much longer to find.
+        """
         evidence, depth = self.evidence, self.evidence.topology.depth
+        self._widen_bins()
         core = Questions(
-            np.array([question.answers for question in self.questions], dtype=np.int32).reshape(-1, evidence.n_rows),
+            np.array(self._binned, dtype=np.int32).reshape(-1, evidence.n_rows),
             self._question_prices,
             evidence.given,
             float(self.spec.min_rows),
         )
-        master = TotalPrices(self.bounds, evidence.targets.n_classes, evidence.row_off)
-        for candidate in self.pool:
+        if not self.pool:
+            self.pool.append(self._one_class())
+        if depth > EASY_DEPTH:
+            self._settle_at(core, EASY_DEPTH)
+        return self._settle_at(core, depth)
+
+    def _settle_at(self, core: Questions, depth: int) -> float:
+        """The same for trees of one depth, which may be less than that of the topology."""
+        is_easy = depth <= EASY_DEPTH
+        work = self.params.most_work if is_easy or self.is_thorough else self.params.deep_work
+        master = TotalPrices(self.bounds, self.evidence.targets.n_classes, self.evidence.row_off)
+        known = [candidate for candidate in self.pool if candidate.depth <= depth]
+        for candidate in known:
             master.add(candidate)
         least, best_prices, prices = -np.inf, self.prices, master.as_prices(self.prices)
-        for _ in range(self.params.n_steps):
+        for _ in range(self.params.n_steps if is_easy or self.is_thorough else self.params.n_deep_steps):
             cost = self._priced(prices.cells)
-            known = min((candidate.fixed + prices.cells @ candidate.counts for candidate in self.pool), default=np.inf)
-            found = exact_tree(core, cost, depth, known - TIE, self.params.most_work, self._stop)
-            at_prices = min(found[1], known) - prices.constant
+            upper = min((candidate.fixed + prices.cells @ candidate.counts for candidate in known), default=np.inf)
+            found = exact_tree(core, cost, depth, upper - TIE, work, self._stop)
+            at_prices = min(found[1], upper) - prices.constant
             if at_prices > least:
                 least, best_prices = at_prices, prices.cells
             if np.isfinite(found[0]):
-                candidate = self._candidate(*found[2:])
+                candidate = self._candidate(found[2], self._fine(found[2], found[3]), found[4])
                 master.add(candidate)
+                known.append(candidate)
                 self.pool += [candidate, *self._nudged(candidate)]
-            if not self.pool:
-                self.pool.append(self._one_class())
             if self.best.total - least < 4 * TIE or self.deadline.passed:
                 break
             prices = master.solve(self.deadline)
             if prices is None or prices.bound - least < 4 * TIE:
                 break
         self.prices = best_prices
-        if self.best.total - least > 4 * TIE and not self.deadline.passed:
+        may_close = self.best.total - least > 4 * TIE and not self.deadline.passed
+        if may_close and depth == self.evidence.topology.depth and (is_easy or self.is_thorough):
             least = max(least, self._between(core, best_prices))
         return least
 
@@ -244,8 +274,25 @@ class ExactSearch:
             self._stop,
         )
         if len(found[2]):
-            self.pool.append(self._candidate(*found[2:]))
+            self.pool.append(self._candidate(found[2], self._fine(found[2], found[3]), found[4]))
         return float(min(found[1] + TIE, self.best.total))
+
+    def _widen_bins(self) -> None:
+        """Put the answers to new questions into bins with about as many rows each, unless a proof is wanted."""
+        most = self.evidence.n_rows if self.is_thorough or self.evidence.n_rows <= FEW_ROWS else MOST_CUTS + 1
+        for question in self.questions[len(self._binned) :]:
+            n_answers = int(question.answers.max()) + 1
+            last = np.arange(n_answers)
+            if n_answers > most:
+                below = np.cumsum(np.bincount(question.answers, weights=self.evidence.given, minlength=n_answers))
+                ends = np.searchsorted(below, below[-1] * np.arange(1, most + 1) / most - 1e-9)
+                last = np.unique(np.minimum(ends, n_answers - 1))
+            self._binned.append(np.searchsorted(last, question.answers))
+            self._last.append(last)
+
+    def _fine(self, questions: IntArray, cuts: IntArray) -> IntArray:
+        """The last answers of bins."""
+        return np.array([self._last[q][cut] if q >= 0 else 0 for q, cut in zip(questions, cuts, strict=True)])
 
     def _stop(self) -> bool:
         return self.deadline.passed
@@ -262,6 +309,12 @@ class ExactSearch:
         return cost
 
     def _candidate(self, questions: IntArray, cuts: IntArray, leaf_classes: IntArray) -> Candidate:
+        depth = len(leaf_classes).bit_length() - 1
+        while len(leaf_classes) < self.evidence.topology.n_leaves:
+            more = np.full(len(leaf_classes), -1)
+            questions, cuts = np.concatenate([questions, more]), np.concatenate([cuts, more])
+            leaf_classes = np.repeat(leaf_classes, 2)
+        questions, leaf_classes = self._without_idle_splits(questions, cuts, leaf_classes)
         node = np.ones(self.evidence.n_rows, dtype=np.int64)
         for _ in range(self.evidence.topology.depth):
             node = 2 * node + self._goes_right(questions, cuts, node)
@@ -269,12 +322,38 @@ class ExactSearch:
         asked = np.asarray(questions)[np.asarray(questions) >= 0]
         fixed = float(self.evidence.cost[np.arange(len(classes)), classes].sum() + self._question_prices[asked].sum())
         counts = self._counts(classes)
-        return Candidate(
-            questions, cuts, leaf_classes, classes, fixed, counts, fixed + self.evidence.row_off * self._off(counts)
-        )
+        total = fixed + self.evidence.row_off * float(self._off(counts))
+        return Candidate(questions, cuts, leaf_classes, classes, fixed, counts, total, depth)
+
+    def _without_idle_splits(
+        self, questions: IntArray, cuts: IntArray, leaf_classes: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """A split with all rows on one side becomes none, and the other side is forgotten."""
+        questions, leaf_classes, n_leaves = questions.copy(), leaf_classes.copy(), len(leaf_classes)
+        node = np.ones(self.evidence.n_rows, dtype=np.int64)
+        for level in range(n_leaves.bit_length() - 1):
+            for at in range(1 << level, 2 << level):
+                here = node == at
+                if questions[at - 1] < 0:
+                    continue
+                right = self.questions[questions[at - 1]].answers[here] > cuts[at - 1]
+                if right.any() and not right.all():
+                    continue
+                questions[at - 1] = -1
+                if right.any():
+                    for below in range(n_leaves.bit_length() - 1 - level):
+                        size = 1 << below
+                        of_left, of_right = 2 * at * size, (2 * at + 1) * size
+                        if of_left >= n_leaves:
+                            leaf_classes[of_left - n_leaves :][:size] = leaf_classes[of_right - n_leaves :][:size]
+                        else:
+                            for part in (questions, cuts):
+                                part[of_left - 1 :][:size] = part[of_right - 1 :][:size]
+            node = 2 * node + self._goes_right(questions, cuts, node)
+        return questions, leaf_classes
 
     def _one_class(self) -> Candidate:
-        """All rows in one class, where no tree has leaves large enough."""
+        """All rows in the class that costs least."""
         topology = self.evidence.topology
         none, k = np.full(topology.n_branches, -1), self.evidence.cost.sum(axis=0).argmin()
         return self._candidate(none, np.zeros(topology.n_branches, dtype=int), np.full(topology.n_leaves, k))
@@ -300,8 +379,6 @@ class ExactSearch:
 
     def _nudged(self, candidate: Candidate) -> list[Candidate]:
         """The same tree with cuts moved, one node at a time, as long as that lowers its cost."""
-        if self.evidence.row_off * self._off(candidate.counts) < TIE:
-            return []
         best = candidate
         for _ in range(4):
             splits = np.flatnonzero(best.questions >= 0).tolist()
