@@ -23,6 +23,10 @@ from s2oct.model.tree import ObliqueTree
 from s2oct.wording import amount, plural
 
 
+MINOR_MISS = 0.005
+"""A total that is missed by a smaller share of the rows is no reason for a warning."""
+
+
 @dataclass(frozen=True)
 class Certificate(Claim):
     """What is known about a tree: what it does in rows, and what it costs in the paper's P2.
@@ -98,7 +102,11 @@ class Certificate(Claim):
     model : str
         The model that was fitted: "paper" for P2, or "evidence".
     evidence_cost, evidence_bound : float or None
-        In the evidence model, the cost of the tree in rows, and what no tree can undercut; None in the paper's.
+        In the evidence model, the rows against the tree, and the fewest that a tree of its kind can have; None in the
+        paper's. Rows off the totals and terms are counted at their prices.
+    proved_among : str
+        In the evidence model, the trees that ``evidence_bound`` is about, as in "trees of depth 2 with one feature per
+        split"; empty in the paper's.
     n_sampled, n_register : int or None
         If directions and classes come from a sample: its rows, and all rows. The guide was asked about the sample, so
         that its part of the cost is scaled up, and the constants of P2 are not known.
@@ -130,6 +138,7 @@ class Certificate(Claim):
     model: str = field(default=PAPER, kw_only=True)
     evidence_cost: float | None = field(default=None, kw_only=True)
     evidence_bound: float | None = field(default=None, kw_only=True)
+    proved_among: str = field(default="", kw_only=True)
     n_sampled: int | None = field(default=None, kw_only=True)
     n_register: int | None = field(default=None, kw_only=True)
     counted: bool = field(default=True, kw_only=True)
@@ -152,9 +161,22 @@ class Certificate(Claim):
     @property
     def off(self) -> str:
         """By how much the totals are missed, in words."""
+        share = f"{100 * self.share_off:.2g} %"
         if self.unit == 1:
-            return plural(self.xi, "row")
-        return f"a weight of {amount(self.xi)} ({plural(round(self.xi / self.unit, 1), 'row')} of mean weight)"
+            return f"{plural(self.xi, 'row')} ({share})"
+        rows = plural(round(self.xi / self.unit, 1), "row")
+        return f"a weight of {amount(self.xi)} ({rows} of mean weight, {share})"
+
+    @property
+    def share_off(self) -> float:
+        """By which share of the unlabeled rows the totals are missed."""
+        everything = sum(self.assigned)
+        return self.xi / everything if everything else 0.0
+
+    @property
+    def miss_matters(self) -> bool:
+        """Whether the totals are missed by more than a row and by more than 0.5 % of the rows."""
+        return self.xi > self.unit * (1 + 1e-9) and self.share_off > MINOR_MISS
 
     @property
     def meets_totals(self) -> bool:
@@ -195,7 +217,7 @@ class Certificate(Claim):
 
     @property
     def proved_best(self) -> bool:
-        """Whether it is proved that no tree is better by what the fit minimised."""
+        """Whether it is proved that no tree of its kind, see ``proved_among``, is better by what the fit minimised."""
         cost, bound = self.minimised
         if self.model == EVIDENCE:
             # It has no margins, so a tree need not be feasible for P2, and it counts rows, not survey weights.
@@ -272,6 +294,7 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
         model=record.model,
         evidence_cost=record.evidence_cost,
         evidence_bound=record.evidence_bound,
+        proved_among=record.proved_among,
         n_splits=size.n_splits,
         n_terms=size.n_terms,
         **_in_rows(assignment),

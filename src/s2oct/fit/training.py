@@ -235,7 +235,12 @@ def _weighed(outcome: StrategyResult) -> dict[str, Any]:
     if outcome.weighed is None:
         return {}
     found = outcome.weighed.found
-    return {"model": EVIDENCE, "evidence_cost": found.cost, "evidence_bound": found.bound}
+    return {
+        "model": EVIDENCE,
+        "evidence_cost": found.cost,
+        "evidence_bound": found.bound,
+        "proved_among": found.among,
+    }
 
 
 def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
@@ -275,6 +280,7 @@ def recertify(
         model=claimed.model,
         evidence_cost=claimed.evidence_cost,
         evidence_bound=claimed.evidence_bound,
+        proved_among=claimed.proved_among,
     )
     found = certify(prepared, narrowed_tree(tree, claimed.features), record, rules)
     if uses_others(tree, claimed.features):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from s2oct.certificate import Certificate, OCTHCertificate
-from s2oct.certificate.sentences import about_fit
+from s2oct.certificate.sentences import about_fit, rows_against
 from s2oct.model.proof import CONVERGED, INTERRUPTED, TIME_LIMIT
 from s2oct.wording import amount, duration, listed, plural
 
@@ -107,9 +107,8 @@ def _guide(certificate: Certificate) -> tuple[str, ...]:
 def _evidence(certificate: Certificate) -> str:
     if certificate.evidence_cost is None:
         return ""
-    cost, bound = certificate.minimised
-    least = f"; no tree can have less than {plural(round(bound, 1), 'row')}" if round(bound, 1) > 0 else ""
-    return f" Together, what speaks against this tree weighs as much as {plural(round(cost, 1), 'row')}{least}."
+    said = rows_against(certificate)
+    return f" {said[0].upper()}{said[1:]}."
 
 
 def _octh_cost(certificate: OCTHCertificate) -> str:

@@ -27,6 +27,7 @@ from s2oct.model.targets import rows_beyond_bounds
 from s2oct.model.tree import ObliqueTree
 from s2oct.search.questions import Threshold, offset_between, single_questions
 from s2oct.stopping import Deadline
+from s2oct.wording import plural
 
 EASY_DEPTH = 2
 """Trees up to this depth are found from histograms of pairs of questions."""
@@ -110,6 +111,18 @@ class Found:
     single_bound: float
     n_questions: int
     is_complete: bool
+
+    @property
+    def among(self) -> str:
+        """The trees that the bound is about."""
+        depth = f"trees of depth {self.tree.topology.depth}"
+        if self.is_complete:
+            return f"{depth} with one feature per split"
+        asked = f"{depth} over {plural(self.n_questions, 'question')} about the features"
+        behind = self.single_cost - self.cost
+        if self.single_cost > self.single_bound + 4 * TIE or behind < 0.05:
+            return asked
+        return f"{asked} (the best one with one feature per split has {plural(round(behind, 1), 'row')} more against it)"
 
     @property
     def is_proved(self) -> bool:
