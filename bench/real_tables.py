@@ -94,11 +94,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     if ConTree is None:
         print("ConTree is left out: pycontree is not installed")
-    copies = (
-        dict(zip((BEFORE, ""), two_copies(args.before), strict=True))
-        if args.before
-        else {"": Copy(Path(sys.executable))}
-    )
+    pair = two_copies(args.before) if args.before else (None, Copy(Path(sys.executable)))
+    copies = {prefix: copy for prefix, copy in zip((BEFORE, ""), pair, strict=True) if copy is not None}
     found: list[Row] = []
     for name in args.tables:
         for draw in range(args.draws):
@@ -114,7 +111,7 @@ def main() -> None:
     if args.before:
         compare(found)
     if args.out:
-        write(found, args.out)
+        write([row for row in found if not row.method.startswith(BEFORE)], args.out)
 
 
 def read_options() -> argparse.Namespace:
@@ -285,16 +282,19 @@ def mean(rows: Iterable[Row], name: str) -> float:
 
 
 def compare(rows: Iterable[Row]) -> None:
-    """The trees against those of the other copy, draw by draw."""
+    """The trees against those of the other copy; draws of one table are no independent evidence."""
     methods = by_method(rows)
-    print("\nagainst the other copy: accuracy, with its standard error; won, tied, lost; terms")
+    print("\nagainst the other copy: accuracy, with its standard error over the tables; draws won, tied, lost; terms")
     for method in OURS:
-        pairs = list(zip(methods[method], methods[BEFORE + method], strict=True))
-        gain = np.array([now.accuracy - before.accuracy for now, before in pairs])
-        error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.nan
-        outcome = f"{(gain > 0).sum()}/{(gain == 0).sum()}/{(gain < 0).sum()}"
-        terms = f"{mean(methods[method], 'terms'):.1f} of {mean(methods[BEFORE + method], 'terms'):.1f}"
-        print(f"{method:24s}{gain.mean():+7.4f} ± {error:.4f}  {outcome:>9s}  {terms}")
+        now, before = methods[method], methods[BEFORE + method]
+        gains = pd.Series(
+            [one.accuracy - other.accuracy for one, other in zip(now, before, strict=True)],
+            index=[row.table for row in now],
+        )
+        of_tables = gains.groupby(level=0).mean()
+        outcome = f"{(gains > 0).sum()}/{(gains == 0).sum()}/{(gains < 0).sum()}"
+        terms = f"{mean(now, 'terms'):.1f} of {mean(before, 'terms'):.1f}"
+        print(f"{method:24s}{of_tables.mean():+7.4f} ± {of_tables.sem():.4f}  {outcome:>9s}  {terms}")
 
 
 def write(rows: Iterable[Row], path: Path) -> None:

@@ -101,8 +101,13 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    # The tables of one page and the rules of the other need the room.
-    "secondary_sidebar_items": {"**": ["page-toc"], "fidelity": [], "guide/survey_statisticians": []},
+    # Tables, rules and pictures of trees need the room.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "fidelity": [],
+        "gallery/ten_tables": [],
+        "guide/survey_statisticians": [],
+    },
     "show_toc_level": 2,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",

@@ -29,7 +29,7 @@ MEASURED = pd.read_csv(SCORES)
 
 
 def show(name):
-    """Fit the first draw of a table and show its tree; the scores are means over three draws."""
+    """Fit the first draw of a table; print its rules and the scores, and draw the tree."""
     table = gallery_table(name)
     tree = S2OCTClassifier(random_state=0).fit(table.X, table.y, totals=table.totals)
     known = ", ".join(f"{rows} {label}" for label, rows in table.totals.items())
@@ -60,10 +60,11 @@ def scores(measured):
 # - **met** is the same tree with its threshold moved until the totals are met. The rows of one leaf are then divided at
 #   random, because the tree does not tell them apart.
 #
-# *Rows off* are the rows by which the totals are missed. *Terms* are the features of all splits together: what there is
-# to read. A tree that need not meet the totals can be right more often by giving nearly all rows the most frequent
-# class. MCC does not reward this. The numbers are written by
-# ``python bench/real_tables.py --out examples/ten_tables.csv``.
+# The scores are means over three draws of the labels. The tree on the page is of the first draw. *Rows off* are the
+# rows by which the totals are missed. *Terms* are the features of all splits together: what there is to read. A tree
+# that need not meet the totals can be right more often by giving nearly all rows the most frequent class. MCC, which is
+# Matthews' correlation coefficient, does not reward this.
+# ``python bench/real_tables.py --out examples/ten_tables.csv`` measures and writes all scores.
 #
 # Titanic: who survived
 # ---------------------
