@@ -16,8 +16,9 @@ import s2oct
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import TreeDisplay, plot_tree
+from s2oct.looks import CLASS_COLOURS, text_on
 from s2oct.model.labels import read_labels
-from s2oct.plots.style import CLASS_COLOURS, fit_text, text_on, text_width, wrap_text
+from s2oct.plots.style import fit_text, text_width, wrap_text
 from s2oct.writers.rules import Leaf, conditions, pruned
 
 pytestmark = pytest.mark.usefixtures("_quiet_pictures")

@@ -9,21 +9,12 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.estimators.fitted import FittedRows, read_fit
+from s2oct.looks import class_colour
 from s2oct.model.tree import ObliqueTree
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
 from s2oct.plots.regions import Regions
-from s2oct.plots.style import (
-    Ink,
-    class_colour,
-    class_marker,
-    figure_of,
-    fit_text,
-    new_axes,
-    open_frame,
-    plain_ticks,
-    text_width,
-)
+from s2oct.plots.style import Ink, class_marker, figure_of, fit_text, new_axes, open_frame, plain_ticks, text_width
 from s2oct.plots.view import View, view_of
 
 if TYPE_CHECKING:

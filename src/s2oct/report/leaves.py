@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,7 @@ class SplitLine:
 
 @dataclass(frozen=True)
 class LeafCard:
-    """A leaf, its rows and what to say of it; ``way`` has the conditions that its rows fulfil, from the root."""
+    """A leaf, its rows and what to say of it; its rows fulfil the conditions, which are empty if it has all rows."""
 
     label: str
     class_index: int
@@ -40,7 +40,7 @@ class LeafCard:
     unlabeled: int
     labeled: int
     wrong: int
-    way: tuple[str, ...]
+    conditions: str
     sentences: tuple[str, ...]
 
 
@@ -94,9 +94,6 @@ def _card(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> LeafCard:
     n_labeled, n_unlabeled = int(known.sum()), int(here.sum() - known.sum())
     wrong = int((rows.codes[known] != leaf.class_index).sum())
     name = rows.class_names[leaf.class_index]
-    way = tuple(
-        rule_text(rows.tree, split.node, rows.features, holds=not right) for split, right in conditions(root, leaf)
-    )
     return LeafCard(
         label=leaf_label(leaf),
         class_index=leaf.class_index,
@@ -104,13 +101,19 @@ def _card(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> LeafCard:
         unlabeled=n_unlabeled,
         labeled=n_labeled,
         wrong=wrong,
-        way=way,
+        conditions=_joined(
+            rule_text(rows.tree, split.node, rows.features, holds=not right) for split, right in conditions(root, leaf)
+        ),
         sentences=(
-            *([f"Rows end here if {listed([f'“{condition}”' for condition in way])}."] if way else []),
             _numbers(name, n_labeled, n_unlabeled, wrong, int((~rows.is_labeled).sum())),
             *_profile(rows, here),
         ),
     )
+
+
+def _joined(rules: Iterable[str]) -> str:
+    """Rules that hold together; one that has alternatives stands in brackets."""
+    return " and ".join(f"({rule})" if " or " in rule else rule for rule in rules)
 
 
 def _numbers(name: str, n_labeled: int, n_unlabeled: int, wrong: int, all_unlabeled: int) -> str:
