@@ -16,7 +16,7 @@ import s2oct
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import TreeDisplay, plot_tree
-from s2oct.looks import CLASS_COLOURS, text_on
+from s2oct.looks import CLASS_COLOURS, IF_SO, OTHERWISE, text_on
 from s2oct.model.labels import read_labels
 from s2oct.plots.style import fit_text, text_width, wrap_text
 from s2oct.writers.rules import Leaf, conditions, pruned
@@ -53,7 +53,8 @@ def test_counts_in_the_leaves_are_those_of_apply(tree_of, n_classes):
         words = texts_in(display, shown.node)
         assert words[0] == fit.clf.classes_[shown.class_index]
         assert int(words[-1].replace(",", "")) == (here & (codes < 0)).sum()
-        written = [int(word.strip("+")) for word in words[3 : words.index("unlabeled")]]
+        assert words[2].split()[0] == str(here.sum())
+        written = [int(word) for word in words[3 : words.index("unlabeled")] if word != "labeled"]
         assert sum(written) == (here & (codes >= 0)).sum()
 
 
@@ -85,13 +86,12 @@ def test_rule_in_a_frame_holds_for_the_rows_on_its_left(tree_of, n_features):
 
 
 def test_every_split_says_on_which_side_its_rule_holds(tree_of):
-    """Yes and no would read like classes, which have these names in many surveys."""
     fit = tree_of(2, 2, sparse=1.0)
     display = plot_tree(fit.clf, fit.X, fit.y)
-    answers = {answer: [t for t in display.ax_.texts if t.get_text() == answer] for answer in ("holds", "fails")}
+    answers = {answer: [t for t in display.ax_.texts if t.get_text() == answer] for answer in (IF_SO, OTHERWISE)}
     shown = pruned(fit.clf.tree_)
     for split in shown.splits:
-        for answer, child in (("holds", split.left), ("fails", split.right)):
+        for answer, child in ((IF_SO, split.left), (OTHERWISE, split.right)):
             box, below = display.boxes_[split.node], display.boxes_[child.node]
             middle, child_middle = box.get_x() + box.get_width() / 2, below.get_x() + below.get_width() / 2
             low, high = sorted([middle, child_middle])

@@ -125,7 +125,9 @@ class TreePen:
 
     def _title(self, name: str, n_rows: int, left: float, width: float, y: float) -> None:
         self._text(left + PAD, y, name, colour=self.ink.muted, points=SMALL)
-        rows = plural(n_rows, "row")
+        rows, room = plural(n_rows, "row"), width - 2 * PAD - text_width(f"{name} ", SMALL)
+        if text_width(rows, SMALL) > room:
+            rows = f"{n_rows:,}"
         self._text(left + width - PAD, y, rows, colour=self.ink.muted, points=SMALL, align="right")
 
     def _leaf(self, leaf: Leaf) -> None:
