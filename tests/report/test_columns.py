@@ -12,8 +12,10 @@ from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import read_fit
 from s2oct.export import report_html, tree_to_dot
+from s2oct.report import leaves
 from s2oct.report.leaves import describe_leaves
 from s2oct.report.single_rows import describe_contradictions
+from s2oct.writers.rules import conditions, pruned, rule_text
 
 NORTH = "<b>north</b>"
 
@@ -67,9 +69,19 @@ def test_columns_are_counted_and_not_their_features(people):
 def test_a_leaf_names_the_conditions_that_its_rows_fulfil(people):
     clf, X, y = people
     rows = read_fit(clf, X, y)
-    for card in describe_leaves(rows):
-        assert all(f"“{condition}”" in card.sentences[0] for condition in card.way)
+    root = pruned(clf.tree_)
+    for leaf, card in zip(root.leaves, describe_leaves(rows), strict=True):
+        for split, right in conditions(root, leaf):
+            assert rule_text(clf.tree_, split.node, clf._features(), holds=not right) in card.conditions
         assert not any("hold" in sentence for sentence in card.sentences)
+
+
+def test_conditions_with_alternatives_stand_in_brackets(people, monkeypatch):
+    clf, X, y = people
+    rules = {1: "region in (coast, north)", 2: "age >= 27 or missing", 3: "owner"}
+    monkeypatch.setattr(leaves, "rule_text", lambda tree, node, features, holds=True: rules[node])
+    first = describe_leaves(read_fit(clf, X, y))[0]
+    assert first.conditions == "region in (coast, north) and (age >= 27 or missing)"
 
 
 def test_single_rows_show_the_levels_of_their_columns(people):
