@@ -136,12 +136,13 @@ function branch(way, part) {
 const leavesOf = (part) => (part.rule === undefined ? 1 : leavesOf(part.holds) + leavesOf(part.fails));
 
 function leaf(part) {
-  const rows = t("leaf_rows", { unlabeled: number(part.unlabeled), labeled: number(part.labeled) });
+  const lines = [t("leaf_unlabeled", { n: number(part.unlabeled) }), t("leaf_labeled", { n: number(part.labeled) })];
+  if (part.wrong) lines.push(t("leaf_wrong", { n: number(part.wrong) }));
   const name = h("strong", {}, part.class_name);
   name.style.cssText = `background: ${part.colour}; color: ${part.ink}`;
   const drawn = h("button", {
     type: "button", class: "leaf", title: part.conditions, "data-leaves": part.leaves.join(" "), onclick: () => showLeaf(part, 0),
-  }, name, h("span", { class: "small" }, rows), part.wrong ? h("span", { class: "small" }, t("leaf_wrong", { n: number(part.wrong) })) : null);
+  }, name, lines.map((line) => h("span", { class: "small" }, line)));
   drawn.style.borderColor = part.colour;
   return h("div", { class: "node" }, drawn);
 }
