@@ -18,6 +18,7 @@ from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import TreeDisplay, plot_tree
 from s2oct.looks import CLASS_COLOURS, IF_SO, OTHERWISE, text_on
 from s2oct.model.labels import read_labels
+from s2oct.plots import shown_tree
 from s2oct.plots.style import fit_text, text_width, wrap_text
 from s2oct.writers.rules import Leaf, conditions, pruned
 
@@ -136,6 +137,32 @@ def test_split_over_one_feature_is_written_as_its_threshold(tree_of):
     for omega, gamma, rule in ((1.0, 26.0, "age ≤ 26"), (-1.0, -27.5, "age ≥ 27.5"), (-1.0, 3, "age ≥ −3")):  # noqa: RUF001
         fit.clf.tree_ = ObliqueTree.of(Topology(1), [[omega]], [gamma])
         assert texts_in(plot_tree(fit.clf, fit.X, fit.y), 1)[2:] == [rule]
+
+
+COUNTIES = f"county in ({', '.join(f'county {i}' for i in range(14))})"
+
+
+@pytest.mark.parametrize(
+    ("parts", "lines"),
+    [
+        (("region in (coast, north)",), ["region in (coast, north)"]),
+        (("age", ">= -27 or missing"), ["age ≥ −27 or missing"]),  # noqa: RUF001
+        (("age", "< 27"), ["age < 27"]),
+        (("owner",), ["owner"]),
+        (("marital status is not separated",), ["marital status is not separated"]),
+        ((COUNTIES,), ["county in (county 0, county 1, county 2,", "county 3 and 10 more)"]),
+        (("age", "- 3 * children", ">= 20"), ["age", "−", "3 * children", "≥", "20"]),  # noqa: RUF001
+    ],
+    ids=str,
+)
+def test_rules_in_words_stand_on_lines_that_fit(tree_of, monkeypatch, parts, lines):
+    fit = tree_of(1, 1, feature_names=["age"])
+    fit.clf.tree_ = ObliqueTree.of(Topology(1), [[1.0]], [26.0])
+    monkeypatch.setattr(shown_tree, "rule_parts", lambda tree, node, features: parts)
+    monkeypatch.setattr(shown_tree, "rule_text", lambda tree, node, features: " ".join(parts))
+    display = plot_tree(fit.clf, fit.X, fit.y)
+    assert texts_in(display, 1)[2:] == lines
+    assert set(display.titles_.values()) == {" ".join(parts)}
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
