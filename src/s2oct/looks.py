@@ -13,6 +13,8 @@ IF_SO, OTHERWISE = "if so", "otherwise"
 MOST_LEVELS = 5
 """A picture names at most this many levels of a set."""
 
+_LEVEL = r"(?:'(?:[^']|'(?!, |\)))*'|[^ ',()][^,()]*)"
+
 
 def class_colour(index: int) -> str:
     """Colour of a class."""
@@ -28,21 +30,21 @@ def text_on(colour: str) -> str:
 
 
 def short_sets(rule: str) -> str:
-    """Shorten the sets of a rule that have many levels.
+    """Shorten the sets of a rule that have many levels; a level with commas or brackets is quoted.
 
     Examples
     --------
     >>> short_sets("region in (coast, north)")
     'region in (coast, north)'
-    >>> short_sets("region in (coast, delta, hills, 'isles, far', north, valley)")
-    "region in (coast, delta, hills, 'isles, far' and 2 more)"
+    >>> short_sets("town not in (Ash, King's Lynn, 'Lee, East', Mold, Neath, Oban)")
+    "town not in (Ash, King's Lynn, 'Lee, East', Mold and 2 more)"
     """
 
     def short(found: re.Match[str]) -> str:
-        levels = re.findall(r"(?:'[^']*'|[^,])+", found[1])
+        levels = re.findall(_LEVEL, found[1])
         if len(levels) <= MOST_LEVELS:
             return found[0]
         kept = levels[: MOST_LEVELS - 1]
-        return f" in ({','.join(kept)} and {len(levels) - len(kept)} more)"
+        return f" in ({', '.join(kept)} and {len(levels) - len(kept)} more)"
 
-    return re.sub(r" in \(((?:'[^']*'|[^()])*)\)", short, rule)
+    return re.sub(rf" in \(({_LEVEL}(?:, {_LEVEL})*)\)", short, rule)
