@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from s2oct import S2OCTClassifier
+from s2oct import ObliqueTree, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import read_fit
 from s2oct.export import report_html, tree_to_dot
@@ -76,12 +76,30 @@ def test_a_leaf_names_the_conditions_that_its_rows_fulfil(people):
         assert not any("hold" in sentence for sentence in card.sentences)
 
 
+def test_of_several_limits_of_one_sum_a_leaf_names_the_narrowest(tree_of):
+    fit = tree_of(3, 2, feature_names=["age", "children"])
+    omega = np.zeros((7, 2))
+    omega[[0, 1, 3]], omega[[2, 4, 5, 6]] = [1.0, 0.0], [1.0, -3.0]
+    gamma = np.array([60.0, 40.0, 20.0, 50.0, 10.0, 30.0, 5.0])
+    fit.clf.tree_ = ObliqueTree(fit.clf.tree_.topology, omega, gamma, np.arange(8) % 2)
+    assert [card.conditions for card in describe_leaves(read_fit(fit.clf, fit.X, fit.y))] == [
+        ("age <= 40",),
+        ("age <= 40", "age > 50"),
+        ("age <= 60", "age > 40", "age - 3 * children <= 10"),
+        ("age <= 60", "age > 40", "age - 3 * children > 10"),
+        ("age > 60", "age - 3 * children <= 20"),
+        ("age > 60", "age - 3 * children <= 20", "age - 3 * children > 30"),
+        ("age > 60", "age - 3 * children > 20", "age - 3 * children <= 5"),
+        ("age > 60", "age - 3 * children > 20"),
+    ]
+
+
 def test_conditions_with_alternatives_stand_in_brackets(people, monkeypatch):
     clf, X, y = people
     rules = {1: "region in (coast, north)", 2: "age >= 27 or missing", 3: "owner"}
     monkeypatch.setattr(leaves, "rule_text", lambda tree, node, features, holds=True: rules[node])
     first = describe_leaves(read_fit(clf, X, y))[0]
-    assert first.conditions == "region in (coast, north) and (age >= 27 or missing)"
+    assert first.conditions == ("region in (coast, north)", "(age >= 27 or missing)")
 
 
 def test_single_rows_show_the_levels_of_their_columns(people):

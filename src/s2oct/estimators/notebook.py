@@ -26,6 +26,7 @@ STYLE = """
 .s2oct .way { opacity: 0.75; }
 .s2oct .class, .s2oct .rows { padding: 0.15em 0.5em; }
 .s2oct .class { font-weight: bold; max-width: 16em; overflow-wrap: anywhere; }
+.s2oct .class { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 """
 """Only classes have colours of their own, so that the rest is readable on light and dark paper. Two sides that are too
 wide for the page stand one below the other, so that nothing scrolls sideways."""

@@ -141,7 +141,7 @@ function leaf(part) {
   const name = h("strong", {}, part.class_name);
   name.style.cssText = `background: ${part.colour}; color: ${part.ink}`;
   const drawn = h("button", {
-    type: "button", class: "leaf", title: part.conditions, "data-leaves": part.leaves.join(" "), onclick: () => showLeaf(part, 0),
+    type: "button", class: "leaf", title: part.conditions?.join(` ${t("and")} `), "data-leaves": part.leaves.join(" "), onclick: () => showLeaf(part, 0),
   }, name, lines.map((line) => h("span", { class: "small" }, line)));
   drawn.style.borderColor = part.colour;
   return h("div", { class: "node" }, drawn);
