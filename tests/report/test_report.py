@@ -346,6 +346,16 @@ def test_deep_tree_stands_in_boxes_below_each_other(browser, tmp_path, tree_of):
             assert illegible(page, "#tree figure") == []
 
 
+@pytest.mark.parametrize(("depth", "is_picture"), [(1, True), (3, False)])
+def test_paper_shows_boxes_where_the_letters_of_a_picture_would_be_small(browser, tmp_path, tree_of, depth, is_picture):
+    path = report_of_tree(tree_of(depth, 3, 2, sparse=1.0), tmp_path / "r.html")
+    with browser.page(path, width=673) as page:
+        page.show_as_printed()
+        assert is_seen(page, "#tree .wide") == is_picture
+        assert is_seen(page, "#tree .s2oct") != is_picture
+        assert page.overflow() == 0
+
+
 def test_boxes_start_at_the_root_and_count_the_rows_of_the_picture(browser, tmp_path, tree_of):
     fit = tree_of(2, 3, 2, sparse=1.0)
     path = report_of_tree(fit, tmp_path / "r.html")
