@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import _safe_indexing
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.estimators.edge import Edge
 from s2oct.fit.context import Budget, Guidance
@@ -180,14 +180,14 @@ def certified_choice(fit: FitTask, tree: ObliqueTree, claimed: Certificate, boun
     return replace(found, chance=claimed.chance, ended=ended)
 
 
-def predicted_in_batches(tree: ObliqueTree, rows: FloatArray) -> Any:
-    """Classes of all rows of a large table, a batch at a time."""
-    codes = np.empty(len(rows), dtype=np.int64)
+def leaves_in_batches(tree: ObliqueTree, rows: FloatArray) -> IntArray:
+    """Leaf ids of all rows of a large table, a batch at a time."""
+    leaf = np.empty(len(rows), dtype=np.int64)
     step = rows_of_batch(rows.shape[1])
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
-        codes[part] = tree.predict(np.asarray(rows[part], dtype=float))
-    return codes
+        leaf[part] = tree.apply(np.asarray(rows[part], dtype=float))
+    return leaf
 
 
 def _chance_of_rows(fit: FitTask, problem: Problem, edge: Edge) -> float | None:

@@ -11,7 +11,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import OCTHCertificate
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.base import TreeClassifier
+from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.fit.context import Listener
 from s2oct.fit.octh import train_octh
@@ -155,7 +155,9 @@ class OCTHClassifier(TreeClassifier):
         self.certificate_ = replace(trained.certificate, chance=chance)
         self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
-        self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
+        leaf = self.tree_.apply(rows)
+        self._leaf_counts = count_leaves(self.tree_, leaf, labels.is_labeled)
+        self._leaf_shares = _leaf_shares(leaf[labels.is_labeled], problem, self.tree_.leaf_classes)
         self.notices_ = notices_of((*features.doubts, *trained.notices), self.certificate_, labels.classes)
         warn_of(self.notices_, self.certificate_, labels.classes)
         return self

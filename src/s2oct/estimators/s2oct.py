@@ -15,14 +15,14 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import Estimates
-from s2oct.estimators.base import TreeClassifier
+from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.estimators.estimating import estimate_domains
 from s2oct.estimators.fitting import (
     FitTask,
     certified_choice,
     class_margins,
-    predicted_in_batches,
+    leaves_in_batches,
     probabilities_of,
     run_register_task,
     run_task,
@@ -287,6 +287,7 @@ class S2OCTClassifier(TreeClassifier):
         fit = self._planned(features, register.known)
         fitted = self._run(fit, register, began, stop, listener)
         self.contradicted_ = register.positions[register.known.is_labeled][self._contradicts(fitted)]
+        self._leaf_counts = None
         return self
 
     def _planned(self, features: Features, known: Known) -> FitTask:
@@ -354,11 +355,13 @@ class S2OCTClassifier(TreeClassifier):
     def _complete(self, fit: FitTask, fitted: FitTask, register: Register | None = None) -> None:
         """Keep what the tree says of every row of the table; it was fitted to all rows or to a sample of them."""
         known, free = fit.known, ~fit.known.is_labeled
+        leaf = leaves_in_batches(self.tree_, fit.rows)
+        self._leaf_counts = count_leaves(self.tree_, leaf, known.is_labeled)
+        classes = self.tree_.leaf_classes[leaf[free] - self.tree_.topology.n_leaves]
+        self.transduction_ = known.labels.completed(classes)
         if register is None:
-            self.transduction_ = known.labels.completed(self.tree_.predict(fitted.rows[free]))
             contradicted = np.flatnonzero(~free)[self._contradicts(fitted)]
         else:
-            self.transduction_ = known.labels.completed(predicted_in_batches(self.tree_, fit.rows)[free])
             contradicted = register.positions[register.known.is_labeled][self._contradicts(fitted)]
             stability = np.full(len(fit.rows), np.nan)
             stability[register.positions[~register.known.is_labeled]] = self.stability_
