@@ -7,7 +7,8 @@ from html import escape
 from typing import Any
 
 from s2oct.model.features import Feature
-from s2oct.model.rules import Leaf, Split, pruned, rule_lines, rule_parts
+from s2oct.model.rules import Leaf, Split, pruned, rule_lines
+from s2oct.model.split_rules import SplitRule
 from s2oct.model.tree import ObliqueTree
 
 STYLE = """
@@ -39,7 +40,7 @@ def tree_html(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence[
 def _box(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence[Any], part: Leaf | Split) -> str:
     if isinstance(part, Leaf):
         return f'<div class="part class">{escape(str(classes[part.class_index]))}</div>'
-    parts = rule_parts(tree, part.node, features)
+    parts = SplitRule.of(tree, part.node, features).parts()
     lines = [*parts[:-2], " ".join(parts[-2:])]
     rule = "<br>".join(escape(line) for line in lines)
     sides = "".join(
