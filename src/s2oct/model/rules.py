@@ -230,8 +230,9 @@ def as_rules(tree: ObliqueTree, X: FloatArray) -> ObliqueTree:
 
     A node that splits none of the rows becomes constant. Features that a node does not need to split its rows are left
     out, those of least influence first. A node with one feature left has the coefficient 1 or -1. With several, the
-    feature of largest influence has it, and the others have as few significant digits as the rows allow. The offset is
-    the shortest decimal between the two sides. A node that no rounding leaves as it splits stays exactly as it is.
+    feature of largest influence that is no indicator has it, and the others have as few significant digits as the rows
+    allow. The offset is the shortest decimal between the two sides. A node that no rounding leaves as it splits stays
+    exactly as it is.
 
     Parameters
     ----------
@@ -315,13 +316,17 @@ class _Sides:
         return kept
 
     def shortest(self, omega: FloatArray) -> Hyperplane | None:
-        """The coefficients in units of the one with most influence, with the fewest digits that separate the sides.
+        """The coefficients in units of one of them, with the fewest digits that separate the sides.
+
+        The unit is the coefficient of the number with most influence: what a level is worth is said in its units.
 
         A gap that may come from the rounding of sums is taken only if there is no other. By hand it does not exist, and
         its offset has all digits of a float.
         """
         used = np.flatnonzero(omega)
-        unit = abs(float(omega[used[np.argmax(self._influence(omega)[used])]]))
+        is_number = ~np.isin(self.rows[:, used], (0.0, 1.0)).all(axis=0)
+        numbers = used[is_number] if is_number.any() else used
+        unit = abs(float(omega[numbers[np.argmax(self._influence(omega)[numbers])]]))
         narrow = None
         for digits in range(1, _EXACT + 1):
             short = np.zeros_like(omega)
