@@ -134,7 +134,7 @@ class Refits:
         table = fit.guide_table
         guide = fitted_guide(fit.guide, _safe_indexing(table, chosen), drawn, seed)
         said = guide.probabilities
-        guidance = Guidance(lambda deadline: Advice(said), fit.guide_weight, fit.evidence_spec, fit.features.encoding.described)
+        guidance = Guidance(lambda deadline: Advice(said), fit.guide_weight, fit.evidence_spec)
         return said, lambda rows: guide.of_rows(_safe_indexing(table, rows)), guidance
 
 

@@ -71,7 +71,7 @@ class FitTask:
     @property
     def problem(self) -> Problem:
         """The rows with what is known about them."""
-        return Problem.from_known(self.rows, self.known, self.features.encoding.features)
+        return Problem.from_known(self.rows, self.known, self.features.encoding.described)
 
     @property
     def guided_problem(self) -> Problem:
@@ -102,9 +102,7 @@ class FitTask:
         def ask(deadline: Deadline) -> Advice | None:
             return ask_guide(self.guide, self.guide_table, self.known.in_rows, deadline, left_behind)
 
-        return Guidance(
-            ask, self.guide_weight, self.evidence_spec, self.features.encoding.described, lambda: any(map(runs_on, left_behind))
-        )
+        return Guidance(ask, self.guide_weight, self.evidence_spec, lambda: any(map(runs_on, left_behind)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +168,7 @@ def certified_choice(fit: FitTask, tree: ObliqueTree, claimed: Certificate, boun
     found, _ = recertify(problem, tree, claimed, fit.spec, rules=tree)
     if claimed.evidence_cost is not None:
         spec = fit.evidence_spec
-        evidence = Evidence.of(
-            problem, tree.topology, fit.guide_weight, spec.total_price, fit.features.encoding.described
-        )
+        evidence = Evidence.of(problem, tree.topology, fit.guide_weight, spec.total_price)
         cost = evidence.total_cost(evidence.cost_of(tree), spec.price_of(evidence.n_given))
         found = replace(found, evidence_cost=cost, evidence_bound=min(bound, cost))
     is_proved = found.proved_best if claimed.evidence_cost is not None else found.proved

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, Evidence, EvidenceSpec
-from s2oct.model.features import Feature
-from s2oct.model.prepared import Columns, Prepared
+from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Advice, Guide, Problem
 from s2oct.model.proof import Moment
 from s2oct.model.topology import Topology
@@ -155,8 +154,6 @@ class Guidance:
         among the trees of least cost in P2.
     spec : EvidenceSpec
         What the user chose about trees of the evidence model.
-    features : tuple of Feature or None
-        What the columns of the table mean; None if all are numbers.
     is_busy : callable
         Whether the guide still runs although the fit no longer waits for it.
     """
@@ -164,7 +161,6 @@ class Guidance:
     ask: Callable[[Deadline], Advice | None]
     weight: float = AUTO_GUIDE_WEIGHT
     spec: EvidenceSpec = field(default_factory=EvidenceSpec)
-    features: tuple[Feature, ...] | None = None
     is_busy: Callable[[], bool] = never
     _answers: list[Advice] = field(default_factory=list)
 
@@ -180,12 +176,9 @@ class Guidance:
             self._answers.append(said)
         return said
 
-    def evidence(self, problem: Problem, topology: Topology, columns: Columns) -> Evidence:
-        """What classes cost the rows of a problem that has these columns alone."""
-        features = self.features
-        if features is not None and columns is not None:
-            features = tuple(features[j] for j in columns)
-        return Evidence.of(problem, topology, self.weight, self.spec.total_price, features)
+    def evidence(self, problem: Problem, topology: Topology) -> Evidence:
+        """What classes cost the rows of a problem that has what the guide said."""
+        return Evidence.of(problem, topology, self.weight, self.spec.total_price)
 
 
 def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prepared | None:

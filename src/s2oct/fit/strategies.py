@@ -188,7 +188,7 @@ class WeighEvidence:
         context.listener.stage(SEARCHING)
         # Rules are in the user's units, and so is the search for them.
         merged, _ = guided.given.merged_groups()
-        evidence = self.guidance.evidence(merged, guided.topology, guided.spec.features)
+        evidence = self.guidance.evidence(merged, guided.topology)
         price, scaling = self.guidance.spec.price_of(evidence.n_given), guided.scaling
         least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "identical rows share a class")
         listener = replace(context.listener, convert=lambda tree: context.listener.convert(scaling.to_model(tree)))

@@ -282,7 +282,8 @@ def recertify(
         evidence_bound=claimed.evidence_bound,
         proved_among=claimed.proved_among,
     )
-    found = certify(prepared, narrowed_tree(tree, claimed.features), record, rules)
+    narrow, read = (narrowed_tree(some, claimed.features) for some in (tree, tree if rules is None else rules))
+    found = certify(prepared, narrow, record, read)
     if uses_others(tree, claimed.features):
         found = replace(found, feasible=False)
     return found, unit * bound_without_solver(prepared.problem, spec.C, prepared.bounds.s)

@@ -7,17 +7,17 @@ cost has no scale: only the sides of the rows count.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.model.features import Feature, as_features
+from s2oct.model.features import Feature
 from s2oct.model.problem import Problem, equal_rows, group_sums
 from s2oct.model.proof import total_bound
 from s2oct.model.rules import pruned
+from s2oct.model.split_rules import n_terms
 from s2oct.model.targets import NEARLY_MET, Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
@@ -142,13 +142,12 @@ class Evidence:
         topology: Topology,
         guide_weight: float,
         total_price: float = AUTO_TOTAL_PRICE,
-        features: Sequence[Feature] | None = None,
     ) -> Evidence:
         """Price the rows of a problem that has a guide.
 
         Half of what a class costs an unlabeled row is the lead of its likeliest class over this one; the other half is
         due for every class but the likeliest, so that doubtful rows count, too. A labeled row costs as many rows as
-        ``guide_weight`` says. Without ``features``, all columns are numbers.
+        ``guide_weight`` says.
         """
         n = problem.n_labeled
         cost = np.zeros((len(problem.X), problem.n_classes))
@@ -173,7 +172,7 @@ class Evidence:
             n_given,
             given,
             _price_of_row_off(total_price, size, targets),
-            as_features(problem.feature_names) if features is None else tuple(features),
+            problem.features,
         )
 
     @property
@@ -198,8 +197,7 @@ class Evidence:
 
     def terms_of(self, tree: ObliqueTree) -> list[int]:
         """Columns in each split that decides something."""
-        used = (np.flatnonzero(tree.omega[split.node - 1]) for split in pruned(tree).splits)
-        return [len({self.features[j].column for j in columns.tolist()}) for columns in used]
+        return [n_terms(tree.omega[split.node - 1], self.features) for split in pruned(tree).splits]
 
     def total_cost(self, cost: EvidenceCost, term_price: float) -> float:
         """What a tree costs in all: rows against it, rows off and terms at their prices."""

@@ -94,7 +94,7 @@ def _evidence(problem: Problem, tree: ObliqueTree, guidance: Guidance) -> Eviden
     """What classes cost the rows of the sample, as they are; without an answer of the guide, labels alone."""
     said = guidance.answer
     guide = None if said is None else Guide.from_probabilities(said.probabilities, guidance.weight)
-    return guidance.evidence(replace(problem, guide=guide), tree.topology, None)
+    return guidance.evidence(replace(problem, guide=guide), tree.topology)
 
 
 def _counted(
@@ -112,7 +112,7 @@ def _counted(
     leaf_error = problem.unit * LabelErrors().value(Assignment.of(problem, tree))
     classes = tree.predict(evidence.X)
     n, charged = evidence.n_labeled, evidence.cost[np.arange(evidence.n_rows), classes]
-    size = TreeSize.of_tree(tree)
+    size = TreeSize.of_tree(tree, problem.features)
     return replace(
         certificate,
         objective=leaf_error + spec.C * unit * off,

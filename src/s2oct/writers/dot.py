@@ -7,7 +7,7 @@ from typing import Any
 
 from s2oct.model.features import Feature
 from s2oct.model.tree import ObliqueTree
-from s2oct.writers.rules import Leaf, Split, check_names, pruned, rule_parts
+from s2oct.writers.rules import Leaf, Split, SplitRule, check_names, pruned
 
 
 def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[Feature | str], classes: Sequence[Any]) -> str:
@@ -58,7 +58,7 @@ def _lines(
     if isinstance(part, Leaf):
         yield f"n{place} [label={_quoted(str(classes[part.class_index]))}, style=rounded];"
         return
-    rule = "\n".join(rule_parts(tree, part.node, names))
+    rule = "\n".join(SplitRule.of(tree, part.node, names).parts())
     yield f"n{place} [label={_quoted(rule)}];"
     for child, side, answer in ((2 * place, part.left, "holds"), (2 * place + 1, part.right, "otherwise")):
         yield from _lines(tree, names, classes, side, child)
