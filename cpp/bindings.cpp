@@ -624,10 +624,12 @@ auto sparse_directions(
 class Questionnaire {
    public:
     Questionnaire(
-        Grid<const s2oct::Answer> answers, Line<const double> prices, Line<const double> rows, double min_rows)
+        Grid<const s2oct::Answer> answers, Line<const double> prices, Grid<const double> extra, Line<const double> rows,
+        double min_rows)
         : answers_(std::move(answers)),
           order_(static_cast<Index>(answers_.shape(0)), static_cast<Index>(answers_.shape(1))),
           prices_(std::move(prices)),
+          extra_(std::move(extra)),
           rows_(std::move(rows)),
           min_rows_(min_rows) {
         const Index n_questions = static_cast<Index>(prices_.shape(0)), n_rows = static_cast<Index>(rows_.shape(0));
@@ -635,6 +637,10 @@ class Questionnaire {
         require_positive("rows", n_rows);
         require_below("answers", answers_, n_rows);
         require_finite("prices", prices_);
+        require_shape("extra", extra_, n_questions, static_cast<Index>(extra_.shape(1)));
+        require_finite("extra", extra_);
+        for (std::size_t at = 0; at < extra_.size(); ++at)
+            if (extra_.data()[at] < 0) refuse("extra: expected at least 0.");
         require_finite("rows", rows_);
         require_number("min_rows", min_rows_);
         for (std::size_t i = 0; i < prices_.shape(0); ++i)
@@ -642,7 +648,9 @@ class Questionnaire {
         for (Index q = 0; q < n_questions; ++q) s2oct::order_answers(::view(answers_)[q], order_[q]);
     }
 
-    s2oct::Questions view() const { return {::view(answers_), order_, ::view(prices_), ::view(rows_), min_rows_}; }
+    s2oct::Questions view() const { 
+        return {::view(answers_), order_, ::view(prices_), ::view(extra_), ::view(rows_), min_rows_};
+    }
     void require_cost(const Grid<const double>& cost, Index depth) const {
         require_shape("cost", cost, static_cast<Index>(rows_.shape(0)), static_cast<Index>(cost.shape(1)));
         require_finite("cost", cost);
@@ -656,7 +664,9 @@ class Questionnaire {
 
     Grid<const s2oct::Answer> answers_;
     s2oct::OwnedMatrix<s2oct::Answer> order_;
-    Line<const double> prices_, rows_;
+    Line<const double> prices_;
+    Grid<const double> extra_;
+    Line<const double> rows_;
     double min_rows_;
 };
 
@@ -789,8 +799,9 @@ NB_MODULE(_core, module) {
         "extra"_a.noconvert(), "allowed"_a.noconvert(), "most"_a, "stop"_a,
         "Directions of few features along which rows should be split, and the price of the best cut along each.");
     nb::class_<Questionnaire>(module, "Questions", "Questions about the rows of a table, and the price of each.")
-        .def(nb::init<Grid<const s2oct::Answer>, Line<const double>, Line<const double>, double>(),
-             "answers"_a.noconvert(), "prices"_a.noconvert(), "rows"_a.noconvert(), "min_rows"_a);
+        .def(nb::init<Grid<const s2oct::Answer>, Line<const double>, Grid<const double>, Line<const double>, double>(),
+             "answers"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(), "rows"_a.noconvert(),
+             "min_rows"_a);
     module.def("exact_tree", &exact_tree, "questions"_a, "cost"_a.noconvert(), "depth"_a, "cutoff"_a, "most_work"_a,
                "stop"_a, "The cheapest tree over some questions: its cost, a bound, questions, cuts and classes.");
     module.def("cheapest_tree", &cheapest_tree, "questions"_a, "cost"_a.noconvert(), "sizes"_a.noconvert(),

@@ -256,6 +256,7 @@ class Proposals {
                 if (a == smallest) continue;
                 for (const Index step : {-1, 1}) {
                     if (--moves < 0) break;
+                    if (position[a] + step < 0) continue;
                     const double before = coefficients[a];
                     coefficients[a] = sign[a] * short_number(position[a] + step);
                     const double moved = best_cut(support, coefficients);

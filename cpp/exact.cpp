@@ -174,14 +174,13 @@ class Search {
         double relaxed = least(all);
         for (Index q = 0; q < n_questions(); ++q) {
             Costs left;
-            const double price = questions_.prices[q];
             double rows = 0.0;
             for (Index t = 0; t + 1 < part.n; ++t) {
                 const Index i = order(q, t);
                 add(left, cost_of(part, i));
                 rows += questions_.rows[part.row[i]];
                 if (answers(q, i) == answers(q, order(q, t + 1))) continue;
-                const double cost = least(left) + least_rest(all, left) + price;
+                const double cost = least(left) + least_rest(all, left) + questions_.price(q, answers(q, i));
                 relaxed = std::min(relaxed, cost);
                 if (cost < best.cost - kTie && rows >= fewest && n_rows - rows >= fewest)
                     best = child_of(cost, {q, answers(q, i)}, all, left);
@@ -440,7 +439,7 @@ class Search {
         const Matrix<const Answer> answers = part.answers, order = part.order;
         const Answer* root = answers[f].data;
         const Index unsplit = n_questions();
-        const double fewest = questions_.min_rows, price = questions_.prices[f];
+        const double fewest = questions_.min_rows, price = questions_.price(f, cut);
         Costs all[2];
         double rows[2] = {0.0, 0.0};
         for (Index i = 0; i < part.n; ++i) {
@@ -482,13 +481,13 @@ class Search {
             double passed[2] = {0.0, 0.0};
             Costs sum[2];
             const Answer *by = answers[g].data, *row = order[g].data;
-            const double asked = questions_.prices[g];
             for (Index t = 0; t + 1 < part.n; ++t) {
                 const Index i = row[t];
                 const int side = root[i] > cut;
                 add(sum[side], cost_of(part, i));
                 passed[side] += questions_.rows[part.row[i]];
                 if (by[i] == by[row[t + 1]]) continue;
+                const double asked = questions_.price(g, by[i]);
                 for (const int at : {0, 1}) {
                     const double cost = least(sum[at]) + least_rest(all[at], sum[at]) + asked;
                     if (cost < found[at]) found[at] = cost;
@@ -640,11 +639,11 @@ class Search {
             std::fill(left.begin(), left.end(), 0.0);
             double passed = 0.0;
             Index last = -1;
-            const double price = questions_.prices[g];
             for (Index t = 0; t < part.n; ++t) {
                 const Index i = row[t];
                 if (!wanted(i)) continue;
                 if (last >= 0 && by[i] != by[last] && passed >= fewest && rows - passed >= fewest) {
+                    const double price = questions_.price(g, by[last]);
                     for (Index a = 0; a < k(); ++a) {
                         if (sum.of[a] + price >= most) continue;
                         for (Index c = 0; c < k(); ++c) {
@@ -688,7 +687,7 @@ class Search {
 
     // Puts a root above all pairs of trees of its sides that cost less than the limit.
     void combine(const ExactSplit& root, const Trees& left, const Trees& right, Index depth, Sink& sink) {
-        const double price = questions_.prices[root.question];
+        const double price = questions_.price(root.question, root.cut);
         const Index width = n_cells();
         std::vector<double> cells(width);
         for (const Index a : left.by_cost) {
@@ -752,9 +751,9 @@ class Search {
             const Between next = open.top();
             open.pop();
             if (next.first >= next.stop) continue;
-            const double price = questions_.prices[next.question];
             const Index middle = (next.first + next.stop) / 2;
             const Answer cut = cuts_[depth][next.question][middle];
+            const double price = questions_.price(next.question, cut);
             const Part left = side(part, next.question, cut, true), right = side(part, next.question, cut, false);
             const ExactTree best_left = solve(left, depth - 1, sink.limit() - price - next.least_right);
             const double least_left = std::max(best_left.bound, next.least_left);
@@ -835,9 +834,9 @@ class Search {
             const Between next = open.top();
             open.pop();
             if (next.first >= next.stop) continue;
-            const double price = questions_.prices[next.question];
             const Index middle = (next.first + next.stop) / 2;
             const Answer cut = cuts_[depth][next.question][middle];
+            const double price = questions_.price(next.question, cut);
             const ExactTree left = solve(side(part, next.question, cut, true), depth - 1, upper - price - next.least_right);
             // The other side is bounded, too, if it need not be known.
             ExactTree right{kInfinity, next.least_right, next.least_right, {}, {}};
@@ -872,7 +871,7 @@ class Search {
         const Part left = side(part, root.question, root.cut, true), right = side(part, root.question, root.cut, false);
         const Index below = std::min<Index>(depth - 1, 2);
         const ExactTree on_left = solve(left, below, kInfinity), on_right = solve(right, below, kInfinity);
-        const double cost = on_left.cost + on_right.cost + questions_.prices[root.question];
+        const double cost = on_left.cost + on_right.cost + questions_.price(root.question, root.cut);
         return joined(root, cost, deepened(on_left, depth - 1), deepened(on_right, depth - 1));
     }
 

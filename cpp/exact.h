@@ -18,9 +18,12 @@ constexpr Index kMostClasses = 64;
 struct Questions {
     Matrix<const Answer> answers;  // (Q, N) answer of each row to each question, from 0
     Matrix<const Answer> order;    // (Q, N) rows in the order of their answers
-    ConstNumbers prices;           // (Q,) what a split by each question costs
+    ConstNumbers prices;           // (Q,) what a split by each question costs at least
+    Matrix<const double> extra;    // (Q, n) what cuts cost more, after each of the first n answers; later ones nothing
     ConstNumbers rows;             // (N,) how many rows of the table each row stands for
     double min_rows;               // a leaf has at least as many
+
+    double price(Index q, Index cut) const { return prices[q] + (cut < extra.n_columns ? extra(q, cut) : 0.0); }
 };
 
 // Puts rows in the order of their answers, which are less than the number of rows; equal ones as they come.

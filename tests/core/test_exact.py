@@ -22,6 +22,7 @@ class Case:
     answers: np.ndarray
     cost: np.ndarray
     prices: np.ndarray
+    extra: np.ndarray
     rows: np.ndarray
     min_rows: float
     sizes: np.ndarray
@@ -31,7 +32,7 @@ class Case:
 
     @property
     def questions(self) -> Questions:
-        return Questions(self.answers, self.prices, self.rows, self.min_rows)
+        return Questions(self.answers, self.prices, self.extra, self.rows, self.min_rows)
 
     def counted(self, classes: np.ndarray) -> np.ndarray:
         cells = np.zeros(self.bounds.shape[1])
@@ -57,7 +58,10 @@ class Case:
                     for other_price, other in right:
                         joined = np.empty(len(rows), dtype=int)
                         joined[is_left], joined[~is_left] = classes, other
-                        yield self.prices[q] + price + other_price, joined
+                        yield self.price(q, cut) + price + other_price, joined
+
+    def price(self, q: int, cut: int) -> float:
+        return float(self.prices[q] + (self.extra[q, cut] if cut < self.extra.shape[1] else 0.0))
 
     def predicted(self, questions: np.ndarray, cuts: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray]:
         """What the splits of a tree cost, and the classes of the rows."""
@@ -68,7 +72,8 @@ class Case:
             node = 2 * node + right
         leaves, counts = np.unique(node, return_inverse=True)
         assert np.bincount(counts, weights=self.rows).min() >= self.min_rows or len(leaves) == 1
-        return float(self.prices[questions[questions >= 0]].sum()), classes[node - len(classes)]
+        asked = [(q, cut) for q, cut in zip(questions, cuts, strict=True) if q >= 0]
+        return sum(self.price(q, cut) for q, cut in asked), classes[node - len(classes)]
 
 
 def random_case(seed: int, n_rows: int, n_questions: int) -> Case:
@@ -85,6 +90,7 @@ def random_case(seed: int, n_rows: int, n_questions: int) -> Case:
         answers,
         cost,
         rng.choice([0.0, 0.3]) * rng.random(n_questions),
+        rng.choice([0.0, 0.2]) * rng.random((n_questions, int(rng.integers(0, 4)))),
         rng.integers(1, 3, n_rows).astype(float),
         float(rng.choice([0, 0, 2, 4])),
         sizes,

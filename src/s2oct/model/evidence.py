@@ -34,6 +34,9 @@ ANY_PRICE, ANY_PRICE_FRACTION = 1000.0, 1e6
 row, because rows have weights or bounds are no whole numbers: a hundredth of a row off must still cost more than the
 evidence."""
 
+LEVEL_PRICE = 0.25
+"""What a further level in a rule costs, in prices of one term."""
+
 AUTO_MOST, AUTO_TERM_SHARE, AUTO_TERM_ROWS, MIXING = 3, 0.004, 4.2, 1.3
 """By default: features per split at most; the share of all rows that a term must save, and the rows that it must save at
 least, which are more than a labeled row counts; and by how much a term of a sum is dearer than one alone."""
@@ -192,12 +195,23 @@ class Evidence:
             rows=float(self.cost[np.arange(self.n_rows), classes].sum()),
             off=self.targets.rows_off(classes[n:], self.size[n:]),
             terms=sum(self.terms_of(tree)),
-            price=sum(map(split_price, self.terms_of(tree))),
+            price=sum(map(split_price, self.terms_of(tree))) + LEVEL_PRICE * self._named_levels(tree),
         )
 
     def terms_of(self, tree: ObliqueTree) -> list[int]:
         """Columns in each split that decides something."""
         return [n_terms(tree.omega[split.node - 1], self.features) for split in pruned(tree).splits]
+
+    def _named_levels(self, tree: ObliqueTree) -> int:
+        """Levels beyond the first that rules about one column of levels name."""
+        found = 0
+        for split in pruned(tree).splits:
+            used = [self.features[j] for j in np.flatnonzero(tree.omega[split.node - 1]).tolist()]
+            if {feature.column for feature in used} == {used[0].column} and used[0].level is not None:
+                n_levels = 1 + sum(feature.column == used[0].column for feature in self.features)
+                has_gap_alone = any(f.column == used[0].column and f.level is None for f in self.features)
+                found += 0 if has_gap_alone else min(len(used), n_levels - len(used)) - 1
+        return found
 
     def total_cost(self, cost: EvidenceCost, term_price: float) -> float:
         """What a tree costs in all: rows against it, rows off and terms at their prices."""

@@ -12,6 +12,7 @@ All of this is counted work: the clock is only a limit.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +22,7 @@ import numpy as np
 from s2oct._core import Questions, cheapest_tree, exact_tree, sparse_directions
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.linear.program import LinearProgram
-from s2oct.model.evidence import Evidence, EvidenceSpec, split_price
+from s2oct.model.evidence import LEVEL_PRICE, Evidence, EvidenceSpec, split_price
 from s2oct.model.features import columns_of
 from s2oct.model.targets import rows_beyond_bounds
 from s2oct.model.tree import ObliqueTree
@@ -201,7 +202,7 @@ class ExactSearch:
         """For each price of splits, the cheapest tree that was met on the way."""
         cheapest: dict[float, Candidate] = {}
         for candidate in self.pool:
-            price = float(self._question_prices[candidate.questions[candidate.questions >= 0]].sum())
+            price = round(self._split_prices(candidate.questions, candidate.cuts), 6)
             known = cheapest.get(price)
             if known is None or candidate.total < known.total:
                 cheapest[price] = candidate
@@ -229,6 +230,7 @@ class ExactSearch:
         core = Questions(
             np.array(self._binned, dtype=np.int32).reshape(-1, evidence.n_rows),
             self._question_prices,
+            self._level_prices,
             evidence.given,
             float(self.spec.min_rows),
         )
@@ -314,6 +316,21 @@ class ExactSearch:
     def _question_prices(self) -> FloatArray:
         return np.array([self.term_price * split_price(question.n_terms) for question in self.questions])
 
+    @property
+    def _level_prices(self) -> FloatArray:
+        """What cuts cost more because their rules name several levels."""
+        named = [question.named for question in self.questions]
+        found = np.zeros((len(named), max(map(len, named), default=0)))
+        for row, levels in zip(found, named, strict=True):
+            row[: len(levels)] = self.term_price * LEVEL_PRICE * np.array(levels)
+        return found
+
+    def _split_prices(self, questions: IntArray, cuts: IntArray) -> float:
+        """What the splits of a tree cost."""
+        prices, extra = self._question_prices, self._level_prices
+        asked = [(q, cut) for q, cut in zip(questions, cuts, strict=True) if q >= 0]
+        return float(sum(prices[q] + (extra[q, cut] if cut < extra.shape[1] else 0.0) for q, cut in asked))
+
     def _priced(self, prices: FloatArray) -> FloatArray:
         """What classes cost rows with the prices of their cells."""
         cost = self.evidence.cost.copy()
@@ -332,8 +349,7 @@ class ExactSearch:
         for _ in range(self.evidence.topology.depth):
             node = 2 * node + self._goes_right(questions, cuts, node)
         classes = np.asarray(leaf_classes)[node - len(leaf_classes)]
-        asked = np.asarray(questions)[np.asarray(questions) >= 0]
-        fixed = float(self.evidence.cost[np.arange(len(classes)), classes].sum() + self._question_prices[asked].sum())
+        fixed = float(self.evidence.cost[np.arange(len(classes)), classes].sum()) + self._split_prices(questions, cuts)
         counts = self._counts(classes)
         total = fixed + self.evidence.row_off * float(self._off(counts))
         return Candidate(questions, cuts, leaf_classes, classes, fixed, counts, total, depth)
@@ -517,8 +533,8 @@ class ExactSearch:
         for d in np.argsort(costs + prices, kind="stable")[: self.params.n_kept]:
             if ("sum", found[d].tobytes()) not in self.seen:
                 self.seen.add(("sum", found[d].tobytes()))
-                n_terms = len({self.evidence.features[j].column for j in np.flatnonzero(found[d])})
-                self.questions.append(Threshold.of(self.evidence.X, found[d], max(n_terms, 2)))
+                if any(self.evidence.features[j].level is None for j in np.flatnonzero(found[d])):
+                    self.questions.append(Threshold.of(self.evidence.X, found[d], np.count_nonzero(found[d])))
 
     @cached_property
     def _standardised(self) -> tuple[FloatArray, FloatArray]:
@@ -529,8 +545,13 @@ class ExactSearch:
 
     @cached_property
     def _summands(self) -> IntArray:
-        """The features that sums may have: those that vary."""
-        return np.flatnonzero(self._standardised[1] > 0)
+        """The features that sums may have: numbers, and indicators of columns with two levels.
+
+        A sum with levels of a larger column, or with missing values, is hard to read.
+        """
+        indicators = Counter(feature.column for feature in self.evidence.features)
+        is_plain = [f.level is None or indicators[f.column] == 1 for f in self.evidence.features]
+        return np.flatnonzero((self._standardised[1] > 0) & is_plain)
 
     # ---- trees ----
 

@@ -32,6 +32,7 @@ class Question(Protocol):
     answers: IntArray  # (N,) int32, from 0
     features: tuple[int, ...]  # features that a split may use
     n_terms: int  # columns that a reader has to look at
+    named: Sequence[float]  # levels beyond the first that the rule of a cut names, for each of the first n cuts
 
     def split(self, cut: int, reaching: BoolArray) -> tuple[FloatArray, FloatArray]:
         """The coefficients of a split that sends answers up to ``cut`` to the left, and the ends of its offset.
@@ -58,6 +59,7 @@ class Threshold:
     values: FloatArray
     answers: IntArray
     n_terms: int
+    named: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, X: FloatArray, omega: FloatArray, n_terms: int) -> Threshold:
@@ -88,6 +90,7 @@ class ThresholdOrGap:
     answers: IntArray
     n_features: int
     n_terms: int = 1
+    named: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, X: FloatArray, feature: int, gap: int, *, is_lowest: bool) -> ThresholdOrGap:
@@ -148,6 +151,13 @@ class LevelSets:
     def features(self) -> tuple[int, ...]:
         """All indicators of the column."""
         return self.indicators
+
+    @property
+    def named(self) -> tuple[float, ...]:
+        """Levels beyond the first that the rule of each cut names."""
+        cuts = (self.order[: cut + 1] for cut in range(len(self.order) - 1))
+        sizes = np.array([len(self.order) - len(left) if -1 in left else len(left) for left in cuts])
+        return tuple(np.minimum(sizes, len(self.indicators) + 1 - sizes) - 1.0)
 
     def split(self, cut: int, reaching: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Name the levels of the side that does not have the level without an indicator."""
