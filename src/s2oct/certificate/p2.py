@@ -247,7 +247,7 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
     ``rules`` is the tree as people read it, whose splits and terms are counted; the tree itself if it is None.
     """
     guide, most, unit = prepared.given.guide, prepared.most_features, prepared.given.unit
-    size = TreeSize.of_tree(tree if rules is None else rules)
+    size = TreeSize.of_tree(tree if rules is None else rules, prepared.given.features)
     assignment = Assignment.of(prepared.given, tree)
     found = score(assignment, prepared.spec.C)
     return Certificate(

@@ -69,7 +69,7 @@ def _read_problem(model: Model, table: PartlyLabeledTable, totals: ClassTotals |
     known = totals.known(table, also=model.classes)
     if known.classes.tolist() != model.classes:
         raise InvalidProblem(f"Expected labels of the classes {model.classes}, got {known.classes.tolist()}.")
-    return Problem.from_known(known.of_counted(rows), known, model.feature_names)
+    return Problem.from_known(known.of_counted(rows), known, model.encoding.described)
 
 
 def _verdict(model: Model, checked: Checked) -> list[str]:

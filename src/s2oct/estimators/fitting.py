@@ -71,7 +71,7 @@ class FitTask:
     @property
     def problem(self) -> Problem:
         """The rows with what is known about them."""
-        return Problem.from_known(self.rows, self.known, self.features.encoding.features)
+        return Problem.from_known(self.rows, self.known, self.features.encoding.described)
 
     @property
     def guided_problem(self) -> Problem:

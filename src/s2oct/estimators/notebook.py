@@ -9,7 +9,8 @@ from typing import Any
 from s2oct.arrays import IntArray
 from s2oct.looks import IF_SO, OTHERWISE, class_colour, short_sets, text_on
 from s2oct.model.features import Feature
-from s2oct.model.rules import Leaf, Split, pruned, rule_lines, rule_parts
+from s2oct.model.rules import Leaf, Split, pruned, rule_lines
+from s2oct.model.split_rules import SplitRule
 from s2oct.model.tree import ObliqueTree
 from s2oct.wording import plural
 
@@ -70,7 +71,7 @@ def tree_boxes(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence
             look = f"background: {colour}; color: {text_on(colour)}"
             name = f'<div class="class" style="{look}">{escape(str(classes[part.class_index]))}</div>'
             return f'<div class="part" style="border-color: {colour}">{name}{rows(part)}</div>'
-        parts = rule_parts(tree, part.node, features)
+        parts = SplitRule.of(tree, part.node, features).parts()
         lines = [*parts[:-2], " ".join(parts[-2:])]
         rule = "<br>".join(escape(short_sets(line)) for line in lines)
         sides = "".join(

@@ -142,7 +142,7 @@ class OCTHClassifier(TreeClassifier):
             only = labels.classes.tolist()[0]
             raise InvalidProblem(f"Expected labeled rows of at least two classes, got one class only: {only!r}.")
         no_totals = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
-        problem = Problem.from_labels(rows, labels, no_totals, feature_names=self.encoding_.features)
+        problem = Problem.from_labels(rows, labels, no_totals, feature_names=self.encoding_.described)
         spec = _octh_spec(params, problem.n_labeled)
         with edge_of(self, stop, listener) as edge:
             chance = chance_of_rows(problem.X_labeled, problem.labels, budget.seed, budget.for_checks(edge.stop))

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
-import numpy as np
-
 from s2oct.arrays import FloatArray
 from s2oct.model.evidence import AUTO_TERM_SHARE, Evidence, EvidenceCost, Sparsity
+from s2oct.model.features import Feature
 from s2oct.model.prepared import Columns, Scaling, widened_tree
-from s2oct.model.rules import as_rules, pruned
+from s2oct.model.rules import TreeSize, as_rules
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import EvidenceSearch
 from s2oct.stopping import NO_DEADLINE, Deadline
@@ -116,8 +115,8 @@ class Simplification:
         The rows in the user's units.
     columns : tuple of int or None
         The columns that the tree may use; the rows have these alone.
-    n_features : int
-        Number of all columns.
+    features : tuple of Feature
+        The features of all columns.
     sparsity : Sparsity
         As in the fit; its price is replaced.
     seed : int
@@ -130,7 +129,7 @@ class Simplification:
     scaling: Scaling
     rows: FloatArray
     columns: Columns
-    n_features: int
+    features: tuple[Feature, ...]
     sparsity: Sparsity
     seed: int
 
@@ -173,12 +172,12 @@ class Simplification:
 
     def _step(self, tree: ObliqueTree, cost: EvidenceCost, write_rules: Callable[[ObliqueTree], str]) -> SimplicityStep:
         """A tree over the columns that it may use as a step; what it costs stands for what it loses."""
-        deciding = [split.node - 1 for split in pruned(tree).splits]
-        widened = widened_tree(tree, self.columns, self.n_features)
+        widened = widened_tree(tree, self.columns, len(self.features))
+        size = TreeSize.of_tree(widened, self.features)
         return SimplicityStep(
             tree=widened,
-            n_terms=int(np.count_nonzero(tree.omega[deciding])),
-            n_splits=len(deciding),
+            n_terms=size.n_terms,
+            n_splits=size.n_splits,
             rows_lost=cost.rows + cost.off,
             rows_off=cost.off,
             rules=write_rules(widened),

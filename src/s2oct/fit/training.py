@@ -177,7 +177,7 @@ def train(
         scaling=prepared.scaling,
         rows=prepared.given.X,
         columns=spec.features,
-        n_features=problem.n_features,
+        features=problem.features,
         sparsity=guidance.sparsity,
         seed=budget.seed,
     )
@@ -292,7 +292,8 @@ def recertify(
         evidence_cost=claimed.evidence_cost,
         evidence_bound=claimed.evidence_bound,
     )
-    found = certify(prepared, narrowed_tree(tree, claimed.features), record, rules)
+    narrow, read = (narrowed_tree(some, claimed.features) for some in (tree, tree if rules is None else rules))
+    found = certify(prepared, narrow, record, read)
     if uses_others(tree, claimed.features):
         found = replace(found, feasible=False)
     return found, unit * bound_without_solver(prepared.problem, spec.C, prepared.bounds.s)

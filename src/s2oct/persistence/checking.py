@@ -257,15 +257,19 @@ def _differing_fills(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
     values = [
         read_cells(table.cells[column.name], column.name, column.kind, table.source.dialect) for column in columns
     ]
-    stored = [column.fill for column in columns]
+    stored, learned = [column.fill for column in columns], []
     for impute in IMPUTATIONS:
         learned = [
-            learn_column(column.name, cells, column.kind, impute=impute, order=column.levels).fill
+            learn_column(column.name, cells, column.kind, impute=impute, order=column.levels)
             for column, cells in zip(columns, values, strict=True)
         ]
-        if stored == learned:
-            return
-    yield f"columns: the model fills gaps with {stored}, which is neither the median nor the most frequent value"
+        if stored == [column.fill for column in learned]:
+            break
+    else:
+        yield f"columns: the model fills gaps with {stored}, which is neither the median nor the most frequent value"
+    for column, found in zip(columns, learned, strict=True):
+        if (column.low, column.high, column.whole) != (found.low, found.high, found.whole):
+            yield f"columns: the model says that {column.name!r} has other numbers than the table"
 
 
 def _differing_register(stored: Certificate, problem: Problem) -> Iterator[str]:

@@ -61,7 +61,14 @@ def _classes(model: Model) -> list[Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    unused: dict[str, Any] = {"categories": [], "rest": None, "gaps": False}
+    unused: dict[str, Any] = {
+        "categories": [],
+        "rest": None,
+        "gaps": False,
+        "low": None,
+        "high": None,
+        "whole": False,
+    }
     return {name: value for name, value in encoded(column).items() if name not in unused or value != unused[name]}
 
 
@@ -249,7 +256,8 @@ def _read_column(stored: Mapping[str, Any], i: int) -> Column:
     if is_mixed or has_categories != bool(column.categories) or has_categories != (column.rest is not None):
         raise InvalidProblem(f"its column {column.name!r} mixes numbers and categories.")
     if not has_categories:
-        return column if column.fill is None else dataclasses.replace(column, fill=float(column.fill))
+        fill, low, high = (None if x is None else float(x) for x in (column.fill, column.low, column.high))
+        return dataclasses.replace(column, fill=fill, low=low, high=high)
     if column.fill not in (*column.categories, column.rest):
         raise InvalidProblem(f"its column {column.name!r} fills gaps with {column.fill!r}, which is not a category.")
     if column.joins and column.kind != ONEHOT:

@@ -112,7 +112,7 @@ def _counted(
     leaf_error = problem.unit * LabelErrors().value(Assignment.of(problem, tree))
     classes = tree.predict(evidence.X)
     n, charged = evidence.n_labeled, evidence.cost[np.arange(evidence.n_rows), classes]
-    size = TreeSize.of_tree(tree)
+    size = TreeSize.of_tree(tree, problem.features)
     return replace(
         certificate,
         objective=leaf_error + spec.C * unit * off,
