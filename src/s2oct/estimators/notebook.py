@@ -31,6 +31,8 @@ STYLE = """
 """
 """Only classes have colours of their own, so that the rest is readable on light and dark paper. Two sides that are too
 wide for the page stand one below the other, so that nothing scrolls sideways."""
+SHORT = 28
+"""A rule of no more letters stands on one line; of a longer sum, every term has its own."""
 MOST_LEAVES = 32
 """Of a tree with more leaves there are only the rules as text."""
 
@@ -72,14 +74,15 @@ def tree_boxes(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence
             name = f'<div class="class" style="{look}">{escape(str(classes[part.class_index]))}</div>'
             return f'<div class="part" style="border-color: {colour}">{name}{rows(part)}</div>'
         parts = SplitRule.of(tree, part.node, features).parts()
-        lines = [*parts[:-2], " ".join(parts[-2:])]
+        whole = " ".join(parts)
+        lines = [whole] if len(whole) <= SHORT else [*parts[:-2], " ".join(parts[-2:])]
         rule = "<br>".join(escape(short_sets(line)) for line in lines)
         sides = "".join(
             f'<div class="side"><div class="way">{answer}</div>{box(side)}</div>'
             for answer, side in ((IF_SO, part.left), (OTHERWISE, part.right))
         )
-        whole = escape(" ".join(parts))
-        return f'<div class="part"><div class="rule" title="{whole}">{rule}</div><div class="sides">{sides}</div></div>'
+        head = f'<div class="rule" title="{escape(whole)}">{rule}</div>'
+        return f'<div class="part">{head}<div class="sides">{sides}</div></div>'
 
     def rows(leaf: Leaf) -> str:
         if counts is None:

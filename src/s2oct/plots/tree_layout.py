@@ -20,8 +20,12 @@ SCREEN = 12.75
 """Most of a whole picture, unless its narrowest leaves need more: a window of 1280 pixels shows it at full size."""
 SIGN = 0.17
 """Room for the sign before a term."""
+SHORT = 2.2
+"""A sum that is no wider stands on one line."""
 TERM_LINES, NAME_LINES = 3, 2
 """Most lines of a term, and of the name of a class in a leaf."""
+SQUARE_GAP = 0.09
+"""Room between a count and the square of the next one."""
 LEGEND = "labeled rows by class"
 LEGEND_NAME, LEGEND_MARK = 2.0, 0.38
 """Most for the name of a class in the legend, and what its square and the gaps around it take."""
@@ -136,12 +140,12 @@ def _leaf_lines(shown: ShownTree, leaf: Leaf, width: float) -> LeafLines:
     """What is written in a leaf, in lines that fit; the legend has the names that are cut here."""
     room = width - 2 * PAD
     lines: list[list[int]] = [[]]
-    left = room - text_width("labeled ", POINTS)
+    left = room - text_width("labeled ", POINTS) + SQUARE_GAP
     for index, count in enumerate(shown.labeled_in(leaf)):
         needed = square_width(count)
         if count and needed > left:
             lines.append([])
-            left = room
+            left = room + SQUARE_GAP
         if count:
             lines[-1].append(index)
             left -= needed
@@ -150,15 +154,15 @@ def _leaf_lines(shown: ShownTree, leaf: Leaf, width: float) -> LeafLines:
 
 
 def square_width(count: int) -> float:
-    """Width of a count behind a square."""
-    return text_width(f"{count:,}", POINTS) + 0.22
+    """Width of a count behind a square, and the gap before the next one."""
+    return text_width(f"{count:,}", POINTS) + 0.13 + SQUARE_GAP
 
 
 def _split_width(shown: ShownTree, most: float) -> float:
     """As much as the widest rule needs, within limits."""
     needed = SPLIT_WIDTH[0]
     for split in shown.root.splits:
-        for line in _unwrapped(shown.rule(split)):
+        for line in _unwrapped(shown.rule(split), most - 2 * PAD):
             width = text_width(line.text, POINTS, bold=line.sign is None)
             needed = max(needed, 2 * PAD + width + (0 if line.sign is None else SIGN))
     return min(needed, SPLIT_WIDTH[1], most)
@@ -167,22 +171,23 @@ def _split_width(shown: ShownTree, most: float) -> float:
 def _rule_lines(parts: tuple[str, ...], width: float) -> list[RuleLine]:
     """A rule in lines that fit."""
     found = []
-    for sign, text in _unwrapped(parts):
+    for sign, text in _unwrapped(parts, width - 2 * PAD):
         room = width - 2 * PAD - (SIGN if sign is not None else 0)
         first, *rest = wrap_text(text, room, POINTS, lines=TERM_LINES, bold=sign is None)
         found += [RuleLine(sign, first), *(RuleLine(None if sign is None else "", more) for more in rest)]
     return found
 
 
-def _unwrapped(parts: tuple[str, ...]) -> list[RuleLine]:
-    """A rule about one column on one line, a sum with one term a line, in the letters of the picture."""
+def _unwrapped(parts: tuple[str, ...], room: float) -> list[RuleLine]:
+    """A rule about one column and a short sum on one line, a longer sum with one term a line."""
     *terms, last = parts
     relation, _, limit = last.partition(" ")
     # A level is shown with its own letters, a number with a proper minus.
     limit = re.sub(r"^-(?=[\d.])", "\N{MINUS SIGN}", limit)
     comparison = RuleLine(_RELATIONS[relation], limit) if relation in _RELATIONS else RuleLine("", last)
-    if len(terms) < 2:
-        return [RuleLine(None, " ".join(filter(None, (*terms, *comparison))))]
+    line = " ".join(filter(None, (*(re.sub(r"^-", "\N{MINUS SIGN}", term) for term in terms), *comparison)))
+    if len(terms) < 2 or text_width(line, POINTS, bold=True) <= min(SHORT, room):
+        return [RuleLine(None, line)]
     lines: list[RuleLine] = []
     for term in terms:
         sign = term[0] if term[0] in "+-" else ""

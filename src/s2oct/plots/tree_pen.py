@@ -18,6 +18,7 @@ from s2oct.plots.tree_layout import (
     POINTS,
     SIGN,
     SMALL,
+    SQUARE_GAP,
     TreeLayout,
     legend_indent,
 )
@@ -164,7 +165,7 @@ class TreePen:
             self._text(right, y, text, align="right")
             right -= text_width(text, POINTS) + 0.13
             self._square(right, y, index)
-            right -= 0.09
+            right -= SQUARE_GAP
 
     def _square(self, x: float, y: float, index: int) -> None:
         from matplotlib.patches import Rectangle
