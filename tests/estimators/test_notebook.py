@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from s2oct import OCTHClassifier, S2OCTClassifier
-from s2oct.estimators import notebook
 from s2oct.export import load, save
 from s2oct.looks import class_colour
 from s2oct.model.rules import pruned, rule_lines
+from s2oct.model.split_rules import SplitRule
 from s2oct.tables.encoding import plain_encoding
 from tests.legibility import illegible
 
@@ -137,7 +137,7 @@ def test_tree_starts_at_its_root_and_can_be_read_at_every_width(cell, tree_of, d
 
 def test_large_sets_are_shortened_and_whole_where_the_mouse_is(cell, tree_of, monkeypatch):
     rule = f"county in ({', '.join(f'county {i}' for i in range(14))})"
-    monkeypatch.setattr(notebook, "rule_parts", lambda tree, node, features: (rule,))
+    monkeypatch.setattr(SplitRule, "parts", lambda _, *, holds=True: (rule,))
     with cell(tree_of(1, 1, sparse=1.0).clf) as page:
         shown, whole = page.evaluate("(rule => [rule.textContent, rule.title])(document.querySelector('.rule'))")
     assert shown == "county in (county 0, county 1, county 2, county 3 and 10 more)"

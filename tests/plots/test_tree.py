@@ -18,7 +18,7 @@ from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import TreeDisplay, plot_tree
 from s2oct.looks import CLASS_COLOURS, IF_SO, OTHERWISE, text_on
 from s2oct.model.labels import read_labels
-from s2oct.plots import shown_tree
+from s2oct.model.split_rules import SplitRule
 from s2oct.plots.style import fit_text, text_width, wrap_text
 from s2oct.writers.rules import Leaf, conditions, pruned
 
@@ -162,8 +162,8 @@ COUNTIES = f"county in ({', '.join(f'county {i}' for i in range(14))})"
 def test_rules_in_words_stand_on_lines_that_fit(tree_of, monkeypatch, parts, lines):
     fit = tree_of(1, 1, feature_names=["age"])
     fit.clf.tree_ = ObliqueTree.of(Topology(1), [[1.0]], [26.0])
-    monkeypatch.setattr(shown_tree, "rule_parts", lambda tree, node, features: parts)
-    monkeypatch.setattr(shown_tree, "rule_text", lambda tree, node, features: " ".join(parts))
+    monkeypatch.setattr(SplitRule, "parts", lambda _, *, holds=True: parts)
+    monkeypatch.setattr(SplitRule, "text", lambda _, *, holds=True: " ".join(parts))
     display = plot_tree(fit.clf, fit.X, fit.y)
     assert texts_in(display, 1)[2:] == lines
     assert set(display.titles_.values()) == {" ".join(parts)}

@@ -7,6 +7,7 @@ import re
 from functools import partial
 
 from s2oct.export import tree_to_dot, tree_to_text
+from s2oct.looks import IF_SO, OTHERWISE
 
 RELATIONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
@@ -18,11 +19,11 @@ def by_text(tree, names, classes, X):
 def by_dot(tree, names, classes, X):
     graph = tree_to_dot(tree, names, classes)
     labels = dict(re.findall(r'^    (n\d+) \[label="(.*?)"(?:, style=rounded)?\];$', graph, re.MULTILINE))
-    edges = {(a, answer): b for a, b, answer in re.findall(r'(n\d+) -> (n\d+) \[label="(holds|otherwise)"\]', graph)}
+    edges = {(a, answer): b for a, b, answer in re.findall(r'(n\d+) -> (n\d+) \[label="(if so|otherwise)"\]', graph)}
 
     def follow(row, node="n1"):
-        while (node, "holds") in edges:
-            node = edges[node, "holds" if _holds(labels[node].replace("\\n", " "), row) else "otherwise"]
+        while (node, IF_SO) in edges:
+            node = edges[node, IF_SO if _holds(labels[node].replace("\\n", " "), row) else OTHERWISE]
         return labels[node]
 
     return [follow(dict(zip(names, row, strict=True))) for row in X]

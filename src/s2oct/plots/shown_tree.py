@@ -13,7 +13,7 @@ from s2oct.looks import short_sets
 from s2oct.model.features import Feature
 from s2oct.model.rules import few_digits
 from s2oct.model.tree import ObliqueTree
-from s2oct.writers.rules import Leaf, Split, SplitRule, pruned, rule_text
+from s2oct.writers.rules import Leaf, Split, SplitRule, pruned
 
 DIGITS = 5
 """Significant digits of numbers; a tree that was fitted has fewer, as a rule."""
@@ -89,7 +89,7 @@ class ShownTree:
 
     def whole_rule(self, split: Split) -> str:
         """A split's rule with every term, digit and level."""
-        return rule_text(self.tree, split.node, self.features)
+        return SplitRule.of(self.tree, split.node, self.features).text()
 
     @cached_property
     def rounded(self) -> ObliqueTree:
