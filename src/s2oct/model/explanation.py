@@ -198,7 +198,7 @@ class _Visit:
         comparison = f"{_beside(total, bound)} {relation} {plain_number(bound)} {verdict}"
         if is_threshold and coefficient == 1:
             return f"{self.row.said(j, _beside(total, bound))}, and {comparison}"
-        given = ", ".join(dict.fromkeys(self.row.said_in_sum(j) for j, _ in pairs))
+        given = ", ".join(dict.fromkeys(self.row.said_in_sum(term.indices[0]) for term in self.rule.terms))
         return f"{' '.join(self.rule.parts()[:-1])} = {_beside(total, bound)} ({given}), and {comparison}"
 
     def _change(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -149,7 +149,7 @@ class SplitRule:
 
         Both ways round decide every row alike, because floats are negated without rounding.
         """
-        if self.pairs[self._leading(c for _, c in self.pairs)][1] > 0:
+        if self._leading[1] > 0:
             return self.pairs, "<=", self.offset
         return tuple((j, -c) for j, c in self.pairs), ">=", 0.0 - self.offset  # no minus before a zero
 
@@ -165,13 +165,20 @@ class SplitRule:
             Term(dict(pairs)[indices[0]], tuple(indices), self._product([self.features[j] for j in indices]))
             for indices in together.values()
         ]
-        leading = found.pop(self._leading(term.coefficient for term in found))
-        return leading, *found
+        return tuple(sorted(found, key=lambda term: self._leading[0] not in term.indices))
 
-    def _leading(self, coefficients: Iterable[float]) -> int:
-        """Which of the coefficients is written first: if there are several columns, one that is 1 or -1."""
-        units = [i for i, c in enumerate(coefficients) if abs(c) == 1 and len(self.columns) > 1]
-        return units[0] if units else 0
+    @cached_property
+    def _leading(self) -> tuple[int, float]:
+        """The feature that is written first: if there are several columns, one with the coefficient 1 or -1.
+
+        Of several, it is the one with which the rule has the fewest minus signs.
+        """
+        units = [pair for pair in self.pairs if abs(pair[1]) == 1 and len(self.columns) > 1]
+
+        def minus_signs(pair: tuple[int, float]) -> tuple[int, bool]:
+            return sum(c * pair[1] < 0 for _, c in self.pairs), self.offset * pair[1] < 0
+
+        return min(units or self.pairs[:1], key=minus_signs)
 
     @staticmethod
     def _product(features: Sequence[Feature]) -> str:
