@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <queue>
+#include <utility>
 
 namespace s2oct {
 
@@ -12,7 +13,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTie = 1e-9;            // trees that differ by less are equally good
+constexpr Index kFewBins = 16;           // bins for trees to begin with
 constexpr Index kMostBins = 64;          // coarse bins of a question
+constexpr Index kRoots = 6;  // roots below which trees are grown to begin with
 constexpr double kWorkBetweenLooks = 2e7;  // rows times questions
 
 // What classes cost some rows.
@@ -39,10 +42,13 @@ struct Bins {
     std::vector<std::vector<Answer>> last;  // last answer of each bin
     std::vector<char> is_exact;           // whether every bin is one answer
 
-    Bins(const Part& part, Index n_questions) : of(n_questions, part.n), last(n_questions), is_exact(n_questions) {
+    // Cuts inside of bins are left out if only coarse ones are wanted.
+    Bins(const Part& part, Index n_questions, bool only_coarse)
+        : of(n_questions, part.n), last(n_questions), is_exact(n_questions) {
         const Index most = std::clamp<Index>(
-            static_cast<Index>(2.0 * std::sqrt(static_cast<double>(part.n))), 8, kMostBins);
+            static_cast<Index>(2.0 * std::sqrt(static_cast<double>(part.n))), 8, only_coarse ? kFewBins : kMostBins);
         for (Index q = 0; q < n_questions; ++q) fill(part, q, most);
+        if (only_coarse) is_exact.assign(is_exact.size(), 1);
     }
 
     Index size(Index q) const { return static_cast<Index>(last[q].size()); }
@@ -119,7 +125,7 @@ class Search {
     const double* cost_of(const Part& part, Index i) const { return part.cost.data() + i * k(); }
 
     bool look(double work) {
-        work_ += work;
+        if (!is_growing_) work_ += work;
         since_look_ += work;
         if (since_look_ >= kWorkBetweenLooks) {
             since_look_ = 0.0;
@@ -267,7 +273,7 @@ class Search {
     }
 
     ExactTree solve_two(const Part& part, double cutoff) {
-        const Bins bins(part, n_questions());
+        const Bins bins(part, n_questions(), is_growing_);
         ExactTree best = constant(part, 2);
         double upper = std::min(best.cost, cutoff);
         relaxed_ = best.relaxed;
@@ -707,7 +713,7 @@ class Search {
     // Offers all trees of depth 2 below the limit; returns what the others cost at least.
     double enumerate_two(const Part& part, Sink& sink) {
         take_constants(part, 2, sink);
-        const Bins bins(part, n_questions());
+        const Bins bins(part, n_questions(), is_growing_);
         const std::vector<Bounds> bounds = bounds_of(part, bins);
         if (stopped_) return 0.0;
         std::priority_queue<Open> open = open_cuts(bins, bounds);
@@ -826,7 +832,9 @@ class Search {
     }
 
     ExactTree solve_deep(const Part& part, Index depth, double cutoff) {
-        ExactTree best = grown(part, depth);
+        const bool is_outer = !std::exchange(is_growing_, true);
+        ExactTree best = grown(part, depth, kRoots);
+        if (is_outer) is_growing_ = false;
         double upper = std::min(best.cost, cutoff), relaxed = leaf(part).relaxed;
         std::priority_queue<Between> open = root_cuts(part, depth);
         double lower = kInfinity;
@@ -863,27 +871,42 @@ class Search {
         return best;
     }
 
-    // A tree to begin with: the best one with a level less, and each of its leaves split once more.
-    ExactTree grown(const Part& part, Index depth) {
-        const ExactTree best = solve(part, depth - 1, kInfinity);
-        if (best.splits[0].question < 0) return constant(part, depth);
-        const ExactSplit root = best.splits[0];
-        const Part left = side(part, root.question, root.cut, true), right = side(part, root.question, root.cut, false);
-        const Index below = std::min<Index>(depth - 1, 2);
-        const ExactTree on_left = solve(left, below, kInfinity), on_right = solve(right, below, kInfinity);
-        const double cost = on_left.cost + on_right.cost + questions_.price(root.question, root.cut);
-        return joined(root, cost, deepened(on_left, depth - 1), deepened(on_right, depth - 1));
+    // A tree to begin with: the best one below each of the most promising roots.
+    ExactTree grown(const Part& part, Index depth, Index n_roots) {
+        if (depth <= 2) return solve(part, depth, kInfinity);
+        ExactTree best = constant(part, depth);
+        for (const ExactSplit& root : promising_roots(part, n_roots)) {
+            const double price = questions_.price(root.question, root.cut);
+            const Index fewer = std::max<Index>(n_roots / 2, 1);
+            const ExactTree left = grown(side(part, root.question, root.cut, true), depth - 1, fewer);
+            if (left.cost + price >= best.cost) continue;
+            const ExactTree right = grown(side(part, root.question, root.cut, false), depth - 1, fewer);
+            const double cost = left.cost + right.cost + price;
+            if (cost < best.cost - kTie) best = joined(root, cost, left, right);
+        }
+        return best;
     }
 
-    // The same tree with levels that split nothing.
-    static ExactTree deepened(ExactTree tree, Index depth) {
-        while (tree.classes.size() < (std::size_t{1} << depth)) {
-            tree.splits.resize(2 * tree.splits.size() + 1);
-            std::vector<Index> classes;
-            for (const Index k : tree.classes) classes.insert(classes.end(), 2, k);
-            tree.classes = classes;
+    // Of each question the coarse cut with which a tree of depth 2 costs least, the best questions first.
+    std::vector<ExactSplit> promising_roots(const Part& part, Index n_roots) {
+        const Bins bins(part, n_questions(), is_growing_);
+        const std::vector<Bounds> bounds = bounds_of(part, bins);
+        std::vector<std::pair<double, ExactSplit>> found;
+        for (Index f = 0; f < n_questions() && !stopped_; ++f) {
+            std::pair<double, ExactSplit> best{kInfinity, {}};
+            for (Index a = 0; a + 1 < bins.size(f); ++a) {
+                const ExactSplit root{f, bins.last[f][a]};
+                const double bound = bounds[f].best_left[a + 1] + bounds[f].best_right[a + 1];
+                best = std::min(best, {bound + questions_.price(f, root.cut), root},
+                                [](const auto& x, const auto& y) { return x.first < y.first; });
+            }
+            if (best.first < kInfinity) found.push_back(best);
         }
-        return tree;
+        std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+        std::vector<ExactSplit> roots;
+        for (const auto& [bound, root] : found)
+            if (static_cast<Index>(roots.size()) < n_roots) roots.push_back(root);
+        return roots;
     }
 
     // The rows on one side of a cut.
@@ -917,6 +940,7 @@ class Search {
     std::vector<std::vector<std::vector<Answer>>> cuts_;  // by depth and question
     double work_ = 0.0;
     double since_look_ = 0.0;
+    bool is_growing_ = false;  // work for the first tree is not limited
     double relaxed_ = kInfinity;  // least cost of the root cuts tried, leaves with few rows included
     bool stopped_ = false;
 };

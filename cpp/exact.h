@@ -31,7 +31,7 @@ void order_answers(Vector<const Answer> answers, Vector<Answer> order);
 
 // When a search ends without a proof.
 struct Limits {
-    double most_work;  // rows looked at, about
+    double most_work;  // rows looked at, about, beyond the first tree
     Stop stop;
 };
 

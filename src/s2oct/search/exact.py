@@ -33,7 +33,7 @@ from s2oct.wording import plural
 EASY_DEPTH = 2
 """Trees up to this depth are found from histograms of pairs of questions."""
 
-FEW_ROWS, MOST_CUTS = 1024, 63
+FEW_ROWS, MOST_CUTS = 1024, 31
 """Rows up to which all cuts of every question are tried at once; with more rows, so many of them, and later those
 beside the best ones."""
 
@@ -61,11 +61,11 @@ class SearchParams:
         Rows of a region that propose directions.
     """
 
-    n_rounds: int = 4
+    n_rounds: int = 3
     n_steps: int = 30
     most_work: float = 1e9
-    n_deep_steps: int = 4
-    deep_work: float = 5e7
+    n_deep_steps: int = 3
+    deep_work: float = 0.0
     n_kept: int = 4
     most_rows: int = 4000
 
@@ -530,7 +530,7 @@ class ExactSearch:
             XT, steepness, rows[::step], np.ascontiguousarray(extra[::step]), self._summands, self.most, self._stop
         )
         prices = [self.term_price / step * split_price(np.count_nonzero(omega)) for omega in found]
-        for d in np.argsort(costs + prices, kind="stable")[: self.params.n_kept]:
+        for d in np.argsort(costs + prices, kind="stable")[: self.params.n_kept if self.evidence.topology.depth <= EASY_DEPTH else self.params.n_kept // 2]:
             if ("sum", found[d].tobytes()) not in self.seen:
                 self.seen.add(("sum", found[d].tobytes()))
                 if any(self.evidence.features[j].level is None for j in np.flatnonzero(found[d])):
