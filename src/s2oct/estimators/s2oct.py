@@ -58,7 +58,7 @@ class S2OCTClassifier(TreeClassifier):
 
     The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each
     class is for an unlabeled row; it is a classifier that knows the same totals. The tree contradicts as few rows as
-    possible, in splits of few features, and meets the totals. ``guide=None`` fits the paper's model P2 instead: the
+    possible and misses the totals by as few as possible, in rules of few terms. ``guide=None`` fits the paper's model P2 instead: the
     errors of the labeled rows plus C for every row by which the number of unlabeled rows assigned to a class misses its
     known total.
 
@@ -76,15 +76,22 @@ class S2OCTClassifier(TreeClassifier):
         only when it returns to Python. None is the paper's P2 and nothing else; of its trees of least cost that were
         found, one with few features.
     guide_weight : float or "auto"
-        What an unlabeled row of which the guide is sure counts against a labeled row; "auto" is 1/4. With 0 the paper's
+        What an unlabeled row of which the guide is sure counts against a labeled row; "auto" is 1/2. With 0 the paper's
         P2 is solved first, and the guide only chooses among its trees of least cost; if P2 is not solved in time, the
         tree is the best one found for it. Without a guide it has no effect.
     max_features_per_split : int, "auto" or None
-        At most so many features have a coefficient in one split; with 1 all splits are ordinary ones, on single
-        features. None is no such limit. "auto" is 4, and more only where the totals cannot be met otherwise; in P2,
-        that is with ``guide=None`` or ``guide_weight=0``, it is no limit.
+        Maximum number of columns in one split. With 1 all splits are ordinary ones, and the best tree is searched for
+        until it is proved best or the time is over. "auto" is one column, and two or three where they pay clearly. None
+        is no such limit. In P2, that is with ``guide=None`` or ``guide_weight=0``, "auto" is no limit, and features are
+        counted instead of columns.
     term_price : float or "auto"
-        So many rows a feature must save to get into a split; "auto" is 0.2 % of all rows. P2 has no such price.
+        Minimum number of rows a term must save to be used in a rule; "auto" is 0.4 % of all rows, and at least 2.1. A
+        term of a sum must save 1.3 times as much, and a further level in a set of levels a quarter. P2 has no such price.
+    total_price : float or "auto"
+        Rows that a row off a total costs; "auto" is 1.5. ``float("inf")`` meets the totals at any price. In P2 this
+        price is ``C``.
+    min_rows_per_leaf : int
+        Minimum number of rows in a leaf, labeled and unlabeled; P2 has no such constraint.
     features : list of str or of int, or None
         Names or numbers of the columns that the rules may use; None for all. The guide still sees every column: drop a
         column from X to keep it out altogether. P2, its constants and what is proved are about these columns alone.

@@ -22,7 +22,7 @@ from s2oct.model.targets import NEARLY_MET, Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 
-AUTO_GUIDE_WEIGHT = 0.25
+AUTO_GUIDE_WEIGHT = 0.5
 """What a sure unlabeled row counts against a labeled one, if the user does not say."""
 
 
@@ -37,7 +37,7 @@ evidence."""
 LEVEL_PRICE = 0.25
 """What a further level in a rule costs, in prices of one term."""
 
-AUTO_MOST, AUTO_TERM_SHARE, AUTO_TERM_ROWS, MIXING = 3, 0.004, 4.2, 1.3
+AUTO_MOST, AUTO_TERM_SHARE, AUTO_TERM_ROWS, MIXING = 3, 0.004, 2.1, 1.3
 """By default: features per split at most; the share of all rows that a term must save, and the rows that it must save at
 least, which are more than a labeled row counts; and by how much a term of a sum is dearer than one alone."""
 
