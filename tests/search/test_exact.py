@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
+from s2oct import S2OCTClassifier
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, LEVEL_PRICE, Evidence, EvidenceSpec
 from s2oct.model.features import GAP, ONEHOT, Feature
 from s2oct.model.problem import Guide, Problem
@@ -315,6 +316,22 @@ def test_a_total_that_can_be_met_is_met_at_an_infinite_price(seed: int) -> None:
     evidence = guided(rng.integers(0, 2, 60), X, labels, {1: total, 0: 56 - total}, total_price=np.inf)
     found = ExactSearch(evidence, EvidenceSpec(), ENDLESS).run()
     assert int(found.tree.predict(X[4:]).sum()) == total
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_total_is_met_where_many_rows_are_equal(seed: int) -> None:
+    """Twelve different rows of very different numbers: moving one split at a time misses most totals."""
+    rng = np.random.default_rng(seed)
+    kinds = np.array(list(product((0.0, 1.0, 2.0), (0.0, 1.0), (0.0, 1.0))))
+    of_kind = rng.choice(len(kinds), size=1200, p=rng.dirichlet(np.ones(len(kinds))))
+    works = rng.random(1200) < np.array([0.2, 0.9])[(kinds[of_kind].sum(axis=1) > 2).astype(int)]
+    y = np.where(works, "yes", "no").astype(object)
+    y[120:] = None
+    # What a tree gives to rows, so that one can meet it.
+    root, left, right = (kinds[:, j] > 0 for j in rng.permutation(3))
+    total = int(np.where(root, right, left)[of_kind[120:]].sum())
+    clf = S2OCTClassifier(total_price=float("inf"), random_state=0).fit(kinds[of_kind], y, totals={"yes": total})
+    assert clf.certificate_.xi == clf.certificate_.least_xi == 0
 
 
 def rules_of(case: Case) -> list[str]:
