@@ -46,7 +46,7 @@ struct Bins {
     Bins(const Part& part, Index n_questions, bool only_coarse)
         : of(n_questions, part.n), last(n_questions), is_single(n_questions) {
         const Index most = std::clamp<Index>(
-            static_cast<Index>(2.0 * std::sqrt(static_cast<double>(part.n))), 8, only_coarse ? kFewBins : kMostBins);
+            static_cast<Index>(1.4 * std::sqrt(static_cast<double>(part.n))), 8, only_coarse ? kFewBins : kMostBins);
         for (Index q = 0; q < n_questions; ++q) fill(part, q, most);
         if (!only_coarse) return;
         for (auto& bins : is_single) bins.assign(bins.size(), 1);
@@ -868,14 +868,13 @@ class Search {
             const Index middle = (next.first + next.stop) / 2;
             const Answer cut = cuts_[depth][next.question][middle];
             const double price = questions_.price(next.question, cut);
+            // Each side is solved as far as it bounds the cuts beside this one, whose other side is bounded by the ends.
             const ExactTree left =
                 solve(side(part, next.question, cut, true), depth - 1, upper - price - next.least_right);
-            // The other side is bounded, too, if it need not be known.
+            const bool may_win = std::max(left.bound, next.least_left) + next.least_right + price < upper - kTie;
             ExactTree right{kInfinity, next.least_right, next.least_right, {}, {}};
-            if (std::max(left.bound, next.least_left) + next.least_right + price < upper - kTie)
-                right = solve(
-                    side(part, next.question, cut, false), depth - 1,
-                    upper - price - std::max(left.bound, next.least_left));
+            if (may_win || middle > next.first)
+                right = solve(side(part, next.question, cut, false), depth - 1, upper - price - next.least_left);
             const double least_left = std::max(left.relaxed, next.least_left);
             const double least_right = std::max(right.relaxed, next.least_right);
             relaxed = std::min(relaxed, price + least_left + least_right);
