@@ -137,4 +137,4 @@ def test_number_of_names_must_be_that_of_the_features():
 def test_sql_and_python_write_a_rule_the_same_way_round():
     tree = ObliqueTree.of(Topology(1), np.array([[-1.0, 0.0]]), np.array([-27.0]))
     assert "CASE WHEN CAST(`age` AS REAL) >= 27.0e0 THEN" in tree_to_sql(tree, ["age", "income"], CLASSES)
-    assert "if v0 >= 27.0:" in tree_to_python(tree, ["age", "income"], CLASSES)
+    assert "if v0 >= 27.0:  # age >= 27\n" in tree_to_python(tree, ["age", "income"], CLASSES)
