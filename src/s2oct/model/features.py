@@ -136,8 +136,8 @@ class FeatureColumn:
         """Each level with the values of all features; missing values are a level, of numbers the only one."""
         zeros = {k: 0.0 for k, feature in self.features.items() if feature.level is not None}
         if self.measured is None:
-            levels = {str(self.features[k].level): {**zeros, k: 1.0} for k in zeros}
-            return {str(self.rest): zeros, **levels}
+            levels = {str(self.rest): zeros} | {str(self.features[k].level): {**zeros, k: 1.0} for k in zeros}
+            return dict(sorted(levels.items(), key=lambda item: (item[0] == self.missing, item[0])))
         feature = self.features[self.measured]
         settings = {level: {self.measured: float(i), **zeros} for i, level in enumerate(feature.levels)}
         if self.missing is not None:
