@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,10 @@ from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import read_fit
 from s2oct.export import report_html, tree_to_dot
+from s2oct.model.features import ONEHOT, Feature
 from s2oct.report.leaves import describe_leaves
 from s2oct.report.single_rows import describe_contradictions
+from s2oct.report.wording import with_clean_names
 
 NORTH = "<b>north</b>"
 
@@ -83,3 +86,12 @@ def test_single_rows_show_the_levels_of_their_columns(people):
         cell = X.iloc[int(line.row.id)]["region"]
         if "region" in shown:
             assert shown["region"] == ("missing" if pd.isna(cell) else cell)
+
+
+def test_columns_and_levels_that_look_alike_on_a_page_stay_apart(people):
+    clf, X, y = people
+    levels = [Feature(f"c={level}", "c", ONEHOT, level=level, rest="r") for level in ("a b", "a  b", "a\tb")]
+    features = (Feature("x y", "x y"), Feature("x  y", "x  y"), *levels)
+    found = with_clean_names(replace(read_fit(clf, X, y), features=features)).features
+    assert [feature.column for feature in found] == ["x y", "x y (2)", "c", "c", "c"]
+    assert [feature.level for feature in found] == [None, None, "a b", "a b (2)", "a b (3)"]
