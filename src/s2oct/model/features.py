@@ -89,7 +89,7 @@ def columns_of(features: Iterable[Feature]) -> tuple[str, ...]:
 
 def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
     """Features with other names for their columns, which are as many as ``names``."""
-    refuse_repeated(names)
+    refuse_repeated_names(names)
     columns = dict(zip(columns_of(features), names, strict=True))
 
     def name(feature: Feature) -> Feature:
@@ -99,7 +99,7 @@ def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature,
     return tuple(map(name, features))
 
 
-def refuse_repeated(names: Sequence[str]) -> None:
+def refuse_repeated_names(names: Sequence[str]) -> None:
     """Refuse names of which two are the same: rules tell columns by their names."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
