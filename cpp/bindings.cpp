@@ -648,7 +648,7 @@ class Questionnaire {
         for (Index q = 0; q < n_questions; ++q) s2oct::order_answers(::view(answers_)[q], order_[q]);
     }
 
-    s2oct::Questions view() const { 
+    s2oct::Questions view() const {
         return {::view(answers_), order_, ::view(prices_), ::view(extra_), ::view(rows_), min_rows_};
     }
     void require_cost(const Grid<const double>& cost, Index depth) const {
@@ -799,13 +799,15 @@ NB_MODULE(_core, module) {
         "extra"_a.noconvert(), "allowed"_a.noconvert(), "most"_a, "stop"_a,
         "Directions of few features along which rows should be split, and the price of the best cut along each.");
     nb::class_<Questionnaire>(module, "Questions", "Questions about the rows of a table, and the price of each.")
-        .def(nb::init<Grid<const s2oct::Answer>, Line<const double>, Grid<const double>, Line<const double>, double>(),
-             "answers"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(), "rows"_a.noconvert(),
-             "min_rows"_a);
-    module.def("exact_tree", &exact_tree, "questions"_a, "cost"_a.noconvert(), "depth"_a, "cutoff"_a, "most_work"_a,
-               "stop"_a, "The cheapest tree over some questions: its cost, a bound, questions, cuts and classes.");
-    module.def("cheapest_tree", &cheapest_tree, "questions"_a, "cost"_a.noconvert(), "sizes"_a.noconvert(),
-               "first"_a.noconvert(), "bounds"_a.noconvert(), "cell_prices"_a.noconvert(), "row_off"_a, "depth"_a,
-               "upper"_a, "most_work"_a, "stop"_a,
-               "The cheapest tree with rows off the totals at their price, if it costs less than `upper`.");
+        .def(
+            nb::init<Grid<const s2oct::Answer>, Line<const double>, Grid<const double>, Line<const double>, double>(),
+            "answers"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(), "rows"_a.noconvert(), "min_rows"_a);
+    module.def(
+        "exact_tree", &exact_tree, "questions"_a, "cost"_a.noconvert(), "depth"_a, "cutoff"_a, "most_work"_a, "stop"_a,
+        "The cheapest tree over some questions: its cost, a bound, questions, cuts and classes.");
+    module.def(
+        "cheapest_tree", &cheapest_tree, "questions"_a, "cost"_a.noconvert(), "sizes"_a.noconvert(),
+        "first"_a.noconvert(), "bounds"_a.noconvert(), "cell_prices"_a.noconvert(), "row_off"_a, "depth"_a, "upper"_a,
+        "most_work"_a, "stop"_a,
+        "The cheapest tree with rows off the totals at their price, if it costs less than `upper`.");
 }

@@ -41,9 +41,9 @@ struct ExactSplit {
 };
 
 struct ExactTree {
-    double cost;     // infinite if no tree is cheaper than the cutoff
-    double bound;    // no tree costs less
-    double relaxed;  // no tree costs less whose leaves may have few rows
+    double cost;                     // infinite if no tree is cheaper than the cutoff
+    double bound;                    // no tree costs less
+    double relaxed;                  // no tree costs less whose leaves may have few rows
     std::vector<ExactSplit> splits;  // (n_branches,) by nodes
     std::vector<Index> classes;      // (n_leaves,) from the left
 };
