@@ -591,6 +591,16 @@ class OcthAnnealer {
     std::atomic<bool> busy_ = false;
 };
 
+auto rank_values(const Grid<const double>& columns, double part) {
+    require_numbers("columns", columns);
+    s2oct::OwnedMatrix<s2oct::Answer> ranks(static_cast<Index>(columns.shape(0)), static_cast<Index>(columns.shape(1)));
+    {
+        nb::gil_scoped_release released;
+        for (Index j = 0; j < ranks.n_rows; ++j) s2oct::rank_values(view(columns)[j], part, ranks[j]);
+    }
+    return copied(ranks);
+}
+
 auto sparse_directions(
     const Grid<const double>& XT, const Line<const double>& steepness, const Line<const Index>& rows,
     const Line<const double>& extra, const Line<const Index>& allowed, Index most, const StopFunction& stop) {
@@ -794,6 +804,9 @@ NB_MODULE(_core, module) {
             "moves_per_visit"_a, "heats"_a, "in_gap"_a, "too_few"_a, "stretch"_a, "stop"_a,
             "Anneal a tree; leaves the cheapest hyperplanes in place and returns their cost.");
 
+    module.def(
+        "rank_values", &rank_values, "columns"_a.noconvert(), "part"_a,
+        "Positions of the values of each row of an array among its distinct ones.");
     module.def(
         "sparse_directions", &sparse_directions, "XT"_a.noconvert(), "steepness"_a.noconvert(), "rows"_a.noconvert(),
         "extra"_a.noconvert(), "allowed"_a.noconvert(), "most"_a, "stop"_a,

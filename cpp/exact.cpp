@@ -251,9 +251,11 @@ class Search {
         for (Index f = 0; f < n_questions(); ++f) {
             for (Index g = f; g < n_questions(); ++g) {
                 if (look(static_cast<double>(part.n) + 2.0 * bins.size(f) * bins.size(g))) break;
-                const Corner corner = corner_sums(part, bins, f, g);
-                bound_sides(bins, corner, g, bounds[f]);
-                if (f != g) bound_sides(bins, transposed(corner), f, bounds[g]);
+                fill_corner(part, bins, f, g);
+                bound_sides(bins, corner_, f, bounds[g]);
+                if (f == g) continue;
+                transpose_corner();
+                bound_sides(bins, turned_, g, bounds[f]);
             }
         }
         return bounds;
@@ -316,8 +318,10 @@ class Search {
         double* row(Index k, Index a) { return sums.data() + (k * n_rows + a) * n_columns; }
     };
 
-    Corner corner_sums(const Part& part, const Bins& bins, Index f, Index g) const {
-        Corner corner{bins.size(f) + 1, bins.size(g) + 1, {}};
+    void fill_corner(const Part& part, const Bins& bins, Index f, Index g) {
+        Corner& corner = corner_;
+        corner.n_rows = bins.size(f) + 1;
+        corner.n_columns = bins.size(g) + 1;
         const Index width = corner.n_columns, area = corner.n_rows * width;
         corner.sums.assign(static_cast<std::size_t>(k() * area), 0.0);
         const Matrix<const std::uint8_t> of = bins.of;
@@ -338,21 +342,22 @@ class Search {
                 }
             }
         }
-        return corner;
     }
 
-    Corner transposed(const Corner& corner) const {
-        Corner found{corner.n_columns, corner.n_rows, std::vector<double>(corner.sums.size())};
+    void transpose_corner() {
+        const Corner& corner = corner_;
+        Corner& found = turned_;
+        found.n_rows = corner.n_columns;
+        found.n_columns = corner.n_rows;
+        found.sums.resize(corner.sums.size());
         for (Index c = 0; c < k(); ++c)
             for (Index a = 0; a < corner.n_rows; ++a)
                 for (Index b = 0; b < corner.n_columns; ++b) found.row(c, b)[a] = corner.row(c, a)[b];
-        return found;
     }
 
     // Bounds what both sides of every coarse cut of a root question cost, if the next question is the other one: a cut
     // of it inside a bin leaves what is before the bin on its left and what is behind it on its right.
-    void bound_sides(const Bins& bins, const Corner& by_root, Index next, Bounds& bounds) {
-        const Corner corner = transposed(by_root);  // (next, root), so that the loops over cuts of the root are inner
+    void bound_sides(const Bins& bins, const Corner& corner, Index next, Bounds& bounds) {
         const Index n_cuts = bounds.n_cuts, n_next = bins.size(next);
         const Numbers to_left = bounds.left[next], to_right = bounds.right[next];
         std::fill(to_left.begin(), to_left.end(), kInfinity);
@@ -868,7 +873,8 @@ class Search {
             const Index middle = (next.first + next.stop) / 2;
             const Answer cut = cuts_[depth][next.question][middle];
             const double price = questions_.price(next.question, cut);
-            // Each side is solved as far as it bounds the cuts beside this one, whose other side is bounded by the ends.
+            // Each side is solved as far as it bounds the cuts beside this one, whose other side is bounded by the
+            // ends.
             const ExactTree left =
                 solve(side(part, next.question, cut, true), depth - 1, upper - price - next.least_right);
             const bool may_win = std::max(left.bound, next.least_left) + next.least_right + price < upper - kTie;
@@ -965,12 +971,27 @@ class Search {
     std::vector<std::vector<std::vector<Answer>>> cuts_;  // by depth and question
     double work_ = 0.0;
     double since_look_ = 0.0;
+    Corner corner_{0, 0, {}};
+    Corner turned_{0, 0, {}};
     bool is_growing_ = false;     // work for the first tree is not limited
     double relaxed_ = kInfinity;  // least cost of the root cuts tried, leaves with few rows included
     bool stopped_ = false;
 };
 
 }  // namespace
+
+void rank_values(ConstNumbers values, double part, Vector<Answer> ranks) {
+    std::vector<std::pair<double, Answer>> sorted(static_cast<std::size_t>(values.size));
+    for (Index i = 0; i < values.size; ++i) sorted[i] = {values[i], static_cast<Answer>(i)};
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted.empty()) return;
+    const double least = part * (sorted.back().first - sorted.front().first);
+    Answer rank = 0;
+    for (std::size_t t = 0; t < sorted.size(); ++t) {
+        if (t > 0 && sorted[t].first - sorted[t - 1].first > least) ++rank;
+        ranks[sorted[t].second] = rank;
+    }
+}
 
 void order_answers(Vector<const Answer> answers, Vector<Answer> order) {
     std::vector<Index> next(static_cast<std::size_t>(answers.size) + 1);

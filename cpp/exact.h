@@ -29,6 +29,9 @@ struct Questions {
 // Puts rows in the order of their answers, which are less than the number of rows; equal ones as they come.
 void order_answers(Vector<const Answer> answers, Vector<Answer> order);
 
+// Positions of values among their distinct ones; values that differ by less than a part of their range are one.
+void rank_values(ConstNumbers values, double part, Vector<Answer> ranks);
+
 // When a search ends without a proof.
 struct Limits {
     double most_work;  // rows looked at, about, beyond the first tree
