@@ -85,7 +85,7 @@ class S2OCTClassifier(TreeClassifier):
         is no such limit. In P2, that is with ``guide=None`` or ``guide_weight=0``, "auto" is no limit, and features are
         counted instead of columns.
     term_price : float or "auto"
-        Minimum number of rows a term must save to be used in a rule; "auto" is 0.4 % of all rows, and at least 2.1. A
+        Minimum number of rows a term must save to be used in a rule; "auto" is 0.3 % of all rows, and at least 2.1. A
         term of a sum must save 1.3 times as much, and a further level in a set of levels a quarter. P2 has no such price.
     total_price : float or "auto"
         Rows that a row off a total costs; "auto" is 1.5. ``float("inf")`` meets the totals at any price. In P2 this
