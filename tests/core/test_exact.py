@@ -107,10 +107,9 @@ def test_the_cheapest_tree_is_that_of_brute_force(seed: int, depth: int) -> None
     everyone = np.arange(case.answers.shape[1])
     case.row_off = 0.0
     expected = min((case.cost_of(classes, price) for price, classes in case.trees(everyone, depth)), default=np.inf)
-    cost, bound, questions, cuts, classes = exact_tree(
-        case.questions, case.cost, depth, np.inf, UNLIMITED, never
-    )
-    assert cost == pytest.approx(expected) and bound == pytest.approx(expected)
+    cost, bound, questions, cuts, classes = exact_tree(case.questions, case.cost, depth, np.inf, UNLIMITED, never)
+    assert cost == pytest.approx(expected)
+    assert bound == pytest.approx(expected)
     if np.isfinite(expected):
         price, predicted = case.predicted(questions, cuts, classes)
         assert case.cost_of(predicted, price) == pytest.approx(expected)
@@ -129,10 +128,20 @@ def test_the_cheapest_tree_with_totals_is_that_of_brute_force(seed: int, depth: 
     prices = rng.uniform(-spread / 2, spread / 2, case.bounds.shape[1])
     upper = expected + float(rng.choice([0.5, 3.0]))
     found = cheapest_tree(
-        case.questions, case.cost, case.sizes, case.first, case.bounds, prices, case.row_off, depth, upper, UNLIMITED,
+        case.questions,
+        case.cost,
+        case.sizes,
+        case.first,
+        case.bounds,
+        prices,
+        case.row_off,
+        depth,
+        upper,
+        UNLIMITED,
         never,
     )
     cost, bound, questions, cuts, classes = found
-    assert cost == pytest.approx(expected) and bound == pytest.approx(expected)
+    assert cost == pytest.approx(expected)
+    assert bound == pytest.approx(expected)
     price, predicted = case.predicted(questions, cuts, classes)
     assert case.cost_of(predicted, price) == pytest.approx(expected)

@@ -161,9 +161,9 @@ class Certificate(Claim):
     @property
     def off(self) -> str:
         """By how much the totals are missed, in words."""
-        share = f"{100 * self.share_off:.2g} %"
+        share = f"{amount(100 * self.share_off, 2)} %"
         if self.unit == 1:
-            return f"{plural(self.xi, 'row')} ({share})"
+            return f"{plural(self.xi, 'row')} ({share})" if self.xi else "0 rows"
         rows = plural(round(self.xi / self.unit, 1), "row")
         return f"a weight of {amount(self.xi)} ({rows} of mean weight, {share})"
 

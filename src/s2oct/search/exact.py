@@ -22,7 +22,7 @@ import numpy as np
 from s2oct._core import Questions, cheapest_tree, exact_tree, sparse_directions
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.linear.program import LinearProgram
-from s2oct.model.evidence import LEVEL_PRICE, Evidence, EvidenceSpec, split_price
+from s2oct.model.evidence import ANY_PRICE, LEVEL_PRICE, Evidence, EvidenceSpec, split_price
 from s2oct.model.features import columns_of
 from s2oct.model.targets import rows_beyond_bounds
 from s2oct.model.tree import ObliqueTree
@@ -36,6 +36,9 @@ EASY_DEPTH = 2
 FEW_ROWS, MOST_CUTS = 1024, 31
 """Rows up to which all cuts of every question are tried at once; with more rows, so many of them, and later those
 beside the best ones."""
+
+ANY_PRICE_SHARE = 0.1
+"""Share of the work that looks for deep trees which meet the totals at any price."""
 
 TIE = 1e-7
 """Costs that differ by less are equal: sums of many rows are rounded."""
@@ -268,12 +271,14 @@ class ExactSearch:
                 break
         self.prices = best_prices
         may_close = self.best.total - least > 4 * TIE and not self.deadline.passed
-        if may_close and depth == self.evidence.topology.depth and (is_easy or self.is_thorough):
-            least = max(least, self._between(core, best_prices))
+        is_last = depth == self.evidence.topology.depth and (is_easy or self.is_thorough)
+        # Prices alone seldom lead to trees that meet totals at any price.
+        if may_close and (is_last or self.evidence.row_off >= ANY_PRICE):
+            least = max(least, self._between(core, best_prices, depth, max(work, ANY_PRICE_SHARE * self.params.most_work)))
         return least
 
-    def _between(self, core: Questions, prices: FloatArray) -> float:
-        """Look at all trees that may cost less than the best one; returns what the others cost at least."""
+    def _between(self, core: Questions, prices: FloatArray, depth: int, work: float) -> float:
+        """Look at all trees of a depth that may cost less than the best; returns what the others cost at least."""
         evidence = self.evidence
         found = cheapest_tree(
             core,
@@ -283,9 +288,9 @@ class ExactSearch:
             self.bounds,
             prices,
             evidence.row_off,
-            evidence.topology.depth,
+            depth,
             self.best.total - TIE,
-            self.params.most_work,
+            work,
             self._stop,
         )
         if len(found[2]):
