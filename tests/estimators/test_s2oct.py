@@ -74,6 +74,8 @@ def test_the_default_parameters_are_those_of_the_contract():
         "guide_weight": "auto",
         "max_features_per_split": "auto",
         "term_price": "auto",
+        "total_price": "auto",
+        "min_rows_per_leaf": 1,
         "features": None,
         "categorical_features": "from_dtype",
         "coefficient_bound": "auto",
