@@ -591,6 +591,16 @@ class OcthAnnealer {
     std::atomic<bool> busy_ = false;
 };
 
+auto rank_values(const Grid<const double>& columns, double part) {
+    require_numbers("columns", columns);
+    s2oct::OwnedMatrix<s2oct::Answer> ranks(static_cast<Index>(columns.shape(0)), static_cast<Index>(columns.shape(1)));
+    {
+        nb::gil_scoped_release released;
+        for (Index j = 0; j < ranks.n_rows; ++j) s2oct::rank_values(view(columns)[j], part, ranks[j]);
+    }
+    return copied(ranks);
+}
+
 auto sparse_directions(
     const Grid<const double>& XT, const Line<const double>& steepness, const Line<const Index>& rows,
     const Line<const double>& extra, const Line<const Index>& allowed, Index most, const StopFunction& stop) {
@@ -648,7 +658,7 @@ class Questionnaire {
         for (Index q = 0; q < n_questions; ++q) s2oct::order_answers(::view(answers_)[q], order_[q]);
     }
 
-    s2oct::Questions view() const { 
+    s2oct::Questions view() const {
         return {::view(answers_), order_, ::view(prices_), ::view(extra_), ::view(rows_), min_rows_};
     }
     void require_cost(const Grid<const double>& cost, Index depth) const {
@@ -795,17 +805,22 @@ NB_MODULE(_core, module) {
             "Anneal a tree; leaves the cheapest hyperplanes in place and returns their cost.");
 
     module.def(
+        "rank_values", &rank_values, "columns"_a.noconvert(), "part"_a,
+        "Positions of the values of each row of an array among its distinct ones.");
+    module.def(
         "sparse_directions", &sparse_directions, "XT"_a.noconvert(), "steepness"_a.noconvert(), "rows"_a.noconvert(),
         "extra"_a.noconvert(), "allowed"_a.noconvert(), "most"_a, "stop"_a,
         "Directions of few features along which rows should be split, and the price of the best cut along each.");
     nb::class_<Questionnaire>(module, "Questions", "Questions about the rows of a table, and the price of each.")
-        .def(nb::init<Grid<const s2oct::Answer>, Line<const double>, Grid<const double>, Line<const double>, double>(),
-             "answers"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(), "rows"_a.noconvert(),
-             "min_rows"_a);
-    module.def("exact_tree", &exact_tree, "questions"_a, "cost"_a.noconvert(), "depth"_a, "cutoff"_a, "most_work"_a,
-               "stop"_a, "The cheapest tree over some questions: its cost, a bound, questions, cuts and classes.");
-    module.def("cheapest_tree", &cheapest_tree, "questions"_a, "cost"_a.noconvert(), "sizes"_a.noconvert(),
-               "first"_a.noconvert(), "bounds"_a.noconvert(), "cell_prices"_a.noconvert(), "row_off"_a, "depth"_a,
-               "upper"_a, "most_work"_a, "stop"_a,
-               "The cheapest tree with rows off the totals at their price, if it costs less than `upper`.");
+        .def(
+            nb::init<Grid<const s2oct::Answer>, Line<const double>, Grid<const double>, Line<const double>, double>(),
+            "answers"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(), "rows"_a.noconvert(), "min_rows"_a);
+    module.def(
+        "exact_tree", &exact_tree, "questions"_a, "cost"_a.noconvert(), "depth"_a, "cutoff"_a, "most_work"_a, "stop"_a,
+        "The cheapest tree over some questions: its cost, a bound, questions, cuts and classes.");
+    module.def(
+        "cheapest_tree", &cheapest_tree, "questions"_a, "cost"_a.noconvert(), "sizes"_a.noconvert(),
+        "first"_a.noconvert(), "bounds"_a.noconvert(), "cell_prices"_a.noconvert(), "row_off"_a, "depth"_a, "upper"_a,
+        "most_work"_a, "stop"_a,
+        "The cheapest tree with rows off the totals at their price, if it costs less than `upper`.");
 }

@@ -141,7 +141,7 @@ class Regression {
     std::vector<double> slope_;  // (looked,) first derivatives of the loss
     std::vector<double> bend_;   // (looked,) second derivatives
     std::vector<Index> support_;
-    std::vector<double> beta_;   // one coefficient a feature, standardised
+    std::vector<double> beta_;  // one coefficient a feature, standardised
     double intercept_ = 0.0;
     Index barred_ = -1;
 };
@@ -167,7 +167,12 @@ Index nearest_short(double value) {
 class Proposals {
    public:
     Proposals(const Sides& sides, Index most, const Stop& stop)
-        : sides_(sides), most_(most), stop_(stop), regression_(sides), values_(sides.rows.size), order_(sides.rows.size) {}
+        : sides_(sides),
+          most_(most),
+          stop_(stop),
+          regression_(sides),
+          values_(sides.rows.size),
+          order_(sides.rows.size) {}
 
     std::vector<Direction> run(ConstIndices allowed) {
         const std::vector<Index> features = screened(allowed);
@@ -181,7 +186,8 @@ class Proposals {
             }
         }
         select(features, {});
-        if (single >= 0 && (regression_.support().empty() || regression_.support()[0] != single)) select(features, {single});
+        if (single >= 0 && (regression_.support().empty() || regression_.support()[0] != single))
+            select(features, {single});
         exchange(features);
         std::vector<Direction> directions;
         for (const auto& [key, direction] : found_) directions.push_back(direction);

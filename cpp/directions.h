@@ -1,8 +1,9 @@
 // Sparse directions along which some rows should be split: candidates for questions about several features.
 //
-// Each row has a side on which it should be and a price for the other one. Features are chosen forward by the score test
-// of a weighted logistic regression. Coefficients are then made short: the smallest is 1, the others have one significant
-// digit (1.5 and 2.5 are allowed), and each is moved along these numbers while that lowers the price of the best cut.
+// Each row has a side on which it should be and a price for the other one. Features are chosen forward by the score
+// test of a weighted logistic regression. Coefficients are then made short: the smallest is 1, the others have one
+// significant digit (1.5 and 2.5 are allowed), and each is moved along these numbers while that lowers the price of the
+// best cut.
 #pragma once
 
 #include "arrays.h"

@@ -12,10 +12,10 @@ namespace s2oct {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTie = 1e-9;            // trees that differ by less are equally good
-constexpr Index kFewBins = 16;           // bins for trees to begin with
-constexpr Index kMostBins = 64;          // coarse bins of a question
-constexpr Index kRoots = 6;  // roots below which trees are grown to begin with
+constexpr double kTie = 1e-9;              // trees that differ by less are equally good
+constexpr Index kFewBins = 16;             // bins for trees to begin with
+constexpr Index kMostBins = 64;            // coarse bins of a question
+constexpr Index kRoots = 6;                // roots below which trees are grown to begin with
 constexpr double kWorkBetweenLooks = 2e7;  // rows times questions
 
 // What classes cost some rows.
@@ -38,17 +38,18 @@ struct Part {
 
 // The answers to each question in coarse bins.
 struct Bins {
-    OwnedMatrix<std::uint8_t> of;         // (Q, n) bin of each row
-    std::vector<std::vector<Answer>> last;  // last answer of each bin
-    std::vector<char> is_exact;           // whether every bin is one answer
+    OwnedMatrix<std::uint8_t> of;              // (Q, n) bin of each row
+    std::vector<std::vector<Answer>> last;     // last answer of each bin
+    std::vector<std::vector<char>> is_single;  // whether each bin has one answer, and no cuts inside of it
 
     // Cuts inside of bins are left out if only coarse ones are wanted.
     Bins(const Part& part, Index n_questions, bool only_coarse)
-        : of(n_questions, part.n), last(n_questions), is_exact(n_questions) {
+        : of(n_questions, part.n), last(n_questions), is_single(n_questions) {
         const Index most = std::clamp<Index>(
-            static_cast<Index>(2.0 * std::sqrt(static_cast<double>(part.n))), 8, only_coarse ? kFewBins : kMostBins);
+            static_cast<Index>(1.4 * std::sqrt(static_cast<double>(part.n))), 8, only_coarse ? kFewBins : kMostBins);
         for (Index q = 0; q < n_questions; ++q) fill(part, q, most);
-        if (only_coarse) is_exact.assign(is_exact.size(), 1);
+        if (!only_coarse) return;
+        for (auto& bins : is_single) bins.assign(bins.size(), 1);
     }
 
     Index size(Index q) const { return static_cast<Index>(last[q].size()); }
@@ -58,16 +59,17 @@ struct Bins {
         const Matrix<const Answer> answers = part.answers, order = part.order;
         Index n_different = part.n > 0;
         for (Index t = 1; t < part.n; ++t) n_different += answers(q, order(q, t)) != answers(q, order(q, t - 1));
-        is_exact[q] = n_different <= most;
+        const bool each_alone = n_different <= most;
         Index begun = 0;
         Matrix<std::uint8_t> bin = of;
         for (Index t = 0; t < part.n; ++t) {
             const Answer answer = answers(q, order(q, t));
             bin(q, order(q, t)) = static_cast<std::uint8_t>(last[q].size());
             const bool ends = t + 1 == part.n || answers(q, order(q, t + 1)) != answer;
-            // A bin is full once the rows so far are its share of all.
-            const bool is_full = is_exact[q] || (t + 1) * most >= (size(q) + 1) * part.n || t + 1 == part.n;
-            if (ends && is_full && begun <= t) {
+            // A bin is full once it has its share of the rows that the bins before it left.
+            const bool is_full = each_alone || (t + 1 - begun) * (most - size(q)) >= part.n - begun;
+            if (ends && (is_full || t + 1 == part.n)) {
+                is_single[q].push_back(answers(q, order(q, begun)) == answer);
                 last[q].push_back(answer);
                 begun = t + 1;
             }
@@ -95,7 +97,6 @@ class Search {
         if (depth == 1) return of_child(best_child(part));
         return depth == 2 ? solve_two(part, cutoff) : solve_deep(part, depth, cutoff);
     }
-
 
     Index n_questions() const { return questions_.prices.size; }
 
@@ -166,8 +167,9 @@ class Search {
     // One class for all rows, as a tree of some depth.
     ExactTree constant(const Part& part, Index depth) const {
         const ExactTree one = leaf(part);
-        return {one.cost, one.bound, one.relaxed, std::vector<ExactSplit>((std::size_t{1} << depth) - 1),
-                std::vector<Index>(std::size_t{1} << depth, one.classes[0])};
+        return {
+            one.cost, one.bound, one.relaxed, std::vector<ExactSplit>((std::size_t{1} << depth) - 1),
+            std::vector<Index>(std::size_t{1} << depth, one.classes[0])};
     }
 
     // The best split of all rows.
@@ -207,9 +209,9 @@ class Search {
 
     // What the sides of the coarse cuts of one root question cost at least, by next question and in all.
     struct Bounds {
-        Index n_cuts;               // the side of no bins, of the first one, ..., of all bins
-        OwnedMatrix<double> left;   // (Q, n_cuts) the side of the first so many bins, with one more split
-        OwnedMatrix<double> right;  // (Q, n_cuts) the side of the other bins
+        Index n_cuts;                   // the side of no bins, of the first one, ..., of all bins
+        OwnedMatrix<double> left;       // (Q, n_cuts) the side of the first so many bins, with one more split
+        OwnedMatrix<double> right;      // (Q, n_cuts) the side of the other bins
         std::vector<double> best_left;  // (n_cuts,) over all next questions, and without another split
         std::vector<double> best_right;
         std::vector<double> unsplit_left;  // (n_cuts,) without another split
@@ -238,7 +240,7 @@ class Search {
     struct Open {
         double bound;
         Index question;
-        Index bin;    // the cut after it, or the cuts inside of it
+        Index bin;  // the cut after it, or the cuts inside of it
         bool inside;
         bool operator<(const Open& other) const { return bound > other.bound; }
     };
@@ -249,9 +251,11 @@ class Search {
         for (Index f = 0; f < n_questions(); ++f) {
             for (Index g = f; g < n_questions(); ++g) {
                 if (look(static_cast<double>(part.n) + 2.0 * bins.size(f) * bins.size(g))) break;
-                const Corner corner = corner_sums(part, bins, f, g);
-                bound_sides(bins, corner, g, bounds[f]);
-                if (f != g) bound_sides(bins, transposed(corner), f, bounds[g]);
+                fill_corner(part, bins, f, g);
+                bound_sides(bins, corner_, f, bounds[g]);
+                if (f == g) continue;
+                transpose_corner();
+                bound_sides(bins, turned_, g, bounds[f]);
             }
         }
         return bounds;
@@ -266,7 +270,8 @@ class Search {
                 // The cut after bin a; and the cuts inside it, which leave all bins before it on the left.
                 if (a + 1 < bins.size(f))
                     open.push({price + bound.best_left[a + 1] + bound.best_right[a + 1], f, a, false});
-                if (!bins.is_exact[f]) open.push({price + bound.best_left[a] + bound.best_right[a + 1], f, a, true});
+                if (!bins.is_single[f][a])
+                    open.push({price + bound.best_left[a] + bound.best_right[a + 1], f, a, true});
             }
         }
         return open;
@@ -290,7 +295,7 @@ class Search {
                 const std::vector<Answer> cuts = cuts_inside(part, bins, f, next.bin);
                 try_between(part, f, cuts, 0, static_cast<Index>(cuts.size()), sides, best, upper);
             } else {
-                try_cut(part, f, bins.last[f][next.bin], sides, best, upper);
+                try_cut(part, f, bins.last[f][next.bin], sides, false, best, upper);
             }
             if (stopped_) {
                 lower = next.bound;
@@ -313,8 +318,10 @@ class Search {
         double* row(Index k, Index a) { return sums.data() + (k * n_rows + a) * n_columns; }
     };
 
-    Corner corner_sums(const Part& part, const Bins& bins, Index f, Index g) const {
-        Corner corner{bins.size(f) + 1, bins.size(g) + 1, {}};
+    void fill_corner(const Part& part, const Bins& bins, Index f, Index g) {
+        Corner& corner = corner_;
+        corner.n_rows = bins.size(f) + 1;
+        corner.n_columns = bins.size(g) + 1;
         const Index width = corner.n_columns, area = corner.n_rows * width;
         corner.sums.assign(static_cast<std::size_t>(k() * area), 0.0);
         const Matrix<const std::uint8_t> of = bins.of;
@@ -335,21 +342,22 @@ class Search {
                 }
             }
         }
-        return corner;
     }
 
-    Corner transposed(const Corner& corner) const {
-        Corner found{corner.n_columns, corner.n_rows, std::vector<double>(corner.sums.size())};
+    void transpose_corner() {
+        const Corner& corner = corner_;
+        Corner& found = turned_;
+        found.n_rows = corner.n_columns;
+        found.n_columns = corner.n_rows;
+        found.sums.resize(corner.sums.size());
         for (Index c = 0; c < k(); ++c)
             for (Index a = 0; a < corner.n_rows; ++a)
                 for (Index b = 0; b < corner.n_columns; ++b) found.row(c, b)[a] = corner.row(c, a)[b];
-        return found;
     }
 
-    // Bounds what both sides of every coarse cut of a root question cost, if the next question is the other one: a cut of
-    // it inside a bin leaves what is before the bin on its left and what is behind it on its right.
-    void bound_sides(const Bins& bins, const Corner& by_root, Index next, Bounds& bounds) {
-        const Corner corner = transposed(by_root);  // (next, root), so that the loops over cuts of the root are inner
+    // Bounds what both sides of every coarse cut of a root question cost, if the next question is the other one: a cut
+    // of it inside a bin leaves what is before the bin on its left and what is behind it on its right.
+    void bound_sides(const Bins& bins, const Corner& corner, Index next, Bounds& bounds) {
         const Index n_cuts = bounds.n_cuts, n_next = bins.size(next);
         const Numbers to_left = bounds.left[next], to_right = bounds.right[next];
         std::fill(to_left.begin(), to_left.end(), kInfinity);
@@ -357,10 +365,9 @@ class Search {
         std::vector<double> room(static_cast<std::size_t>(4 * n_cuts));
         double *left_low = room.data(), *left_high = left_low + n_cuts, *right_low = left_high + n_cuts,
                *right_high = right_low + n_cuts;
-        for (Index b = 0; b <= n_next; ++b) {
-            // What goes left at least, and right at least. With exact bins nothing is in between.
-            const Index before = bins.is_exact[next] ? b : b - 1;
-            if (before < 0 || (bins.is_exact[next] && (b == 0 || b == n_next))) continue;
+        // A cut inside of bin b - 1, or after it. What is inside of it may go left or right, so neither side counts it;
+        // that bounds the cuts at its ends, too.
+        const auto bound_cut = [&](Index before, Index b) {
             for (Index c = 0; c < k(); ++c) {
                 const double *low = corner.row(c, before), *high = corner.row(c, b), *all = corner.row(c, n_next);
                 const double low_end = low[n_cuts - 1], high_end = high[n_cuts - 1], all_end = all[n_cuts - 1];
@@ -386,6 +393,13 @@ class Search {
                 to_left.data[a] = left < to_left.data[a] ? left : to_left.data[a];
                 to_right.data[a] = right < to_right.data[a] ? right : to_right.data[a];
             }
+        };
+        const std::vector<char>& is_single = bins.is_single[next];
+        for (Index b = 1; b <= n_next; ++b) {
+            if (!is_single[b - 1])
+                bound_cut(b - 1, b);
+            else if (b < n_next && is_single[b])
+                bound_cut(b, b);
         }
         for (Index a = 0; a < n_cuts; ++a) {
             Costs left, right;
@@ -434,14 +448,14 @@ class Search {
         if (first >= stop || stopped_) return;
         if (questions_.prices[f] + sides.least_left() + sides.least_right() >= upper - kTie) return;
         const Index middle = (first + stop) / 2;
-        const Sides found = try_cut(part, f, cuts[middle], sides, best, upper);
+        const Sides found = try_cut(part, f, cuts[middle], sides, stop - first > 1, best, upper);
         try_between(part, f, cuts, first, middle, {sides.left, found.right}, best, upper);
         try_between(part, f, cuts, middle + 1, stop, {found.left, sides.right}, best, upper);
     }
 
     // Finds the best splits on both sides of one root cut, given what they cost at least; returns better bounds, which
-    // hold for leaves with few rows, too.
-    Sides try_cut(const Part& part, Index f, Answer cut, Sides sides, ExactTree& best, double& upper) {
+    // hold for leaves with few rows, too. There may be others between this cut and those behind the bounds.
+    Sides try_cut(const Part& part, Index f, Answer cut, Sides sides, bool has_others, ExactTree& best, double& upper) {
         const Matrix<const Answer> answers = part.answers, order = part.order;
         const Answer* root = answers[f].data;
         const Index unsplit = n_questions();
@@ -452,6 +466,8 @@ class Search {
             add(all[root[i] > cut], cost_of(part, i));
             rows[root[i] > cut] += questions_.rows[part.row[i]];
         }
+        const double enough_left = has_others ? upper - kTie - questions_.prices[f] - sides.least_right() : 0.0;
+        const double enough_right = has_others ? upper - kTie - questions_.prices[f] - sides.least_left() : 0.0;
         sides.left[unsplit] = least(all[0]);
         sides.right[unsplit] = least(all[1]);
         Child children[2];
@@ -461,7 +477,8 @@ class Search {
         }
         std::vector<char> is_known(n_questions() + 1);
         is_known[unsplit] = 1;
-        // The question that is not known yet and with which a side may cost least; the side is settled if it costs more.
+        // The question that is not known yet and with which a side may cost least; the side is settled if it costs
+        // more.
         const auto next_of = [&](const std::vector<double>& bounds) {
             Index found = unsplit;
             for (Index g = 0; g < unsplit; ++g)
@@ -474,14 +491,21 @@ class Search {
             const double open_right = on_right == unsplit ? kInfinity : sides.right[on_right];
             const double least_left = std::min(children[0].cost, open_left);
             const double least_right = std::min(children[1].cost, open_right);
-            if (price + least_left + least_right >= upper - kTie || stopped_) break;
-            const bool left_is_settled = open_left >= children[0].cost - kTie;
-            if (left_is_settled && open_right >= children[1].cost - kTie) {
-                upper = children[0].cost + children[1].cost + price;
-                best = joined({f, cut}, upper, of_child(children[0]), of_child(children[1]));
+            const bool may_win = price + least_left + least_right < upper - kTie;
+            if (stopped_) break;
+            // Cuts beside this one need no look if one of its sides costs enough.
+            const bool left_is_open =
+                open_left < children[0].cost - kTie && (may_win || sides.least_left() < enough_left);
+            const bool right_is_open =
+                open_right < children[1].cost - kTie && (may_win || sides.least_right() < enough_right);
+            if (!left_is_open && !right_is_open) {
+                if (may_win) {
+                    upper = children[0].cost + children[1].cost + price;
+                    best = joined({f, cut}, upper, of_child(children[0]), of_child(children[1]));
+                }
                 break;
             }
-            const Index g = left_is_settled ? on_right : on_left;
+            const Index g = left_is_open ? on_left : on_right;
             look(static_cast<double>(part.n));
             double found[2] = {kInfinity, kInfinity};
             double passed[2] = {0.0, 0.0};
@@ -522,9 +546,12 @@ class Search {
         Index size() const { return static_cast<Index>(cost.size()); }
         ExactTree tree(Index t, Index depth) const {
             const Index n_leaves = Index{1} << depth;
-            return {cost[t], cost[t], cost[t],
-                    {splits.begin() + t * (n_leaves - 1), splits.begin() + (t + 1) * (n_leaves - 1)},
-                    {classes.begin() + t * n_leaves, classes.begin() + (t + 1) * n_leaves}};
+            return {
+                cost[t],
+                cost[t],
+                cost[t],
+                {splits.begin() + t * (n_leaves - 1), splits.begin() + (t + 1) * (n_leaves - 1)},
+                {classes.begin() + t * n_leaves, classes.begin() + (t + 1) * n_leaves}};
         }
     };
 
@@ -683,8 +710,7 @@ class Search {
                 if (x[c] != y[c]) return x[c] < y[c];
             return trees.cost[a] < trees.cost[b];
         });
-        trees.by_cost.erase(
-            std::unique(trees.by_cost.begin(), trees.by_cost.end(), counts_alike), trees.by_cost.end());
+        trees.by_cost.erase(std::unique(trees.by_cost.begin(), trees.by_cost.end(), counts_alike), trees.by_cost.end());
         std::stable_sort(trees.by_cost.begin(), trees.by_cost.end(), [&](Index a, Index b) {
             return trees.cost[a] < trees.cost[b];
         });
@@ -773,12 +799,14 @@ class Search {
                 Collection on_right(sink.limit() - price - least_left);
                 if (!stopped_) enumerate(right, depth - 1, on_right);
                 if (!stopped_)
-                    combine({next.question, cut}, sorted(std::move(on_left.trees)), sorted(std::move(on_right.trees)),
-                            depth, sink);
+                    combine(
+                        {next.question, cut}, sorted(std::move(on_left.trees)), sorted(std::move(on_right.trees)),
+                        depth, sink);
             }
             if (stopped_) return next.bound;
-            divide(next, middle, std::max(best_left.relaxed, next.least_left),
-                   std::max(best_right.relaxed, next.least_right), open);
+            divide(
+                next, middle, std::max(best_left.relaxed, next.least_left),
+                std::max(best_right.relaxed, next.least_right), open);
         }
         return sink.limit();
     }
@@ -845,12 +873,14 @@ class Search {
             const Index middle = (next.first + next.stop) / 2;
             const Answer cut = cuts_[depth][next.question][middle];
             const double price = questions_.price(next.question, cut);
-            const ExactTree left = solve(side(part, next.question, cut, true), depth - 1, upper - price - next.least_right);
-            // The other side is bounded, too, if it need not be known.
+            // Each side is solved as far as it bounds the cuts beside this one, whose other side is bounded by the
+            // ends.
+            const ExactTree left =
+                solve(side(part, next.question, cut, true), depth - 1, upper - price - next.least_right);
+            const bool may_win = std::max(left.bound, next.least_left) + next.least_right + price < upper - kTie;
             ExactTree right{kInfinity, next.least_right, next.least_right, {}, {}};
-            if (std::max(left.bound, next.least_left) + next.least_right + price < upper - kTie)
-                right = solve(side(part, next.question, cut, false), depth - 1,
-                              upper - price - std::max(left.bound, next.least_left));
+            if (may_win || middle > next.first)
+                right = solve(side(part, next.question, cut, false), depth - 1, upper - price - next.least_left);
             const double least_left = std::max(left.relaxed, next.least_left);
             const double least_right = std::max(right.relaxed, next.least_right);
             relaxed = std::min(relaxed, price + least_left + least_right);
@@ -897,8 +927,9 @@ class Search {
             for (Index a = 0; a + 1 < bins.size(f); ++a) {
                 const ExactSplit root{f, bins.last[f][a]};
                 const double bound = bounds[f].best_left[a + 1] + bounds[f].best_right[a + 1];
-                best = std::min(best, {bound + questions_.price(f, root.cut), root},
-                                [](const auto& x, const auto& y) { return x.first < y.first; });
+                best = std::min(best, {bound + questions_.price(f, root.cut), root}, [](const auto& x, const auto& y) {
+                    return x.first < y.first;
+                });
             }
             if (best.first < kInfinity) found.push_back(best);
         }
@@ -936,16 +967,31 @@ class Search {
     const Questions& questions_;
     Index n_classes_;
     const Limits& limits_;
-    const Totals* totals_ = nullptr;                       // while trees are enumerated
+    const Totals* totals_ = nullptr;                      // while trees are enumerated
     std::vector<std::vector<std::vector<Answer>>> cuts_;  // by depth and question
     double work_ = 0.0;
     double since_look_ = 0.0;
-    bool is_growing_ = false;  // work for the first tree is not limited
+    Corner corner_{0, 0, {}};
+    Corner turned_{0, 0, {}};
+    bool is_growing_ = false;     // work for the first tree is not limited
     double relaxed_ = kInfinity;  // least cost of the root cuts tried, leaves with few rows included
     bool stopped_ = false;
 };
 
 }  // namespace
+
+void rank_values(ConstNumbers values, double part, Vector<Answer> ranks) {
+    std::vector<std::pair<double, Answer>> sorted(static_cast<std::size_t>(values.size));
+    for (Index i = 0; i < values.size; ++i) sorted[i] = {values[i], static_cast<Answer>(i)};
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted.empty()) return;
+    const double least = part * (sorted.back().first - sorted.front().first);
+    Answer rank = 0;
+    for (std::size_t t = 0; t < sorted.size(); ++t) {
+        if (t > 0 && sorted[t].first - sorted[t - 1].first > least) ++rank;
+        ranks[sorted[t].second] = rank;
+    }
+}
 
 void order_answers(Vector<const Answer> answers, Vector<Answer> order) {
     std::vector<Index> next(static_cast<std::size_t>(answers.size) + 1);
@@ -986,8 +1032,7 @@ ExactTree with_offset(double offset, const Run& run) {
 }
 
 template <int Fixed>
-ExactTree run(
-    const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Limits& limits) {
+ExactTree run(const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Limits& limits) {
     const Index n_classes = cost.n_columns;
     Part part = whole(questions, cost.n_rows, n_classes);
     std::copy(cost.data, cost.data + cost.n_rows * n_classes, part.cost.begin());
@@ -1005,7 +1050,8 @@ ExactTree run_near(
     for (Index i = 0; i < part.n; ++i) {
         for (Index c = 0; c < n_classes; ++c) {
             double price = 0.0;
-            for (Index g = 0; g < totals.counts.first.n_rows; ++g) price += totals.prices[totals.counts.first(g, i) + c];
+            for (Index g = 0; g < totals.counts.first.n_rows; ++g)
+                price += totals.prices[totals.counts.first(g, i) + c];
             part.cost[i * n_classes + c] = cost(i, c) + totals.counts.sizes[i] * price;
         }
     }
@@ -1020,9 +1066,12 @@ ExactTree run_near(
 ExactTree exact_tree(
     const Questions& questions, Matrix<const double> cost, Index depth, double cutoff, const Limits& limits) {
     switch (cost.n_columns) {
-        case 2: return run<2>(questions, cost, depth, cutoff, limits);
-        case 3: return run<3>(questions, cost, depth, cutoff, limits);
-        default: return run<0>(questions, cost, depth, cutoff, limits);
+        case 2:
+            return run<2>(questions, cost, depth, cutoff, limits);
+        case 3:
+            return run<3>(questions, cost, depth, cutoff, limits);
+        default:
+            return run<0>(questions, cost, depth, cutoff, limits);
     }
 }
 
@@ -1030,9 +1079,12 @@ ExactTree cheapest_tree(
     const Questions& questions, Matrix<const double> cost, const Totals& totals, Index depth, double upper,
     const Limits& limits) {
     switch (cost.n_columns) {
-        case 2: return run_near<2>(questions, cost, totals, depth, upper, limits);
-        case 3: return run_near<3>(questions, cost, totals, depth, upper, limits);
-        default: return run_near<0>(questions, cost, totals, depth, upper, limits);
+        case 2:
+            return run_near<2>(questions, cost, totals, depth, upper, limits);
+        case 3:
+            return run_near<3>(questions, cost, totals, depth, upper, limits);
+        default:
+            return run_near<0>(questions, cost, totals, depth, upper, limits);
     }
 }
 

@@ -29,6 +29,9 @@ struct Questions {
 // Puts rows in the order of their answers, which are less than the number of rows; equal ones as they come.
 void order_answers(Vector<const Answer> answers, Vector<Answer> order);
 
+// Positions of values among their distinct ones; values that differ by less than a part of their range are one.
+void rank_values(ConstNumbers values, double part, Vector<Answer> ranks);
+
 // When a search ends without a proof.
 struct Limits {
     double most_work;  // rows looked at, about, beyond the first tree
@@ -41,9 +44,9 @@ struct ExactSplit {
 };
 
 struct ExactTree {
-    double cost;     // infinite if no tree is cheaper than the cutoff
-    double bound;    // no tree costs less
-    double relaxed;  // no tree costs less whose leaves may have few rows
+    double cost;                     // infinite if no tree is cheaper than the cutoff
+    double bound;                    // no tree costs less
+    double relaxed;                  // no tree costs less whose leaves may have few rows
     std::vector<ExactSplit> splits;  // (n_branches,) by nodes
     std::vector<Index> classes;      // (n_leaves,) from the left
 };

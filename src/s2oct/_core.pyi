@@ -94,6 +94,11 @@ class OcthAnnealer:
         Anneal a tree; leaves the cheapest hyperplanes in place and returns their cost.
         """
 
+def rank_values(columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], part: float) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+    """
+    Positions of the values of each row of an array among its distinct ones.
+    """
+
 def sparse_directions(XT: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], steepness: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], extra: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], allowed: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], most: int, stop: Callable[[], bool]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
     """
     Directions of few features along which rows should be split, and the price of the best cut along each.
@@ -102,7 +107,7 @@ def sparse_directions(XT: Annotated[NDArray[numpy.float64], dict(shape=(None, No
 class Questions:
     """Questions about the rows of a table, and the price of each."""
 
-    def __init__(self, answers: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], prices: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], min_rows: float) -> None: ...
+    def __init__(self, answers: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], prices: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], extra: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], min_rows: float) -> None: ...
 
 def exact_tree(questions: Questions, cost: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], depth: int, cutoff: float, most_work: float, stop: Callable[[], bool]) -> tuple[float, float, Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
     """

@@ -97,6 +97,28 @@ def test_rules_speak_of_levels_and_missing_values():
         assert rule in text, clf.rules_
 
 
+@pytest.mark.parametrize("make", [np.asarray, lambda X: pd.DataFrame(X, columns=["a", "b"])], ids=["array", "frame"])
+def test_numbers_that_had_gaps_have_an_indicator_in_tables_without_gaps_too(make):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, size=(80, 2)).astype(float)
+    X[::3, 0] = np.nan
+    y = np.where(np.isnan(X[:, 0]), "a", "b").astype(object)
+    y[40:] = None
+    clf = classifier(depth=1).fit(make(X), y, totals={"a": 13})
+    assert len(clf.encoding_.features) == 3
+    assert clf.rules_.splitlines()[0].endswith((" is missing:", " is not missing:"))
+    assert clf.certificate_.n_terms == 1
+    complete = np.array([[1.0, 2.0], [8.0, 0.0]])
+    assert clf.predict(make(complete)).tolist() == ["b", "b"]
+    assert clf.predict(make(np.array([[np.nan, 2.0]]))).tolist() == ["a"]
+
+
+def test_a_column_that_is_called_like_an_indicator_of_gaps_is_refused():
+    X = pd.DataFrame({"a": [1.0, None, 2.0, 4.0], "a=missing": [0.0, 1.0, 0.0, 0.0]})
+    with pytest.raises(InvalidProblem, match="Two columns make a feature 'a=missing': rename one of them"):
+        classifier(depth=1).fit(X, ["u", "v", None, None])
+
+
 def test_levels_and_gaps_that_the_fit_did_not_see_are_one_warning(people, fitted):
     new = people.X.copy()
     new.loc[:1, "sector"] = "space"

@@ -72,10 +72,10 @@ def test_a_guided_fit_that_the_clock_cut_off_is_a_warning():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(20_000, 8))
     y = [*rng.choice(["a", "b"], 2000), *[None] * 18_000]
+    clf = quick(depth=5, guide=LogisticRegression(), max_features_per_split=1, time_limit=1.0)
     with pytest.warns(
         S2OCTWarning, match=r"The time limit cut the fit off after .* give the fit more time\."
     ) as caught:
-        clf = quick(depth=5, guide=LogisticRegression(), max_features_per_split=1, time_limit=1.0)
         clf.fit(X, y, totals={"a": 6000})
     assert clf.certificate_.ended == "time limit"
     assert [str(one.message) for one in caught] == list(clf.notices_)

@@ -122,7 +122,7 @@ def test_a_rule_says_what_the_split_does_with_levels_numbers_and_missing_values(
 def test_a_level_in_a_list_cannot_be_read_as_several():
     levels = ("a, b", "(c)", "d e")
     features = [Feature(f"x={level}", "x", ONEHOT, level=level, rest="other") for level in levels]
-    assert rule_text(split([-1, -1, -1], -0.5), 1, features) == "x in ('a, b', '(c)', d e)"
+    assert rule_text(split([-1, -1, -1], -0.5), 1, features) == "x in ('(c)', 'a, b', d e)"
     assert rule_text(split([-1, 0, 0], -0.5), 1, features) == "x is a, b"
 
 

@@ -134,7 +134,14 @@ def test_number_of_names_must_be_that_of_the_features():
         tree_to_text(tree, ["a", "b", "c"], CLASSES)
 
 
+def test_two_features_of_one_name_are_refused():
+    """Rules could not tell them apart."""
+    tree = ObliqueTree.of(Topology(1), np.array([[1.0, 2.0]]), np.array([3.0]))
+    with pytest.raises(InvalidProblem, match="Expected different feature names, got 'a' twice"):
+        tree_to_text(tree, ["a", "a"], CLASSES)
+
+
 def test_sql_and_python_write_a_rule_the_same_way_round():
     tree = ObliqueTree.of(Topology(1), np.array([[-1.0, 0.0]]), np.array([-27.0]))
     assert "CASE WHEN CAST(`age` AS REAL) >= 27.0e0 THEN" in tree_to_sql(tree, ["age", "income"], CLASSES)
-    assert "if v0 >= 27.0:" in tree_to_python(tree, ["age", "income"], CLASSES)
+    assert "if v0 >= 27.0:  # age >= 27\n" in tree_to_python(tree, ["age", "income"], CLASSES)

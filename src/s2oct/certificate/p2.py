@@ -87,7 +87,7 @@ class Certificate(Claim):
     n_splits : int
         Splits that decide something.
     n_terms : int
-        Features in these splits, added up over the splits.
+        Columns in these splits, added up over the splits.
     totals, assigned : tuple of float
         Of each class, the unlabeled rows by the total and those that the tree puts there; weights are added up, if
         there are any. Where a total is not known exactly, the first is the middle of what is known.

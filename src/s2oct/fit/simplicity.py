@@ -29,7 +29,7 @@ class SimplicityStep:
     tree : ObliqueTree
         The tree, in the user's units.
     n_terms : int
-        Features over all its splits.
+        Columns in its splits, added up over the splits.
     n_splits : int
         Splits that decide something.
     rows_lost : float

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from s2oct.arrays import FloatArray
+from s2oct.errors import InvalidProblem
 from s2oct.wording import printable
 
 NUMBER, BOOLEAN, ONEHOT, ORDINAL, GAP = "number", "boolean", "onehot", "ordinal", "gap"
@@ -87,6 +89,7 @@ def columns_of(features: Iterable[Feature]) -> tuple[str, ...]:
 
 def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
     """Features with other names for their columns, which are as many as ``names``."""
+    refuse_repeated_names(names)
     columns = dict(zip(columns_of(features), names, strict=True))
 
     def name(feature: Feature) -> Feature:
@@ -94,6 +97,13 @@ def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature,
         return replace(feature, name=column + feature.name.removeprefix(feature.column), column=column)
 
     return tuple(map(name, features))
+
+
+def refuse_repeated_names(names: Sequence[str]) -> None:
+    """Refuse names of which two are the same: rules tell columns by their names."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InvalidProblem(f"Expected different feature names, got {twice[0]!r} twice.")
 
 
 @dataclass(frozen=True)
@@ -136,8 +146,8 @@ class FeatureColumn:
         """Each level with the values of all features; missing values are a level, of numbers the only one."""
         zeros = {k: 0.0 for k, feature in self.features.items() if feature.level is not None}
         if self.measured is None:
-            levels = {str(self.features[k].level): {**zeros, k: 1.0} for k in zeros}
-            return {str(self.rest): zeros, **levels}
+            levels = {str(self.rest): zeros} | {str(self.features[k].level): {**zeros, k: 1.0} for k in zeros}
+            return dict(sorted(levels.items(), key=lambda item: (item[0] == self.missing, item[0])))
         feature = self.features[self.measured]
         settings = {level: {self.measured: float(i), **zeros} for i, level in enumerate(feature.levels)}
         if self.missing is not None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray
 from s2oct.errors import InvalidProblem
-from s2oct.model.features import Feature, as_features, as_level
+from s2oct.model.features import Feature, as_features, as_level, refuse_repeated_names
 from s2oct.model.split_rules import SplitRule, n_terms, plain_number, terms
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
@@ -170,7 +170,7 @@ def rule_text(tree: ObliqueTree, node: int, features: Sequence[Feature | str], *
 
 
 def check_names(tree: ObliqueTree, features: Sequence[Feature | str], classes: Sequence[Any]) -> None:
-    """Refuse names unless every feature and every class has one."""
+    """Refuse names unless every class has one, and every feature one of its own."""
     n_classes = 1 + int(tree.leaf_classes.max())
     if len(classes) < n_classes:
         given = plural(len(classes), "class", "classes")
@@ -180,6 +180,7 @@ def check_names(tree: ObliqueTree, features: Sequence[Feature | str], classes: S
         )
     if len(features) != tree.n_features:
         raise InvalidProblem(f"Expected {tree.n_features} feature names, got {len(features)}.")
+    refuse_repeated_names([str(feature) for feature in features])
 
 
 def few_digits(value: float, digits: int) -> float:

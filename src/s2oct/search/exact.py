@@ -526,15 +526,8 @@ class ExactSearch:
             return
         step = max(len(rows) // self.params.most_rows, 1)
         XT, steepness = self._standardised
-        found, costs = sparse_directions(
-            XT,
-            steepness,
-            np.ascontiguousarray(rows[::step]),
-            np.ascontiguousarray(extra[::step]),
-            self._summands,
-            self.most,
-            self._stop,
-        )
+        rows, extra = (np.ascontiguousarray(part[::step]) for part in (rows, extra))
+        found, costs = sparse_directions(XT, steepness, rows, extra, self._summands, self.most, self._stop)
         prices = [self.term_price / step * split_price(np.count_nonzero(omega)) for omega in found]
         for d in np.argsort(costs + prices, kind="stable")[: self.params.n_kept if self.evidence.topology.depth <= EASY_DEPTH else self.params.n_kept // 2]:
             if ("sum", found[d].tobytes()) not in self.seen:

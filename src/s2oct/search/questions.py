@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from s2oct._core import rank_values
 from s2oct._core import values as sums_of
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.features import Feature
@@ -172,11 +173,7 @@ class LevelSets:
 
 def ranks(values: FloatArray) -> IntArray:
     """Positions of values among their distinct ones, which differ by more than rounding does."""
-    if not len(values):
-        return np.zeros(0, dtype=np.int32)
-    distinct, position = np.unique(values, return_inverse=True)
-    step = np.diff(distinct) > EQUAL * (distinct[-1] - distinct[0])
-    return np.concatenate([[0], np.cumsum(step)])[position].astype(np.int32)
+    return np.asarray(rank_values(np.ascontiguousarray(values, dtype=float)[None], EQUAL)[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -183,6 +183,7 @@ def _branches(tree: ObliqueTree, part: Leaf | Split, labels: Sequence[str], read
     if isinstance(part, Leaf):
         yield f"return {labels[part.class_index]}"
         return
-    yield f"if {read.condition(SplitRule.of(tree, part.node, read.encoding.described))}:"
+    rule = SplitRule.of(tree, part.node, read.encoding.described)
+    yield f"if {read.condition(rule)}:  # {rule.text()}"
     yield from (f"    {line}" for line in _branches(tree, part.left, labels, read))
     yield from _branches(tree, part.right, labels, read)
