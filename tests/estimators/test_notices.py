@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
+from s2oct.fit.context import SEARCHING
 
 
 def quick(**parameters) -> S2OCTClassifier:
@@ -68,15 +69,22 @@ def test_a_class_without_labels_is_a_warning_even_if_the_tree_is_optimal():
 
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
-def test_a_guided_fit_that_the_clock_cut_off_is_a_warning():
+def test_a_guided_fit_that_the_clock_cut_off_is_a_warning(stepping_clock):
     rng = np.random.default_rng(5)
-    X = rng.normal(size=(20_000, 8))
-    y = [*rng.choice(["a", "b"], 2000), *[None] * 18_000]
-    clf = quick(depth=5, guide=LogisticRegression(), max_features_per_split=1, time_limit=1.0)
+    X = rng.normal(size=(600, 8))
+    y = [*rng.choice(["a", "b"], 100), *[None] * 500]
+
+    class TimeFliesInTheSearch:
+        def stage(self, name):
+            stepping_clock.step = 0.2 if name == SEARCHING else 0.0
+
+        def progress(self, moment): ...
+
+    clf = quick(depth=2, guide=LogisticRegression(), time_limit=1.0)
     with pytest.warns(
         S2OCTWarning, match=r"The time limit cut the fit off after .* give the fit more time\."
     ) as caught:
-        clf.fit(X, y, totals={"a": 6000})
+        clf.fit(X, y, totals={"a": 200}, listener=TimeFliesInTheSearch())
     assert clf.certificate_.ended == "time limit"
     assert [str(one.message) for one in caught] == list(clf.notices_)
 
