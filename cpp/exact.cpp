@@ -13,9 +13,10 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTie = 1e-9;              // trees that differ by less are equally good
-constexpr Index kFewBins = 16;             // bins for trees to begin with
+constexpr Index kFewBins = 32;             // bins for trees to begin with
 constexpr Index kMostBins = 64;            // coarse bins of a question
-constexpr Index kRoots = 6;                // roots below which trees are grown to begin with
+constexpr int kPolishing = 5;  // how often a root and the trees below it are refitted to each other
+constexpr Index kRoots = 8;                // roots below which trees are grown to begin with
 constexpr double kWorkBetweenLooks = 2e7;  // rows times questions
 
 // What classes cost some rows.
@@ -861,7 +862,7 @@ class Search {
 
     ExactTree solve_deep(const Part& part, Index depth, double cutoff) {
         const bool is_outer = !std::exchange(is_growing_, true);
-        ExactTree best = grown(part, depth, kRoots);
+        ExactTree best = polished(part, grown(part, depth, kRoots), depth);
         if (is_outer) is_growing_ = false;
         double upper = std::min(best.cost, cutoff), relaxed = leaf(part).relaxed;
         std::priority_queue<Between> open = root_cuts(part, depth);
@@ -915,6 +916,59 @@ class Search {
             if (cost < best.cost - kTie) best = joined(root, cost, left, right);
         }
         return best;
+    }
+
+    // The same tree with its root refitted to the trees below it, and these to the root, as long as that helps.
+    ExactTree polished(const Part& part, ExactTree tree, Index depth) {
+        for (int step = 0; step < kPolishing && tree.splits[0].question >= 0 && !stopped_; ++step) {
+            const ExactSplit root = refitted_root(part, tree);
+            const double price = questions_.price(root.question, root.cut);
+            const ExactTree left = grown(side(part, root.question, root.cut, true), depth - 1, 1);
+            const ExactTree right = grown(side(part, root.question, root.cut, false), depth - 1, 1);
+            const double cost = left.cost + right.cost + price;
+            if (!(cost < tree.cost - kTie)) break;
+            tree = joined(root, cost, left, right);
+        }
+        return tree;
+    }
+
+    // The root with which a tree costs least if everything below it stays.
+    ExactSplit refitted_root(const Part& part, const ExactTree& tree) const {
+        const Matrix<const Answer> answers = part.answers, order = part.order;
+        std::vector<double> extra(part.n);  // by how much the left costs each row more
+        double on_right = 0.0;
+        for (Index i = 0; i < part.n; ++i) {
+            const double right = cost_of(part, i)[end_class(part, tree, i, 3)];
+            extra[i] = cost_of(part, i)[end_class(part, tree, i, 2)] - right;
+            on_right += right;
+        }
+        ExactSplit best = tree.splits[0];
+        double least = kInfinity;
+        for (Index q = 0; q < n_questions(); ++q) {
+            double cost = on_right;
+            for (Index t = 0; t + 1 < part.n; ++t) {
+                const Index i = order(q, t);
+                cost += extra[i];
+                if (answers(q, i) == answers(q, order(q, t + 1))) continue;
+                const double with_price = cost + questions_.price(q, answers(q, i));
+                if (with_price < least - kTie) {
+                    least = with_price;
+                    best = {q, answers(q, i)};
+                }
+            }
+        }
+        return best;
+    }
+
+    // The class in which a row ends that is put at a node.
+    Index end_class(const Part& part, const ExactTree& tree, Index i, Index node) const {
+        const Index n_leaves = static_cast<Index>(tree.classes.size());
+        const Matrix<const Answer> answers = part.answers;
+        while (node < n_leaves) {
+            const ExactSplit& split = tree.splits[node - 1];
+            node = 2 * node + (split.question >= 0 && answers(split.question, i) > split.cut);
+        }
+        return tree.classes[node - n_leaves];
     }
 
     // Of each question the coarse cut with which a tree of depth 2 costs least, the best questions first.

@@ -419,6 +419,16 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
         InvalidProblem,
         "term_price to be 'auto' or a finite number of at least 0, got 'low'",
     ),
+    "totals that cost nothing": (
+        lambda: fit(total_price=0),
+        InvalidProblem,
+        "total_price to be 'auto' or a positive number, got 0",
+    ),
+    "a minimum of rows in a leaf where there is no guide": (
+        lambda: fit(min_rows_per_leaf=5, guide=None),
+        InvalidProblem,
+        "min_rows_per_leaf to be 1 without a guide .*, got 5",
+    ),
     "a name for a list of features": (
         lambda: fit(X=FRAME, features="age"),
         InvalidProblem,

@@ -21,6 +21,7 @@ import s2oct
 from s2oct import OCTHClassifier, PriorCorrectedClassifier, S2OCTClassifier, SelfTrainedForest, TopTotalClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.export import report_html
+from s2oct.model.evidence import Evidence
 from tests.people import EDUCATION, FEATURES, make_people
 
 
@@ -278,7 +279,7 @@ def test_totals_by_a_text_column_and_weights_are_known_beside_the_features(peopl
         for region in ("north", "south")
     }
     X = frame.drop(columns="w")
-    clf = classifier(depth=3, max_features_per_split="auto")
+    clf = classifier(depth=3, max_features_per_split="auto", total_price=np.inf)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # weights need not add up to totals
         clf.fit(X, people.y, totals=totals, domains="region", sample_weight=frame["w"])
@@ -312,8 +313,12 @@ def test_a_simpler_tree_is_a_classifier_like_any_other(people, tmp_path):
     assert simple.rules_ == path[0].rules
     assert simple.certificate_.n_terms == path[0].n_terms
     assert simple.certificate_.xi == path[0].rows_off
-    cost = simple.certificate_.evidence_cost - clf.with_tree(path[-1]).certificate_.evidence_cost
-    assert cost == pytest.approx(path[0].rows_lost, abs=1e-6)
+    fit = clf._fit
+    evidence = Evidence.of(fit.guided_problem, clf.tree_.topology, fit.guide_weight)
+    against = [evidence.total_cost(evidence.cost_of(step.tree), 0.0) for step in (path[0], path[-1])]
+    assert against[0] - against[1] == pytest.approx(path[0].rows_lost, abs=1e-6)
+    price = path[0].term_price * evidence.cost_of(path[0].tree).price
+    assert simple.certificate_.evidence_cost == pytest.approx(against[0] + price, abs=1e-6)
     assert clf.rules_ == path.fitted.rules
     s2oct.save(simple, tmp_path / "simple.json")
     assert s2oct.load(tmp_path / "simple.json").predict(people.X).tolist() == simple.predict(people.X).tolist()
@@ -332,9 +337,10 @@ def test_what_is_known_already_is_not_read_again(people, fitted, monkeypatch):
     calls = []
     parse = reading.stated_totals
     monkeypatch.setattr(reading, "stated_totals", lambda *given, **more: calls.append(1) or parse(*given, **more))
-    classifier(depth=1).fit(people.X, people.y, totals=people.totals)
+    clf = classifier(depth=1, total_price=np.inf)
+    clf.fit(people.X, people.y, totals=people.totals)
     assert calls == [1]
-    classifier(depth=1).fit(people.X, fitted._fit.known)
+    clf.fit(people.X, fitted._fit.known)
     assert calls == [1]
 
 

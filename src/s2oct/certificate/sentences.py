@@ -61,9 +61,10 @@ def about_p2(certificate: Certificate) -> Iterator[str]:
 
 def p2_cost(certificate: Certificate) -> str:
     """What the tree costs in the paper's model."""
+    off = plural(certificate.xi, "row") if certificate.unit == 1 else f"a weight of {amount(certificate.xi)}"
     return (
         f"P2 cost {amount(certificate.objective, 6)} = leaf error {amount(certificate.leaf_error, 6)} + "
-        f"C * xi ({certificate.off} off the total)"
+        f"C * xi ({off} off the total)"
     )
 
 

@@ -137,10 +137,7 @@ def run_register_task(fit: FitTask, register: Register, edge: Edge, began: float
 
     Directions and classes come from the sample. Passes over all rows then move the offsets of the last splits.
     """
-    price = fit.evidence_spec.term_price
-    if price is not None:
-        # The user's price is in rows of the register.
-        fit = replace(fit, evidence_spec=replace(fit.evidence_spec, term_price=price * register.share))
+    fit = replace(fit, evidence_spec=fit.evidence_spec.of_sample(register.share))
     problem, guidance = fit.problem, fit.guidance()
     assert guidance is not None  # only evidence is weighed on a sample
     chance = _chance_of_rows(fit, problem, edge)

@@ -58,9 +58,9 @@ class S2OCTClassifier(TreeClassifier):
 
     The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each
     class is for an unlabeled row; it is a classifier that knows the same totals. The tree contradicts as few rows as
-    possible and misses the totals by as few as possible, in rules of few terms. ``guide=None`` fits the paper's model P2 instead: the
-    errors of the labeled rows plus C for every row by which the number of unlabeled rows assigned to a class misses its
-    known total.
+    possible and misses the totals by as few as possible, in rules of few terms. ``guide=None`` fits the paper's model
+    P2 instead: the errors of the labeled rows plus C for every row by which the number of unlabeled rows assigned to a
+    class misses its known total.
 
     Parameters
     ----------
@@ -85,13 +85,15 @@ class S2OCTClassifier(TreeClassifier):
         is no such limit. In P2, that is with ``guide=None`` or ``guide_weight=0``, "auto" is no limit, and features are
         counted instead of columns.
     term_price : float or "auto"
-        Minimum number of rows a term must save to be used in a rule; "auto" is 0.4 % of all rows, and at least 2.1. A
-        term of a sum must save 1.3 times as much, and a further level in a set of levels a quarter. P2 has no such price.
+        Minimum number of rows a term must save to be used in a rule; "auto" is 0.3 % of all rows, and at least 2.1. A
+        term of a sum must save 1.3 times as much, and a further level in a set of levels a quarter. P2 has no such
+        price.
     total_price : float or "auto"
         Rows that a row off a total costs; "auto" is 1.5. ``float("inf")`` meets the totals at any price. In P2 this
         price is ``C``.
     min_rows_per_leaf : int
-        Minimum number of rows in a leaf, labeled and unlabeled; P2 has no such constraint.
+        Minimum number of rows in a leaf, labeled and unlabeled ones together. P2 has no such constraint, so more than 1
+        is refused with ``guide=None`` and ``guide_weight=0``.
     features : list of str or of int, or None
         Names or numbers of the columns that the rules may use; None for all. The guide still sees every column: drop a
         column from X to keep it out altogether. P2, its constants and what is proved are about these columns alone.

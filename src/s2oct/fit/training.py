@@ -211,6 +211,9 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
     prepared = outcome.prepared
     witness = prepared.scaling.to_user(outcome.tree)
     tree = as_rules(witness, prepared.given.X) if outcome.weighed is None else outcome.weighed.tree
+    if (witness.apply(prepared.given.X) != tree.apply(prepared.given.X)).any():
+        # Beside huge numbers the way to model units and back loses digits.
+        witness = tree
     record = FitRecord(
         bound=outcome.bound,
         seconds=seconds,

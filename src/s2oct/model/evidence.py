@@ -1,13 +1,14 @@
 """The evidence model: what the classes of the rows cost, counted in rows.
 
 A labeled row that ends in another class costs a fixed price. An unlabeled row costs what the guide charges for its
-class. A row off the totals has a price, and so has every term of a split. There are no margins and no bound on coefficients, so the
-cost has no scale: only the sides of the rows count.
+class. A row off the totals has a price, and so has every term of a split. There are no margins and no bound on
+coefficients, so the cost has no scale: only the sides of the rows count.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,9 +38,9 @@ evidence."""
 LEVEL_PRICE = 0.25
 """What a further level in a rule costs, in prices of one term."""
 
-AUTO_MOST, AUTO_TERM_SHARE, AUTO_TERM_ROWS, MIXING = 3, 0.004, 2.1, 1.3
-"""By default: features per split at most; the share of all rows that a term must save, and the rows that it must save at
-least, which are more than a labeled row counts; and by how much a term of a sum is dearer than one alone."""
+AUTO_MOST, AUTO_TERM_SHARE, AUTO_TERM_ROWS, MIXING = 3, 0.003, 2.1, 1.3
+"""By default: features per split at most; the share of all rows that a term must save, and the rows that it must save
+at least, which are more than a labeled row counts; and by how much a term of a sum is dearer than one alone."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,11 @@ class EvidenceSpec:
     term_price: float | None = None
     total_price: float = AUTO_TOTAL_PRICE
     min_rows: int = 1
+
+    def of_sample(self, share: float) -> EvidenceSpec:
+        """The same for a sample with this share of the rows: the user's numbers are in rows of the whole table."""
+        price = None if self.term_price is None else share * self.term_price
+        return replace(self, term_price=price, min_rows=max(math.ceil(share * self.min_rows), 1))
 
     def most_of(self, n_columns: int) -> int:
         """Columns per split at most, where there are so many."""

@@ -124,8 +124,10 @@ def _provenance(model: Model) -> dict[str, Any]:
 
 
 def _parameter(value: Any) -> Any:
-    """A parameter as JSON has it. Of an object that JSON does not have, the file holds what Python prints."""
+    """A parameter as JSON has it: "inf" for an infinite number, and of other objects what Python prints."""
     value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and value == math.inf:
+        return "inf"
     if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, list) and all(isinstance(entry, (str, int)) for entry in value):
@@ -191,7 +193,11 @@ def _read_parameters(kind: type[TreeEstimator], stored: Mapping[str, Any]) -> di
                 f"The parameter {name} was {value.get('not_kept')}, which a model file does not keep; it has its "
                 "default again. Predictions do not depend on it.",
             )
-    return {name: value for name, value in known.items() if not isinstance(value, Mapping)}
+    return {
+        name: math.inf if isinstance(value, str) and value == "inf" else value
+        for name, value in known.items()
+        if not isinstance(value, Mapping)
+    }
 
 
 def _refuse_other_classes(certificate: Claim, n_classes: int) -> None:
