@@ -208,9 +208,10 @@ def test_a_listener_hears_that_the_guide_is_asked(noise):
     [
         ({"guide": None}, "proved"),
         ({"guide": None, "time_limit": 0.5, "noise": True}, "time limit"),
-        ({"noise": True, "depth": 1, "time_limit": 60.0, "n_rows": 300}, "converged"),
+        ({"noise": True, "depth": 1, "time_limit": 60.0, "n_rows": 300}, "proved"),
+        ({"noise": True, "depth": 3, "time_limit": 60.0, "n_rows": 300}, "converged"),
     ],
-    ids=["proved", "time limit", "converged"],
+    ids=["P2 proved", "time limit", "proved", "converged"],
 )
 def test_the_certificate_says_why_the_fit_ended(survey, noise, parameters, ended):
     parameters = dict(parameters)
