@@ -534,11 +534,17 @@ class ExactSearch:
         rows, extra = (np.ascontiguousarray(part[::step]) for part in (rows, extra))
         found, costs = sparse_directions(XT, steepness, rows, extra, self._summands, self.most, self._stop)
         prices = [self.term_price / step * split_price(np.count_nonzero(omega)) for omega in found]
-        for d in np.argsort(costs + prices, kind="stable")[: self.params.n_kept if self.evidence.topology.depth <= EASY_DEPTH else self.params.n_kept // 2]:
+        for d in np.argsort(costs + prices, kind="stable")[: self._n_kept]:
             if ("sum", found[d].tobytes()) not in self.seen:
                 self.seen.add(("sum", found[d].tobytes()))
                 if any(self.evidence.features[j].level is None for j in np.flatnonzero(found[d])):
                     self.questions.append(Threshold.of(self.evidence.X, found[d], np.count_nonzero(found[d])))
+
+    @property
+    def _n_kept(self) -> int:
+        """Directions kept of a view: deep trees have many nodes, and many classes several views of each."""
+        is_easy = self.evidence.topology.depth <= EASY_DEPTH
+        return max(self.params.n_kept // (1 if is_easy else 2) // (1 if self.evidence.cost.shape[1] == 2 else 2), 1)
 
     @cached_property
     def _standardised(self) -> tuple[FloatArray, FloatArray]:
