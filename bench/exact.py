@@ -1,11 +1,11 @@
 """How often the tree of one feature per split is proved best, and how fast exact trees are beside ConTree.
 
-``--proofs`` fits `S2OCTClassifier(max_features_per_split=1)` to biased draws, and prints for depth 2 and 3 how many trees
-are proved best within the limit, their MCC and their terms.
+``--proofs`` fits `S2OCTClassifier(max_features_per_split=1)` to biased draws, and prints for depth 2 and 3 how many
+trees are proved best within the limit, their MCC and their terms.
 
 ``--contree`` compares fully labeled tables: misclassified rows and CPU seconds of the exact search and of ConTree
-(package pycontree), in one process and from the same arrays. What the search needs before it begins, the ranks of all values, is
-counted. Tables with more than two classes become the most frequent class against the rest.
+(package pycontree), in one process and from the same arrays. What the search needs before it begins, the ranks of all
+values, is counted. Tables with more than two classes become the most frequent class against the rest.
 """
 
 from __future__ import annotations
