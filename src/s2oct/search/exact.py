@@ -3,7 +3,7 @@
 1. Ask every column by itself.
 2. Find the best tree over the questions so far. A row off the totals has a price, so the prices of the cells, which
    are multipliers of their totals, are bounded by it. At fixed prices the best tree is exact, and its cost is a lower
-   bound. The prices that give the largest bound are found by cutting planes, and the trees met on the way are candidates.
+   bound. The prices that give the largest bound are found by cutting planes. Trees met on the way are candidates.
 3. Where the best candidate costs more than the bound, look at all trees in between.
 4. Propose sums of few columns in the regions of the best tree, and return to 2 until nothing improves.
 
