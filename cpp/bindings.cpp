@@ -666,11 +666,11 @@ class Questionnaire {
         require_finite("cost", cost);
         if (cost.shape(1) < 1 || cost.shape(1) > s2oct::kMostClasses)
             refuse("cost: expected at least 1 class, and at most 64.");
-        if (depth < 1 || depth > kMostLevels) refuse("depth: expected at least 1, and at most 10.");
+        if (depth < 1 || depth > kMostLevels) refuse("depth: expected at least 1, and at most 12.");
     }
 
    private:
-    static constexpr Index kMostLevels = 10;
+    static constexpr Index kMostLevels = 12;
 
     Grid<const s2oct::Answer> answers_;
     s2oct::OwnedMatrix<s2oct::Answer> order_;

@@ -565,9 +565,12 @@ class ExactSearch:
     @cached_property
     def _standardised(self) -> tuple[FloatArray, FloatArray]:
         X = self.evidence.X
-        spread = X.std(axis=0)
-        steepness = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
-        return np.ascontiguousarray(((X - X.mean(axis=0)) * steepness).T), steepness
+        varies = X.max(axis=0) > X.min(axis=0)
+        largest = np.where(varies, np.abs(X).max(axis=0), 1.0)  # squares of huge numbers overflow
+        parts = X / largest
+        parts -= parts.mean(axis=0)
+        steepness = np.where(varies, 1 / np.where(varies, parts.std(axis=0), 1.0), 0.0)
+        return np.ascontiguousarray((parts * steepness).T), steepness / largest
 
     @cached_property
     def _summands(self) -> IntArray:
