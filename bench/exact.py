@@ -1,11 +1,11 @@
 """How often the tree of one feature per split is proved best, and how fast exact trees are beside ConTree.
 
-``--proofs`` fits `S2OCTClassifier(max_features_per_split=1)` to biased draws, and prints for depth 2 and 3 how many trees are
-proved best within the limit, their MCC and their terms.
+``--proofs`` fits `S2OCTClassifier(max_features_per_split=1)` to biased draws, and prints for depth 2 and 3 how many
+trees are proved best within the limit, their MCC and their terms.
 
-``--contree`` compares fully labeled tables: misclassified rows and CPU seconds of the exact search and of ConTree (package
-pycontree), in one process and from the same arrays. What the search needs before it begins, the ranks of all values, is
-counted. Tables with more than two classes become the most frequent class against the rest.
+``--contree`` compares fully labeled tables: misclassified rows and CPU seconds of the exact search and of ConTree
+(package pycontree), in one process and from the same arrays. What the search needs before it begins, the ranks of all
+values, is counted. Tables with more than two classes become the most frequent class against the rest.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def compare(options: argparse.Namespace, sets: list[str]) -> None:
         ratios.append(theirs / ours)
         if errors != round(found[0]):
             differ.append(name)
-        print(f"{name:28} {n_rows:6} x {n_questions:4}  errors {found[0]:5.0f} {errors:5}  {ours:8.4f} s {theirs:8.4f} s")
+        print(
+            f"{name:28} {n_rows:6} x {n_questions:4}  errors {found[0]:5.0f} {errors:5}  {ours:8.4f} s {theirs:8.4f} s"
+        )
     print(
         f"depth {depth}, {len(ratios)} tables: ConTree takes {np.median(ratios):.1f} times as long in the median; "
         f"errors differ on {differ or 'none'}"
@@ -95,7 +97,14 @@ def prove(options: argparse.Namespace, sets: list[str]) -> None:
             mcc = matthews_corrcoef(data.classes[data.codes][hidden], clf.predict(data.X[hidden]))
             said = clf.certificate_
             rows.append((clf.tree_.topology.depth, said.proved_best, mcc, said.n_terms, seconds))
-            print(name, number, clf.tree_.topology.depth, said.ended, f"{mcc:.3f} {said.n_terms} terms {seconds:.2f} s", flush=True)
+            print(
+                name,
+                number,
+                clf.tree_.topology.depth,
+                said.ended,
+                f"{mcc:.3f} {said.n_terms} terms {seconds:.2f} s",
+                flush=True,
+            )
     found = np.array(rows, dtype=float)
     for depth in np.unique(found[:, 0]):
         part = found[found[:, 0] == depth]

@@ -92,7 +92,9 @@ def test_a_guide_is_a_classifier_and_no_class():
 
 @pytest.mark.parametrize("without", [{"guide": None}, {"guide_weight": 0}, {"guide": None, "guide_weight": "auto"}])
 def test_only_a_guide_with_a_weight_allows_a_minimum_of_rows_in_a_leaf(without):
-    with pytest.raises(InvalidProblem, match=r"Expected min_rows_per_leaf to be 1 without a guide .*, got 10: the paper"):
+    with pytest.raises(
+        InvalidProblem, match=r"Expected min_rows_per_leaf to be 1 without a guide .*, got 10: the paper"
+    ):
         checked({"min_rows_per_leaf": 10, **without})
     assert checked({"min_rows_per_leaf": 1, **without})["min_rows_per_leaf"] == 1
     assert checked({"min_rows_per_leaf": 10, "guide_weight": 0.5})["min_rows_per_leaf"] == 10

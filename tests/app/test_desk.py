@@ -115,8 +115,8 @@ def test_options_that_contradict_each_other_are_said_at_the_field_that_can_be_ch
     view = asked.look(session, label="employed", roles={"person": "id"}, options=options)
     said = {entry["field"]: entry["message"] for entry in view["complaints"]}
     assert said["option:min_rows_per_leaf"] == (
-        "Expected the minimum number of rows in a leaf to be 1 without a guide or with a guide of weight 0, got 10: the "
-        "paper's model has no such constraint."
+        "Expected the minimum number of rows in a leaf to be 1 without a guide or with a guide of weight 0, got 10: "
+        "the paper's model has no such constraint."
     )
     view = asked.look(session, label="employed", roles={"person": "id"}, options=options | {"guide": "auto"})
     assert not [entry for entry in view["complaints"] if entry["field"].startswith("option:")]

@@ -428,6 +428,9 @@ def test_fair_sample_is_not_called_biased():
     assert "The shares give no sign of a biased sample" in page
 
 
+PROVED = {"evidence_cost": 20.0, "evidence_bound": 20.0, "proved_among": "trees of depth 2 over 9 questions"}
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -435,11 +438,11 @@ def test_fair_sample_is_not_called_biased():
         ({"guide_weight": 0.0}, "chose this one"),
         (
             {"guide_weight": 0.3, "model": "evidence", "evidence_cost": 30.25, "evidence_bound": 20.0},
-            "less than 20 rows",
+            "It is not proved that no tree of depth 2 fits labels, total and guide together better.",
         ),
         (
-            {"guide_weight": 0.3, "model": "evidence", "evidence_cost": 20.0, "evidence_bound": 20.0},
-            "as 20 rows; no tree",
+            {**PROVED, "guide_weight": 0.3, "model": "evidence"},
+            "Among trees of depth 2 over 9 questions, it is proved that none fits labels, total and guide together",
         ),
     ],
     ids=str,
@@ -455,7 +458,8 @@ def test_guide_is_described_where_there_was_one(labour_force, changes, words):
     verdict = give_verdict(certificate, 2, ["no", "yes"])
     proved = certificate.proved_best
     assert (verdict.good, verdict.word) == (proved, "optimal" if proved else "open")
-    assert verdict.note == ("at depth 2, guide included" if proved else "nothing better was found")
+    expected = "among trees of depth 2 over 9 questions, guide included" if proved else "nothing better was found"
+    assert verdict.note == expected
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from s2oct.model.targets import NEARLY_MET
 from s2oct.model.tree import ObliqueTree
 from s2oct.wording import amount, plural
 
-
 MINOR_MISS = 0.005
 """A total that is missed by a smaller share of the rows is no reason for a warning."""
 

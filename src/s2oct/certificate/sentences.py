@@ -121,7 +121,7 @@ def rows_against(certificate: Certificate) -> str:
     cost, bound = certificate.minimised
     has = f"{plural(round(cost, 1), 'row')} against it, with rows off and terms at their prices"
     if certificate.proved_best:
-        return f"proved best among {certificate.proved_among}: none has fewer than {has}"
+        return f"proved best among {certificate.proved_among or 'trees of this depth'}: none has fewer than {has}"
     open_end = _OUTLOOK.get(certificate.ended, "a better one may exist")
     if not certificate.proved_among or round(bound, 1) <= 0:
         return f"not proved best: {open_end}; the tree has {has}"

@@ -33,7 +33,8 @@ class SimplicityStep:
     n_splits : int
         Splits that decide something.
     rows_lost : float
-        Evidence against it beyond that of the richest tree of the path, in rows; rows off the totals count at their price.
+        Evidence against it beyond that of the richest tree of the path, in rows; rows off the totals count at their
+        price.
     rows_off : float
         Rows by which it misses the totals.
     rules : str

@@ -39,7 +39,6 @@ from s2oct.model.prepared import (
 from s2oct.model.problem import Problem
 from s2oct.model.proof import (
     CONVERGED,
-    DECIDED_TOLERANCE,
     EVIDENCE,
     INTERRUPTED,
     PROVED,

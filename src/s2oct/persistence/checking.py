@@ -155,7 +155,7 @@ def _contradictory_guide(clf: S2OCTClassifier) -> Iterator[str]:
         yield f"model: the model file says {stored.model!r}, with evidence of {stored.evidence_cost}"
     if stored.evidence_cost is not None and (stored.evidence_bound or 0.0) > stored.evidence_cost + DECIDED_TOLERANCE:
         yield f"evidence_bound: the model says {stored.evidence_bound}, but its tree costs {stored.evidence_cost}"
-    if (stored.model == EVIDENCE) != bool(stored.proved_among):
+    if stored.model != EVIDENCE and stored.proved_among:
         yield f"proved_among: the model says {stored.proved_among!r}, and it was fitted by {stored.model!r}"
     if clf.guide is None and (said != (None, None) or stored.model == EVIDENCE):
         yield "guide_weight: the model was fitted without a guide, but its certificate mentions one"

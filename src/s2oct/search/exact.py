@@ -1,9 +1,9 @@
 """The search of the evidence model: exact trees over questions, and directions proposed in the regions of the best one.
 
 1. Ask every column by itself.
-2. Find the best tree over the questions so far. A row off the totals has a price, so the prices of the cells, which are
-   multipliers of their totals, are bounded by it. At fixed prices the best tree is exact and its cost a lower bound. The
-   prices that give the largest bound are found by cutting planes, and the trees met on the way are candidates.
+2. Find the best tree over the questions so far. A row off the totals has a price, so the prices of the cells, which
+   are multipliers of their totals, are bounded by it. At fixed prices the best tree is exact, and its cost is a lower
+   bound. The prices that give the largest bound are found by cutting planes. Trees met on the way are candidates.
 3. Where the best candidate costs more than the bound, look at all trees in between.
 4. Propose sums of few columns in the regions of the best tree, and return to 2 until nothing improves.
 
@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -86,6 +87,10 @@ class Candidate:
     total: float  # the same and the price of rows off
     depth: int
 
+    def at(self, prices: FloatArray) -> float:
+        """What it costs with prices of cells in place of the price of rows off."""
+        return self.fixed + float(prices @ self.counts)
+
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -105,6 +110,8 @@ class Found:
         Questions that were considered.
     is_complete : bool
         Whether the bound is about all trees with so few columns per split.
+    is_binned : bool
+        Whether the bound is about some cuts of the questions only.
     """
 
     tree: ObliqueTree
@@ -115,6 +122,7 @@ class Found:
     single_bound: float
     n_questions: int
     is_complete: bool
+    is_binned: bool
 
     @property
     def among(self) -> str:
@@ -122,11 +130,14 @@ class Found:
         depth = f"trees of depth {self.tree.topology.depth}"
         if self.is_complete:
             return f"{depth} with one feature per split"
-        asked = f"{depth} over {plural(self.n_questions, 'question')} about the features"
+        cuts = f", at {MOST_CUTS} cuts each" if self.is_binned else ""
+        asked = f"{depth} over {plural(self.n_questions, 'question')} about the features{cuts}"
         behind = self.single_cost - self.cost
         if self.single_cost > self.single_bound + 4 * TIE or behind < 0.05:
             return asked
-        return f"{asked} (the best one with one feature per split has {plural(round(behind, 1), 'row')} more against it)"
+        return (
+            f"{asked} (the best one with one feature per split has {plural(round(behind, 1), 'row')} more against it)"
+        )
 
     @property
     def is_proved(self) -> bool:
@@ -192,6 +203,7 @@ class ExactSearch:
             min(single_bound, single_cost),
             len(self.questions),
             self.most == 1 and not self.many_levels,
+            not self.is_thorough and self.evidence.n_rows > FEW_ROWS,
         )
 
     def at_price(self, term_price: float, deadline: Deadline) -> ExactSearch:
@@ -254,7 +266,7 @@ class ExactSearch:
         least, best_prices, prices = -np.inf, self.prices, master.as_prices(self.prices)
         for _ in range(self.params.n_steps if is_easy or self.is_thorough else self.params.n_deep_steps):
             cost = self._priced(prices.cells)
-            upper = min((candidate.fixed + prices.cells @ candidate.counts for candidate in known), default=np.inf)
+            upper = min((known_tree.at(prices.cells) for known_tree in known), default=np.inf)
             found = exact_tree(core, cost, depth, upper - TIE, work, self._stop)
             at_prices = min(found[1], upper) - prices.constant
             if at_prices > least:
@@ -266,15 +278,18 @@ class ExactSearch:
                 self.pool += [candidate, *self._nudged(candidate)]
             if self.best.total - least < 4 * TIE or self.deadline.passed:
                 break
-            prices = master.solve(self.deadline)
-            if prices is None or prices.bound - least < 4 * TIE:
+            better = master.solve(self.deadline)
+            if better is None or better.bound - least < 4 * TIE:
                 break
+            prices = better
         self.prices = best_prices
         may_close = self.best.total - least > 4 * TIE and not self.deadline.passed
         is_last = depth == self.evidence.topology.depth and (is_easy or self.is_thorough)
         # Prices alone seldom lead to trees that meet totals at any price.
         if may_close and (is_last or self.evidence.row_off >= ANY_PRICE):
-            least = max(least, self._between(core, best_prices, depth, max(work, ANY_PRICE_SHARE * self.params.most_work)))
+            least = max(
+                least, self._between(core, best_prices, depth, max(work, ANY_PRICE_SHARE * self.params.most_work))
+            )
         return least
 
     def _between(self, core: Questions, prices: FloatArray, depth: int, work: float) -> float:
@@ -402,9 +417,10 @@ class ExactSearch:
 
     def _counts(self, classes: IntArray) -> FloatArray:
         size = np.tile(self.evidence.size, len(self.first))
-        return np.bincount((self.first + classes).ravel(), weights=size, minlength=self.bounds.shape[1])
+        return np.bincount((self.first + classes).ravel(), weights=size, minlength=self.bounds.shape[1]).astype(float)
 
-    def _off(self, counts: FloatArray) -> float:
+    def _off(self, counts: FloatArray) -> Any:
+        """Rows off of one or several counts of all cells."""
         shape = (*counts.shape[:-1], -1, self.evidence.targets.n_classes)
         low, high = self.bounds.reshape(2, *shape[-2:])
         return rows_beyond_bounds(counts.reshape(shape), low, high).sum(axis=-1)
@@ -477,7 +493,7 @@ class ExactSearch:
                     here = at == b + 1
                     right[here] = self.questions[candidate.questions[b]].answers[rows[here]] > candidate.cuts[b]
             at, node = 2 * at + right, 2 * node
-        return candidate.leaf_classes[at - n_leaves]
+        return np.asarray(candidate.leaf_classes[at - n_leaves])
 
     # ---- further questions ----
 
@@ -531,14 +547,20 @@ class ExactSearch:
             return
         step = max(len(rows) // self.params.most_rows, 1)
         XT, steepness = self._standardised
-        rows, extra = (np.ascontiguousarray(part[::step]) for part in (rows, extra))
+        rows, extra = np.ascontiguousarray(rows[::step]), np.ascontiguousarray(extra[::step])
         found, costs = sparse_directions(XT, steepness, rows, extra, self._summands, self.most, self._stop)
-        prices = [self.term_price / step * split_price(np.count_nonzero(omega)) for omega in found]
-        for d in np.argsort(costs + prices, kind="stable")[: self.params.n_kept if self.evidence.topology.depth <= EASY_DEPTH else self.params.n_kept // 2]:
+        prices = [self.term_price / step * split_price(int(np.count_nonzero(omega))) for omega in found]
+        for d in np.argsort(costs + prices, kind="stable")[: self._n_kept]:
             if ("sum", found[d].tobytes()) not in self.seen:
                 self.seen.add(("sum", found[d].tobytes()))
                 if any(self.evidence.features[j].level is None for j in np.flatnonzero(found[d])):
-                    self.questions.append(Threshold.of(self.evidence.X, found[d], np.count_nonzero(found[d])))
+                    self.questions.append(Threshold.of(self.evidence.X, found[d], int(np.count_nonzero(found[d]))))
+
+    @property
+    def _n_kept(self) -> int:
+        """Directions kept of a view: deep trees have many nodes, and many classes several views of each."""
+        is_easy = self.evidence.topology.depth <= EASY_DEPTH
+        return max(self.params.n_kept // (1 if is_easy else 2) // (1 if self.evidence.cost.shape[1] == 2 else 2), 1)
 
     @cached_property
     def _standardised(self) -> tuple[FloatArray, FloatArray]:

@@ -1,5 +1,10 @@
 """Questions about rows: columns of ordered answers, and the splits that their cuts stand for.
 
+A question has ``answers`` of all rows, from 0, as ranks; ``n_terms``, the columns that a reader has to look at;
+``named``, the levels beyond the first that the rule of each cut names; and ``split``, which makes a split of a cut. It
+returns the coefficients of a split that sends answers up to the cut to the left, and between which values its offset
+lies: the largest one on the left and the smallest one on the right, of the rows that reach the split.
+
 A number asks for a threshold. Levels of a column are put in an order, whose cuts are sets of levels. A number with
 missing values is asked twice, with the missing ones below and above all others. A direction asks for a threshold on a
 sum of few features.
@@ -10,15 +15,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from s2oct._core import rank_values
 from s2oct._core import values as sums_of
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.features import Feature
 from s2oct.model.rules import shortest_between
+
+Ranks = NDArray[np.int32]
 
 FEW_LEVELS = 5
 """Levels of a column up to which all sets of them are asked about. More levels are ordered by their evidence."""
@@ -27,38 +34,13 @@ EQUAL = 1e-9
 """Sums that differ by less than this part of their range count as equal: rounding may have made the difference."""
 
 
-class Question(Protocol):
-    """Ordered answers of all rows, and the split behind each cut."""
-
-    answers: IntArray  # (N,) int32, from 0
-    features: tuple[int, ...]  # features that a split may use
-    n_terms: int  # columns that a reader has to look at
-    named: Sequence[float]  # levels beyond the first that the rule of a cut names, for each of the first n cuts
-
-    def split(self, cut: int, reaching: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """The coefficients of a split that sends answers up to ``cut`` to the left, and the ends of its offset.
-
-        Parameters
-        ----------
-        cut : int
-            Last answer on the left.
-        reaching : ndarray of shape (N,)
-            The rows that are split: the offset lies between their values.
-
-        Returns
-        -------
-        tuple of ndarray
-            Coefficients of shape (p,). The largest value on the left and the smallest one on the right.
-        """
-
-
 @dataclass(frozen=True, eq=False)
 class Threshold:
     """A threshold on a feature or on a sum of several."""
 
     omega: FloatArray
     values: FloatArray
-    answers: IntArray
+    answers: Ranks
     n_terms: int
     named: tuple[float, ...] = ()
 
@@ -88,7 +70,7 @@ class ThresholdOrGap:
     gap: int
     values: FloatArray
     is_gap: BoolArray
-    answers: IntArray
+    answers: Ranks
     n_features: int
     n_terms: int = 1
     named: tuple[float, ...] = ()
@@ -137,7 +119,7 @@ class LevelSets:
 
     indicators: tuple[int, ...]
     order: tuple[int, ...]
-    answers: IntArray
+    answers: Ranks
     n_features: int
     n_terms: int = 1
 
@@ -176,7 +158,10 @@ def names_left(left: Sequence[int], right: Sequence[int]) -> bool:
     return -1 in right or (-1 not in left and len(left) <= len(right))
 
 
-def ranks(values: FloatArray) -> IntArray:
+Question = Threshold | ThresholdOrGap | LevelSets
+
+
+def ranks(values: FloatArray) -> Ranks:
     """Positions of values among their distinct ones, which differ by more than rounding does."""
     return np.asarray(rank_values(np.ascontiguousarray(values, dtype=float)[None], EQUAL)[0])
 
@@ -234,7 +219,9 @@ def single_questions(X: FloatArray, features: Sequence[Feature]) -> tuple[list[Q
         else:
             column = LevelColumn.of(X, indicators)
             if column.has_few:
-                questions += [column.asked([column.present[i] for i in order]) for order in level_orders(len(column.present))]
+                questions += [
+                    column.asked([column.present[i] for i in order]) for order in level_orders(len(column.present))
+                ]
             else:
                 many.append(column)
     return [question for question in questions if question.answers.max(initial=0) > 0], many
