@@ -133,8 +133,8 @@ class S2OCTClassifier(TreeClassifier):
         Positions of the labeled rows that the tree puts into another class than their own.
     stability_ : ndarray of shape (n_unlabeled,)
         For each unlabeled row, in their order, the share of other trees that are as good and put the row into the
-        same class. With a guide of positive weight they have at most 1 % of the rows more against them, with rows off at
-        their price. In P2 they are found independently, without the guide, and cost no more: near 1 the labeled rows
+        same class. With a guide of positive weight they have at most 1 % of the rows more against them, with rows off
+        at their price. In P2 they are found independently, without the guide, and cost no more: near 1 the labeled rows
         and the totals determine a class, near 1/2 they leave it open. NaN if P2 or a fit that was cut short has no
         such tree.
     alternatives_ : tuple of ObliqueTree
