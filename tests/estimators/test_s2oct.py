@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
+from s2oct.datasets import make_labour_force
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitting import probabilities_of, slope_for
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TERM_ROWS, AUTO_TERM_SHARE, AUTO_TOTAL_PRICE, MIXING
@@ -274,6 +275,24 @@ def test_a_split_has_three_features_by_default_fewer_at_a_higher_price_and_more_
     assert used[:3] == [0, 1, 3]
     assert used[3] > 3
     assert by_default.certificate_.xi == 0
+
+
+def test_no_leaf_has_fewer_rows_than_asked_for():
+    """Nor a leaf of a tree that is as good or simpler."""
+    survey = make_labour_force(n_people=200, n_labeled=30, seed=1)
+    clf = classifier(depth=2, guide="auto", min_rows_per_leaf=40).fit(survey.X, survey.y, totals=survey.totals)
+    trees = [clf.tree_, *clf.alternatives_, *(step.tree for step in clf.simplicity_path())]
+    assert clf.certificate_.n_splits > 0
+    assert len(trees) > 2
+    for tree in trees:
+        sizes = np.bincount(tree.apply(survey.X))
+        assert sizes[sizes > 0].min() >= 40
+
+
+@pytest.mark.filterwarnings("ignore:The tree misses the total")
+def test_leaves_of_more_than_half_the_rows_leave_one_class(survey):
+    X, y, totals = survey
+    assert classifier(guide="auto", min_rows_per_leaf=9).fit(X, y, totals=totals).certificate_.n_splits == 0
 
 
 def test_the_depth_follows_the_papers_rule(survey):

@@ -93,7 +93,8 @@ class S2OCTClassifier(TreeClassifier):
         price is ``C``.
     min_rows_per_leaf : int
         Minimum number of rows in a leaf, labeled and unlabeled ones together. P2 has no such constraint, so more than 1
-        is refused with ``guide=None`` and ``guide_weight=0``.
+        is refused with ``guide=None`` and ``guide_weight=0``. Where a fit sees a sample of the rows, it holds in
+        proportion for the sample, and only roughly for all rows.
     features : list of str or of int, or None
         Names or numbers of the columns that the rules may use; None for all. The guide still sees every column: drop a
         column from X to keep it out altogether. P2, its constants and what is proved are about these columns alone.
