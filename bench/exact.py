@@ -20,7 +20,6 @@ from sklearn.metrics import matthews_corrcoef
 
 from s2oct import S2OCTClassifier
 from s2oct._core import Questions, exact_tree, rank_values
-from s2oct.search.questions import EQUAL
 from s2oct.stopping import never
 from s2oct.study import biased_draw, load_instance
 
@@ -59,7 +58,7 @@ def compare(options: argparse.Namespace, sets: list[str]) -> None:
             continue
         y = (data.codes == np.bincount(data.codes).argmax()).astype(int)
         began = time.process_time()
-        answers = rank_values(np.ascontiguousarray(data.X.T), EQUAL)
+        answers = rank_values(np.ascontiguousarray(data.X.T), 0.0)
         n_questions, n_rows = answers.shape
         questions = Questions(answers, np.zeros(n_questions), np.zeros((n_questions, 0)), np.ones(n_rows), 0.0)
         found = exact_tree(questions, np.eye(2)[1 - y], depth, np.inf, UNLIMITED, never)

@@ -591,12 +591,12 @@ class OcthAnnealer {
     std::atomic<bool> busy_ = false;
 };
 
-auto rank_values(const Grid<const double>& columns, double part) {
+auto rank_values(const Grid<const double>& columns, double least) {
     require_numbers("columns", columns);
     s2oct::OwnedMatrix<s2oct::Answer> ranks(static_cast<Index>(columns.shape(0)), static_cast<Index>(columns.shape(1)));
     {
         nb::gil_scoped_release released;
-        for (Index j = 0; j < ranks.n_rows; ++j) s2oct::rank_values(view(columns)[j], part, ranks[j]);
+        for (Index j = 0; j < ranks.n_rows; ++j) s2oct::rank_values(view(columns)[j], least, ranks[j]);
     }
     return copied(ranks);
 }
@@ -665,7 +665,7 @@ class Questionnaire {
         require_shape("cost", cost, static_cast<Index>(rows_.shape(0)), static_cast<Index>(cost.shape(1)));
         require_finite("cost", cost);
         if (cost.shape(1) < 1 || cost.shape(1) > s2oct::kMostClasses)
-            refuse("cost: expected at least 1 class, and at most 64.");
+            refuse("cost: expected at least 1 class, and at most 1024.");
         if (depth < 1 || depth > kMostLevels) refuse("depth: expected at least 1, and at most 12.");
     }
 
@@ -805,7 +805,7 @@ NB_MODULE(_core, module) {
             "Anneal a tree; leaves the cheapest hyperplanes in place and returns their cost.");
 
     module.def(
-        "rank_values", &rank_values, "columns"_a.noconvert(), "part"_a,
+        "rank_values", &rank_values, "columns"_a.noconvert(), "least"_a,
         "Positions of the values of each row of an array among its distinct ones.");
     module.def(
         "sparse_directions", &sparse_directions, "XT"_a.noconvert(), "steepness"_a.noconvert(), "rows"_a.noconvert(),

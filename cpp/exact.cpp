@@ -12,17 +12,19 @@ namespace s2oct {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTie = 1e-9;              // trees that differ by less are equally good
-constexpr Index kFewBins = 32;             // bins for trees to begin with
-constexpr Index kMostBins = 64;            // coarse bins of a question
-constexpr int kPolishing = 5;  // how often a root and the trees below it are refitted to each other
-constexpr Index kRoots = 8;                // roots below which trees are grown to begin with
-constexpr double kWorkBetweenLooks = 2e7;  // rows times questions
+constexpr double kTie = 1e-9;                     // trees that differ by less are equally good
+constexpr Index kFewClasses = 64;                 // sums of more classes take more room
+constexpr Index kFewBins = 32;                    // bins for trees to begin with
+constexpr Index kMostBins = 64;                   // coarse bins of a question
+constexpr std::size_t kMostNumbers = 20'000'000;  // of the trees that an enumeration keeps at a time
+constexpr int kPolishing = 5;                     // how often a root and the trees below it are refitted to each other
+constexpr Index kRoots = 8;                       // roots below which trees are grown to begin with
+constexpr double kWorkBetweenLooks = 2e7;         // rows times questions
 
 // What classes cost some rows.
 template <int Fixed>
 struct Sum {
-    std::array<double, Fixed == 0 ? kMostClasses : Fixed> of{};
+    std::array<double, Fixed == 0 ? kFewClasses : Fixed < 0 ? kMostClasses : Fixed> of{};
 };
 
 // Rows with everything that is asked about them, so that parts of a table are solved as tables are.
@@ -104,7 +106,7 @@ class Search {
    private:
     using Costs = Sum<Fixed>;
 
-    Index k() const { return Fixed == 0 ? n_classes_ : Fixed; }
+    Index k() const { return Fixed <= 0 ? n_classes_ : Fixed; }
     double least(const Costs& sum) const {
         double found = sum.of[0];
         for (Index c = 1; c < k(); ++c) found = std::min(found, sum.of[c]);
@@ -278,9 +280,24 @@ class Search {
         return open;
     }
 
+    // The best split, and the best splits of its sides.
+    ExactTree greedy(const Part& part) {
+        const Child root = best_child(part);
+        ExactTree best = constant(part, 2);
+        best.relaxed = std::min(best.relaxed, root.relaxed);
+        if (root.split.question < 0 || root.cost == kInfinity) return best;
+        const ExactTree left = of_child(best_child(side(part, root.split.question, root.split.cut, true)));
+        const ExactTree right = of_child(best_child(side(part, root.split.question, root.split.cut, false)));
+        const double cost = left.cost + right.cost + questions_.price(root.split.question, root.split.cut);
+        const double relaxed = best.relaxed;
+        if (cost < best.cost) best = joined(root.split, cost, left, right);
+        best.relaxed = relaxed;
+        return best;
+    }
+
     ExactTree solve_two(const Part& part, double cutoff) {
         const Bins bins(part, n_questions(), is_growing_);
-        ExactTree best = constant(part, 2);
+        ExactTree best = greedy(part);
         double upper = std::min(best.cost, cutoff);
         relaxed_ = best.relaxed;
         const std::vector<Bounds> bounds = bounds_of(part, bins);
@@ -568,10 +585,14 @@ class Search {
     struct Collection : Sink {
         double most;
         Trees trees;
+        bool is_full = false;
 
         explicit Collection(double most) : most(most) {}
-        double limit() const override { return most; }
+        double limit() const override { return is_full ? -kInfinity : most; }
         void take(ConstNumbers cells, const ExactTree& tree) override {
+            const std::size_t numbers = 8 + cells.size + 4 * tree.classes.size();
+            is_full = is_full || (trees.cost.size() + 1) * numbers > kMostNumbers;
+            if (is_full) return;
             trees.cost.push_back(tree.cost);
             trees.cells.insert(trees.cells.end(), cells.begin(), cells.end());
             trees.splits.insert(trees.splits.end(), tree.splits.begin(), tree.splits.end());
@@ -693,6 +714,7 @@ class Search {
             }
             look(static_cast<double>(part.n) + 4.0 * static_cast<double>(found.trees.size()));
         }
+        stopped_ = stopped_ || found.is_full;
         return sorted(std::move(found.trees));
     }
 
@@ -799,6 +821,7 @@ class Search {
                 enumerate(left, depth - 1, on_left);
                 Collection on_right(sink.limit() - price - least_left);
                 if (!stopped_) enumerate(right, depth - 1, on_right);
+                stopped_ = stopped_ || on_left.is_full || on_right.is_full;
                 if (!stopped_)
                     combine(
                         {next.question, cut}, sorted(std::move(on_left.trees)), sorted(std::move(on_right.trees)),
@@ -1034,12 +1057,11 @@ class Search {
 
 }  // namespace
 
-void rank_values(ConstNumbers values, double part, Vector<Answer> ranks) {
+void rank_values(ConstNumbers values, double least, Vector<Answer> ranks) {
     std::vector<std::pair<double, Answer>> sorted(static_cast<std::size_t>(values.size));
     for (Index i = 0; i < values.size; ++i) sorted[i] = {values[i], static_cast<Answer>(i)};
     std::sort(sorted.begin(), sorted.end());
     if (sorted.empty()) return;
-    const double least = part * (sorted.back().first - sorted.front().first);
     Answer rank = 0;
     for (std::size_t t = 0; t < sorted.size(); ++t) {
         if (t > 0 && sorted[t].first - sorted[t - 1].first > least) ++rank;
@@ -1125,7 +1147,8 @@ ExactTree exact_tree(
         case 3:
             return run<3>(questions, cost, depth, cutoff, limits);
         default:
-            return run<0>(questions, cost, depth, cutoff, limits);
+            return cost.n_columns <= kFewClasses ? run<0>(questions, cost, depth, cutoff, limits)
+                                                 : run<-1>(questions, cost, depth, cutoff, limits);
     }
 }
 
@@ -1138,7 +1161,8 @@ ExactTree cheapest_tree(
         case 3:
             return run_near<3>(questions, cost, totals, depth, upper, limits);
         default:
-            return run_near<0>(questions, cost, totals, depth, upper, limits);
+            return cost.n_columns <= kFewClasses ? run_near<0>(questions, cost, totals, depth, upper, limits)
+                                                 : run_near<-1>(questions, cost, totals, depth, upper, limits);
     }
 }
 

@@ -13,7 +13,7 @@ namespace s2oct {
 
 using Answer = std::int32_t;
 
-constexpr Index kMostClasses = 64;
+constexpr Index kMostClasses = 1024;
 
 struct Questions {
     Matrix<const Answer> answers;  // (Q, N) answer of each row to each question, from 0
@@ -29,8 +29,8 @@ struct Questions {
 // Puts rows in the order of their answers, which are less than the number of rows; equal ones as they come.
 void order_answers(Vector<const Answer> answers, Vector<Answer> order);
 
-// Positions of values among their distinct ones; values that differ by less than a part of their range are one.
-void rank_values(ConstNumbers values, double part, Vector<Answer> ranks);
+// Positions of values among their distinct ones; values that differ by no more than `least` are one.
+void rank_values(ConstNumbers values, double least, Vector<Answer> ranks);
 
 // When a search ends without a proof.
 struct Limits {

@@ -94,7 +94,7 @@ class OcthAnnealer:
         Anneal a tree; leaves the cheapest hyperplanes in place and returns their cost.
         """
 
-def rank_values(columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], part: float) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+def rank_values(columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], least: float) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
     """
     Positions of the values of each row of an array among its distinct ones.
     """

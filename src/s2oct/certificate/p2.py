@@ -220,7 +220,7 @@ class Certificate(Claim):
         cost, bound = self.minimised
         if self.model == EVIDENCE:
             # It has no margins, so a tree need not be feasible for P2, and it counts rows, not survey weights.
-            return abs(cost - bound) <= DECIDED_TOLERANCE
+            return bool(self.proved_among) and abs(cost - bound) <= DECIDED_TOLERANCE
         return self.feasible and abs(cost - bound) <= self.tolerance
 
     def sentences(self, classes: Sequence[Any] | None = None) -> tuple[str, ...]:

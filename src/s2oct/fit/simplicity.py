@@ -175,7 +175,7 @@ class Simplification:
                 rows_lost=step.lost - least,
                 rows_off=step.cost.off,
                 rules=write_rules(widened),
-                bound=min(max(bound, 0.0), step.lost) - least,
+                bound=max(min(bound, step.lost) - least, 0.0),
                 term_price=step.price,
                 evidence_bound=step.bound,
             )

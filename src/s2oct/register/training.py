@@ -129,8 +129,9 @@ def _counted(
         n_against_guide=None,
         uncapped_lower_bound=None,
         ended=CONVERGED if certificate.ended == PROVED else certificate.ended,
-        evidence_cost=float(charged[:n].sum() + charged[n:].sum() / register.share) + off,
+        evidence_cost=float(charged[:n].sum() + charged[n:].sum() / register.share) + evidence.row_off * off,
         evidence_bound=0.0,
+        proved_among="",
         n_contradicted=int((classes[:n] != problem.labels).sum()),
         n_splits=size.n_splits,
         n_terms=size.n_terms,
@@ -146,7 +147,15 @@ def _counted(
 
 def _not_counted(register: Register, certificate: Certificate, ended: str) -> Certificate:
     """The certificate of a tree by the sample alone."""
-    return replace(certificate, ended=ended, n_sampled=len(register.rows), n_register=register.n_rows, counted=False)
+    return replace(
+        certificate,
+        ended=ended,
+        n_sampled=len(register.rows),
+        n_register=register.n_rows,
+        counted=False,
+        evidence_bound=0.0,
+        proved_among="",
+    )
 
 
 def _summary(register: Register, problem: Problem, marks: Marks | None) -> DataSummary:

@@ -27,7 +27,7 @@ from s2oct.model.evidence import ANY_PRICE, LEVEL_PRICE, Evidence, EvidenceSpec,
 from s2oct.model.features import columns_of
 from s2oct.model.targets import rows_beyond_bounds
 from s2oct.model.tree import ObliqueTree
-from s2oct.search.questions import Threshold, offset_between, single_questions
+from s2oct.search.questions import Question, Threshold, offset_between, single_questions
 from s2oct.stopping import Deadline
 from s2oct.wording import plural
 
@@ -40,6 +40,9 @@ beside the best ones."""
 
 ANY_PRICE_SHARE = 0.1
 """Share of the work that looks for deep trees which meet the totals at any price."""
+
+MOST_QUESTIONS = 400
+"""Questions about single columns that are asked at most: those whose best cut costs least."""
 
 TIE = 1e-7
 """Costs that differ by less are equal: sums of many rows are rounded."""
@@ -110,6 +113,8 @@ class Found:
         Questions that were considered.
     is_complete : bool
         Whether the bound is about all trees with so few columns per split.
+    single_is_complete : bool
+        Whether the bound of trees with one column per split is about all of them.
     is_binned : bool
         Whether the bound is about some cuts of the questions only.
     """
@@ -122,6 +127,7 @@ class Found:
     single_bound: float
     n_questions: int
     is_complete: bool
+    single_is_complete: bool
     is_binned: bool
 
     @property
@@ -132,8 +138,10 @@ class Found:
             return f"{depth} with one feature per split"
         cuts = f", at {MOST_CUTS} cuts each" if self.is_binned else ""
         asked = f"{depth} over {plural(self.n_questions, 'question')} about the features{cuts}"
+        if not self.n_questions:
+            return f"{depth}, where no column splits the rows"
         behind = self.single_cost - self.cost
-        if self.single_cost > self.single_bound + 4 * TIE or behind < 0.05:
+        if not self.single_is_complete or self.single_cost > self.single_bound + 4 * TIE or behind < 0.05:
             return asked
         return (
             f"{asked} (the best one with one feature per split has {plural(round(behind, 1), 'row')} more against it)"
@@ -173,6 +181,10 @@ class ExactSearch:
         self.pool: list[Candidate] = []
         self.prices = np.zeros(len(self.bounds[0]))
         self.is_thorough = self.most == 1
+        self.is_screened = len(self.questions) > MOST_QUESTIONS
+        if self.is_screened:
+            self.questions = self._promising(self.questions)
+        self.n_settled = 0
         self._binned: list[IntArray] = []
         self._last: list[IntArray] = []
 
@@ -194,16 +206,20 @@ class ExactSearch:
             bound = self._settle()
             if number and self.best.total > before - TIE:
                 break
+        is_binned = not self.is_thorough and self.evidence.n_rows > FEW_ROWS
+        asks_all = not self.many_levels and not self.is_screened
+        least = self.evidence.bound + self.evidence.row_off * self.evidence.least_off
         return Found(
             self.tree(self.best),
             self.tree(self.best, middle=True),
             self.best.total,
-            min(bound, self.best.total),
+            min(max(bound, least), self.best.total),
             single_cost,
-            min(single_bound, single_cost),
-            len(self.questions),
-            self.most == 1 and not self.many_levels,
-            not self.is_thorough and self.evidence.n_rows > FEW_ROWS,
+            min(max(single_bound, least), single_cost),
+            self.n_settled,
+            self.most == 1 and asks_all,
+            asks_all and not is_binned,
+            is_binned,
         )
 
     def at_price(self, term_price: float, deadline: Deadline) -> ExactSearch:
@@ -241,6 +257,7 @@ class ExactSearch:
         Prices that are right for trees of depth 2 are nearly right for deeper ones, which take much longer to find.
         """
         evidence, depth = self.evidence, self.evidence.topology.depth
+        self.n_settled = len(self.questions)  # proposals may be cut off after the last bound
         self._widen_bins()
         core = Questions(
             np.array(self._binned, dtype=np.int32).reshape(-1, evidence.n_rows),
@@ -338,18 +355,27 @@ class ExactSearch:
 
     @property
     def _level_prices(self) -> FloatArray:
-        """What cuts cost more because their rules name several levels."""
-        named = [question.named for question in self.questions]
-        found = np.zeros((len(named), max(map(len, named), default=0)))
-        for row, levels in zip(found, named, strict=True):
-            row[: len(levels)] = self.term_price * LEVEL_PRICE * np.array(levels)
+        """What cuts between bins cost more because their rules name several levels."""
+        prices = [self._named_prices(question) for question in self.questions]
+        found = np.zeros((len(prices), max(map(len, prices), default=0)))
+        for row, price, last in zip(found, prices, self._last, strict=True):
+            if len(price):
+                row[: len(last) - 1] = price[last[:-1]]
         return found
+
+    def _named_prices(self, question: Question) -> FloatArray:
+        """What each cut of a question costs more because its rule names several levels."""
+        return self.term_price * LEVEL_PRICE * np.array(question.named, dtype=float)
 
     def _split_prices(self, questions: IntArray, cuts: IntArray) -> float:
         """What the splits of a tree cost."""
-        prices, extra = self._question_prices, self._level_prices
-        asked = [(q, cut) for q, cut in zip(questions, cuts, strict=True) if q >= 0]
-        return float(sum(prices[q] + (extra[q, cut] if cut < extra.shape[1] else 0.0) for q, cut in asked))
+        prices = self._question_prices
+        price = 0.0
+        for q, cut in zip(questions, cuts, strict=True):
+            if q >= 0:
+                named = self._named_prices(self.questions[q])
+                price += float(prices[q]) + (float(named[cut]) if len(named) else 0.0)
+        return price
 
     def _priced(self, prices: FloatArray) -> FloatArray:
         """What classes cost rows with the prices of their cells."""
@@ -534,6 +560,18 @@ class ExactSearch:
             return [cost[:, 0] - cost[:, 1]]
         common = np.argsort(-np.bincount(cost.argmin(axis=1), minlength=n_classes), kind="stable")[:3]
         return [cost[:, k] - np.delete(cost, k, axis=1).min(axis=1) for k in common]
+
+    def _promising(self, questions: list[Question]) -> list[Question]:
+        """The questions whose best single cut costs least: pairs of all would not fit into memory."""
+        cost = self.evidence.cost
+
+        def least(question: Question) -> float:
+            by_answer = [np.bincount(question.answers, weights=part) for part in cost.T]
+            left = np.cumsum(by_answer, axis=1)
+            return float((left.min(axis=0) + (left[:, -1:] - left).min(axis=0)).min())
+
+        costs = np.array([least(question) for question in questions])
+        return [questions[q] for q in np.sort(np.argsort(costs, kind="stable")[:MOST_QUESTIONS])]
 
     def _ask_levels(self, rows: IntArray, extra: FloatArray) -> None:
         for column in self.many_levels:

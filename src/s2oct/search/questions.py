@@ -30,8 +30,9 @@ Ranks = NDArray[np.int32]
 FEW_LEVELS = 5
 """Levels of a column up to which all sets of them are asked about. More levels are ordered by their evidence."""
 
-EQUAL = 1e-9
-"""Sums that differ by less than this part of their range count as equal: rounding may have made the difference."""
+EQUAL = 1e-12
+"""Sums that differ by less than this part of their largest terms count as equal: rounding may have made the
+difference."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,9 @@ class Threshold:
     def of(cls, X: FloatArray, omega: FloatArray, n_terms: int) -> Threshold:
         """Ask about the sums that a tree compares with its offsets."""
         found = np.asarray(sums_of(X, omega[None, :], np.zeros(1)))[:, 0]
-        return cls(omega, found, ranks(found), n_terms)
+        used = np.flatnonzero(omega)
+        largest = np.abs(X[:, used]).max(axis=0, initial=0.0) @ np.abs(omega[used])
+        return cls(omega, found, ranks(found, EQUAL * largest if len(used) > 1 else 0.0), n_terms)
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -161,9 +164,9 @@ def names_left(left: Sequence[int], right: Sequence[int]) -> bool:
 Question = Threshold | ThresholdOrGap | LevelSets
 
 
-def ranks(values: FloatArray) -> Ranks:
-    """Positions of values among their distinct ones, which differ by more than rounding does."""
-    return np.asarray(rank_values(np.ascontiguousarray(values, dtype=float)[None], EQUAL)[0])
+def ranks(values: FloatArray, least: float = 0.0) -> Ranks:
+    """Positions of values among their distinct ones; values that differ by no more than ``least`` are one."""
+    return np.asarray(rank_values(np.ascontiguousarray(values, dtype=float)[None], least)[0])
 
 
 @dataclass(frozen=True, eq=False)
