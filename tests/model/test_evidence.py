@@ -80,10 +80,15 @@ def test_a_split_has_as_many_features_as_there_are_at_most(spec, n_features, mos
     assert spec.most_of(n_features) == most
 
 
-def test_a_term_costs_4_rows_of_1000_and_more_than_a_label_unless_the_user_says_otherwise():
-    assert EvidenceSpec().price_of(1000) == pytest.approx(4.0)
+def test_a_term_costs_3_rows_of_1000_and_more_than_a_label_unless_the_user_says_otherwise():
+    assert EvidenceSpec().price_of(1000) == pytest.approx(3.0)
     assert EvidenceSpec().price_of(10) > 1 / AUTO_GUIDE_WEIGHT
     assert EvidenceSpec(term_price=0.0).price_of(1000) == 0.0
+
+
+def test_prices_in_rows_of_the_table_are_those_of_a_sample_in_proportion():
+    assert EvidenceSpec(term_price=10.0, min_rows=30).of_sample(0.25) == EvidenceSpec(term_price=2.5, min_rows=8)
+    assert EvidenceSpec().of_sample(0.25) == EvidenceSpec()
 
 
 def test_terms_that_are_added_up_cost_more_than_as_many_splits():

@@ -216,6 +216,18 @@ def case_of(column: Column, truth: Sequence[int] | np.ndarray) -> Case:
     return Case([column], cost, ones, ones, Targets((margin,)), 1, 1.5, EvidenceSpec(most=1, term_price=1.0))
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_a_tree_costs_what_the_search_counted_where_no_row_has_some_level(seed: int) -> None:
+    """Not even the level without an indicator, because all its rows may have weight 0."""
+    case, rng = random_case(seed, 1 + seed % 2), np.random.default_rng(seed)
+    n_levels = int(rng.integers(3, 6))
+    shown = rng.choice(n_levels, int(rng.integers(2, n_levels)), replace=False)
+    case = replace(case, columns=[Column("c", rng.choice(shown, len(case.cost)), n_levels=n_levels)])
+    evidence, found = case.evidence, case.search()
+    cost = evidence.total_cost(evidence.cost_of(found.tree), case.spec.term_price or 0.0)
+    assert cost == pytest.approx(found.cost, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("chosen", "rule"),
     [((2,), "c is l2"), ((1, 3), "c in (l1, l3)"), ((0, 2), "c not in (l1, l3, l4)"), ((0, 1, 3, 4), "c is not l2")],

@@ -40,7 +40,7 @@ LEVEL_PRICE = 0.25
 
 AUTO_MOST, AUTO_TERM_SHARE, AUTO_TERM_ROWS, MIXING = 3, 0.003, 2.1, 1.3
 """By default: features per split at most; the share of all rows that a term must save, and the rows that it must save
-at least, which are more than a labeled row counts; and by how much a term of a sum is dearer than one alone."""
+at least, which are more than a labeled row counts; and how many times as much a term of a sum costs as one alone."""
 
 
 @dataclass(frozen=True)

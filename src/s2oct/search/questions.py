@@ -138,19 +138,24 @@ class LevelSets:
     @property
     def named(self) -> tuple[float, ...]:
         """Levels beyond the first that the rule of each cut names."""
-        cuts = (self.order[: cut + 1] for cut in range(len(self.order) - 1))
-        sizes = np.array([len(self.order) - len(left) if -1 in left else len(left) for left in cuts])
+        sides = ((self.order[: cut + 1], self.order[cut + 1 :]) for cut in range(len(self.order) - 1))
+        sizes = np.array([len(left if names_left(left, right) else right) for left, right in sides])
         return tuple(np.minimum(sizes, len(self.indicators) + 1 - sizes) - 1.0)
 
     def split(self, cut: int, reaching: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Name the levels of the side that does not have the level without an indicator."""
+        """Name the levels of one side."""
         left, right = self.order[: cut + 1], self.order[cut + 1 :]
         omega = np.zeros(self.n_features)
-        if -1 in right:
+        if names_left(left, right):
             omega[[self.indicators[level] for level in left]] = -1.0
             return omega, np.array([-1.0, 0.0])
         omega[[self.indicators[level] for level in right]] = 1.0
         return omega, np.array([0.0, 1.0])
+
+
+def names_left(left: Sequence[int], right: Sequence[int]) -> bool:
+    """Whether a split names the levels on its left: the level without an indicator, if it occurs, is on the right."""
+    return -1 in right or (-1 not in left and len(left) <= len(right))
 
 
 Question = Threshold | ThresholdOrGap | LevelSets
