@@ -14,7 +14,7 @@ from tests.register.tables import PLAIN, Table, table
 @pytest.fixture(scope="module")
 def fitted() -> tuple[Table, S2OCTClassifier]:
     small = table()
-    return small, S2OCTClassifier(depth=2, random_state=0)._fit_register(small.register(most=300), PLAIN)
+    return small, S2OCTClassifier(depth=1, random_state=0)._fit_register(small.register(most=300), PLAIN)
 
 
 def test_a_register_is_fitted_by_its_sample_and_meets_the_total_of_all_rows(
