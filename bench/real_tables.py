@@ -69,7 +69,7 @@ N_COPIES = 10
 """Copies of the label with the smallest weight, for trees that take no weights: weights are exact to 5 %."""
 
 # A proof may take long, and is not the subject here.
-OURS = {"s2oct": {}, "s2oct, 1 feature": {"max_features_per_split": 1, "time_limit": 10.0}}
+OURS = {"s2oct": {}, "s2oct, 1 feature": {"max_features_per_split": 1, "time_limit": 3.0}}
 BEFORE = "before: "
 
 
