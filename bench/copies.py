@@ -82,6 +82,8 @@ def facts(clf: Any) -> dict[str, Any]:
         "feasible": bool(certificate.feasible),
         "seconds": certificate.seconds,
         "history": [(now.seconds, now.objective) for now in certificate.history],
+        "rules": clf.rules_,
+        "transduction": getattr(clf, "transduction_", None),
     }
 
 

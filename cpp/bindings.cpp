@@ -20,7 +20,8 @@
 
 #include "annealing.h"
 #include "descent.h"
-#include "node_fits.h"
+#include "directions.h"
+#include "exact.h"
 #include "octh.h"
 #include "routing.h"
 
@@ -72,12 +73,6 @@ Vector<const s2oct::Flag> flags_of(const Line<const bool>& array) {
     return {reinterpret_cast<const s2oct::Flag*>(array.data()), static_cast<Index>(array.shape(0))};
 }
 
-Matrix<s2oct::Flag> flags_of(const Grid<bool>& array) {
-    return {
-        reinterpret_cast<s2oct::Flag*>(array.data()), static_cast<Index>(array.shape(0)),
-        static_cast<Index>(array.shape(1))};
-}
-
 [[noreturn]] void refuse(const std::string& sentence) { throw std::invalid_argument(sentence); }
 
 void require_size(const char* name, Index found, Index expected) {
@@ -108,22 +103,12 @@ void require_positive(const char* name, Index found) {
 // Whole numbers of an array that index something of a given size.
 template <class Array>
 void require_below(const char* name, const Array& array, Index size) {
-    const Index* data = array.data();
+    const auto* data = array.data();
     for (std::size_t at = 0; at < array.size(); ++at)
         if (data[at] < 0 || data[at] >= size)
             refuse(
                 std::string(name) + ": expected whole numbers from 0 to " + std::to_string(size - 1) + ", got " +
                 std::to_string(data[at]) + " at position " + std::to_string(at) + ".");
-}
-
-// Every row of an array has each whole number once.
-void require_permutations(const char* name, const Grid<const Index>& array) {
-    require_below(name, array, static_cast<Index>(array.shape(1)));
-    std::vector<Index> seen(array.shape(1), -1);
-    for (Index j = 0; j < static_cast<Index>(array.shape(0)); ++j)
-        for (const Index i : view(array)[j])
-            if (std::exchange(seen[i], j) == j)
-                refuse(std::string(name) + ": row " + std::to_string(j) + " has " + std::to_string(i) + " twice.");
 }
 
 template <class Array>
@@ -606,149 +591,133 @@ class OcthAnnealer {
     std::atomic<bool> busy_ = false;
 };
 
-// The rows of the evidence model.
-class Table {
+auto rank_values(const Grid<const double>& columns, double least) {
+    require_numbers("columns", columns);
+    s2oct::OwnedMatrix<s2oct::Answer> ranks(static_cast<Index>(columns.shape(0)), static_cast<Index>(columns.shape(1)));
+    {
+        nb::gil_scoped_release released;
+        for (Index j = 0; j < ranks.n_rows; ++j) s2oct::rank_values(view(columns)[j], least, ranks[j]);
+    }
+    return copied(ranks);
+}
+
+auto sparse_directions(
+    const Grid<const double>& XT, const Line<const double>& steepness, const Line<const Index>& rows,
+    const Line<const double>& extra, const Line<const Index>& allowed, Index most, const StopFunction& stop) {
+    const Index n_features = static_cast<Index>(XT.shape(0));
+    require_rows(XT);
+    require_shape("steepness", steepness, n_features);
+    require_finite("steepness", steepness);
+    require_below("rows", rows, static_cast<Index>(XT.shape(1)));
+    require_shape("extra", extra, static_cast<Index>(rows.shape(0)));
+    require_finite("extra", extra);
+    require_below("allowed", allowed, n_features);
+    for (const Index j : view(allowed))
+        if (!(view(steepness)[j] > 0)) refuse("steepness: expected more than 0 for every allowed feature.");
+    std::vector<s2oct::Direction> found;
+    {
+        nb::gil_scoped_release released;
+        found = s2oct::sparse_directions(
+            {view(XT), view(steepness), view(rows), view(extra)}, view(allowed), most, stop_of(stop));
+    }
+    s2oct::OwnedMatrix<double> directions(static_cast<Index>(found.size()), n_features);
+    std::vector<double> costs;
+    for (std::size_t d = 0; d < found.size(); ++d) {
+        costs.push_back(found[d].cost);
+        for (std::size_t a = 0; a < found[d].support.size(); ++a)
+            directions[static_cast<Index>(d)][found[d].support[a]] = found[d].coefficients[a];
+    }
+    return std::make_pair(copied(directions), copied(costs));
+}
+
+// Questions about the rows of a table, which borrow the arrays of Python.
+class Questionnaire {
    public:
-    Table(
-        Grid<const double> XT, Grid<const Index> order, Grid<const double> cost, Line<const double> sizes,
-        Grid<const Index> first, Grid<const double> bounds, Index n_classes)
-        : XT(std::move(XT)),
-          order(std::move(order)),
-          cost(std::move(cost)),
-          counts{std::move(sizes), std::move(first), std::move(bounds), n_classes} {
-        require_rows(this->XT);
-        const Index p = static_cast<Index>(this->XT.shape(0)), n_rows = static_cast<Index>(this->XT.shape(1));
-        require_shape("order", this->order, p, this->order.shape(1) == 0 ? 0 : n_rows);
-        require_permutations("order", this->order);
-        require_shape("cost", this->cost, n_rows, n_classes);
-        require_numbers("cost", this->cost);
-        counts.check(n_rows);
-        table_ = {view(this->XT), view(this->order), view(this->cost), counts.counts()};
+    Questionnaire(
+        Grid<const s2oct::Answer> answers, Line<const double> prices, Grid<const double> extra, Line<const double> rows,
+        double min_rows)
+        : answers_(std::move(answers)),
+          order_(static_cast<Index>(answers_.shape(0)), static_cast<Index>(answers_.shape(1))),
+          prices_(std::move(prices)),
+          extra_(std::move(extra)),
+          rows_(std::move(rows)),
+          min_rows_(min_rows) {
+        const Index n_questions = static_cast<Index>(prices_.shape(0)), n_rows = static_cast<Index>(rows_.shape(0));
+        require_shape("answers", answers_, n_questions, n_rows);
+        require_positive("rows", n_rows);
+        require_below("answers", answers_, n_rows);
+        require_finite("prices", prices_);
+        require_shape("extra", extra_, n_questions, static_cast<Index>(extra_.shape(1)));
+        require_finite("extra", extra_);
+        for (std::size_t at = 0; at < extra_.size(); ++at)
+            if (extra_.data()[at] < 0) refuse("extra: expected at least 0.");
+        require_finite("rows", rows_);
+        require_number("min_rows", min_rows_);
+        for (std::size_t i = 0; i < prices_.shape(0); ++i)
+            if (prices_(i) < 0) refuse("prices: expected at least 0.");
+        for (Index q = 0; q < n_questions; ++q) s2oct::order_answers(::view(answers_)[q], order_[q]);
     }
 
-    const s2oct::Table& operator*() const { return table_; }
-
-    const Grid<const double> XT;
-    const Grid<const Index> order;
-    const Grid<const double> cost;
-    const CountsArrays counts;
+    s2oct::Questions view() const {
+        return {::view(answers_), order_, ::view(prices_), ::view(extra_), ::view(rows_), min_rows_};
+    }
+    void require_cost(const Grid<const double>& cost, Index depth) const {
+        require_shape("cost", cost, static_cast<Index>(rows_.shape(0)), static_cast<Index>(cost.shape(1)));
+        require_finite("cost", cost);
+        if (cost.shape(1) < 1 || cost.shape(1) > s2oct::kMostClasses)
+            refuse("cost: expected at least 1 class, and at most 1024.");
+        if (depth < 1 || depth > kMostLevels) refuse("depth: expected at least 1, and at most 12.");
+    }
 
    private:
-    s2oct::Table table_;
+    static constexpr Index kMostLevels = 12;
+
+    Grid<const s2oct::Answer> answers_;
+    s2oct::OwnedMatrix<s2oct::Answer> order_;
+    Line<const double> prices_;
+    Grid<const double> extra_;
+    Line<const double> rows_;
+    double min_rows_;
 };
 
-using SplitsTuple = std::tuple<Grid<double>, Line<double>, Grid<bool>, Line<const Index>>;
-using WorthTuple = std::tuple<Index, double, double, Line<const double>>;
-
-s2oct::Splits splits_of(const Table& table, const SplitsTuple& splits) {
-    const auto& [omega, gamma, right, leaf_classes] = splits;
-    require_leaves(leaf_classes, (*table).counts.n_classes);
-    const Index n_branches = static_cast<Index>(leaf_classes.shape(0)) - 1;
-    const auto planes = planes_of(n_branches, (*table).n_features(), omega, gamma);
-    require_shape("right", right, n_branches, (*table).n_rows());
-    return {planes.omega, planes.gamma, flags_of(right), view(leaf_classes)};
-}
-
-s2oct::Worth worth_of(const Table& table, const WorthTuple& worth) {
-    const auto& [most, term, row_off, cell_prices] = worth;
-    require_shape("cell_prices", cell_prices, (*table).counts.n_cells());
-    require_number("term", term);
-    require_number("row_off", row_off);
-    return {most, term, row_off, view(cell_prices)};
-}
-
-// Nodes of the evidence model count from 1, the root.
-Index node_of(Index node, const s2oct::Splits& splits) {
-    if (node < 1 || node > splits.gamma.size)
-        refuse(
-            "node: expected a number from 1 to " + std::to_string(splits.gamma.size) + ", got " + std::to_string(node) +
-            ".");
-    return node;
-}
-
-auto classes_of(const Table& table, const SplitsTuple& splits) {
-    const auto tree = splits_of(table, splits);
-    auto found = new_vector<Index>((*table).n_rows());
-    {
-        nb::gil_scoped_release released;
-        s2oct::classes_of(*table, tree, found.view);
+auto python_tree(const s2oct::ExactTree& tree) {
+    std::vector<Index> questions, cuts;
+    for (const s2oct::ExactSplit& split : tree.splits) {
+        questions.push_back(split.question);
+        cuts.push_back(split.cut);
     }
-    return found.array;
+    return std::make_tuple(tree.cost, tree.bound, copied(questions), copied(cuts), copied(tree.classes));
 }
 
-std::pair<double, double> evidence_of(const Table& table, const SplitsTuple& splits) {
-    const auto tree = splits_of(table, splits);
-    nb::gil_scoped_release released;
-    const auto paid = s2oct::evidence_of(*table, tree);
-    return {paid.cost, paid.rows_off};
-}
-
-double cost_at(const Table& table, const SplitsTuple& splits, const WorthTuple& worth, Index node) {
-    const auto tree = splits_of(table, splits);
-    const auto judged = worth_of(table, worth);
-    node_of(node, tree);
-    nb::gil_scoped_release released;
-    return s2oct::cost_at(*table, tree, judged, node);
-}
-
-void set_hyperplane(
-    const Table& table, const SplitsTuple& splits, Index node, const Line<const double>& direction, double offset) {
-    const auto tree = splits_of(table, splits);
-    require_shape("direction", direction, (*table).n_features());
-    require_finite("direction", direction);
-    if (!std::isfinite(offset)) refuse("offset: expected a finite number.");
-    node_of(node, tree);
-    nb::gil_scoped_release released;
-    s2oct::set_hyperplane(*table, tree, node, view(direction), offset);
-}
-
-auto common_classes(const Table& table, const SplitsTuple& splits, const WorthTuple& worth, Index node, Index most) {
-    const auto tree = splits_of(table, splits);
-    const auto judged = worth_of(table, worth);
-    require_positive("most", most);
-    node_of(node, tree);
-    std::vector<Index> found;
-    {
-        nb::gil_scoped_release released;
-        found = s2oct::common_classes(*table, tree, judged, node, most);
-    }
-    return copied(found);
-}
-
-auto pair_floors(
-    const Table& table, const SplitsTuple& splits, const WorthTuple& worth, Index node,
-    const Line<const Index>& classes) {
-    const auto tree = splits_of(table, splits);
-    require_below("classes", classes, (*table).counts.n_classes);
-    auto floors = new_matrix<double>(static_cast<Index>(classes.shape(0)), static_cast<Index>(classes.shape(0)));
-    const auto judged = worth_of(table, worth);
-    node_of(node, tree);
-    {
-        nb::gil_scoped_release released;
-        s2oct::pair_floors(*table, tree, judged, node, view(classes), floors.view);
-    }
-    return floors.array;
-}
-
-double refit_split(
-    const Table& table, const SplitsTuple& splits, const WorthTuple& worth, Index node,
-    const Line<const Index>& allowed, const std::tuple<bool, Index>& effort, const Line<std::uint64_t>& state,
+auto exact_tree(
+    const Questionnaire& questions, const Grid<const double>& cost, Index depth, double cutoff, double most_work,
     const StopFunction& stop) {
-    const auto tree = splits_of(table, splits);
-    const auto judged = worth_of(table, worth);
-    node_of(node, tree);
-    require_below("allowed", allowed, (*table).n_features());
-    require_shape("state", state, 1);
-    s2oct::EvidenceRandom random{require_seed(*state.data())};
-    double saved;
+    questions.require_cost(cost, depth);
+    s2oct::ExactTree tree;
     {
         nb::gil_scoped_release released;
-        saved = s2oct::refit_split(
-            *table, tree, judged, node, view(allowed), {std::get<0>(effort), std::get<1>(effort)}, random,
-            stop_of(stop));
+        tree = s2oct::exact_tree(questions.view(), view(cost), depth, cutoff, {most_work, stop_of(stop)});
     }
-    *state.data() = random.word;
-    return saved;
+    return python_tree(tree);
+}
+
+auto cheapest_tree(
+    const Questionnaire& questions, const Grid<const double>& cost, const Line<const double>& sizes,
+    const Grid<const Index>& first, const Grid<const double>& bounds, const Line<const double>& cell_prices,
+    double row_off, Index depth, double upper, double most_work, const StopFunction& stop) {
+    questions.require_cost(cost, depth);
+    const CountsArrays counted{sizes, first, bounds, static_cast<Index>(cost.shape(1))};
+    counted.check(static_cast<Index>(cost.shape(0)));
+    require_shape("cell_prices", cell_prices, counted.counts().n_cells());
+    require_numbers("cell_prices", cell_prices);
+    s2oct::ExactTree tree;
+    {
+        nb::gil_scoped_release released;
+        tree = s2oct::cheapest_tree(
+            questions.view(), view(cost), {counted.counts(), view(cell_prices), row_off}, depth, upper,
+            {most_work, stop_of(stop)});
+    }
+    return python_tree(tree);
 }
 
 }  // namespace
@@ -835,47 +804,23 @@ NB_MODULE(_core, module) {
             "moves_per_visit"_a, "heats"_a, "in_gap"_a, "too_few"_a, "stretch"_a, "stop"_a,
             "Anneal a tree; leaves the cheapest hyperplanes in place and returns their cost.");
 
-    nb::class_<Table>(module, "Table", "Rows of the evidence model: standardised features by rows.")
+    module.def(
+        "rank_values", &rank_values, "columns"_a.noconvert(), "least"_a,
+        "Positions of the values of each row of an array among its distinct ones.");
+    module.def(
+        "sparse_directions", &sparse_directions, "XT"_a.noconvert(), "steepness"_a.noconvert(), "rows"_a.noconvert(),
+        "extra"_a.noconvert(), "allowed"_a.noconvert(), "most"_a, "stop"_a,
+        "Directions of few features along which rows should be split, and the price of the best cut along each.");
+    nb::class_<Questionnaire>(module, "Questions", "Questions about the rows of a table, and the price of each.")
         .def(
-            nb::init<
-                Grid<const double>, Grid<const Index>, Grid<const double>, Line<const double>, Grid<const Index>,
-                Grid<const double>, Index>(),
-            nb::kw_only(), "XT"_a.noconvert(), "order"_a.noconvert(), "cost"_a.noconvert(), "sizes"_a.noconvert(),
-            "first"_a.noconvert(), "bounds"_a.noconvert(), "n_classes"_a)
-        .def_prop_ro("XT", [](const Table& table) { return NewGrid<const double>(table.XT); })
-        .def_prop_ro("cost", [](const Table& table) { return NewGrid<const double>(table.cost); })
-        .def_prop_ro("sizes", [](const Table& table) { return NewLine<const double>(table.counts.sizes); })
-        .def_prop_ro("first", [](const Table& table) { return NewGrid<const Index>(table.counts.first); })
-        .def_prop_ro("bounds", [](const Table& table) { return NewGrid<const double>(table.counts.bounds); })
-        .def_prop_ro("n_classes", [](const Table& table) { return table.counts.n_classes; })
-        .def(
-            "with_cost",
-            [](const Table& table, Grid<const double> cost) {
-                return Table(
-                    table.XT, table.order, std::move(cost), table.counts.sizes, table.counts.first, table.counts.bounds,
-                    table.counts.n_classes);
-            },
-            "cost"_a.noconvert(), "The same rows with other costs of their classes.");
-
-    module.def("classes_of", &classes_of, "table"_a, "splits"_a.noconvert(), "Class of every row.");
+            nb::init<Grid<const s2oct::Answer>, Line<const double>, Grid<const double>, Line<const double>, double>(),
+            "answers"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(), "rows"_a.noconvert(), "min_rows"_a);
     module.def(
-        "evidence_of", &evidence_of, "table"_a, "splits"_a.noconvert(),
-        "What all rows pay for their classes, and by how many rows the totals are missed.");
+        "exact_tree", &exact_tree, "questions"_a, "cost"_a.noconvert(), "depth"_a, "cutoff"_a, "most_work"_a, "stop"_a,
+        "The cheapest tree over some questions: its cost, a bound, questions, cuts and classes.");
     module.def(
-        "cost_at", &cost_at, "table"_a, "splits"_a.noconvert(), "worth"_a.noconvert(), "node"_a,
-        "What all rows pay, with the price of rows off and of the terms of one node.");
-    module.def(
-        "set_hyperplane", &set_hyperplane, "table"_a, "splits"_a.noconvert(), "node"_a, "direction"_a.noconvert(),
-        "offset"_a, "Give a node a hyperplane.");
-    module.def(
-        "common_classes", &common_classes, "table"_a, "splits"_a.noconvert(), "worth"_a.noconvert(), "node"_a, "most"_a,
-        "The classes that cost the rows at a node least, those of most rows first.");
-    module.def(
-        "pair_floors", &pair_floors, "table"_a, "splits"_a.noconvert(), "worth"_a.noconvert(), "node"_a,
-        "classes"_a.noconvert(),
-        "What all rows pay at least if those at a node end in one of two classes, for each pair.");
-    module.def(
-        "refit_split", &refit_split, "table"_a, "splits"_a.noconvert(), "worth"_a.noconvert(), "node"_a,
-        "allowed"_a.noconvert(), "effort"_a, "state"_a.noconvert(), "stop"_a,
-        "Give a node the best split found, if that is better; returns what it saves.");
+        "cheapest_tree", &cheapest_tree, "questions"_a, "cost"_a.noconvert(), "sizes"_a.noconvert(),
+        "first"_a.noconvert(), "bounds"_a.noconvert(), "cell_prices"_a.noconvert(), "row_off"_a, "depth"_a, "upper"_a,
+        "most_work"_a, "stop"_a,
+        "The cheapest tree with rows off the totals at their price, if it costs less than `upper`.");
 }

@@ -5,7 +5,7 @@
 
 namespace s2oct {
 
-// The generator of P2 and OCT-H: xorshift64*.
+// xorshift64*.
 struct Random {
     std::uint64_t word;
 
@@ -17,19 +17,6 @@ struct Random {
         return static_cast<double>((word * 2685821657736338717ULL) >> 11) / 9007199254740992.0;
     }
     // A whole number below n.
-    Index below(Index n) { return std::min(static_cast<Index>(unit() * static_cast<double>(n)), n - 1); }
-};
-
-// The generator of the evidence model: another one would give other trees of one seed.
-struct EvidenceRandom {
-    std::uint64_t word;
-
-    double unit() {
-        word ^= word << 13;
-        word ^= word >> 7;
-        word ^= word << 17;
-        return static_cast<double>(word >> 11) * (1.0 / 9007199254740992.0);
-    }
     Index below(Index n) { return std::min(static_cast<Index>(unit() * static_cast<double>(n)), n - 1); }
 };
 

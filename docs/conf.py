@@ -58,7 +58,8 @@ sphinx_gallery_conf = {
     "examples_dirs": ["guides", "../examples"],
     "gallery_dirs": ["guide", "gallery"],
     "filename_pattern": r"\.py$",
-    "ignore_pattern": r"labour_force\.py$",  # the demo is a program, with options and a story of its own
+    # The demo is a program, with options and a story of its own, and the other a module of an example.
+    "ignore_pattern": r"(labour_force|hidden_labels)\.py$",
     "abort_on_example_error": True,
     "capture_repr": (),  # only what an example prints or draws
     "show_memory": False,
@@ -71,6 +72,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": ExplicitOrder(
         [
             "read_a_tree.py",
+            "ten_tables.py",
             "election_study.py",
             "which_tree.py",
             "totals.py",
@@ -99,8 +101,13 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    # The tables of one page and the rules of the other need the room.
-    "secondary_sidebar_items": {"**": ["page-toc"], "fidelity": [], "guide/survey_statisticians": []},
+    # Tables, rules and pictures of trees need the room.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "fidelity": [],
+        "gallery/ten_tables": [],
+        "guide/survey_statisticians": [],
+    },
     "show_toc_level": 2,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",

@@ -107,7 +107,7 @@ def show_rules(survey: Survey, tree, classes: np.ndarray) -> None:
 def explain_the_certificate(tree: S2OCTClassifier) -> None:
     heading("What the tree does, in rows")
     for sentence in tree.certificate_.sentences(tree.classes_.tolist()):
-        print(f"  {sentence}")
+        print(textwrap.fill(sentence, WIDTH, initial_indent="  ", subsequent_indent="    "))
     print()
     say(
         "The fit weighs evidence about people. An answer is evidence, and so is the opinion of a guide about those who "

@@ -36,8 +36,8 @@ print(*tree.notices_, sep="\n")
 print(tree.rules_)
 
 # %%
-# This is the same tree as a picture. A row goes to "yes" where the rule of a split holds for it, to "no" otherwise. The
-# leaves show how many labeled and unlabeled rows end there.
+# This is the same tree as a picture. A row takes the branch "if so" where the rule of a split holds for it. The leaves
+# show how many labeled and unlabeled rows end there.
 
 plot_tree(tree, rows, survey.y)
 

@@ -53,7 +53,7 @@ print(f"{np.mean(guided.transduction_[silent] == survey.truth[silent]):.1%} righ
 # also fits the noise. ``guide_weight`` is what an unlabeled row of which the guide is sure counts against a labeled
 # one. A small weight trusts the labels, a large one the guide.
 
-for weight in (0.05, 1 / 3, 3):
+for weight in (0.05, 0.5, 3):
     tree = S2OCTClassifier(guide_weight=weight, random_state=0)
     tree.fit(people, survey.y, totals=survey.totals)
     says = tree.certificate_

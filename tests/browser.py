@@ -257,6 +257,10 @@ class Page:
             options["clip"] = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
         Path(path).write_bytes(base64.b64decode(self._command("Page.captureScreenshot", **options)["data"]))
 
+    def show_as_printed(self) -> None:
+        """Apply the rules for paper, which is as wide as the window."""
+        self._command("Emulation.setEmulatedMedia", media="print")
+
     def print_to_pdf(self, path: str | Path) -> None:
         """Save what a printer would get."""
         printed = self._command("Page.printToPDF", printBackground=True, preferCSSPageSize=True)

@@ -419,6 +419,16 @@ CASES: dict[str, tuple[Call, type[Exception], str]] = {
         InvalidProblem,
         "term_price to be 'auto' or a finite number of at least 0, got 'low'",
     ),
+    "totals that cost nothing": (
+        lambda: fit(total_price=0),
+        InvalidProblem,
+        "total_price to be 'auto' or a positive number, got 0",
+    ),
+    "a minimum of rows in a leaf where there is no guide": (
+        lambda: fit(min_rows_per_leaf=5, guide=None),
+        InvalidProblem,
+        "min_rows_per_leaf to be 1 without a guide .*, got 5",
+    ),
     "a name for a list of features": (
         lambda: fit(X=FRAME, features="age"),
         InvalidProblem,
@@ -568,8 +578,14 @@ WARNED: dict[str, tuple[Call, str]] = {
         lambda: fit(y=["no", "yes"] * 4, totals=None),
         "Every row is labeled, so totals have no effect",
     ),
-    "a constant feature": (lambda: fit(X=np.ones((8, 1))), "misses the total by 2 rows: .* No tree can come nearer"),
-    "equal unlabeled rows": (lambda: fit(X=[*X[:4], *[[5.0]] * 4]), "misses the total by 2 rows: .* No tree can come"),
+    "a constant feature": (
+        lambda: fit(X=np.ones((8, 1))),
+        "misses the total by 2 rows .50 %.: .* No tree can come nearer",
+    ),
+    "equal unlabeled rows": (
+        lambda: fit(X=[*X[:4], *[[5.0]] * 4]),
+        "misses the total by 2 rows .50 %.: .* No tree can come",
+    ),
     "no totals": (lambda: fit(totals=None), r"No totals were given: .* 2 'no' and 2 'yes' of 4 unlabeled rows"),
 }
 

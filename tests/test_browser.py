@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from tests.browser import BrowserError
+from tests.legibility import illegible
 
 HEAD = '<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>t</title>'
 
@@ -133,3 +134,24 @@ def test_pages_share_no_storage(browser, server):
         page.evaluate("localStorage.setItem('seen', 'yes')")
     with browser.page(server) as page:
         assert page.evaluate("localStorage.getItem('seen')") is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "body"),
+    [
+        ("on top of each other", "<p>one</p><p style='margin-top: -2.4em'>two</p>"),
+        ("10.0 pixels", "<p style='font-size: 10px'>one</p>"),
+        ("9.0 pixels", "<svg viewBox='0 0 200 50' width=100><text y=20 font-size=18>one</text></svg>"),
+        ("out of the window", "<p style='margin-left: 1270px; white-space: nowrap'>one word more</p>"),
+        ("no words", "<p hidden>one</p>"),
+    ],
+)
+def test_words_that_cannot_be_read_are_found(browser, write, fault, body):
+    with browser.page(write(f"<main>{body}</main>")) as page:
+        (found,) = illegible(page, "main")
+    assert fault in found
+
+
+def test_words_that_can_be_read_are_no_fault(browser, write):
+    with browser.page(write("<main><p>one <b>two</b></p><p>three</p><svg><text y=20>four</text></svg></main>")) as page:
+        assert illegible(page, "main") == []

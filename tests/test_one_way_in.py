@@ -129,7 +129,7 @@ def fit_in_python(table: Any) -> S2OCTClassifier:
     """The table without weight and label; pandas has the answers, whatever library has the table."""
     frame = survey()
     known = {row[REGION]: {row["class"]: (row["low"], row["high"])} for row in totals().to_dict("records")}
-    clf = S2OCTClassifier(depth=2, random_state=0, solver=None)
+    clf = S2OCTClassifier(depth=2, total_price=np.inf, min_rows_per_leaf=5, random_state=0)
     return clf.fit(table, frame[LABEL], totals=known, domains=REGION, sample_weight=frame[WEIGHT])
 
 
@@ -137,7 +137,8 @@ def fit_by_command(folder: Path, suffix: str) -> None:
     WRITERS[suffix](survey(), folder / f"people{suffix}")
     totals().to_csv(folder / "totals.csv", index=False)
     command = ["fit", str(folder / f"people{suffix}"), "--label", LABEL, "--weight", WEIGHT, "--by", REGION]
-    settings = ["--totals", str(folder / "totals.csv"), "--depth", "2", "--seed", "0", "--solver", "none"]
+    prices = ["--total-price", "inf", "--min-rows-per-leaf", "5"]
+    settings = ["--totals", str(folder / "totals.csv"), "--depth", "2", "--seed", "0", *prices]
     outputs = ["--out", str(folder / "model.json"), "--sql", str(folder / "predict.sql")]
     assert run([*command, *settings, *ORDERED.get(suffix, []), *outputs]) == 0
 
@@ -153,7 +154,7 @@ def fit_on_the_page(folder: Path, suffix: str) -> Path:
         "roles": {WEIGHT: "weight"},
         "totals": {"form": "file", "by": [REGION]},
         "orders": {"education": EDUCATION} if suffix in (".csv", ".xlsx") else {},
-        "options": {"depth": "2", "random_state": "0", "solver": "none"},
+        "options": {"depth": "2", "random_state": "0", "total_price": "inf", "min_rows_per_leaf": "5"},
     }
     view = asked.look(session, **choices)
     assert view["complaints"] == []

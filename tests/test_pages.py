@@ -17,7 +17,7 @@ import pytest
 import s2oct
 
 ROOT = Path(__file__).parents[1]
-PROGRAMS = {"labour_force.py"}
+PROGRAMS = {"labour_force.py", "hidden_labels.py"}
 """Examples that are not part of the gallery."""
 
 # fmt: off

@@ -19,6 +19,9 @@ TEXTS = {
     ("max_features_per_split", "None"): None,
     ("max_features_per_split", "2"): 2,
     ("term_price", "0"): 0.0,
+    ("total_price", "inf"): math.inf,
+    ("total_price", "2"): 2.0,
+    ("min_rows_per_leaf", "10"): 10,
     ("guide", "none"): None,
     ("solver", "HiGHS"): "highs",
     ("solver", "NONE"): None,
@@ -35,6 +38,10 @@ REFUSED_TEXTS = {
     ("max_features_per_split", "few"): "auto, none or a whole number of at least 1",
     ("term_price", "nan"): "auto or a finite number of at least 0",
     ("term_price", "inf"): "auto or a finite number of at least 0",
+    ("total_price", "0"): "auto or a positive number",
+    ("total_price", "any"): "auto or a positive number",
+    ("min_rows_per_leaf", "0"): "a whole number of at least 1",
+    ("min_rows_per_leaf", "auto"): "a whole number of at least 1",
     ("C", "inf"): "a positive number",
     ("C", "none"): "a positive number",
     ("time_limit", "nan"): "a positive number",
@@ -81,6 +88,16 @@ def test_a_guide_is_a_classifier_and_no_class():
     assert checked({"guide": guide}) == {"guide": guide}
     with pytest.raises(InvalidProblem, match="'auto', None or a classifier with fit and predict_proba, got <class"):
         checked({"guide": RandomForestClassifier})
+
+
+@pytest.mark.parametrize("without", [{"guide": None}, {"guide_weight": 0}, {"guide": None, "guide_weight": "auto"}])
+def test_only_a_guide_with_a_weight_allows_a_minimum_of_rows_in_a_leaf(without):
+    with pytest.raises(
+        InvalidProblem, match=r"Expected min_rows_per_leaf to be 1 without a guide .*, got 10: the paper"
+    ):
+        checked({"min_rows_per_leaf": 10, **without})
+    assert checked({"min_rows_per_leaf": 1, **without})["min_rows_per_leaf"] == 1
+    assert checked({"min_rows_per_leaf": 10, "guide_weight": 0.5})["min_rows_per_leaf"] == 10
 
 
 @pytest.mark.parametrize("kind", [S2OCTClassifier, OCTHClassifier])

@@ -46,6 +46,7 @@ class Remedy(Enum):
     PASS_DOMAINS = "pass the domain of each row if the totals are by domain"
     MORE_TIME = "give the fit more time"
     HIGHER_PRICE = "raise the price of a row off the total"
+    ANY_PRICE = "pass total_price=float('inf') to meet the totals at any price"
     DEEPER_TREE = "allow a deeper tree"
     MORE_FEATURES = "allow more features in a split"
     LABEL_SOME = "label some rows of this class"

@@ -200,6 +200,23 @@ PARAMETERS: Mapping[str, Parameter] = {
             called="number of rows a feature must save",
         ),
         Parameter(
+            "total_price",
+            "auto",
+            "Rows that a row off a total costs: auto, a number, or inf to meet every total at any price.",
+            POSITIVE_OR_INFINITE,
+            ("auto",),
+            option="total-price",
+            called="price of a row off a total",
+        ),
+        Parameter(
+            "min_rows_per_leaf",
+            1,
+            "Minimum number of rows in a leaf, labeled and unlabeled ones together.",
+            whole_from(1),
+            option="min-rows-per-leaf",
+            called="minimum number of rows in a leaf",
+        ),
+        Parameter(
             "guide",
             "auto",
             "Classifier that the tree should follow on unlabeled rows: auto (forests), or none for the paper's model.",
@@ -245,7 +262,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             "Price of one row off the total in the paper's model.",
             POSITIVE,
             option="C",
-            called="price of a row off the total",
+            called="price C of a row off the total",
         ),
         Parameter(
             "solver",
@@ -297,4 +314,17 @@ def checked(params: Mapping[str, Any]) -> dict[str, Any]:
     dict
         The same names. Where "auto" stands for a number, it is None.
     """
-    return {name: PARAMETERS[name].read(value) for name, value in params.items()}
+    found = {name: PARAMETERS[name].read(value) for name, value in params.items()}
+    check_together(found)
+    return found
+
+
+def check_together(params: Mapping[str, Any], called: Callable[[str], str] = str) -> None:
+    """Refuse parameters that contradict each other, under the names by which ``called`` calls them."""
+    least = params.get("min_rows_per_leaf", 1)
+    has_guide = params.get("guide", "auto") is not None and params.get("guide_weight") != 0
+    if least > 1 and not has_guide:
+        raise InvalidProblem(
+            f"Expected {called('min_rows_per_leaf')} to be 1 without a guide or with a guide of weight 0, got "
+            f"{least}: the paper's model has no such constraint."
+        )

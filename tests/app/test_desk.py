@@ -107,7 +107,19 @@ def test_a_wrong_option_is_said_at_its_field(asked, session):
     view = asked.look(session, label="employed", roles={"person": "id"}, options={"depth": "deep", "C": "-1"})
     said = complaints(view)
     assert said["option:depth", None] == "Expected the depth to be auto or a whole number from 1 to 12, got 'deep'."
-    assert said["option:C", None] == "Expected the price of a row off the total to be a positive number, got '-1'."
+    assert said["option:C", None] == "Expected the price C of a row off the total to be a positive number, got '-1'."
+
+
+def test_options_that_contradict_each_other_are_said_at_the_field_that_can_be_changed(asked, session):
+    options = {"min_rows_per_leaf": "10", "guide": "none", "total_price": "inf"}
+    view = asked.look(session, label="employed", roles={"person": "id"}, options=options)
+    said = {entry["field"]: entry["message"] for entry in view["complaints"]}
+    assert said["option:min_rows_per_leaf"] == (
+        "Expected the minimum number of rows in a leaf to be 1 without a guide or with a guide of weight 0, got 10: "
+        "the paper's model has no such constraint."
+    )
+    view = asked.look(session, label="employed", roles={"person": "id"}, options=options | {"guide": "auto"})
+    assert not [entry for entry in view["complaints"] if entry["field"].startswith("option:")]
 
 
 def test_a_parquet_file_is_read(asked):

@@ -10,11 +10,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from s2oct.looks import IF_SO, OTHERWISE, class_colour
 from tests.app.looks import faults
 from tests.app.running import LONG, opened, serving
 from tests.conftest import require_package
+from tests.legibility import illegible
 
-RULES = ("years_of_education - 0.125 * household_size <= 12.5", "statusquo >= -0.786", "17 * age + 3 * income <= 2048")
+RULES = (
+    "years_of_education - 0.125 * household_size + 3 * age <= 12.5",
+    "statusquo >= -0.786 or missing",
+    "region in (coast, delta, hills, north and 9 more)",
+    "17 * age + 3 * income <= 2048",
+)
 """Rules of usual and of great length."""
 
 
@@ -25,11 +32,11 @@ TOTALS = {
 """The totals of each fit."""
 
 
-def grown(leaf, depth, place=0):
-    """A complete tree as the page gets it, all of whose leaves are like one."""
+def grown(leaves, depth, place=0):
+    """A complete tree as the page gets it, whose leaves are like two others in turn."""
     if depth == 0:
-        return leaf
-    below = [grown(leaf, depth - 1, 2 * place + side) for side in (1, 2)]
+        return leaves[1 - place % 2]
+    below = [grown(leaves, depth - 1, 2 * place + side) for side in (1, 2)]
     return {"node": place + 1, "rule": RULES[place % len(RULES)], "holds": below[0], "fails": below[1]}
 
 
@@ -55,7 +62,9 @@ def server(tmp_path_factory):
             job = folder / running.session / "jobs" / number
             (job / "trees.json").unlink(missing_ok=True)
             result = json.loads((job / "result.json").read_text())
-            result["tree"]["root"] = grown(result["tree"]["root"]["holds"], int(number) + 1)
+            result["tree"]["root"] = grown(
+                [result["tree"]["root"][side] for side in ("holds", "fails")], int(number) + 1
+            )
             (job / "result.json").write_text(json.dumps(result))
         yield running
 
@@ -91,6 +100,7 @@ def test_root_and_leaves_are_in_view_at_every_width(server, browser, depth, widt
         for one in range(len(parts)):
             for other in parts[one + 1 :]:
                 assert not overlap(parts[one], other)
+        assert illegible(hands.page, "#tree") == []
         assert faults(hands) == []
 
 
@@ -118,8 +128,23 @@ def test_the_sentences_of_a_leaf_name_rules_and_no_numbers_of_splits(server, bro
         hands.page.click("#tree .leaf")
         hands.see("#leaf-rows")
         words = hands.text("#leaf")
-        assert hands.text("#leaf-way li code").startswith(("years_of_education", "household_size"))
+        assert hands.text("#leaf-conditions code").startswith(("years_of_education", "household_size"))
+        assert re.search(r": (not working|working full time), \d+ rows$", hands.text("#leaf-conditions"))
         assert "split" not in words
+
+
+def test_branches_are_called_as_in_every_picture_and_leaves_have_the_colours_of_classes(server, browser):
+    with opened(browser, server.address) as hands:
+        hands.see("#tree .leaf")
+        ways = hands.page.evaluate("[...document.querySelectorAll('#tree .way')].map((way) => way.textContent)")
+        heads = "[...document.querySelectorAll('#tree .leaf strong')]"
+        names = hands.page.evaluate(f"{heads}.map((name) => name.textContent)")
+        colours = hands.page.evaluate(f"{heads}.map((name) => getComputedStyle(name).backgroundColor)")
+    assert set(ways) == {IF_SO, OTHERWISE}
+    classes = sorted(["working full time", "not working"])
+    for name, colour in zip(names, colours, strict=True):
+        wanted = class_colour(classes.index(name))
+        assert [f"{int(part):02X}" for part in re.findall(r"\d+", colour)] == [wanted[i : i + 2] for i in (1, 3, 5)]
 
 
 def test_totals_are_shown_as_they_were_given(server, browser):
@@ -143,9 +168,9 @@ def test_the_german_page_says_in_german_what_the_program_says_of_columns_leaves_
         hands.wait("document.querySelector('#result-heading')?.textContent === '6. Das Ergebnis'")
         hands.page.click("#tree .leaf")
         hands.see("#leaf-rows")
-        words = " ".join(hands.text(place) for place in ("#columns", "#certificate", "#leaf-way", "#totals-given"))
-        counts = hands.text("#leaf > p")
+        words = " ".join(hands.text(place) for place in ("#columns", "#certificate", "#totals-given"))
+        counts = hands.page.evaluate("document.querySelectorAll('#leaf > p')[1].textContent")
         assert "bekommen die Klasse" in counts
         assert "mit Label hier" in counts
-        english = {"the", "rows", "row", "labeled", "unlabeled", "splits", "split", "guide", "holds", "levels", "met"}
+        english = {"the", "rows", "row", "labeled", "unlabeled", "splits", "split", "guide", "levels", "met"}
         assert english & set(re.findall(r"\w+", words.lower())) == set()

@@ -10,7 +10,7 @@ import pytest
 from s2oct.certificate import Certificate, certify
 from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.problem import Guide, Problem
-from s2oct.model.proof import CONVERGED, EVIDENCE, PROVED, TIME_LIMIT, Bound, FitRecord
+from s2oct.model.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound, FitRecord
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from tests.preparing import merged, prepared_as_is
@@ -47,6 +47,7 @@ def guided() -> Certificate:
         model=EVIDENCE,
         evidence_cost=36.5,
         evidence_bound=20.0,
+        proved_among="trees of depth 2 with one feature per split",
     )
 
 
@@ -60,7 +61,8 @@ def test_a_guided_fit_is_described_in_rows_and_not_in_p2(guided):
     assert str(guided) == (
         "2 of 40 labels contradicted; total met exactly (0 rows off); 3 splits with 2.3 features each (7 terms); "
         "differs from the guide on 14 of 360 unlabeled rows; ended: converged after 0.8 s; not proved best: nothing "
-        "better was found"
+        "better was found; the tree has 36.5 rows against it, with rows off and terms at their prices, and trees of "
+        "depth 2 with one feature per split have at least 20 rows"
     )
     assert guided.in_p2[0] == "P2 cost 6,115.62 = leaf error 6,115.62 + C * xi (0 rows off the total)"
 
@@ -78,10 +80,13 @@ def test_a_fit_to_p2_alone_is_described_in_rows_first(paper):
     [
         ({"n_contradicted": 1, "n_labeled": 1}, "1 of 1 label contradicted"),
         ({"n_contradicted": 0, "n_labeled": 1234}, "0 of 1,234 labels contradicted"),
-        ({"xi": 1.0}, "total missed by 1 row"),
-        ({"xi": 1728.0}, "total missed by 1,728 rows"),
-        ({"xi": 3.0, "least_xi": 3.0}, "total missed by 3 rows: equal rows allow no less"),
-        ({"xi": 3.0, "least_xi": 2.0}, "total missed by 3 rows"),
+        ({"xi": 1.0}, "total missed by 1 row (0.28 %)"),
+        ({"xi": 359.0}, "total missed by 359 rows (100 %)"),
+        (
+            {"xi": 3.0, "least_xi": 3.0},
+            "total missed by 3 rows (0.83 %): the minimum possible, because identical rows share a class",
+        ),
+        ({"xi": 3.0, "least_xi": 2.0}, "total missed by 3 rows (0.83 %)"),
         ({"n_against_guide": 0, "n_unlabeled": 1}, "differs from the guide on 0 of 1 unlabeled row"),
         ({"n_splits": 0, "n_terms": 0}, "no splits: every row gets one class"),
         ({"n_splits": 1, "n_terms": 1}, "1 split with 1 feature"),
@@ -89,15 +94,42 @@ def test_a_fit_to_p2_alone_is_described_in_rows_first(paper):
         ({"n_splits": 3, "n_terms": 3}, "3 splits with 1 feature each (3 terms)"),
         ({"classes_without_label": (1,)}, "1 class has no label"),
         ({"classes_without_label": (0, 1)}, "2 classes have no label"),
-        ({"ended": "time limit"}, "not proved best: the time limit cut the search off"),
-        ({"ended": "interrupted"}, "not proved best: the search was interrupted"),
-        ({"ended": PROVED}, "not proved best: a better one may exist"),
-        ({"ended": PROVED, "evidence_bound": 36.5}, "proved best: no tree of this depth is better"),
     ],
     ids=str,
 )
 def test_every_sentence_has_its_case(guided, changes, said):
     assert said in replace(guided, **changes).sentences()
+
+
+AGAINST = "36.5 rows against it, with rows off and terms at their prices"
+AMONG = "trees of depth 2 with one feature per split"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"evidence_bound": 36.5}, f"proved best among {AMONG}: none has fewer than {AGAINST}"),
+        ({}, f"not proved best: nothing better was found; the tree has {AGAINST}, and {AMONG} have at least 20 rows"),
+        ({"evidence_bound": 0.0}, f"not proved best: nothing better was found; the tree has {AGAINST}"),
+        ({"proved_among": ""}, f"not proved best: nothing better was found; the tree has {AGAINST}"),
+    ],
+    ids=["proved", "bound", "no bound", "nothing known"],
+)
+def test_a_proof_says_what_it_is_about(guided, changes, said):
+    assert said in replace(guided, **changes).sentences()
+
+
+@pytest.mark.parametrize(
+    ("ended", "why"),
+    [
+        (TIME_LIMIT, "the time limit cut the search off"),
+        (INTERRUPTED, "the search was interrupted"),
+        (PROVED, "a better one may exist"),
+    ],
+)
+def test_a_tree_that_is_not_proved_best_says_why(guided, ended, why):
+    (said,) = (one for one in replace(guided, ended=ended).sentences() if one.startswith("not proved best"))
+    assert said.startswith(f"not proved best: {why}; the tree has {AGAINST}")
 
 
 def test_classes_are_named_where_their_names_are_known(guided):

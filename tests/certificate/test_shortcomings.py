@@ -60,25 +60,38 @@ def test_a_fit_that_reached_everything_has_none(paper, guided):
 
 def test_a_missed_total_is_named_with_its_class_and_numbers(paper, guided):
     finding = (
-        "The tree misses the total by 1,728 rows: it puts 4,373 of 20,000 unlabeled rows into class 'yes', and the "
-        "total says 2,645"
+        "The tree misses the total by 1,728 rows (8.6 %): it puts 4,373 of 20,000 unlabeled rows into class 'yes', and "
+        "the total says 2,645"
     )
-    assert replace(guided, **MISSED).shortcomings(CLASSES) == (Notice(finding, Remedy.DEEPER_TREE),)
+    assert replace(guided, **MISSED).shortcomings(CLASSES) == (Notice(finding, Remedy.ANY_PRICE, Remedy.DEEPER_TREE),)
     assert replace(paper, **MISSED).shortcomings(CLASSES) == (Notice(finding, Remedy.HIGHER_PRICE, Remedy.DEEPER_TREE),)
 
 
 def test_a_missed_total_may_need_more_features_than_are_allowed(guided):
     (found,) = replace(guided, **MISSED, max_features_per_split=1).shortcomings(CLASSES)
-    assert found.remedies == (Remedy.DEEPER_TREE, Remedy.MORE_FEATURES)
+    assert found.remedies == (Remedy.ANY_PRICE, Remedy.DEEPER_TREE, Remedy.MORE_FEATURES)
 
 
 def test_a_total_that_equal_rows_forbid_is_said_to_be_out_of_reach(paper):
-    forced = replace(paper, xi=1.0, least_xi=1.0, assigned=(174, 186))
+    forced = replace(paper, xi=2.0, least_xi=2.0, assigned=(173, 187))
     (found,) = forced.shortcomings(CLASSES)
     assert str(found) == (
-        "The tree misses the total by 1 row: it puts 186 of 360 unlabeled rows into class 'yes', and the total says "
-        "185. No tree can come nearer, because rows with equal features get one class."
+        "The tree misses the total by 2 rows (0.56 %): it puts 187 of 360 unlabeled rows into class 'yes', and the "
+        "total says 185. No tree can come nearer, because rows with equal features get one class."
     )
+
+
+@pytest.mark.parametrize(
+    ("rows_off", "n_unlabeled", "is_said"),
+    [(1, 20, False), (2, 399, True), (2, 400, False), (50, 9000, True), (50, 10000, False)],
+)
+def test_a_miss_is_said_if_it_is_more_than_a_row_and_half_a_percent(guided, rows_off, n_unlabeled, is_said):
+    half = n_unlabeled // 2
+    known, put = (n_unlabeled - half, half), (n_unlabeled - half - rows_off, half + rows_off)
+    missed = replace(guided, xi=float(rows_off), n_unlabeled=n_unlabeled, totals=known, assigned=put)
+    assert missed.share_off == rows_off / n_unlabeled
+    assert missed.miss_matters is is_said
+    assert len(missed.shortcomings(CLASSES)) == is_said
 
 
 def test_a_total_that_is_missed_by_more_than_equal_rows_force_says_both(paper):

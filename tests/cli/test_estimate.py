@@ -196,7 +196,7 @@ def test_a_model_of_python_without_a_label_or_with_another_guide_is_refused(work
     from sklearn.linear_model import LogisticRegression
 
     X, y = survey[["age", "education"]].astype(float), survey["employed"]
-    clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 40})
+    clf = S2OCTClassifier(depth=1, total_price=float("inf"), random_state=0).fit(X, y, totals={"yes": 40})
     save(clf, "plain.json")
     assert estimate(model="plain.json") == 2
     assert "got one that names no column of labels" in capsys.readouterr().err

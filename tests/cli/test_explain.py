@@ -34,11 +34,11 @@ def folder_of_four(tmp_path, monkeypatch):
     """A model with a rule about each column, and four people."""
     rng = np.random.default_rng(0)
     clf = OCTHClassifier(depth=2, solver=None, time_limit=0.5, random_state=0)
-    clf.fit(pd.DataFrame(rng.random((20, 5)), columns=ENCODING.features), ["no", "yes"] * 10)
+    clf.fit(pd.DataFrame(rng.random((20, 6)), columns=ENCODING.features), ["no", "yes"] * 10)
     clf.encoding_, clf.n_features_in_ = ENCODING, 3
     clf.feature_names_in_ = np.array(ENCODING.names, dtype=object)
     # age >= 27, then region is north or school <= none
-    omega = np.array([[-1, 0, 0, 0, 0], [0, 0, -1, 0, 0], [0, 0, 0, 0, 1.0]])
+    omega = np.array([[-1, 0, 0, 0, 0, 0], [0, 0, 0, -1, 0, 0], [0, 0, 0, 0, 0, 1.0]])
     clf.tree_ = ObliqueTree(Topology(2), omega, np.array([-27.0, -1.0, 0.0]), np.array([0, 1, 0, 1]))
     clf._leaf_shares = np.eye(2)[[0, 1, 0, 1]]
     (tmp_path / "model.json").write_text(model_to_json(Model(clf, Origin("works", ("person",)))))
@@ -62,14 +62,14 @@ def folder_of_four(tmp_path, monkeypatch):
         (
             ["--id", "008"],
             "Row 2, person 008:\n"
-            "1. age is 25, and 25 >= 27 does not hold. It would change at 27 or above.\n"
+            "1. age is 25, and 25 >= 27 does not hold. It would change at 27 or above, or if it were missing.\n"
             '2. school is none, so "school <= none" holds. It would change at some or above.\n'
             "The class is 'no'.\n",
         ),
         (
             ["--row", "3"],
             "Row 3, person 009:\n"
-            "1. age is missing and counts as 40, and 40 >= 27 holds. It would change below 27.\n"
+            '1. age is missing, so "age >= 27 or missing" holds. It would change below 27.\n'
             '2. region is north, so "region is north" holds. It would change with another region.\n'
             "The class is 'no'.\n",
         ),

@@ -192,6 +192,26 @@ def test_parameters_reach_the_classifier(folder):
     }
 
 
+def test_totals_can_be_met_at_any_price_and_leaves_can_have_a_minimum_of_rows(folder):
+    chosen = ["--id", "person", "--out", "out.json", "--total-price", "inf", "--min-rows-per-leaf", "60"]
+    assert run(["fit", "people.csv", "--label", "employed", "--total", "yes=185", *chosen]) == 0
+    model = read_model("out.json")
+    assert model.estimator.get_params()["total_price"] == float("inf")
+    assert model.estimator.get_params()["min_rows_per_leaf"] == 60
+    assert model.estimator.certificate_.xi == 0
+    sizes = np.bincount(model.estimator.apply(pd.read_csv("people.csv").drop(columns=["person", "employed"])))
+    assert sizes[sizes > 0].min() >= 60
+
+
+@pytest.mark.parametrize("without", [["--guide", "none"], ["--guide-weight", "0"]])
+def test_a_minimum_of_rows_in_a_leaf_needs_a_guide_with_a_weight(folder, capsys, without):
+    assert run(["fit", "people.csv", "--total", "yes=185", *FIT, "--min-rows-per-leaf", "10", *without]) == 2
+    assert capsys.readouterr().err == (
+        "s2oct: Expected --min-rows-per-leaf to be 1 without a guide or with a guide of weight 0, got 10: the paper's "
+        "model has no such constraint.\n"
+    )
+
+
 def test_rules_use_the_columns_and_the_number_of_features_that_were_asked_for(folder, capsys):
     """A column of categories stands for all its features; the file keeps what a check needs."""
     chosen = ["--id", "person", "--categorical", "onehot", "--rule-features", "age,region", "--max-features", "2"]
@@ -295,7 +315,7 @@ def test_check_says_what_it_cannot_repeat_of_an_evidence_fit(folder, capsys):
 
     content = json.loads((folder / "model.json").read_text())
     content["certificate"] |= {
-        **{"model": "evidence", "evidence_cost": 3.0, "evidence_bound": 3.0},
+        **{"model": "evidence", "evidence_cost": 3.0, "evidence_bound": 3.0, "proved_among": "trees of depth 2"},
         **{"guide_weight": 0.3, "guide_cost": 2.0, "n_against_guide": 12},
     }
     content["provenance"]["parameters"] |= {"guide": "auto", "guide_weight": 0.3}
@@ -307,8 +327,8 @@ def test_check_says_what_it_cannot_repeat_of_an_evidence_fit(folder, capsys):
     assert "guide" not in recomputed
     for line in (
         "differs from the guide on 12 of 360 unlabeled rows",
-        "proved best: no tree of this depth is better",
-        "evidence against the tree, guide included: 3 rows",
+        "proved best among trees of depth 2: none has fewer than 3 rows against it, with rows off and terms at their "
+        "prices",
     ):
         assert line in believed.splitlines()
 
@@ -327,28 +347,28 @@ def test_check_names_the_solver_whose_bound_it_believes(folder, capsys):
     assert "from the bound of highs, which proves the tree optimal\n" in believed
 
 
-TWINS = "x,label\n" + "".join(f"{x},{label}\n" for x, label in [(1, "a"), (2, "a"), *[(3, ""), (9, "")] * 2])
+TWINS = "x,label\n" + "".join(f"{x},{label}\n" for x, label in [(1, "a"), (2, "a"), *[(3, ""), (9, "")] * 4])
 
 
 def test_what_a_fit_did_not_reach_is_printed_last_with_options_that_may_help(folder, capsys):
-    """No row of b is labeled, and pairs of equal rows cannot meet a total of 3."""
+    """No row of b is labeled, and two times four equal rows cannot meet a total of 6."""
     (folder / "twins.csv").write_text(TWINS)
-    given = ["fit", "twins.csv", "--label", "label", "--total", "a=3", "--total", "b=1", *QUICK]
+    given = ["fit", "twins.csv", "--label", "label", "--total", "a=6", "--total", "b=2", *QUICK]
     assert run([*given, "--out", "twins.json"]) == 0
     printed = capsys.readouterr()
     lines = printed.err.splitlines()
-    assert lines[0].startswith("s2oct: warning: The tree misses the total by 1 row: it puts ")
+    assert lines[0].startswith("s2oct: warning: The tree misses the total by 2 rows (25 %): it puts ")
     assert lines[0].endswith("No tree can come nearer, because rows with equal features get one class.")
     assert lines[1].startswith("s2oct: warning: No labeled row has class 'b'. ")
     assert lines[1].endswith(" What may help: label some rows of this class in the column of --label.")
-    assert "total missed by 1 row: equal rows allow no less\n" in printed.out
+    assert "total missed by 2 rows (25 %): the minimum possible, because identical rows share a class\n" in printed.out
     assert "no label of class 'b'\n" in printed.out
     assert run(["show", "twins.json", "--as", "certificate"]) == 0
     shown = capsys.readouterr().out
     assert lines[2].startswith("s2oct: warning: Too few labels to recognise class 'a' (2 labels) reliably. ")
     assert lines[2].endswith(" What may help: label at least 10 rows of each class in the column of --label.")
     assert shown.splitlines()[-3:] == [line.removeprefix("s2oct: warning: ") for line in lines]
-    assert "P2 cost 1 = leaf error 0 + C * xi (1 row off the total)\n" in shown
+    assert "P2 cost 2 = leaf error 0 + C * xi (2 rows off the total)\n" in shown
 
 
 def test_open_totals_and_labels_without_a_pattern_are_warnings_with_options(folder, capsys):

@@ -149,11 +149,11 @@ def test_without_a_tree_everything_stays_and_the_exit_code_is_130(noise, pressed
     assert sorted(os.listdir(noise)) == before
 
 
-# The trees of the evidence model are finished one by one.
-FINISHING = ("s2oct.search.evidence:EvidenceSearch.finished",)
+# Sums of columns are proposed where the best tree with one column per split is known.
+PROPOSING = ("s2oct.search.exact:ExactSearch._propose",)
 
 SOMETHING = {
-    "evidence": FINISHING,
+    "evidence": PROPOSING,
     "P2": ("s2oct.fit.exploration:Exploration._search_neighbourhoods", 1, PAPER),
     "solver": ("s2oct.fit.portfolio:solve_in_worker", 1, ["--guide", "none", "--time-limit", "20"]),
 }
@@ -175,7 +175,7 @@ def test_with_a_tree_every_file_is_written_and_says_interrupted(noise, pressed_a
 
 @pytest.mark.slow
 def test_a_second_ctrl_c_leaves_everything_as_it_was(noise, pressed_at):
-    code, err = pressed_at(*FINISHING, presses=2)
+    code, err = pressed_at(*PROPOSING, presses=2)
     assert (code, err) == (130, "s2oct: interrupted.\n")
     assert {(noise / name).read_text() for name in ("model.json", "report.html", "rows.csv")} == {"precious"}
     assert len(os.listdir(noise)) == 4

@@ -154,7 +154,7 @@ def test_json_that_is_shown_is_the_model_file(folder, capsys):
 
 def test_model_that_python_saved_is_predicted_shown_and_checked(folder, people, capsys):
     X, y = people[["age", "education_years", "children"]], people["employed"]
-    clf = s2oct.S2OCTClassifier(depth=2, random_state=0, solver=None).fit(X, y, totals={"yes": 185})
+    clf = s2oct.S2OCTClassifier(depth=2, total_price=float("inf"), random_state=0).fit(X, y, totals={"yes": 185})
     s2oct.save(clf, "saved.json")
     assert run(["predict", "saved.json", "people.csv", "--out", "out.parquet"]) == 0
     assert pd.read_parquet("out.parquet")["predicted"].tolist() == clf.predict(X).tolist()

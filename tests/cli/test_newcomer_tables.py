@@ -28,7 +28,10 @@ def read(path, charset, delimiter):
 
 
 def test_umlauts_are_read_and_names_become_ids(tables, capsys):
-    assert run(["fit", "umlauts.csv", "--label", "Tätigkeit", "--total", "berufstätig=20", *OUT]) == 0
+    assert (
+        run(["fit", "umlauts.csv", "--label", "Tätigkeit", "--total", "berufstätig=20", "--total-price", "inf", *OUT])
+        == 0
+    )
     printed = capsys.readouterr().out
     assert re.search(r"^Schlüssel +id +another text in every row: kept, not used$", printed, re.MULTILINE)
     assert re.search(r"^Wohnort +feature +3 levels, compared with \w+$", printed, re.MULTILINE)

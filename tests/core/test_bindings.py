@@ -69,37 +69,31 @@ def octh_course() -> dict:
     }  # fmt: skip
 
 
-def table_arguments() -> dict:
-    XT = rows()
+def questions_arguments() -> dict:
     return {
-        "XT": XT,
-        "order": np.argsort(XT, axis=1),
-        "cost": np.random.default_rng(2).normal(size=(N, 2)),
-        "sizes": np.ones(N),
-        "first": np.zeros((1, N), dtype=np.int64),
-        "bounds": np.full((2, 2), 6.0),
-        "n_classes": 2,
-    }
-
-
-def splits() -> tuple[np.ndarray, ...]:
-    omega, gamma = planes()
-    return omega, gamma, np.zeros((BRANCHES, N), dtype=bool), np.array([0, 1, 0, 1])
-
-
-def refit_arguments() -> dict:
-    omega, gamma, right, leaf_classes = splits()
-    return {
-        "omega": omega, "gamma": gamma, "right": right, "leaf_classes": leaf_classes, "most": 2,
-        "cell_prices": np.zeros(2), "node": 1, "allowed": np.arange(P), "state": np.array([7], dtype=np.uint64),
+        "answers": np.random.default_rng(2).integers(0, 4, (P, N)).astype(np.int32), "prices": np.full(P, 0.1),
+        "extra": np.zeros((P, 2)), "rows": np.ones(N), "min_rows": 1.0,
     }  # fmt: skip
 
 
-def refit(**given) -> float:
-    tree = given["omega"], given["gamma"], given["right"], given["leaf_classes"]
-    worth = given["most"], 0.1, 1.0, given["cell_prices"]
-    table = _core.Table(**table_arguments())
-    return _core.refit_split(table, tree, worth, given["node"], given["allowed"], (True, 3), given["state"], never)
+def exact_arguments() -> dict:
+    cost = np.random.default_rng(3).normal(size=(N, 2))
+    return {"cost": cost, "depth": DEPTH, "cutoff": 100.0, "most_work": 1e4, "stop": never}
+
+
+def cheapest_tree_arguments() -> dict:
+    return {
+        "cost": np.random.default_rng(3).normal(size=(N, 2)), "sizes": np.ones(N),
+        "first": np.zeros((1, N), dtype=np.int64), "bounds": np.full((2, 2), 6.0), "cell_prices": np.zeros(2),
+        "row_off": 1.0, "depth": DEPTH, "upper": 100.0, "most_work": 1e4, "stop": never,
+    }  # fmt: skip
+
+
+def directions_arguments() -> dict:
+    return {
+        "XT": rows(), "steepness": np.ones(P), "rows": np.arange(0, N, 2), "extra": np.linspace(-1, 1, N // 2),
+        "allowed": np.arange(P), "most": 2, "stop": never,
+    }  # fmt: skip
 
 
 def descent_arguments() -> dict:
@@ -142,8 +136,19 @@ CALLS = {
     ),
     "OcthAnnealer": (octh_arguments, lambda **given: _core.OcthAnnealer(**given).anneal(**octh_course())),
     "OcthAnnealer.anneal": (octh_course, lambda **given: _core.OcthAnnealer(**octh_arguments()).anneal(**given)),
-    "Table": (table_arguments, lambda **given: _core.classes_of(_core.Table(**given), splits())),
-    "refit_split": (refit_arguments, refit),
+    "Questions": (
+        questions_arguments,
+        lambda **given: _core.exact_tree(_core.Questions(**given), **exact_arguments()),
+    ),
+    "exact_tree": (
+        exact_arguments,
+        lambda **given: _core.exact_tree(_core.Questions(**questions_arguments()), **given),
+    ),
+    "cheapest_tree": (
+        cheapest_tree_arguments,
+        lambda **given: _core.cheapest_tree(_core.Questions(**questions_arguments()), **given),
+    ),
+    "sparse_directions": (directions_arguments, lambda **given: _core.sparse_directions(**given)),
     "descend": (descent_arguments, descend),
     "leaves": (routing_arguments, lambda **given: _core.leaves(**given)),
     "cheapest_leaves": (cheapest_arguments, lambda **given: _core.cheapest_leaves(**given)),
@@ -186,8 +191,10 @@ def test_nodes_seeds_and_depths_that_do_not_exist_are_refused():
         _core.Annealer(instance, 0)
     with pytest.raises(ValueError, match="node: expected a number from 0 to 2, got 3"):
         _core.NodeView(instance, np.zeros((BRANCHES, N)), BRANCHES)
-    with pytest.raises(ValueError, match="node: expected a number from 1 to 3, got 0"):
-        refit(**{**refit_arguments(), "node": 0})
+    for depth in (-1, 0, 10**6):
+        for call in ("exact_tree", "cheapest_tree"):
+            with pytest.raises(ValueError, match="depth: expected at least 1"):
+                CALLS[call][1](**{**CALLS[call][0](), "depth": depth})
     for depth in (-1, 3, 63, 10**6):
         with pytest.raises(ValueError, match=f"a tree of depth {depth} does not have 3 branch nodes"):
             _core.leaves(**{**routing_arguments(), "depth": depth})
@@ -221,7 +228,7 @@ def test_nothing_that_is_passed_crashes_the_process(call, data):
     arguments, run = CALLS[call]
     given_arguments = arguments()
     # A number of visits is work: any is right, and some would take for ever.
-    names = sorted(set(given_arguments) - {"n_visits", "moves_per_visit", "stop_step", "stop"})
+    names = sorted(set(given_arguments) - {"n_visits", "moves_per_visit", "stop_step", "most_work", "stop"})
     for name in data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)):
         value = data.draw(ANYTHING)
         given_arguments[name] = value.copy() if isinstance(value, np.ndarray) else value
@@ -229,11 +236,21 @@ def test_nothing_that_is_passed_crashes_the_process(call, data):
         run(**given_arguments)
 
 
-def test_an_order_names_every_row_once():
-    order = np.argsort(rows(), axis=1)
-    order[1, 3] = order[1, 4]
-    with pytest.raises(ValueError, match=f"order: row 1 has {order[1, 4]} twice"):
-        _core.Table(**{**table_arguments(), "order": order})
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("answers", np.full((P, N), N, dtype=np.int32), f"answers: expected whole numbers from 0 to {N - 1}, got {N}"),
+        ("answers", np.full((P, N), -1, dtype=np.int32), f"answers: expected whole numbers from 0 to {N - 1}, got -1"),
+        ("prices", np.full(P, -1.0), "prices: expected at least 0"),
+        ("prices", np.full(P, np.nan), "prices: expected finite numbers"),
+        ("extra", np.full((P, 2), -1.0), "extra: expected at least 0"),
+        ("rows", np.full(N, np.inf), "rows: expected finite numbers"),
+        ("min_rows", float("nan"), "min_rows: not a number"),
+    ],
+)
+def test_questions_that_make_no_sense_are_named(name, value, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        _core.Questions(**{**questions_arguments(), name: value})
 
 
 def test_shapes_whose_product_overflows_are_refused():
@@ -249,22 +266,22 @@ def test_arrays_that_would_have_to_be_copied_are_refused():
             CALLS["Annealer.anneal"][1](**{**anneal_arguments(), "omega": change(planes()[0])})
         with pytest.raises(TypeError, match="incompatible function arguments"):
             descend(**{**descent_arguments(), "normals": change(planes()[0])})
-    for name, array in [("state", np.array([7])), ("right", np.zeros((BRANCHES, N), dtype="uint8"))]:
-        with pytest.raises(TypeError, match="incompatible function arguments"):
-            refit(**{**refit_arguments(), name: array})
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        _core.Questions(**{**questions_arguments(), "answers": np.zeros((P, N), dtype=np.int64)})
     with pytest.raises(TypeError, match="incompatible function arguments"):
         _core.Instance(**{**instance_arguments(), "labels": np.array([0.5, 1.0, 0.0, 1.0])})
 
 
-def test_a_node_fit_may_have_no_features_to_choose_from():
-    assert refit(**{**refit_arguments(), "allowed": np.arange(0)}) >= 0.0
+def test_directions_may_have_no_features_to_choose_from():
+    found, costs = _core.sparse_directions(**{**directions_arguments(), "allowed": np.arange(0)})
+    assert len(found) == len(costs) == 0
 
 
-def test_truth_values_may_be_any_byte():
-    """Memory that numpy did not fill holds such bytes."""
-    table, (omega, gamma, _, leaf_classes) = _core.Table(**table_arguments()), splits()
-    right = np.full((BRANCHES, N), 2, dtype="uint8").view(bool)
-    assert _core.classes_of(table, (omega, gamma, right, leaf_classes)).tolist() == [1] * N
+def test_a_request_to_stop_ends_the_search_for_an_exact_tree_with_a_bound():
+    questions = _core.Questions(**questions_arguments())
+    least = _core.exact_tree(questions, **{**exact_arguments(), "most_work": 1e18})[0]
+    cost, bound, *_ = _core.exact_tree(questions, **{**exact_arguments(), "stop": lambda: True})
+    assert bound <= least <= cost
 
 
 def test_rows_that_are_not_numbers_go_right():

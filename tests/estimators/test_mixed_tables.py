@@ -21,6 +21,7 @@ import s2oct
 from s2oct import OCTHClassifier, PriorCorrectedClassifier, S2OCTClassifier, SelfTrainedForest, TopTotalClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.export import report_html
+from s2oct.model.evidence import Evidence
 from tests.people import EDUCATION, FEATURES, make_people
 
 
@@ -75,7 +76,7 @@ def test_columns_are_read_by_their_type(fitted):
     assert fitted.feature_names_in_.tolist() == FEATURES
 
 
-def test_rules_speak_of_levels_and_say_what_stands_for_a_missing_number():
+def test_rules_speak_of_levels_and_missing_values():
     """Each kind of column decides the class once, so that its rule must appear."""
     n = 120
     education = pd.Categorical(np.resize(EDUCATION, n), EDUCATION, ordered=True)
@@ -83,7 +84,7 @@ def test_rules_speak_of_levels_and_say_what_stands_for_a_missing_number():
         "education >= secondary": pd.DataFrame({"education": education}),
         "not owner": pd.DataFrame({"owner": np.arange(n) % 3 == 0}),
         "sector is public": pd.DataFrame({"sector": np.resize(["public", "farming", "industry"], n)}),
-        "A missing age counts as 41.": pd.DataFrame({"age": np.resize([20.0, 41.0, 60.0, np.nan, 41.0], n)}),
+        "age <= 30": pd.DataFrame({"age": np.resize([20.0, 41.0, 60.0, np.nan, 41.0], n)}),
     }
     for rule, frame in frames.items():
         first = frame.iloc[:, 0]
@@ -94,6 +95,28 @@ def test_rules_speak_of_levels_and_say_what_stands_for_a_missing_number():
             "education <= primary", "education >= secondary"
         )
         assert rule in text, clf.rules_
+
+
+@pytest.mark.parametrize("make", [np.asarray, lambda X: pd.DataFrame(X, columns=["a", "b"])], ids=["array", "frame"])
+def test_numbers_that_had_gaps_have_an_indicator_in_tables_without_gaps_too(make):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, size=(80, 2)).astype(float)
+    X[::3, 0] = np.nan
+    y = np.where(np.isnan(X[:, 0]), "a", "b").astype(object)
+    y[40:] = None
+    clf = classifier(depth=1).fit(make(X), y, totals={"a": 13})
+    assert len(clf.encoding_.features) == 3
+    assert clf.rules_.splitlines()[0].endswith((" is missing:", " is not missing:"))
+    assert clf.certificate_.n_terms == 1
+    complete = np.array([[1.0, 2.0], [8.0, 0.0]])
+    assert clf.predict(make(complete)).tolist() == ["b", "b"]
+    assert clf.predict(make(np.array([[np.nan, 2.0]]))).tolist() == ["a"]
+
+
+def test_a_column_that_is_called_like_an_indicator_of_gaps_is_refused():
+    X = pd.DataFrame({"a": [1.0, None, 2.0, 4.0], "a=missing": [0.0, 1.0, 0.0, 0.0]})
+    with pytest.raises(InvalidProblem, match="Two columns make a feature 'a=missing': rename one of them"):
+        classifier(depth=1).fit(X, ["u", "v", None, None])
 
 
 def test_levels_and_gaps_that_the_fit_did_not_see_are_one_warning(people, fitted):
@@ -256,10 +279,12 @@ def test_totals_by_a_text_column_and_weights_are_known_beside_the_features(peopl
         for region in ("north", "south")
     }
     X = frame.drop(columns="w")
-    clf = classifier(depth=3, max_features_per_split="auto")
-    clf.fit(X, people.y, totals=totals, domains="region", sample_weight=frame["w"])
+    clf = classifier(depth=3, max_features_per_split="auto", total_price=np.inf)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # weights need not add up to totals
+        clf.fit(X, people.y, totals=totals, domains="region", sample_weight=frame["w"])
     assert "region" not in clf.encoding_.names
-    assert clf.certificate_.meets_totals
+    assert clf.certificate_.xi <= frame["w"].mean()
     table = clf.estimate(by="region", replicates=2)
     assert [row["domain"] for row in table] == ["north", "north", "south", "south"]
 
@@ -288,8 +313,12 @@ def test_a_simpler_tree_is_a_classifier_like_any_other(people, tmp_path):
     assert simple.rules_ == path[0].rules
     assert simple.certificate_.n_terms == path[0].n_terms
     assert simple.certificate_.xi == path[0].rows_off
-    cost = simple.certificate_.evidence_cost - clf.with_tree(path[-1]).certificate_.evidence_cost
-    assert cost == pytest.approx(path[0].rows_lost, abs=1e-6)
+    fit = clf._fit
+    evidence = Evidence.of(fit.guided_problem, clf.tree_.topology, fit.guide_weight)
+    against = [evidence.total_cost(evidence.cost_of(step.tree), 0.0) for step in (path[0], path[-1])]
+    assert against[0] - against[1] == pytest.approx(path[0].rows_lost, abs=1e-6)
+    price = path[0].term_price * evidence.cost_of(path[0].tree).price
+    assert simple.certificate_.evidence_cost == pytest.approx(against[0] + price, abs=1e-6)
     assert clf.rules_ == path.fitted.rules
     s2oct.save(simple, tmp_path / "simple.json")
     assert s2oct.load(tmp_path / "simple.json").predict(people.X).tolist() == simple.predict(people.X).tolist()
@@ -308,9 +337,10 @@ def test_what_is_known_already_is_not_read_again(people, fitted, monkeypatch):
     calls = []
     parse = reading.stated_totals
     monkeypatch.setattr(reading, "stated_totals", lambda *given, **more: calls.append(1) or parse(*given, **more))
-    classifier(depth=1).fit(people.X, people.y, totals=people.totals)
+    clf = classifier(depth=1, total_price=np.inf)
+    clf.fit(people.X, people.y, totals=people.totals)
     assert calls == [1]
-    classifier(depth=1).fit(people.X, fitted._fit.known)
+    clf.fit(people.X, fitted._fit.known)
     assert calls == [1]
 
 
@@ -347,7 +377,7 @@ def test_numbers_of_columns_count_a_column_of_domains(people, features):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # one feature cannot meet all totals
         clf.fit(X, people.y, totals=totals, domains="half")
-        assert clf.certificate_.features == (0,)
+        assert clf.certificate_.features == (0, 1), "age, and whether it is missing"
         masked = classifier(depth=3, categorical_features=[False, False, False, True, True, True])
         masked.fit(X, people.y, totals=totals, domains="half")
     assert masked.encoding_.columns[2].kind == "onehot"

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
+from s2oct.fit.context import SEARCHING
 
 
 def quick(**parameters) -> S2OCTClassifier:
@@ -20,7 +21,7 @@ def test_a_total_that_is_missed_is_a_warning_with_class_and_numbers():
     X = np.array([30, 35, 60, 65, *[40] * 8, 33, 62], dtype=float).reshape(-1, 1)
     y = ["yes", "yes", "no", "no", *[None] * 10]
     with pytest.warns(
-        S2OCTWarning, match="misses the total by 3 rows: it puts 8 of 10 .* into class '(no|yes)'"
+        S2OCTWarning, match="misses the total by 3 rows .30 %.: it puts 8 of 10 .* into class '(no|yes)'"
     ) as caught:
         clf = quick(depth=2).fit(X, y, totals={"yes": 5})
     assert caught[0].filename == __file__
@@ -29,13 +30,34 @@ def test_a_total_that_is_missed_is_a_warning_with_class_and_numbers():
     assert clf.certificate_.proved
 
 
-def test_a_total_that_labels_outweigh_names_what_may_help():
-    """To have the row at 10 in a, one split would get two labels of b wrong; C is too low for that."""
-    X = np.array([[0.0], [1.0], [8.0], [9.0], [2.0], [7.0], [10.0]])
+OUTWEIGHED = np.array([[0.0], [1.0], [8.0], [9.0], [2.0], [7.0], [10.0], [11.0]])
+"""To have the rows at 10 and 11 in the class of those at 0 and 1, one split must get the labels at 8 and 9 wrong."""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "help_"),
+    [
+        ({"C": 0.01, "solver": "highs"}, "raise the price of a row off the total, or allow a deeper tree"),
+        (
+            {"guide": LogisticRegression(), "total_price": 0.1},
+            r"pass total_price=float\('inf'\) to meet the totals at any",
+        ),
+    ],
+    ids=["paper", "evidence"],
+)
+def test_a_total_that_labels_outweigh_names_what_may_help(parameters, help_):
+    y = ["a", "a", "b", "b", None, None, None, None]
+    with pytest.warns(S2OCTWarning, match=help_):
+        clf = quick(**parameters).fit(OUTWEIGHED, y, totals={"a": 4})
+    assert (clf.certificate_.xi, clf.certificate_.least_xi) == (2.0, 0.0)
+
+
+def test_a_total_that_is_missed_by_a_single_row_is_no_warning():
     y = ["a", "a", "b", "b", None, None, None]
-    with pytest.warns(S2OCTWarning, match="raise the price of a row off the total, or allow a deeper tree"):
-        clf = quick(C=0.01, solver="highs").fit(X, y, totals={"a": 3})
-    assert (clf.certificate_.xi, clf.certificate_.least_xi) == (1.0, 0.0)
+    clf = quick(C=0.01, solver="highs").fit(OUTWEIGHED[:-1], y, totals={"a": 3})
+    assert clf.certificate_.xi == 1
+    assert not [notice for notice in clf.notices_ if "total" in notice]
+    assert "total missed by 1 row (33 %)" in str(clf.certificate_)
 
 
 def test_a_class_without_labels_is_a_warning_even_if_the_tree_is_optimal():
@@ -47,14 +69,22 @@ def test_a_class_without_labels_is_a_warning_even_if_the_tree_is_optimal():
 
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")
-def test_a_guided_fit_that_the_clock_cut_off_is_a_warning():
+def test_a_guided_fit_that_the_clock_cut_off_is_a_warning(stepping_clock):
     rng = np.random.default_rng(5)
-    X = rng.normal(size=(20_000, 8))
-    y = [*rng.choice(["a", "b"], 2000), *[None] * 18_000]
+    X = rng.normal(size=(600, 8))
+    y = [*rng.choice(["a", "b"], 100), *[None] * 500]
+
+    class TimeFliesInTheSearch:
+        def stage(self, name):
+            stepping_clock.step = 0.2 if name == SEARCHING else 0.0
+
+        def progress(self, moment): ...
+
+    clf = quick(depth=2, guide=LogisticRegression(), time_limit=1.0)
     with pytest.warns(
         S2OCTWarning, match=r"The time limit cut the fit off after .* give the fit more time\."
     ) as caught:
-        clf = quick(depth=2, guide=LogisticRegression(), time_limit=1.0).fit(X, y, totals={"a": 6000})
+        clf.fit(X, y, totals={"a": 200}, listener=TimeFliesInTheSearch())
     assert clf.certificate_.ended == "time limit"
     assert [str(one.message) for one in caught] == list(clf.notices_)
 

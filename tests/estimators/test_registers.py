@@ -7,13 +7,14 @@ import pytest
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import InvalidProblem
+from s2oct.model.evidence import EvidenceSpec
 from tests.register.tables import PLAIN, Table, table
 
 
 @pytest.fixture(scope="module")
 def fitted() -> tuple[Table, S2OCTClassifier]:
     small = table()
-    return small, S2OCTClassifier(depth=2, random_state=0)._fit_register(small.register(most=300), PLAIN)
+    return small, S2OCTClassifier(depth=1, random_state=0)._fit_register(small.register(most=300), PLAIN)
 
 
 def test_a_register_is_fitted_by_its_sample_and_meets_the_total_of_all_rows(
@@ -27,6 +28,16 @@ def test_a_register_is_fitted_by_its_sample_and_meets_the_total_of_all_rows(
     assert "directions from a sample of 340 rows, totals counted over all 2,000 rows" in str(found)
     assert found.n_contradicted == (clf.predict(small.X[~unlabeled]) != small.y[~unlabeled]).sum()
     assert clf.data_summary_.totals == (small.totals["A"], 1960 - small.totals["A"])
+
+
+def test_prices_and_least_leaves_are_in_rows_of_the_register() -> None:
+    small = table()
+    clf = S2OCTClassifier(depth=2, min_rows_per_leaf=500, random_state=0)
+    clf._fit_register(small.register(most=300), PLAIN)
+    sizes = np.bincount(clf.tree_.apply(small.X))
+    assert clf.certificate_.n_splits > 0
+    assert sizes[sizes > 0].min() > 350  # the sample can tell only roughly, and offsets are moved for the total
+    assert EvidenceSpec(term_price=10, min_rows=7).of_sample(0.25) == EvidenceSpec(term_price=2.5, min_rows=2)
 
 
 def test_estimates_of_a_register_are_refused_and_simpler_trees_are_those_of_the_sample(

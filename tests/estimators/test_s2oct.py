@@ -15,9 +15,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
+from s2oct.datasets import make_labour_force
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitting import probabilities_of, slope_for
-from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TERM_SHARE
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TERM_ROWS, AUTO_TERM_SHARE, AUTO_TOTAL_PRICE, MIXING
 from s2oct.model.problem import Problem
 from tests.preparing import score_of
 
@@ -46,24 +47,24 @@ def test_the_contract_of_the_fitted_attributes(fitted, survey):
 
 def test_the_docstring_says_what_auto_is():
     text = " ".join(S2OCTClassifier.__doc__.split())
-    assert f'"auto" is {AUTO_MOST}, and more only where the totals cannot be met otherwise' in text
-    assert f'"auto" is {AUTO_TERM_SHARE:.1%} of all rows'.replace("%", " %") in text
+    assert f'"auto" is one column, and two or {["no", "one", "two", "three"][AUTO_MOST]} where they pay clearly' in text
+    assert f'"auto" is {AUTO_TERM_SHARE:.1%} of all rows, and at least {AUTO_TERM_ROWS}.'.replace("%", " %") in text
+    assert f"A term of a sum must save {MIXING} times as much" in text
     assert f'"auto" is 1/{1 / AUTO_GUIDE_WEIGHT:.0f}.' in text
+    assert f'Rows that a row off a total costs; "auto" is {AUTO_TOTAL_PRICE}.' in text
 
 
-@pytest.mark.filterwarnings("ignore:The tree misses the total")
-def test_nothing_is_called_proved_if_rounding_in_the_units_of_the_user_misses_the_total():
-    """Beside 3e15 the last digits of a sum are lost, and rows change sides on the way back from model units."""
-    missed = []
-    for seed in range(8):
-        exact = np.random.default_rng(seed).normal(size=(120, 3))
-        truth = np.where(exact[:, 0] > 0, "a", "b").astype(object)
-        y = np.where(np.arange(120) < 30, truth, None)
-        clf = S2OCTClassifier(random_state=0)
-        clf.fit(np.round(10 * exact) + 3e15, y, totals={"a": int((truth[30:] == "a").sum())})
-        missed.append(clf.certificate_.xi > clf.certificate_.least_xi)
-        assert not (missed[-1] and (clf.certificate_.proved_best or clf.certificate_.ended == "proved"))
-    assert any(missed)
+@pytest.mark.parametrize("seed", range(8))
+def test_the_certificate_is_about_the_tree_that_predicts_where_sums_lose_their_digits(seed):
+    """Beside 3e15 rows change sides on the way to model units and back."""
+    exact = np.random.default_rng(seed).normal(size=(120, 3))
+    truth = np.where(exact[:, 0] > 0, "a", "b").astype(object)
+    X, y = np.round(10 * exact) + 3e15, np.where(np.arange(120) < 30, truth, None)
+    total = int((truth[30:] == "a").sum())
+    clf = S2OCTClassifier(total_price=np.inf, random_state=0).fit(X, y, totals={"a": total})
+    assert clf.witness_.apply(X).tolist() == clf.tree_.apply(X).tolist()
+    assert clf.certificate_.xi == abs(np.count_nonzero(clf.predict(X[30:]) == "a") - total)
+    assert clf.certificate_.xi == 0 or not clf.certificate_.proved_best
 
 
 def test_the_default_parameters_are_those_of_the_contract():
@@ -74,6 +75,8 @@ def test_the_default_parameters_are_those_of_the_contract():
         "guide_weight": "auto",
         "max_features_per_split": "auto",
         "term_price": "auto",
+        "total_price": "auto",
+        "min_rows_per_leaf": 1,
         "features": None,
         "categorical_features": "from_dtype",
         "coefficient_bound": "auto",
@@ -256,7 +259,8 @@ def test_no_split_uses_more_features_than_asked_for(k, guide_weight):
     assert clf.certificate_.proved_for_any_features or guide_weight == "auto"
 
 
-def test_a_split_has_four_features_by_default_fewer_at_a_higher_price_and_more_without_a_limit():
+@pytest.mark.filterwarnings("ignore:The tree misses the total")
+def test_a_split_has_three_features_by_default_fewer_at_a_higher_price_and_more_without_a_limit():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 6))
     truth = X @ [3.0, 2.0, 1.0, 0.5, 0.5, 0.0] > 0
@@ -268,8 +272,27 @@ def test_a_split_has_four_features_by_default_fewer_at_a_higher_price_and_more_w
     costly = classifier(term_price=1000.0).fit(X, y, totals={"b": total})
     used = [np.count_nonzero(clf.tree_.omega) for clf in (costly, capped, by_default, free)]
     assert used == sorted(used)
-    assert used[:3] == [1, 1, 4]
+    assert used[:3] == [0, 1, 3]
+    assert used[3] > 3
     assert by_default.certificate_.xi == 0
+
+
+def test_no_leaf_has_fewer_rows_than_asked_for():
+    """Nor a leaf of a tree that is as good or simpler."""
+    survey = make_labour_force(n_people=200, n_labeled=30, seed=1)
+    clf = classifier(depth=2, guide="auto", min_rows_per_leaf=40).fit(survey.X, survey.y, totals=survey.totals)
+    trees = [clf.tree_, *clf.alternatives_, *(step.tree for step in clf.simplicity_path())]
+    assert clf.certificate_.n_splits > 0
+    assert len(trees) > 2
+    for tree in trees:
+        sizes = np.bincount(tree.apply(survey.X))
+        assert sizes[sizes > 0].min() >= 40
+
+
+@pytest.mark.filterwarnings("ignore:The tree misses the total")
+def test_leaves_of_more_than_half_the_rows_leave_one_class(survey):
+    X, y, totals = survey
+    assert classifier(guide="auto", min_rows_per_leaf=9).fit(X, y, totals=totals).certificate_.n_splits == 0
 
 
 def test_the_depth_follows_the_papers_rule(survey):
@@ -347,19 +370,28 @@ def test_without_totals_the_labeled_shares_are_taken_with_a_warning(survey):
 
 
 def test_a_fully_labeled_table_is_fitted_with_a_warning():
+    X = [[0.0], [0.1], [1.0], [1.1]]
     with pytest.warns(S2OCTWarning, match="Every row is labeled"):
-        clf = classifier().fit([[0.0], [1.0]], ["a", "b"])
-    assert clf.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
+        clf = classifier().fit(X, ["a", "a", "b", "b"])
+    assert clf.predict(X).tolist() == ["a", "a", "b", "b"]
+
+
+def test_a_single_label_is_no_reason_for_a_split():
+    with pytest.warns(S2OCTWarning, match="Every row is labeled"):
+        clf = classifier().fit([[0.0], [0.1], [0.2], [1.0]], ["a", "a", "a", "b"])
+    assert clf.certificate_.n_splits == 0
+    assert clf.contradicted_.tolist() == [3]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_fully_labeled_table_is_fitted_until_nothing_better_turns_up(n_classes, stepping_clock):
+def test_a_fully_labeled_table_is_fitted_until_its_tree_is_proved_best(n_classes, stepping_clock):
     """The time stands still, so that no limit can end the fit; labels without a pattern leave P2 open for long."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), rng.choice(list("abc")[:n_classes], 80)
     with pytest.warns(S2OCTWarning, match="Every row is labeled"):
         clf = S2OCTClassifier(depth=2, random_state=0).fit(X, y)
-    assert clf.certificate_.ended == "converged"
+    assert clf.certificate_.ended == "proved"
+    assert clf.certificate_.proved_among.startswith("trees of depth 2 over ")
     assert clf.certificate_.model == "evidence"
     assert "guide" not in str(clf.certificate_)
     assert clf.score(X, y) > 1 / n_classes
@@ -367,10 +399,10 @@ def test_a_fully_labeled_table_is_fitted_until_nothing_better_turns_up(n_classes
 
 @pytest.mark.parametrize("guide", [None, "auto"])
 def test_constant_features_are_accepted(guide):
-    with pytest.warns(S2OCTWarning, match="misses the total by 1 row.* No tree can come nearer"):
-        clf = classifier(guide=guide).fit(np.ones((4, 2)), ["a", "b", None, None], totals={"a": 1})
+    with pytest.warns(S2OCTWarning, match=r"misses the total by 2 rows \(50 %\).* No tree can come nearer"):
+        clf = classifier(guide=guide).fit(np.ones((6, 2)), ["a", "b", *[None] * 4], totals={"a": 2})
     assert clf.certificate_.proved
-    assert clf.certificate_.objective == pytest.approx(3.0)
+    assert clf.certificate_.objective == pytest.approx(4.0)
 
 
 def test_a_refit_forgets_the_first_fit(fitted):

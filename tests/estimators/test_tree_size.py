@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from s2oct import ObliqueTree, PriorCorrectedClassifier, Topology, TopTotalClassifier
 from s2oct.estimators.tree_size import tree_size
+from s2oct.model.features import as_features
 from s2oct.model.rules import TreeSize
 
 
@@ -30,7 +31,7 @@ def tree_of(omega, gamma):
     ],
 )
 def test_only_splits_that_decide_something_are_counted(omega, gamma, expected):
-    assert TreeSize.of_tree(tree_of(omega, gamma)) == expected
+    assert TreeSize.of_tree(tree_of(omega, gamma), as_features("abc")) == expected
 
 
 def test_features_per_split_is_a_mean_and_0_for_a_tree_without_splits():

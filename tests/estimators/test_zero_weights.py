@@ -76,6 +76,7 @@ def led_by_regression() -> S2OCTClassifier:
     return S2OCTClassifier(guide=LogisticRegression(), random_state=0)
 
 
+@pytest.mark.filterwarnings("ignore:The tree misses the total")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("make", [default, led_by_regression])
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -246,6 +247,7 @@ def test_replicate_weights_fit_a_table_whose_other_weights_are_equal():
     assert_alike(found, plain.estimate(survey.region[counted], replicate_weights=replicates[counted]))
 
 
+@pytest.mark.filterwarnings("ignore:The tree misses the total")
 @pytest.mark.parametrize("kind", ["five unlabeled rows", "a whole class"])
 def test_a_report_says_the_same_of_the_fit_with_rows_of_weight_0(kind):
     survey = Survey(3)

@@ -23,7 +23,6 @@ from s2oct.fit.context import (
 )
 from s2oct.fit.strategies import WeighEvidence
 from s2oct.fit.training import open_context, train
-from s2oct.model.evidence import ROW_OFF
 from s2oct.model.prepared import ModelSpec, prepare
 from s2oct.model.problem import Advice, Problem
 from s2oct.model.tree import ObliqueTree
@@ -165,15 +164,15 @@ def test_a_search_that_is_cut_short_never_gives_a_tree_worse_than_one_class_for_
     context = open_context(Budget(solver=None), stop, heard)
     found = WeighEvidence(guidance).run(prepared, context)
     assert found.ended == "interrupted"
-    evidence, price = found.weighed.evidence, guidance.sparsity.price_of(found.weighed.evidence.n_given)
+    evidence = found.weighed.evidence
 
     def cost(tree):
-        parts = evidence.cost_of(tree)
-        return parts.rows + ROW_OFF * parts.off + price * parts.terms
+        return evidence.total_cost(evidence.cost_of(tree), guidance.spec.price_of(evidence.n_given))
 
     constant = [ObliqueTree.constant(prepared.topology, problem.n_features, right=right) for right in (False, True)]
     least = min(map(cost, constant))
-    assert cost(found.tree) < least if found.tree.omega.any() else cost(found.tree) == least
+    best = found.weighed.tree
+    assert cost(best) < least if best.omega.any() else cost(best) == least
 
 
 def test_stopping_one_fit_leaves_another_alone(survey):
@@ -209,9 +208,10 @@ def test_a_listener_hears_that_the_guide_is_asked(noise):
     [
         ({"guide": None}, "proved"),
         ({"guide": None, "time_limit": 0.5, "noise": True}, "time limit"),
-        ({"noise": True, "depth": 1, "time_limit": 60.0, "n_rows": 300}, "converged"),
+        ({"noise": True, "depth": 1, "time_limit": 60.0, "n_rows": 300}, "proved"),
+        ({"noise": True, "depth": 3, "time_limit": 60.0, "n_rows": 300}, "converged"),
     ],
-    ids=["proved", "time limit", "converged"],
+    ids=["P2 proved", "time limit", "proved", "converged"],
 )
 def test_the_certificate_says_why_the_fit_ended(survey, noise, parameters, ended):
     parameters = dict(parameters)

@@ -9,20 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from s2oct._core import NodeView, evidence_of
+from s2oct._core import NodeView
 from s2oct.milp.encode import decode_tree, encode_tree
 from s2oct.milp.lean import build_lean
 from s2oct.milp.p2 import build_p2
 from s2oct.model.assignment import Assignment
-from s2oct.model.evidence import Evidence, Sparsity
+from s2oct.model.evidence import Evidence
 from s2oct.model.problem import DataSummary, Problem
 from s2oct.model.proof import lower_bound, total_bound
 from s2oct.model.score import feasible_cost, score
 from s2oct.model.targets import Targets
 from s2oct.search.evaluation import tree_cost, values_at_nodes
-from s2oct.search.evidence import EvidenceSearch, Splits
 from s2oct.search.instance import FAR, Instance
-from s2oct.stopping import NO_DEADLINE
 from tests.cells import cost_by_loops, problems_of_cells, trees_of_cells
 from tests.oracles import rows_off_by_loops
 from tests.preparing import merged
@@ -63,16 +61,12 @@ def test_the_search_evaluates_every_move_as_loops_do(drawn, shift):
 
 
 @given(drawn=trees_of_cells())
-def test_the_search_of_the_evidence_model_counts_rows_off_as_loops_do(drawn):
+def test_the_evidence_model_counts_rows_off_as_loops_do(drawn):
     prepared, tree = drawn
     evidence = Evidence.of(prepared.problem, tree.topology, 1.0)
-    search = EvidenceSearch(evidence, Sparsity(), 0, NO_DEADLINE)
-    right = np.ascontiguousarray(tree.goes_right(evidence.X).T)
-    splits = Splits(tree.omega, tree.gamma, right, tree.leaf_classes)
     classes = tree.predict(prepared.problem.X_unlabeled).tolist()
     # Weighted totals count as met half a row beside them.
     expected = pytest.approx(rows_off_by_loops(replace(prepared.problem, targets=evidence.targets), classes))
-    assert evidence_of(search.table, splits)[1] == expected
     assert evidence.cost_of(tree).off == expected
 
 

@@ -19,7 +19,7 @@ def test_labeled_and_unlabeled_rows_are_kept_apart():
     assert problem.X.tolist() == [[1, 2], [5, 6], [3, 4]]
     assert (problem.n_labeled, problem.n_unlabeled, problem.n_rows) == (2, 1, 3)
     assert (problem.n_features, problem.n_classes) == (2, 2)
-    assert problem.feature_names == ("x0", "x1")
+    assert tuple(map(str, problem.features)) == ("x0", "x1")
 
 
 @pytest.mark.parametrize(

@@ -231,3 +231,13 @@ def test_many_rows_are_quick():
     tree = ObliqueTree.of(Topology(3), rng.normal(size=(7, 15)), rng.normal(size=7))
     np.testing.assert_array_equal(as_rules(tree, X).apply(X), tree.apply(X))
     assert processor_seconds(lambda: as_rules(tree, X), enough=1) <= 1
+
+
+def test_what_levels_and_missing_values_are_worth_is_said_in_units_of_a_number():
+    """The indicator has more influence than age, and yet age has the coefficient 1."""
+    age, north = np.meshgrid(np.arange(20.0, 80.0), [0.0, 1.0])
+    X = np.column_stack([age.ravel(), north.ravel()])
+    tree = ObliqueTree.of(Topology(1), np.array([[-0.1, -30.0]]), np.array([-4.98]))
+    rounded = as_rules(tree, X)
+    assert rounded.omega[0].tolist() == [-1.0, -300.0]
+    assert rounded.gamma.tolist() == [-50.0]

@@ -115,4 +115,4 @@ def test_a_scaled_problem_keeps_labels_totals_and_names():
     scaled = Scaling.paper(problem.X).scale_problem(problem)
     assert scaled.X.ravel().tolist() == pytest.approx([-100.0, 100.0, 100 / 9])
     assert scaled.totals.tolist() == problem.totals.tolist()
-    assert scaled.feature_names == ("age",)
+    assert tuple(map(str, scaled.features)) == ("age",)

@@ -100,8 +100,26 @@ def test_every_row_is_marked_once(plane):
     marks = {scatter.get_label(): len(scatter.get_offsets()) for scatter in display.ax_.collections}
     predicted = plane.clf.predict(plane.X)
     for label in plane.clf.classes_:
-        assert marks[f"labeled {label}"] == sum(value == label for value in plane.y)
-        assert marks[f"unlabeled, assigned to {label}"] == (predicted[~plane.is_labeled] == label).sum()
+        assert marks[f"{label}, labeled"] == sum(value == label for value in plane.y)
+        assert marks[f"{label}, by the tree"] == (predicted[~plane.is_labeled] == label).sum()
+
+
+@pytest.mark.parametrize("n_classes", [2, 4, 7])
+@pytest.mark.parametrize("tail", ["", " and neither working nor looking for work"])
+def test_words_around_the_axes_do_not_overlap_and_stay_in_the_picture(tree_of, n_classes, tail):
+    fit = tree_of(3, 3, n_classes, sparse=1.0, class_names=[f"class {c}{tail}" for c in range(n_classes)])
+    figure = plt.figure(figsize=(5.2, 4.4), layout="constrained")
+    display = plot_partition(fit.clf, fit.X, fit.y, ax=figure.add_subplot())
+    figure.canvas.draw()
+    ax = display.ax_
+    words = [ax.xaxis.label, ax.yaxis.label, *ax.get_xticklabels(), *ax.get_legend().get_texts()]
+    boxes = [text.get_window_extent() for text in words if text.get_text()]
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= figure.bbox.x1
+        assert box.y1 <= figure.bbox.y1
 
 
 def test_tree_that_splits_nothing_is_one_region(tree_of):

@@ -40,7 +40,8 @@ def test_points_are_the_trees_and_the_ring_is_the_fitted_one(guided):
         np.testing.assert_allclose(points[:, 1], [step.rows_lost for step in path])
         np.testing.assert_allclose(marks(display)["the fitted tree"], [[path.fitted.n_terms, path.fitted.rows_lost]])
         assert np.count_nonzero(guided.tree_.omega) == path.fitted.n_terms
-        assert [text.get_text() for text in display.ax_.texts] == [f"{step.rows_lost:.1f}" for step in path]
+        lost = [f"{step.rows_lost:.1f}" if step.rows_lost < 100 else f"{step.rows_lost:,.0f}" for step in path]
+        assert [text.get_text() for text in display.ax_.texts] == lost
         assert set(display.ax_.get_xticks()) == {*(step.n_terms for step in path), path.fitted.n_terms}
 
 

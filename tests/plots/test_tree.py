@@ -16,8 +16,10 @@ import s2oct
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import TreeDisplay, plot_tree
+from s2oct.looks import CLASS_COLOURS, IF_SO, OTHERWISE, text_on
 from s2oct.model.labels import read_labels
-from s2oct.plots.style import CLASS_COLOURS, fit_text, text_on, text_width, wrap_text
+from s2oct.model.split_rules import SplitRule
+from s2oct.plots.style import fit_text, text_width, wrap_text
 from s2oct.writers.rules import Leaf, conditions, pruned
 
 pytestmark = pytest.mark.usefixtures("_quiet_pictures")
@@ -52,7 +54,8 @@ def test_counts_in_the_leaves_are_those_of_apply(tree_of, n_classes):
         words = texts_in(display, shown.node)
         assert words[0] == fit.clf.classes_[shown.class_index]
         assert int(words[-1].replace(",", "")) == (here & (codes < 0)).sum()
-        written = [int(word.strip("+")) for word in words[3 : words.index("unlabeled")]]
+        assert words[2].split()[0] == str(here.sum())
+        written = [int(word) for word in words[3 : words.index("unlabeled")] if word != "labeled"]
         assert sum(written) == (here & (codes >= 0)).sum()
 
 
@@ -84,13 +87,12 @@ def test_rule_in_a_frame_holds_for_the_rows_on_its_left(tree_of, n_features):
 
 
 def test_every_split_says_on_which_side_its_rule_holds(tree_of):
-    """Yes and no would read like classes, which have these names in many surveys."""
     fit = tree_of(2, 2, sparse=1.0)
     display = plot_tree(fit.clf, fit.X, fit.y)
-    answers = {answer: [t for t in display.ax_.texts if t.get_text() == answer] for answer in ("holds", "fails")}
+    answers = {answer: [t for t in display.ax_.texts if t.get_text() == answer] for answer in (IF_SO, OTHERWISE)}
     shown = pruned(fit.clf.tree_)
     for split in shown.splits:
-        for answer, child in (("holds", split.left), ("fails", split.right)):
+        for answer, child in ((IF_SO, split.left), (OTHERWISE, split.right)):
             box, below = display.boxes_[split.node], display.boxes_[child.node]
             middle, child_middle = box.get_x() + box.get_width() / 2, below.get_x() + below.get_width() / 2
             low, high = sorted([middle, child_middle])
@@ -135,6 +137,36 @@ def test_split_over_one_feature_is_written_as_its_threshold(tree_of):
     for omega, gamma, rule in ((1.0, 26.0, "age ≤ 26"), (-1.0, -27.5, "age ≥ 27.5"), (-1.0, 3, "age ≥ −3")):  # noqa: RUF001
         fit.clf.tree_ = ObliqueTree.of(Topology(1), [[omega]], [gamma])
         assert texts_in(plot_tree(fit.clf, fit.X, fit.y), 1)[2:] == [rule]
+
+
+COUNTIES = f"county in ({', '.join(f'county {i}' for i in range(14))})"
+
+
+@pytest.mark.parametrize(
+    ("parts", "lines"),
+    [
+        (("region in (coast, north)",), ["region in (coast, north)"]),
+        (("age", ">= -27 or missing"), ["age ≥ −27 or missing"]),  # noqa: RUF001
+        (("age", "< 27"), ["age < 27"]),
+        (("owner",), ["owner"]),
+        (("marital status is not separated",), ["marital status is not separated"]),
+        ((COUNTIES,), ["county in (county 0, county 1, county 2,", "county 3 and 10 more)"]),
+        (("age", "- 3 * children", ">= 20"), ["age − 3 * children ≥ 20"]),  # noqa: RUF001
+        (
+            ("age", "- 3 * children", "+ 0.25 * household_income", ">= 20"),
+            ["age", "−", "3 * children", "+", "0.25 * household_income", "≥", "20"],  # noqa: RUF001
+        ),
+    ],
+    ids=str,
+)
+def test_rules_in_words_stand_on_lines_that_fit(tree_of, monkeypatch, parts, lines):
+    fit = tree_of(1, 1, feature_names=["age"])
+    fit.clf.tree_ = ObliqueTree.of(Topology(1), [[1.0]], [26.0])
+    monkeypatch.setattr(SplitRule, "parts", lambda _, *, holds=True: parts)
+    monkeypatch.setattr(SplitRule, "text", lambda _, *, holds=True: " ".join(parts))
+    display = plot_tree(fit.clf, fit.X, fit.y)
+    assert texts_in(display, 1)[2:] == lines
+    assert set(display.titles_.values()) == {" ".join(parts)}
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
@@ -194,7 +226,7 @@ def test_names_can_be_replaced(labour_force):
     display = plot_tree(labour_force.clf, labour_force.X, labour_force.y, feature_names=names, class_names=["N", "Y"])
     words = [text.get_text() for text in display.ax_.texts]
     assert {"N", "Y"} <= set(words)
-    assert any(re.search(r"\bq\d$", word) for word in words)
+    assert any(re.search(r"\bq\d\b", word) for word in words)
     with pytest.raises(InvalidProblem, match="Expected 8 feature names, got 2"):
         plot_tree(labour_force.clf, labour_force.X, feature_names=["a", "b"])
 

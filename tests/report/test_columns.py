@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from s2oct import S2OCTClassifier
+from s2oct import ObliqueTree, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import read_fit
 from s2oct.export import report_html, tree_to_dot
+from s2oct.model.features import ONEHOT, Feature
+from s2oct.report import leaves
 from s2oct.report.leaves import describe_leaves
 from s2oct.report.single_rows import describe_contradictions
+from s2oct.report.wording import with_clean_names
+from s2oct.writers.rules import conditions, pruned, rule_text
 
 NORTH = "<b>north</b>"
 
@@ -66,10 +71,38 @@ def test_columns_are_counted_and_not_their_features(people):
 
 def test_a_leaf_names_the_conditions_that_its_rows_fulfil(people):
     clf, X, y = people
-    rows = read_fit(clf, X, y)
-    for card in describe_leaves(rows):
-        assert all(f"“{condition}”" in card.sentences[0] for condition in card.way)
+    root = pruned(clf.tree_)
+    for leaf, card in zip(root.leaves, describe_leaves(read_fit(clf, X, y)), strict=True):
+        for split, right in conditions(root, leaf):
+            assert rule_text(clf.tree_, split.node, clf._features(), holds=not right) in card.conditions
         assert not any("hold" in sentence for sentence in card.sentences)
+
+
+def test_of_several_limits_of_one_sum_a_leaf_names_the_narrowest(tree_of):
+    fit = tree_of(3, 2, feature_names=["age", "children"])
+    omega = np.zeros((7, 2))
+    omega[[0, 1, 3]], omega[[2, 4, 5, 6]] = [1.0, 0.0], [1.0, -3.0]
+    gamma = np.array([60.0, 40.0, 20.0, 50.0, 10.0, 30.0, 5.0])
+    fit.clf.tree_ = ObliqueTree(fit.clf.tree_.topology, omega, gamma, np.arange(8) % 2)
+    assert [card.conditions for card in describe_leaves(read_fit(fit.clf, fit.X, fit.y))] == [
+        ("age <= 40",),
+        ("age <= 40", "age > 50"),
+        ("age <= 60", "age > 40", "age - 3 * children <= 10"),
+        ("age <= 60", "age > 40", "age - 3 * children > 10"),
+        ("age > 60", "age - 3 * children <= 20"),
+        ("age > 60", "age - 3 * children <= 20", "age - 3 * children > 30"),
+        ("age > 60", "age - 3 * children > 20", "age - 3 * children <= 5"),
+        ("age > 60", "age - 3 * children > 20"),
+    ]
+
+
+def test_conditions_with_alternatives_stand_in_brackets(tree_of, monkeypatch):
+    fit = tree_of(2, 2, feature_names=["age", "children"])
+    fit.clf.tree_ = ObliqueTree(fit.clf.tree_.topology, np.eye(3, 2), np.ones(3), np.arange(4) % 2)
+    rules = {1: "region in (coast, north)", 2: "age >= 27 or missing", 3: "owner"}
+    monkeypatch.setattr(leaves, "rule_text", lambda tree, node, features, holds=True: rules[node])
+    first = describe_leaves(read_fit(fit.clf, fit.X, fit.y))[0]
+    assert first.conditions == ("region in (coast, north)", "(age >= 27 or missing)")
 
 
 def test_single_rows_show_the_levels_of_their_columns(people):
@@ -83,3 +116,12 @@ def test_single_rows_show_the_levels_of_their_columns(people):
         cell = X.iloc[int(line.row.id)]["region"]
         if "region" in shown:
             assert shown["region"] == ("missing" if pd.isna(cell) else cell)
+
+
+def test_columns_and_levels_that_look_alike_on_a_page_stay_apart(people):
+    clf, X, y = people
+    levels = [Feature(f"c={level}", "c", ONEHOT, level=level, rest="r") for level in ("a b", "a  b", "a\tb")]
+    features = (Feature("x y", "x y"), Feature("x  y", "x  y"), *levels)
+    found = with_clean_names(replace(read_fit(clf, X, y), features=features)).features
+    assert [feature.column for feature in found] == ["x y", "x y (2)", "c", "c", "c"]
+    assert [feature.level for feature in found] == [None, None, "a b", "a b (2)", "a b (3)"]

@@ -29,6 +29,7 @@ from s2oct.report.wording import clean, measure, percent, signed
 from s2oct.wording import amount
 from s2oct.writers.rules import conditions, pruned, rule_text
 from tests.fitted import Fit
+from tests.legibility import illegible
 
 pytestmark = [
     pytest.mark.filterwarnings("error::UserWarning"),
@@ -188,10 +189,12 @@ def test_leaves_and_splits_are_those_of_the_tree(browser, report, stable):
         here = np.isin(leaf, part.ids)
         n_labeled, n_unlabeled = (here & stable.is_labeled).sum(), (here & ~stable.is_labeled).sum()
         assert f"{n_unlabeled} unlabeled, {n_labeled} labeled" in card
-        assert f"“{stable.clf.classes_[part.class_index]}”" in card
-        for split, goes_right in conditions(shown, part):
-            condition = rule_text(stable.clf.tree_, split.node, list(stable.X.columns), holds=not goes_right)
-            assert f"“{condition}”" in card
+        fulfilled = [
+            rule_text(stable.clf.tree_, split.node, list(stable.X.columns), holds=not goes_right)
+            for split, goes_right in conditions(shown, part)
+        ]
+        name = stable.clf.classes_[part.class_index]
+        assert f"{' and '.join(fulfilled)}: {name}, {here.sum()} rows" in card
         assert "split" not in card
     assert [int(row[0]) for row in splits] == [split.node for split in shown.splits]
     for row, split in zip(splits, shown.splits, strict=True):
@@ -304,69 +307,79 @@ def test_supervised_tree_of_three_classes_has_what_it_can_have(browser, tmp_path
     assert recipe.endswith("clf = OCTHClassifier(depth=2, random_state=0, solver=None, time_limit=0.5)\nclf.fit(X, y)")
 
 
-def test_deep_tree_scrolls_in_its_own_frame(browser, tmp_path, tree_of):
-    fit = tree_of(5, 12, 3, sparse=0.6)
+CLASSES = {
+    "yes and no": ["no", "yes"],
+    "four": ["employed", "inactive", "pensioner", "unemployed"],
+    "long": ["looking for work, registered", "neither working nor looking for work", "works part time"],
+}
+
+
+def report_of_tree(fit, path):
+    """The report of a made-up tree, which has no certificate of its own."""
     fit.clf.certificate_ = OCTHClassifier(depth=1, solver=None, time_limit=1).fit([[0], [1]], [0, 1]).certificate_
-    path = write_report(fit.clf, fit.X, fit.y, tmp_path / "r.html")
+    return write_report(fit.clf, fit.X, fit.y, path)
+
+
+def is_seen(page, selector):
+    return page.evaluate(f"document.querySelector({selector!r}).checkVisibility()")
+
+
+@pytest.mark.parametrize("names", CLASSES.values(), ids=CLASSES)
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_tree_can_be_read_at_every_width_without_scrolling(browser, tmp_path, tree_of, depth, names):
+    fit = tree_of(depth, 3, len(names), sparse=1.0, class_names=names, feature_names=["age", "children", "income"])
+    path = report_of_tree(fit, tmp_path / "r.html")
+    for width, dark in ((1280, False), (1366, True), (800, False), (390, False)):
+        with browser.page(path, width=width, dark=dark) as page:
+            assert_in_order(page)
+            assert illegible(page, "#tree figure") == []
+            assert is_seen(page, "#tree .wide") != is_seen(page, "#tree .s2oct")
+            assert is_seen(page, "#tree .wide") or width < 1280
+
+
+def test_deep_tree_stands_in_boxes_below_each_other(browser, tmp_path, tree_of):
+    path = report_of_tree(tree_of(5, 12, 3, sparse=0.6), tmp_path / "r.html")
     for width, dark in VIEWS:
         with browser.page(path, width=width, dark=dark) as page:
             assert_in_order(page)
-            frame = page.evaluate(
-                "(box => [box.scrollWidth, box.clientWidth])(document.querySelector('#tree .scroll'))"
-            )
-    assert frame[0] > frame[1]
+            assert is_seen(page, "#tree .s2oct")
+            assert illegible(page, "#tree figure") == []
 
 
-def box_of_root(page):
-    """Left and right edge of what is written in the root, in pixels of the window, and its frame that scrolls."""
-    script = """(() => {
-        const frame = document.querySelector('#tree .scroll');
-        const title = [...frame.querySelectorAll('text')].find(text => text.textContent.trim() === 'split 1');
-        const rows = [...frame.querySelectorAll('text')].find(text => text.textContent.trim() === '300 rows');
-        const around = frame.getBoundingClientRect();
-        return [title.getBoundingClientRect().left, rows.getBoundingClientRect().right, around.left, around.right];
-    })()"""
-    return page.evaluate(script)
+@pytest.mark.parametrize(("depth", "is_picture"), [(1, True), (3, False)])
+def test_paper_shows_boxes_where_the_letters_of_a_picture_would_be_small(browser, tmp_path, tree_of, depth, is_picture):
+    path = report_of_tree(tree_of(depth, 3, 2, sparse=1.0), tmp_path / "r.html")
+    with browser.page(path, width=673) as page:
+        page.show_as_printed()
+        assert is_seen(page, "#tree .wide") == is_picture
+        assert is_seen(page, "#tree .s2oct") != is_picture
+        assert page.overflow() == 0
 
 
-@pytest.mark.parametrize("depth", [2, 3, 5])
-def test_root_is_in_view_and_depth_3_needs_no_scrolling_on_a_screen(browser, tmp_path, tree_of, depth):
-    fit = tree_of(depth, 3, 2, sparse=1.0)
-    fit.clf.certificate_ = OCTHClassifier(depth=1, solver=None, time_limit=1).fit([[0], [1]], [0, 1]).certificate_
-    path = write_report(fit.clf, fit.X, fit.y, tmp_path / "r.html")
-    scrolls = (
-        "document.querySelector('#tree .scroll').scrollWidth > document.querySelector('#tree .scroll').clientWidth"
-    )
-    for width in (1280, 390):
-        with browser.page(path, width=width) as page:
-            assert_in_order(page)
-            left, right, frame_left, frame_right = box_of_root(page)
-            assert 0 <= frame_left <= left < right <= frame_right <= width
-            assert page.evaluate(scrolls) == (depth == 5 or width == 390)
-            # It starts in the middle and is not held there.
-            page.wait_for("document.getAnimations().length === 0")
-            page.evaluate("document.querySelector('#tree .scroll').scrollLeft = 3")
-            page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-            assert page.evaluate("document.querySelector('#tree .scroll').scrollLeft") <= 3
+def test_boxes_start_at_the_root_and_count_the_rows_of_the_picture(browser, tmp_path, tree_of):
+    fit = tree_of(2, 3, 2, sparse=1.0)
+    path = report_of_tree(fit, tmp_path / "r.html")
+    root = rule_text(fit.clf.tree_, 1, fit.clf.encoding_.described)
+    with browser.page(path, width=390) as page:
+        first = page.evaluate("document.querySelector('#tree .s2oct .rule').innerText.split('\\n').join(' ')")
+        left = page.evaluate("document.querySelector('#tree .s2oct .rule').getBoundingClientRect().left")
+        counts = page.evaluate("[...document.querySelectorAll('#tree .s2oct .rows')].map(rows => rows.innerText)")
+    leaf = fit.clf.apply(fit.X)
+    assert first == root
+    assert 0 <= left < 40
+    for words, part in zip(counts, pruned(fit.clf.tree_).leaves, strict=True):
+        here = np.isin(leaf, part.ids)
+        assert words == f"{here.sum()} rows\n{(here & fit.is_labeled).sum()} labeled"
 
 
-@pytest.mark.parametrize("width", [1280, 1366])
-def test_all_leaves_of_depth_3_are_in_view_on_a_screen_whatever_their_names(browser, tmp_path, tree_of, width):
-    fit = tree_of(3, 3, 2, sparse=1.0)
-    fit.clf.certificate_ = OCTHClassifier(depth=1, solver=None, time_limit=1).fit([[0], [1]], [0, 1]).certificate_
-    names = ["looking for work, registered", "neither working nor looking for work"]
-    path = write_report(fit.clf, fit.X, fit.y, tmp_path / "r.html", class_names=names)
-    with browser.page(path, width=width) as page:
-        edges = page.evaluate(
-            """(() => {
-            const frame = document.querySelector('#tree .scroll');
-            const words = [...frame.querySelectorAll('text')].filter((text) => /^leaf /.test(text.textContent.trim()));
-            return words.map((text) => text.getBoundingClientRect()).map((box) => [box.left, box.right]);
-        })()"""
-        )
-    assert len(edges) == 8
-    assert min(left for left, _ in edges) >= 0
-    assert max(right for _, right in edges) <= width
+def test_whole_rule_is_said_when_the_mouse_is_on_a_part_of_it(browser, tmp_path, tree_of):
+    fit = tree_of(1, 9, 2, sparse=1.0)
+    path = report_of_tree(fit, tmp_path / "r.html")
+    with browser.page(path) as page:
+        said = page.evaluate("[...document.querySelectorAll('#tree .wide title')].map(title => title.textContent)")
+        drawn = page.evaluate("document.querySelector('#tree .wide').textContent")
+    assert set(said) == {rule_text(fit.clf.tree_, 1, fit.clf.encoding_.described)}
+    assert "6 more" in drawn
 
 
 def test_python_recipe_makes_the_fit_again(plane, tmp_path):
@@ -415,6 +428,9 @@ def test_fair_sample_is_not_called_biased():
     assert "The shares give no sign of a biased sample" in page
 
 
+PROVED = {"evidence_cost": 20.0, "evidence_bound": 20.0, "proved_among": "trees of depth 2 over 9 questions"}
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -422,11 +438,11 @@ def test_fair_sample_is_not_called_biased():
         ({"guide_weight": 0.0}, "chose this one"),
         (
             {"guide_weight": 0.3, "model": "evidence", "evidence_cost": 30.25, "evidence_bound": 20.0},
-            "less than 20 rows",
+            "It is not proved that no tree of depth 2 fits labels, total and guide together better.",
         ),
         (
-            {"guide_weight": 0.3, "model": "evidence", "evidence_cost": 20.0, "evidence_bound": 20.0},
-            "as 20 rows; no tree",
+            {**PROVED, "guide_weight": 0.3, "model": "evidence"},
+            "Among trees of depth 2 over 9 questions, it is proved that none fits labels, total and guide together",
         ),
     ],
     ids=str,
@@ -442,7 +458,8 @@ def test_guide_is_described_where_there_was_one(labour_force, changes, words):
     verdict = give_verdict(certificate, 2, ["no", "yes"])
     proved = certificate.proved_best
     assert (verdict.good, verdict.word) == (proved, "optimal" if proved else "open")
-    assert verdict.note == ("at depth 2, guide included" if proved else "nothing better was found")
+    expected = "among trees of depth 2 over 9 questions, guide included" if proved else "nothing better was found"
+    assert verdict.note == expected
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,9 @@ def test_numbers_and_rules_are_those_of_the_estimator(browser, report, path):
     assert bold == [shown.index(path.fitted)]
     assert rows[bold[0]][0] == "the fitted one"
     assert ("not on the path" in words) == (path.fitted not in path)
-    assert {f"{step.rows_lost:.1f}" for step in path} <= {text.strip() for text in drawn}
+    assert {f"{lost:.1f}" if lost < 100 else f"{lost:,.0f}" for lost in (step.rows_lost for step in path)} <= {
+        text.strip() for text in drawn
+    }
 
 
 @pytest.mark.parametrize(("width", "dark"), VIEWS)

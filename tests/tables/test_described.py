@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from s2oct import ObliqueTree, S2OCTClassifier, Topology
+from s2oct.model.features import FeatureColumn
 from s2oct.model.rules import rule_lines
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
@@ -20,7 +21,7 @@ WITH_GAPS = Encoding(
         Column("age", NUMBER, fill=41.0, gaps=True),
         Column("region", ONEHOT, ("north", "south", "west", "missing"), "missing", "south", gaps=True),
         Column("owner", BOOLEAN, ("False", "True", "missing"), "missing", "False", gaps=True),
-        Column("education", ORDINAL, ("missing", *SCHOOL), "missing", "primary", gaps=True),
+        Column("education", ORDINAL, tuple(SCHOOL), "primary", "primary", gaps=True),
     )
 )
 WITHOUT_GAPS = Encoding(
@@ -42,8 +43,8 @@ def test_described_features_are_the_features(encoding):
 def test_only_what_had_gaps_in_the_fit_is_described_with_them():
     assert [feature.missing for feature in WITHOUT_GAPS.described] == [None] * 5
     assert WITHOUT_GAPS.described[0].fill is None
-    assert WITH_GAPS.described[0].fill == 41.0
-    assert {feature.missing for feature in WITH_GAPS.described[1:]} == {"missing"}
+    assert [feature.fill for feature in WITH_GAPS.described if feature.level is None] == [41.0, 0.0]
+    assert {FeatureColumn.of(WITH_GAPS.described, j).missing for j in range(9)} == {"missing"}
 
 
 @pytest.mark.parametrize("encoding", [WITH_GAPS, WITHOUT_GAPS])
@@ -63,6 +64,9 @@ def test_rules_on_raw_rows_predict_what_the_tree_predicts_on_encoded_ones(encodi
     omega, gamma = np.zeros((7, p)), np.zeros(7)
     for b in range(7):
         used = rng.choice(p, size=1 if rng.random() < 0.7 else 3, replace=False)
+        if rng.random() < 0.4:
+            column = encoding.source(used[0])[0]
+            used = np.array([j for j in range(p) if encoding.source(j)[0] is column])
         omega[b, used] = rng.choice([-2.0, -1.0, 0.5, 1.0], size=len(used))
         gamma[b] = rng.choice([-41.0, -1.0, -0.5, 0.0, 0.5, 1.0, 41.0])
     tree = ObliqueTree(Topology(3), omega, gamma, rng.integers(0, 2, size=8))
@@ -71,7 +75,7 @@ def test_rules_on_raw_rows_predict_what_the_tree_predicts_on_encoded_ones(encodi
     levels = {
         "region": ["north", "south", "west", "moon", "missing"],
         "owner": ["true", "false", "missing"],
-        "education": ["missing", *SCHOOL],
+        "education": [*SCHOOL, "missing"],
     }
     words = {None: "missing", True: "true", False: "false"}
     people = [

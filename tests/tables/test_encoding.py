@@ -45,8 +45,9 @@ def test_missing_values_of_categories_are_a_level_of_their_own():
     assert column.features == ("c=v", "c=w", "c=missing")
     assert column.encode(text(None, "NA", " ", "u"), Unseen()).tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 0]]
     ordered = learn_column("c", text("low", None, "top"), "ordinal", order=["low", "mid", "top"])
-    assert ordered.categories == ("missing", "low", "mid", "top")
-    assert ordered.encode(text(None, "low", "top"), Unseen()).tolist() == [[0], [1], [3]]
+    assert ordered.categories == ("low", "mid", "top")
+    assert ordered.features == ("c", "c=missing")
+    assert ordered.encode(text(None, "low", "top", "NA"), Unseen()).tolist() == [[0, 1], [0, 0], [2, 0], [0, 1]]
     boolean = learn_column("c", text("true", None, "FALSE"), "boolean")
     assert boolean.features == ("c", "c=missing")
     assert boolean.encode(text("True", None, "0"), Unseen()).tolist() == [[1, 0], [0, 1], [0, 0]]
@@ -107,9 +108,21 @@ def test_gaps_in_numbers_are_filled_with_the_median_or_the_most_frequent_value(i
     values = np.array([1.0, 1.0, 3.0, 4.0, 5.0, np.nan])
     column = learn_column("c", values, "number", impute=impute)
     assert column.fill == fill
-    assert column.encode(values, Unseen())[-1, 0] == fill
-    assert column.gaps
+    assert column.features == ("c", "c=missing")
+    assert column.encode(values, Unseen())[-2:].tolist() == [[5.0, 0.0], [fill, 1.0]]
     assert learn_column("c", values[:-1], "number", impute=impute).fill == fill
+
+
+def test_gaps_are_told_from_a_number_that_never_varies():
+    column = learn_column("c", np.array([7.0, np.nan, 7.0]), "number")
+    assert column.encode(np.array([7.0, np.nan]), Unseen()).tolist() == [[7, 0], [7, 1]]
+
+
+def test_a_gap_in_a_number_without_gaps_in_the_fit_is_filled_and_counted():
+    column, unseen = learn_column("c", np.array([1.0, 2.0, 9.0]), "number"), Unseen()
+    assert column.features == ("c",)
+    assert column.encode(np.array([np.nan, 1.0]), unseen).tolist() == [[2], [1]]
+    assert unseen.rows == {("c", None): (1, 1)}
 
 
 def test_booleans_are_known_in_every_spelling():
@@ -160,7 +173,7 @@ def test_features_stand_in_the_order_of_the_columns():
             text(None, "u", None),
             "has 2 missing values, the first in row 11, but had none in the fit",
         ),
-        (Column("c", "ordinal", ("m", "u", "v"), "m", "u", gaps=True), text(None, "x"), "has 'x' in row 12"),
+        (Column("c", "ordinal", ("u", "v"), "u", "u", gaps=True), text(None, "x"), "has 'x' in row 12"),
     ],
     ids=str,
 )

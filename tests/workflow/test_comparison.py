@@ -17,6 +17,7 @@ from s2oct.model.known import Known
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
+from s2oct.tables.encoding import Features, plain_encoding
 from s2oct.tables.partly_labeled import Roles
 from s2oct.workflow.comparison import HeldOutScore, TableComparison, compare_encoded, cross_fit
 from s2oct.workflow.encoded_table import FitRequest, encode_table
@@ -57,7 +58,7 @@ def test_rows_held_back_are_unlabeled_and_counted_in_the_totals():
     labels = Labels(np.array([0, 1]), np.array([0, 1, 0, 1, 1, -1, -1, -1]))
     folds = [np.array([0, 1]), np.array([2, 3, 4])]
     known = Known(labels, Targets.exact([2, 1], 3))
-    (trial,) = cross_fit({"noted": Noted()}, np.zeros((8, 1)), known, folds)
+    (trial,) = cross_fit({"noted": Noted()}, Features(None, plain_encoding("x"), np.zeros((8, 1))), known, folds)
     assert [np.flatnonzero(~found.is_labeled).tolist() for found in FITS] == [[0, 1, 5, 6, 7], [2, 3, 4, 5, 6, 7]]
     assert [found.targets.class_totals().tolist() for found in FITS] == [[3, 2], [3, 3]]
     # Rows without a label are judged by nobody.

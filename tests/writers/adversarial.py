@@ -182,7 +182,7 @@ def adversarial_case(seed: int) -> Case:
     parts = [_encoded(column, cells) for column, cells in pairs]
     rows = [_joined(encoding, row) for row in zip(*parts, strict=True)]
     classes = _classes(rng)
-    tree = _tree(rng, len(encoding.features), [row for row in rows if row is not None], len(classes))
+    tree = _tree(rng, encoding, [row for row in rows if row is not None], len(classes))
     reduced = [_joined(encoding, row, _unused(tree, encoding)) for row in zip(*parts, strict=True)]
     expected, strict = ([_predicted(tree, classes, row) for row in found] for found in (reduced, rows))
     return Case(tree, classes, encoding, {column.name: cells for column, cells in pairs}, expected, strict, rows)
@@ -205,11 +205,12 @@ def _huge_column(rng, name):
 
 def _number_column(rng, name):
     fill = None if rng.random() < 0.6 else _pick(rng, (0.0, 41.5, 0.1, -1e308, 1 / 3))
+    gaps = fill is not None and bool(rng.random() < 0.7)
     good, bad = _pick(rng, NUMBER_CELLS)
     cells = _cells(rng, good, bad)
     if good is DOUBLES:
         cells = [float(rng.normal() * 10.0 ** rng.integers(-3, 6)) if rng.random() < 0.5 else cell for cell in cells]
-    return Column(name, NUMBER, fill=fill), cells
+    return Column(name, NUMBER, fill=fill, gaps=gaps), cells
 
 
 def _category_column(rng, name, kind):
@@ -222,9 +223,9 @@ def _category_column(rng, name, kind):
     rest, gaps = _pick(rng, categories) if kind != BOOLEAN else "False", bool(rng.random() < 0.5)
     if kind == ONEHOT and rng.random() < 0.3:
         rest = _unlike(categories, "other")
-    fill = _unlike((*categories, rest), "missing") if gaps else rest
-    own = (fill,) if gaps else ()
-    categories = (*own, *categories) if kind == ORDINAL else (*categories, *own)
+    has_level = gaps and kind != ORDINAL
+    fill = _unlike((*categories, rest), "missing") if has_level else rest
+    categories = (*categories, fill) if has_level else categories
     odd = (*bad, fill, rest) if isinstance(good[0], str) else bad
     return Column(name, kind, categories, fill, rest, gaps), _cells(rng, good, odd)
 
@@ -294,14 +295,25 @@ def _joined(encoding, parts, ignored=()):
     return None if any(part is None for part in known) else np.concatenate(known)
 
 
-def _tree(rng, n_features, rows, n_classes):
-    """Hyperplanes through rows, or next to them by one rounding; now and then splits that decide nothing."""
+def _tree(rng, encoding, rows, n_classes):
+    """Hyperplanes through rows, or next to them by one rounding; now and then splits that decide nothing.
+
+    Many splits are about one column: levels that have the same coefficient, or a number and its missing values.
+    """
+    n_features = len(encoding.features)
     deep_enough = (n_classes - 1).bit_length()
     topology = Topology(int(rng.integers(deep_enough, max(deep_enough + 1, 4))), n_classes)
     shape = (topology.n_branches, n_features)
     X = np.array(rows).reshape(-1, n_features)
     omega = rng.choice([0.0, 1.0, -1.0, 0.1, 0.3, -0.7, 1 / 3, 2.5, -2.5, 1e10, 1e-300, 1e300], size=shape)
     omega = np.where(rng.random(shape) < 0.3, rng.normal(size=shape) * 10.0 ** rng.integers(-6, 7, size=shape), omega)
+    for b in range(topology.n_branches):
+        if rng.random() < 0.5:
+            column = encoding.source(int(rng.integers(n_features)))[0]
+            is_other = [encoding.source(j)[0] is not column for j in range(n_features)]
+            omega[b] = np.where(
+                is_other, 0.0, _pick(rng, (1.0, -1.0)) * rng.choice([0.0, 1.0, 1.0, 1000.0], n_features)
+            )
     gamma = rng.normal(size=topology.n_branches)
     values = ObliqueTree.of(topology, omega, np.zeros(topology.n_branches)).values(X)
     for b in range(topology.n_branches):

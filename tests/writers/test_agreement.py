@@ -16,11 +16,12 @@ import pytest
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem
 from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r, tree_to_sql
+from s2oct.model.rules import rule_text
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Column, Encoding, Unseen
 from s2oct.writers.sql import sql_number
-from tests.writers.readers import READERS, by_duckdb, by_sqlite
+from tests.writers.readers import READERS, TRANSLATED, by_duckdb, by_sqlite
 
 N_ROWS = 100_000
 NAMES = ["age", 'the "income"', "x y", "select", "ü"]
@@ -83,9 +84,9 @@ def test_a_tree_that_splits_nothing_predicts_its_one_class(reader, right):
 ENCODING = Encoding(
     (
         Column("region", "onehot", ("north", "o'south", "west", "missing"), "missing", "north", gaps=True),
-        Column("age", "number", fill=41.5),
+        Column("age", "number", fill=41.5, gaps=True),
         Column("owner", "boolean", ("False", "True", "missing"), "missing", "False", gaps=True),
-        Column("school", "ordinal", ("missing", "none", "some", "much"), "missing", "some", gaps=True),
+        Column("school", "ordinal", ("none", "some", "much"), "some", "some", gaps=True),
     )
 )
 COLUMNS = {
@@ -100,21 +101,64 @@ COLUMNS = {
 @pytest.mark.parametrize("seed", range(5))
 def test_categories_and_gaps_are_encoded_in_every_export_as_in_the_table(reader, seed):
     rng = np.random.default_rng(seed)
-    scale = np.array([1, 1, 1, 40.0, 1, 1, 1])
-    tree = ObliqueTree.of(Topology(2), rng.normal(size=(3, 7)) / scale, rng.normal(size=3))
+    scale = np.array([1, 1, 1, 40.0, 1, 1, 1, 1, 1])
+    tree = ObliqueTree.of(Topology(2), rng.normal(size=(3, 9)) / scale, rng.normal(size=3))
     X = encode_rows(pa.table(COLUMNS), ENCODING, IN_MEMORY, unseen=Unseen())
     indicators = ("region=o'south", "region=west", "region=missing")
-    assert ENCODING.features == (*indicators, "age", "owner", "owner=missing", "school")
-    assert X[2].tolist() == [0, 0, 1, 40, 1, 0, 0]
-    assert X[3].tolist() == [0, 1, 0, 41.25, 0, 1, 2]
-    assert X[4].tolist() == [0, 0, 0, 42, 0, 0, 1]
+    measured = ("age", "age=missing", "owner", "owner=missing", "school", "school=missing")
+    assert ENCODING.features == (*indicators, *measured)
+    assert X[1].tolist() == [1, 0, 0, 41.5, 1, 0, 0, 2, 0]
+    assert X[2].tolist() == [0, 0, 1, 40, 0, 1, 0, 1, 1]
+    assert X[3].tolist() == [0, 1, 0, 41.25, 0, 0, 1, 1, 0]
+    assert X[4].tolist() == [0, 0, 0, 42, 0, 0, 0, 0, 0]
     expected = [CLASSES[c] for c in tree.predict(X)]
     assert READERS[reader](tree, ENCODING.features, CLASSES, COLUMNS, ENCODING) == expected
 
 
+ONE_COLUMN = {
+    "region in (o'south, west)": ([-1, -1, 0], -0.5),
+    "region not in (o'south, missing)": ([1, 0, 1], 0.5),
+    "region in (west, missing)": ([0, -1, -1], -0.5),
+    "region is not west": ([0, 1, 0], 0.5),
+    "age >= 41 or missing": ([0, 0, 0, -1, -1000], -41.0),
+    "age >= 41": ([0, 0, 0, -1, 1000], -41.0),
+    "age <= 41.25": ([0, 0, 0, 1, 0], 41.25),
+    "age is missing": ([0, 0, 0, 0, -1], -0.5),
+    "age is not missing": ([0, 0, 0, 0, 1], 0.5),
+    "owner or missing": ([0, 0, 0, 0, 0, -1, -1], -0.5),
+    "not owner or missing": ([0, 0, 0, 0, 0, 1], 0.5),
+    "not owner": ([0, 0, 0, 0, 0, 1, 1], 0.5),
+    "school >= some": ([0, 0, 0, 0, 0, 0, 0, -1, 9], -0.5),
+    "school >= much or missing": ([0, 0, 0, 0, 0, 0, 0, -1, -9], -1.5),
+    "school <= none or missing": ([0, 0, 0, 0, 0, 0, 0, 1, -9], 0.5),
+    "school is missing": ([0, 0, 0, 0, 0, 0, 0, 0, -1], -0.5),
+    "age + 300 * (region in (o'south, west)) >= 320": ([-300, -300, 0, -1], -320.0),
+    "age + 5 * (age is missing) - school <= 40": ([0, 0, 0, 1, 5, 0, 0, -1], 40.0),
+}
+
+
+@pytest.mark.parametrize("reader", [*READERS, *TRANSLATED])
+@pytest.mark.parametrize("rule", ONE_COLUMN)
+def test_levels_thresholds_and_missing_values_are_decided_alike_in_every_export(reader, rule):
+    """On cells that the fit did not see, too: marks of missing values, other spellings and new levels."""
+    omega, offset = ONE_COLUMN[rule]
+    tree = ObliqueTree.of(Topology(1), [omega + [0] * (9 - len(omega))], [offset])
+    assert rule_text(tree, 1, ENCODING.described) == rule
+    columns = {
+        "region": [*COLUMNS["region"], "", " NA ", "missing"],
+        "age": [*COLUMNS["age"], 41.0, None, 20.0],
+        "owner": [*COLUMNS["owner"], False, None, True],
+        "school": [*COLUMNS["school"], "", "NA", "missing"],
+    }
+    X = encode_rows(pa.table(columns), ENCODING, IN_MEMORY, unseen=Unseen())
+    expected = [CLASSES[c] for c in tree.predict(X)]
+    assert set(expected) == set(CLASSES)
+    assert (READERS | TRANSLATED)[reader](tree, ENCODING.features, CLASSES, columns, ENCODING) == expected
+
+
 @pytest.mark.parametrize("reader", READERS)
 def test_rows_that_predict_refuses_get_no_class(reader):
-    tree = ObliqueTree.of(Topology(1), np.ones((1, 7)), np.array([1e9]))
+    tree = ObliqueTree.of(Topology(1), np.ones((1, 8)), np.array([1e9]))
     encoding = Encoding((*ENCODING.columns[:1], Column("age", "number"), *ENCODING.columns[2:]))
     columns = {
         "region": ["north", "elsewhere", "north"],
@@ -171,7 +215,7 @@ def test_nan_is_null_in_a_database_that_has_it():
     ids=str,
 )
 def test_rows_that_predict_refuses_are_refused_by_the_python_module(change, sentence):
-    tree = ObliqueTree.of(Topology(1), np.ones((1, 7)), np.array([1e9]))
+    tree = ObliqueTree.of(Topology(1), np.ones((1, 9)), np.array([1e9]))
     columns = {name: values[:1] for name, values in COLUMNS.items()} | change
     module = {"__name__": "tree"}
     exec(tree_to_python(tree, ENCODING.features, CLASSES, encoding=ENCODING), module)
@@ -250,4 +294,4 @@ def test_number_of_names_must_be_that_of_the_features(export):
 @pytest.mark.parametrize("export", [tree_to_sql, tree_to_python, tree_to_r, tree_to_onnx])
 def test_encoding_must_be_that_of_the_features(export):
     with pytest.raises(InvalidProblem, match="Expected an encoding into the features"):
-        export(ObliqueTree.constant(Topology(1), 7, right=False), list("abcdefg"), CLASSES, encoding=ENCODING)
+        export(ObliqueTree.constant(Topology(1), 9, right=False), list("abcdefghi"), CLASSES, encoding=ENCODING)

@@ -54,11 +54,12 @@ def test_queries_with_categories_parse_in_every_dialect(dialect, gaps):
     encoding = Encoding(
         (
             Column("kind", "onehot", ("a\\b", "it's", "c\nd"), "a\\b" if gaps else "other", "other", gaps),
-            Column("school", "ordinal", ("none", "some"), "none" if gaps else "some", "some", gaps),
+            Column("school", "ordinal", ("none", "some"), "some", "some", gaps),
             Column("age", "number", fill=41.5 if gaps else None, gaps=gaps),
         )
     )
-    tree = ObliqueTree.of(Topology(2), np.random.default_rng(0).normal(size=(3, 5)), np.zeros(3))
+    omega = np.random.default_rng(0).normal(size=(3, len(encoding.features)))
+    tree = ObliqueTree.of(Topology(2), omega, np.zeros(3))
     query = tree_to_sql(tree, encoding.features, [False, True], encoding=encoding, table="t", dialect=dialect)
     [parsed] = sqlglot.parse(query, read=GLOT[dialect], error_level=sqlglot.ErrorLevel.RAISE)
     assert {literal.this for literal in parsed.find_all(expressions.Literal)} >= {"a\\b", "it's", "c\nd"}
@@ -126,6 +127,23 @@ def test_numbers_are_added_up_as_doubles_in_postgresql():
     assert len(factors) == 2
     for factor in factors:
         assert factor.is_type("double")
+
+
+def test_levels_are_a_list_and_missing_values_null():
+    encoding = Encoding(
+        (
+            Column("region", "onehot", ("coast", "north", "south"), "south", "south"),
+            Column("age", "number", fill=37.0, gaps=True),
+        )
+    )
+    levels = ObliqueTree.of(Topology(1), np.array([[-1.0, -1.0, 0.0, 0.0]]), np.array([-0.5]))
+    query = tree_to_sql(levels, encoding.features, ["no", "yes"], encoding=encoding)
+    assert "CASE WHEN CAST(`region` AS VARCHAR) IN ('coast', 'north') THEN" in query
+    ages = ObliqueTree.of(Topology(1), np.array([[0.0, 0.0, -1.0, -1000.0]]), np.array([-27.0]))
+    query = tree_to_sql(ages, encoding.features, ["no", "yes"], encoding=encoding)
+    condition = query.split("CASE WHEN ")[-2] + query.split("CASE WHEN ")[-1]
+    assert condition.startswith("(`age` IS NULL OR TRIM(")
+    assert "END >= 27.0e0 THEN" in condition
 
 
 def test_a_name_with_a_nul_character_is_refused():

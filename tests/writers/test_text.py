@@ -69,25 +69,28 @@ def test_counts_in_the_leaves_are_those_of_the_tree(seed, depth):
 @pytest.mark.parametrize(
     ("omega", "gamma", "rule"),
     [
-        ([0.52, -1.3, 1.0], 17.2, "0.52 * age - 1.3 * income + kids <= 17.2"),
+        ([0.52, -1.3, 1.0], 17.2, "kids + 0.52 * age - 1.3 * income <= 17.2"),
         ([1.0, -0.5, 0.0], 3.0, "age - 0.5 * income <= 3"),
         ([-1.0, 0.5, 0.0], -3.0, "age - 0.5 * income >= 3"),
-        ([-1.0, 0.5, 0.0], 3.0, "-age + 0.5 * income <= 3"),
+        ([-1.0, 0.5, 0.0], 3.0, "age - 0.5 * income >= -3"),
         ([-1.0, 0.5, 0.0], 0.0, "age - 0.5 * income >= 0"),
         ([-1.0, -0.5, 0.25], 3.0, "age + 0.5 * income - 0.25 * kids >= -3"),
         ([1.0, 0.0, 0.0], 26.0, "age <= 26"),
         ([-1.0, 0.0, 0.0], -27.0, "age >= 27"),
         ([0.0, 0.0, -1.0], 0.0, "kids >= 0"),
         ([0.0, 0.0, 1.0], -0.0, "kids <= 0"),
+        ([1.0, -1.0, 0.0], -63.0, "income - age >= 63"),
+        ([1.0, -1.0, 0.0], 63.0, "age - income <= 63"),
+        ([1.0, -1.0, -1.0], 63.0, "income - age + kids >= -63"),
         ([2.0, 0.0, 0.0], 53.0, "2 * age <= 53"),
         ([-2.0, 0.0, 0.0], -53.0, "2 * age >= 53"),
         ([-1.0, 0.0, -2.0], -50.0, "age + 2 * kids >= 50"),
-        ([0.0, 1e-7, 1.0], 1e6, "1e-07 * income + kids <= 1000000"),
+        ([0.0, 1e-7, 1.0], 1e6, "kids + 1e-07 * income <= 1000000"),
         ([0.1 + 0.2, 1e22, 0.0], 1 / 3, "0.30000000000000004 * age + 1e+22 * income <= 0.3333333333333333"),
     ],
 )
 def test_a_rule_has_the_numbers_of_the_tree(omega, gamma, rule):
-    """A float is written without `.0`; nothing is divided; most minus signs turn the rule around."""
+    """A float is written without `.0`; nothing is divided; a term with the coefficient 1 leads, without a minus."""
     tree = ObliqueTree.of(Topology(1), np.array([omega]), np.array([gamma]))
     names = ["age", "income", "kids"]
     assert rule_text(tree, 1, names) == rule
@@ -131,7 +134,14 @@ def test_number_of_names_must_be_that_of_the_features():
         tree_to_text(tree, ["a", "b", "c"], CLASSES)
 
 
+def test_two_features_of_one_name_are_refused():
+    """Rules could not tell them apart."""
+    tree = ObliqueTree.of(Topology(1), np.array([[1.0, 2.0]]), np.array([3.0]))
+    with pytest.raises(InvalidProblem, match="Expected different feature names, got 'a' twice"):
+        tree_to_text(tree, ["a", "a"], CLASSES)
+
+
 def test_sql_and_python_write_a_rule_the_same_way_round():
     tree = ObliqueTree.of(Topology(1), np.array([[-1.0, 0.0]]), np.array([-27.0]))
-    assert "1.0e0 * CAST(`age` AS REAL) >= 27.0e0" in tree_to_sql(tree, ["age", "income"], CLASSES)
-    assert "if x0 >= 27:" in tree_to_python(tree, ["age", "income"], CLASSES)
+    assert "CASE WHEN CAST(`age` AS REAL) >= 27.0e0 THEN" in tree_to_sql(tree, ["age", "income"], CLASSES)
+    assert "if v0 >= 27.0:  # age >= 27\n" in tree_to_python(tree, ["age", "income"], CLASSES)

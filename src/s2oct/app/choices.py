@@ -13,7 +13,7 @@ from s2oct.app.store import UserFile
 from s2oct.app.uploads import page_source
 from s2oct.errors import InvalidProblem
 from s2oct.files import write_whole
-from s2oct.parameters import FIELDS
+from s2oct.parameters import FIELDS, check_together
 from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
 from s2oct.tables.content import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
 from s2oct.tables.dialect import UTF8, Dialect
@@ -99,10 +99,12 @@ class PageChoices:
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the fit."""
-        return {
+        found = {
             name: parameter.read_text(self.options.get(name, parameter.default_text), f"the {parameter.called}")
             for name, parameter in FIELDS.items()
         }
+        check_together(found, lambda name: f"the {FIELDS[name].called}")
+        return found
 
     def known_totals(self, file: UserFile | None) -> ClassTotals | TotalFiles:
         """The totals; ``file`` is where those by domain are."""

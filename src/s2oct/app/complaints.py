@@ -24,6 +24,7 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.SAY_SHARES: "say that the totals are shares",
     Remedy.SAY_PERCENTAGES: "divide percentages by 100 and say that the totals are shares",
     Remedy.PASS_DOMAINS: "choose the column of the domains if the totals are by domain",
+    Remedy.ANY_PRICE: "write inf as the price of a row off a total to meet the totals at any price",
     Remedy.MORE_EVIDENCE: "label more rows, or add columns that tell the classes apart",
     Remedy.COMPLETE_TOTALS: "give a total for every class but one",
     Remedy.COUNT_ROWS: "say whether the totals count the unlabeled rows or all rows",

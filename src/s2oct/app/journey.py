@@ -243,6 +243,10 @@ def _try_all(session: StoredSession, choices: PageChoices, table: PartlyLabeledT
     for name in choices.options:
         with complaints.at(f"option:{name}"):
             replace(choices, options={name: choices.options[name]}).parameters()
+    if not any(complaint["field"].startswith("option:") for complaint in complaints.found):
+        # Each one alone is right, and this is the only one that another one can contradict.
+        with complaints.at("option:min_rows_per_leaf"):
+            choices.parameters()
     if not choices.totals.is_typed or (choices.totals.form == UPLOADED and session.totals is None):
         # Still to do, and no mistake: it keeps a fit from starting, and has no message.
         complaints.found.append({"field": "totals", "message": "", "column": None})

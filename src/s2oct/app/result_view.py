@@ -12,6 +12,7 @@ import numpy as np
 from s2oct.app.complaints import in_terms_of_the_page
 from s2oct.estimators.fitted import FittedRows, see_totals
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
+from s2oct.looks import class_colour, short_sets, text_on
 from s2oct.model.features import columns_of
 from s2oct.model.rules import Leaf, Split, pruned, rule_lines, rule_text
 from s2oct.report.certificate import describe_certificate, give_verdict
@@ -64,8 +65,11 @@ class TreeViews:
         def part(here: Leaf | Split) -> dict[str, Any]:
             if isinstance(here, Split):
                 rule = rule_text(tree, here.node, rows.features)
-                return {"node": here.node, "rule": rule, "holds": part(here.left), "fails": part(here.right)}
-            return {"leaves": list(here.ids), **dataclasses.asdict(cards[here.node])}
+                sides = {"holds": part(here.left), "fails": part(here.right)}
+                return {"node": here.node, "rule": short_sets(rule), "whole_rule": rule, **sides}
+            colour = class_colour(here.class_index)
+            look = {"colour": colour, "ink": text_on(colour)}
+            return {"leaves": list(here.ids), **dataclasses.asdict(cards[here.node]), **look}
 
         return {
             "number": number,

@@ -119,7 +119,7 @@ def _not_counted(certificate: Certificate) -> tuple[Notice, ...]:
 
 
 def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
-    if certificate.meets_totals:
+    if certificate.meets_totals or not certificate.miss_matters:
         return ()
     what = "totals" if certificate.cells else "total"
     finding = f"The tree misses the {what} by {certificate.off}{_where(certificate, classes)}"
@@ -129,8 +129,7 @@ def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Not
         finding += f". Equal features force every tree to miss it by {plural(certificate.least_xi, 'row')}"
     if certificate.n_register is not None:
         finding += ". Only the offsets of its last splits are fitted to all rows, and rows of equal value stay together"
-    # In the evidence model meeting the total is the rule, and its price is not chosen.
-    price = (Remedy.HIGHER_PRICE,) if certificate.minimises_p2 else ()
+    price = (Remedy.HIGHER_PRICE if certificate.minimises_p2 else Remedy.ANY_PRICE,)
     features = () if certificate.max_features_per_split is None else (Remedy.MORE_FEATURES,)
     return (Notice(finding, *price, Remedy.DEEPER_TREE, *features),)
 

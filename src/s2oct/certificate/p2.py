@@ -22,6 +22,9 @@ from s2oct.model.targets import NEARLY_MET
 from s2oct.model.tree import ObliqueTree
 from s2oct.wording import amount, plural
 
+MINOR_MISS = 0.005
+"""A total that is missed by a smaller share of the rows is no reason for a warning."""
+
 
 @dataclass(frozen=True)
 class Certificate(Claim):
@@ -83,7 +86,7 @@ class Certificate(Claim):
     n_splits : int
         Splits that decide something.
     n_terms : int
-        Features in these splits, added up over the splits.
+        Columns in these splits, added up over the splits.
     totals, assigned : tuple of float
         Of each class, the unlabeled rows by the total and those that the tree puts there; weights are added up, if
         there are any. Where a total is not known exactly, the first is the middle of what is known.
@@ -98,7 +101,11 @@ class Certificate(Claim):
     model : str
         The model that was fitted: "paper" for P2, or "evidence".
     evidence_cost, evidence_bound : float or None
-        In the evidence model, the cost of the tree in rows, and what no tree can undercut; None in the paper's.
+        In the evidence model, the rows against the tree, and the fewest that a tree of its kind can have; None in the
+        paper's. Rows off the totals and terms are counted at their prices.
+    proved_among : str
+        In the evidence model, the trees that ``evidence_bound`` is about, as in "trees of depth 2 with one feature per
+        split"; empty in the paper's.
     n_sampled, n_register : int or None
         If directions and classes come from a sample: its rows, and all rows. The guide was asked about the sample, so
         that its part of the cost is scaled up, and the constants of P2 are not known.
@@ -130,6 +137,7 @@ class Certificate(Claim):
     model: str = field(default=PAPER, kw_only=True)
     evidence_cost: float | None = field(default=None, kw_only=True)
     evidence_bound: float | None = field(default=None, kw_only=True)
+    proved_among: str = field(default="", kw_only=True)
     n_sampled: int | None = field(default=None, kw_only=True)
     n_register: int | None = field(default=None, kw_only=True)
     counted: bool = field(default=True, kw_only=True)
@@ -152,9 +160,22 @@ class Certificate(Claim):
     @property
     def off(self) -> str:
         """By how much the totals are missed, in words."""
+        share = f"{amount(100 * self.share_off, 2)} %"
         if self.unit == 1:
-            return plural(self.xi, "row")
-        return f"a weight of {amount(self.xi)} ({plural(round(self.xi / self.unit, 1), 'row')} of mean weight)"
+            return f"{plural(self.xi, 'row')} ({share})" if self.xi else "0 rows"
+        rows = plural(round(self.xi / self.unit, 1), "row")
+        return f"a weight of {amount(self.xi)} ({rows} of mean weight, {share})"
+
+    @property
+    def share_off(self) -> float:
+        """By which share of the unlabeled rows the totals are missed."""
+        everything = sum(self.assigned)
+        return self.xi / everything if everything else 0.0
+
+    @property
+    def miss_matters(self) -> bool:
+        """Whether the totals are missed by more than a row and by more than 0.5 % of the rows."""
+        return self.xi > self.unit * (1 + 1e-9) and self.share_off > MINOR_MISS
 
     @property
     def meets_totals(self) -> bool:
@@ -195,11 +216,11 @@ class Certificate(Claim):
 
     @property
     def proved_best(self) -> bool:
-        """Whether it is proved that no tree is better by what the fit minimised."""
+        """Whether it is proved that no tree of its kind, see ``proved_among``, is better by what the fit minimised."""
         cost, bound = self.minimised
         if self.model == EVIDENCE:
             # It has no margins, so a tree need not be feasible for P2, and it counts rows, not survey weights.
-            return abs(cost - bound) <= DECIDED_TOLERANCE
+            return bool(self.proved_among) and abs(cost - bound) <= DECIDED_TOLERANCE
         return self.feasible and abs(cost - bound) <= self.tolerance
 
     def sentences(self, classes: Sequence[Any] | None = None) -> tuple[str, ...]:
@@ -247,7 +268,7 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
     ``rules`` is the tree as people read it, whose splits and terms are counted; the tree itself if it is None.
     """
     guide, most, unit = prepared.given.guide, prepared.most_features, prepared.given.unit
-    size = TreeSize.of_tree(tree if rules is None else rules)
+    size = TreeSize.of_tree(tree if rules is None else rules, prepared.given.features)
     assignment = Assignment.of(prepared.given, tree)
     found = score(assignment, prepared.spec.C)
     return Certificate(
@@ -272,6 +293,7 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
         model=record.model,
         evidence_cost=record.evidence_cost,
         evidence_bound=record.evidence_bound,
+        proved_among=record.proved_among,
         n_splits=size.n_splits,
         n_terms=size.n_terms,
         **_in_rows(assignment),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from s2oct.model.proof import CONVERGED, INTERRUPTED, TIME_LIMIT
+from s2oct.model.proof import CONVERGED, EVIDENCE, INTERRUPTED, TIME_LIMIT
 from s2oct.wording import amount, duration, listed, plural
 
 if TYPE_CHECKING:
@@ -61,9 +61,10 @@ def about_p2(certificate: Certificate) -> Iterator[str]:
 
 def p2_cost(certificate: Certificate) -> str:
     """What the tree costs in the paper's model."""
+    off = plural(certificate.xi, "row") if certificate.unit == 1 else f"a weight of {amount(certificate.xi)}"
     return (
         f"P2 cost {amount(certificate.objective, 6)} = leaf error {amount(certificate.leaf_error, 6)} + "
-        f"C * xi ({certificate.off} off the total)"
+        f"C * xi ({off} off the total)"
     )
 
 
@@ -82,7 +83,7 @@ def _total(certificate: Certificate) -> str:
         return f"{which} met exactly (0 rows off)" if not certificate.xi else f"{which} met to within half a row"
     missed = f"{f'{n_missed} of {which}' if n_missed else which} missed by {certificate.off}"
     if certificate.xi <= certificate.least_xi:
-        return f"{missed}: equal rows allow no less"
+        return f"{missed}: the minimum possible, because identical rows share a class"
     return missed
 
 
@@ -108,6 +109,21 @@ def _without_label(indices: tuple[int, ...], classes: Sequence[Any] | None) -> s
 
 
 def _outlook(certificate: Certificate) -> str:
+    if certificate.model == EVIDENCE:
+        return rows_against(certificate)
     if certificate.proved_best:
         return "proved best: no tree of this depth is better"
     return f"not proved best: {_OUTLOOK.get(certificate.ended, 'a better one may exist')}"
+
+
+def rows_against(certificate: Certificate) -> str:
+    """How many rows are against the tree, and what is proved of others."""
+    cost, bound = certificate.minimised
+    has = f"{plural(round(cost, 1), 'row')} against it, with rows off and terms at their prices"
+    if certificate.proved_best:
+        return f"proved best among {certificate.proved_among or 'trees of this depth'}: none has fewer than {has}"
+    open_end = _OUTLOOK.get(certificate.ended, "a better one may exist")
+    if not certificate.proved_among or round(bound, 1) <= 0:
+        return f"not proved best: {open_end}; the tree has {has}"
+    fewest = plural(round(bound, 1), "row")
+    return f"not proved best: {open_end}; the tree has {has}, and {certificate.proved_among} have at least {fewest}"

@@ -69,7 +69,7 @@ def _read_problem(model: Model, table: PartlyLabeledTable, totals: ClassTotals |
     known = totals.known(table, also=model.classes)
     if known.classes.tolist() != model.classes:
         raise InvalidProblem(f"Expected labels of the classes {model.classes}, got {known.classes.tolist()}.")
-    return Problem.from_known(known.of_counted(rows), known, model.feature_names)
+    return Problem.from_known(known.of_counted(rows), known, model.encoding.described)
 
 
 def _verdict(model: Model, checked: Checked) -> list[str]:
@@ -106,8 +106,6 @@ def _believed(stored: Any, checked: Checked) -> Iterator[str]:
     from s2oct.persistence.checking import TRUSTED, TRUSTED_OF_SAMPLES
 
     yield from about_end(stored)
-    if stored.evidence_cost is not None:
-        yield f"evidence against the tree, guide included: {plural(round(stored.evidence_cost, 1), 'row')}"
     if stored.chance is not None:
         yield f"held-out labels tested against chance: p = {stored.chance:.2g}"
     if stored.lower_bound > checked.own_bound + DECIDED_TOLERANCE:

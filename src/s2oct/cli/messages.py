@@ -34,6 +34,7 @@ REMEDIES = {
     Remedy.PASS_DOMAINS: "name the column of the domains with --by if the totals are by domain",
     Remedy.MORE_TIME: "raise --time-limit",
     Remedy.HIGHER_PRICE: "raise --C, the price of a row off the total",
+    Remedy.ANY_PRICE: "pass --total-price inf to meet the totals at any price",
     Remedy.DEEPER_TREE: "raise --depth",
     Remedy.MORE_FEATURES: "raise --max-features",
     Remedy.NAME_BOTH_CLASSES: "one class is enough if --total A=120 says how many of the other rows are of a class A",

@@ -12,7 +12,7 @@ import typer
 
 from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
-from s2oct.parameters import OPTIONS, Parameter
+from s2oct.parameters import OPTIONS, PARAMETERS, Parameter, check_together
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import MEDIAN, ONEHOT, ORDINAL
 from s2oct.tables.partly_labeled import Roles
@@ -179,11 +179,13 @@ class ParameterOptions:
 
     def parameters(self) -> dict[str, Any]:
         """Read the parameters under the classifier's own names; refuse what it would refuse, in terms of options."""
-        return {
+        found = {
             parameter.name: parameter.read_text(getattr(self, _field(parameter)), f"--{parameter.option}")
             for parameter in OPTIONS
             if parameter.number or parameter.words
         }
+        check_together(found, lambda name: f"--{PARAMETERS[name].option}")
+        return found
 
 
 def _field(parameter: Parameter) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
-from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.edge import CallbackSupportMixin
 from s2oct.estimators.notebook import tree_html
@@ -39,6 +39,8 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     data_summary_: DataSummary
     feature_names_in_: ObjectArray
     encoding_: Encoding
+    _leaf_counts: IntArray | None = None
+    """Labeled and unlabeled rows of each leaf, shape (n_leaves, 2); None if they were not counted or not kept."""
 
     def _checked(self) -> dict[str, Any]:
         """The parameters as a fit takes them; those that cannot be used are refused."""
@@ -83,7 +85,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
 
     def _tree_html(self) -> str:
         try:
-            return tree_html(self.tree_, self._features(), self.classes_.tolist())
+            return tree_html(self.tree_, self._features(), self.classes_.tolist(), self._leaf_counts)
         except Exception:
             # Not fitted, or made by hand and incomplete: a classifier must always be shown somehow.
             return ""
@@ -150,3 +152,10 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         found, encoding = read_row(row, self.encoding_.names), self.encoding_
         values, cells = found.features(encoding), found.texts(encoding)
         return explain_row(self.tree_, values, self._features(), self.classes_.tolist(), cells)
+
+
+def count_leaves(tree: ObliqueTree, leaf: IntArray, is_labeled: BoolArray) -> IntArray:
+    """Labeled and unlabeled rows of each leaf, from the leaf of every row; shape (n_leaves, 2)."""
+    n_leaves = tree.topology.n_leaves
+    sides = (leaf[is_labeled], leaf[~is_labeled])
+    return np.stack([np.bincount(some - n_leaves, minlength=n_leaves) for some in sides], axis=1)

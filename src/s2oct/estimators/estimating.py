@@ -89,7 +89,7 @@ class Refits:
         fit, known, targets = self.fit, self.fit.known.in_rows, self.fit.known.in_rows.targets
         # The representation of a classifier leaves out what is long; its parameters do not.
         guide = None if fit.guide is None else (type(fit.guide).__name__, _settings(fit.guide))
-        choices = (fit.spec, fit.sparsity, fit.guide_weight, guide, fit.known.unit, known.classes.tolist())
+        choices = (fit.spec, fit.evidence_spec, fit.guide_weight, guide, fit.known.unit, known.classes.tolist())
         budget = fit.budget
         digest = hashlib.sha256(repr((__version__, *choices, budget.solver, budget.time_limit)).encode())
         values = [part for margin in targets.margins for part in (margin.value, margin.se)]
@@ -134,7 +134,7 @@ class Refits:
         table = fit.guide_table
         guide = fitted_guide(fit.guide, _safe_indexing(table, chosen), drawn, seed)
         said = guide.probabilities
-        guidance = Guidance(lambda deadline: Advice(said), fit.guide_weight, fit.sparsity)
+        guidance = Guidance(lambda deadline: Advice(said), fit.guide_weight, fit.evidence_spec)
         return said, lambda rows: guide.of_rows(_safe_indexing(table, rows)), guidance
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import _safe_indexing
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.estimators.edge import Edge
 from s2oct.fit.context import Budget, Guidance
@@ -20,7 +20,7 @@ from s2oct.guides.chance import chance_of_rows, chance_of_votes
 from s2oct.guides.known_total import reads_tables
 from s2oct.inputs import counted_part, without_columns
 from s2oct.model.batches import rows_of_batch
-from s2oct.model.evidence import Evidence, Sparsity
+from s2oct.model.evidence import Evidence, EvidenceSpec
 from s2oct.model.known import Known
 from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Advice, DataSummary, Guide, Problem
@@ -52,7 +52,7 @@ class FitTask:
         The guide, not fitted.
     guide_weight : float
         What an unlabeled row of which the guide is sure counts against a labeled row.
-    sparsity : Sparsity
+    evidence_spec : EvidenceSpec
         How sparse splits should be.
     advice : Advice or None
         What the guide said of the unlabeled rows, once it has been asked.
@@ -65,13 +65,13 @@ class FitTask:
     budget: Budget
     guide: Any
     guide_weight: float
-    sparsity: Sparsity
+    evidence_spec: EvidenceSpec
     advice: Advice | None = None
 
     @property
     def problem(self) -> Problem:
         """The rows with what is known about them."""
-        return Problem.from_known(self.rows, self.known, self.features.encoding.features)
+        return Problem.from_known(self.rows, self.known, self.features.encoding.described)
 
     @property
     def guided_problem(self) -> Problem:
@@ -102,7 +102,7 @@ class FitTask:
         def ask(deadline: Deadline) -> Advice | None:
             return ask_guide(self.guide, self.guide_table, self.known.in_rows, deadline, left_behind)
 
-        return Guidance(ask, self.guide_weight, self.sparsity, lambda: any(map(runs_on, left_behind)))
+        return Guidance(ask, self.guide_weight, self.evidence_spec, lambda: any(map(runs_on, left_behind)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,10 +137,7 @@ def run_register_task(fit: FitTask, register: Register, edge: Edge, began: float
 
     Directions and classes come from the sample. Passes over all rows then move the offsets of the last splits.
     """
-    price = fit.sparsity.term_price
-    if price is not None:
-        # The user's price is in rows of the register.
-        fit = replace(fit, sparsity=replace(fit.sparsity, term_price=price * register.share))
+    fit = replace(fit, evidence_spec=fit.evidence_spec.of_sample(register.share))
     problem, guidance = fit.problem, fit.guidance()
     assert guidance is not None  # only evidence is weighed on a sample
     chance = _chance_of_rows(fit, problem, edge)
@@ -162,26 +159,28 @@ def sample_of(fit: FitTask, register: Register) -> FitTask:
     return replace(fit, features=features, rows=register.rows, known=register.known)
 
 
-def certified_choice(fit: FitTask, tree: ObliqueTree, claimed: Certificate) -> Certificate:
-    """The certificate of another tree for the rows of a fit; what the fit proved of all trees holds for it, too."""
+def certified_choice(fit: FitTask, tree: ObliqueTree, claimed: Certificate, bound: float) -> Certificate:
+    """The certificate of another tree for the rows of a fit; ``bound`` is what every tree costs at least."""
     problem = fit.guided_problem
     found, _ = recertify(problem, tree, claimed, fit.spec, rules=tree)
     if claimed.evidence_cost is not None:
-        cost = Evidence.of(problem, tree.topology, fit.guide_weight).cost_of(tree)
-        found = replace(found, evidence_cost=cost.rows + cost.off)
+        spec = fit.evidence_spec
+        evidence = Evidence.of(problem, tree.topology, fit.guide_weight, spec.total_price)
+        cost = evidence.total_cost(evidence.cost_of(tree), spec.price_of(evidence.n_given))
+        found = replace(found, evidence_cost=cost, evidence_bound=min(bound, cost))
     is_proved = found.proved_best if claimed.evidence_cost is not None else found.proved
     ended = CONVERGED if found.ended == PROVED and not is_proved else found.ended
     return replace(found, chance=claimed.chance, ended=ended)
 
 
-def predicted_in_batches(tree: ObliqueTree, rows: FloatArray) -> Any:
-    """Classes of all rows of a large table, a batch at a time."""
-    codes = np.empty(len(rows), dtype=np.int64)
+def leaves_in_batches(tree: ObliqueTree, rows: FloatArray) -> IntArray:
+    """Leaf ids of all rows of a large table, a batch at a time."""
+    leaf = np.empty(len(rows), dtype=np.int64)
     step = rows_of_batch(rows.shape[1])
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
-        codes[part] = tree.predict(np.asarray(rows[part], dtype=float))
-    return codes
+        leaf[part] = tree.apply(np.asarray(rows[part], dtype=float))
+    return leaf
 
 
 def _chance_of_rows(fit: FitTask, problem: Problem, edge: Edge) -> float | None:

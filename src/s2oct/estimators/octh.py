@@ -11,7 +11,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import OCTHCertificate
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.base import TreeClassifier
+from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.fit.context import Listener
 from s2oct.fit.octh import train_octh
@@ -142,7 +142,7 @@ class OCTHClassifier(TreeClassifier):
             only = labels.classes.tolist()[0]
             raise InvalidProblem(f"Expected labeled rows of at least two classes, got one class only: {only!r}.")
         no_totals = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
-        problem = Problem.from_labels(rows, labels, no_totals, feature_names=self.encoding_.features)
+        problem = Problem.from_labels(rows, labels, no_totals, feature_names=self.encoding_.described)
         spec = _octh_spec(params, problem.n_labeled)
         with edge_of(self, stop, listener) as edge:
             chance = chance_of_rows(problem.X_labeled, problem.labels, budget.seed, budget.for_checks(edge.stop))
@@ -155,7 +155,9 @@ class OCTHClassifier(TreeClassifier):
         self.certificate_ = replace(trained.certificate, chance=chance)
         self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
-        self._leaf_shares = _leaf_shares(self.tree_.apply(problem.X_labeled), problem, self.tree_.leaf_classes)
+        leaf = self.tree_.apply(rows)
+        self._leaf_counts = count_leaves(self.tree_, leaf, labels.is_labeled)
+        self._leaf_shares = _leaf_shares(leaf[labels.is_labeled], problem, self.tree_.leaf_classes)
         self.notices_ = notices_of((*features.doubts, *trained.notices), self.certificate_, labels.classes)
         warn_of(self.notices_, self.certificate_, labels.classes)
         return self

@@ -15,14 +15,14 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import Estimates
-from s2oct.estimators.base import TreeClassifier
+from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.estimators.estimating import estimate_domains
 from s2oct.estimators.fitting import (
     FitTask,
     certified_choice,
     class_margins,
-    predicted_in_batches,
+    leaves_in_batches,
     probabilities_of,
     run_register_task,
     run_task,
@@ -41,7 +41,7 @@ from s2oct.inputs import (
     read_rule_features,
     text_columns,
 )
-from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, Sparsity
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TOTAL_PRICE, EvidenceSpec
 from s2oct.model.known import Known
 from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Problem
@@ -58,9 +58,9 @@ class S2OCTClassifier(TreeClassifier):
 
     The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each
     class is for an unlabeled row; it is a classifier that knows the same totals. The tree contradicts as few rows as
-    possible, in splits of few features, and meets the totals. ``guide=None`` fits the paper's model P2 instead: the
-    errors of the labeled rows plus C for every row by which the number of unlabeled rows assigned to a class misses its
-    known total.
+    possible and misses the totals by as few as possible, in rules of few terms. ``guide=None`` fits the paper's model
+    P2 instead: the errors of the labeled rows plus C for every row by which the number of unlabeled rows assigned to a
+    class misses its known total.
 
     Parameters
     ----------
@@ -76,15 +76,25 @@ class S2OCTClassifier(TreeClassifier):
         only when it returns to Python. None is the paper's P2 and nothing else; of its trees of least cost that were
         found, one with few features.
     guide_weight : float or "auto"
-        What an unlabeled row of which the guide is sure counts against a labeled row; "auto" is 1/4. With 0 the paper's
+        What an unlabeled row of which the guide is sure counts against a labeled row; "auto" is 1/2. With 0 the paper's
         P2 is solved first, and the guide only chooses among its trees of least cost; if P2 is not solved in time, the
         tree is the best one found for it. Without a guide it has no effect.
     max_features_per_split : int, "auto" or None
-        At most so many features have a coefficient in one split; with 1 all splits are ordinary ones, on single
-        features. None is no such limit. "auto" is 4, and more only where the totals cannot be met otherwise; in P2,
-        that is with ``guide=None`` or ``guide_weight=0``, it is no limit.
+        Maximum number of columns in one split. With 1 all splits are ordinary ones, and the best tree is searched for
+        until it is proved best or the time is over. "auto" is one column, and two or three where they pay clearly. None
+        is no such limit. In P2, that is with ``guide=None`` or ``guide_weight=0``, "auto" is no limit, and features are
+        counted instead of columns.
     term_price : float or "auto"
-        So many rows a feature must save to get into a split; "auto" is 0.2 % of all rows. P2 has no such price.
+        Minimum number of rows a term must save to be used in a rule; "auto" is 0.3 % of all rows, and at least 2.1. A
+        term of a sum must save 1.3 times as much, and a further level in a set of levels a quarter. P2 has no such
+        price.
+    total_price : float or "auto"
+        Rows that a row off a total costs; "auto" is 1.5. ``float("inf")`` meets the totals at any price. In P2 this
+        price is ``C``.
+    min_rows_per_leaf : int
+        Minimum number of rows in a leaf, labeled and unlabeled ones together. P2 has no such constraint, so more than 1
+        is refused with ``guide=None`` and ``guide_weight=0``. Where a fit sees a sample of the rows, it holds in
+        proportion for the sample, and only roughly for all rows.
     features : list of str or of int, or None
         Names or numbers of the columns that the rules may use; None for all. The guide still sees every column: drop a
         column from X to keep it out altogether. P2, its constants and what is proved are about these columns alone.
@@ -124,10 +134,10 @@ class S2OCTClassifier(TreeClassifier):
         Positions of the labeled rows that the tree puts into another class than their own.
     stability_ : ndarray of shape (n_unlabeled,)
         For each unlabeled row, in their order, the share of other trees that are as good and put the row into the
-        same class. With a guide of positive weight they meet the totals as well and have at most 1 % of the rows more
-        against them. In P2 they are found independently, without the guide, and cost no more: near 1 the labeled rows
-        and the totals determine a class, near 1/2 they leave it open. NaN if P2 or a fit that was cut short has no
-        such tree.
+        same class. With a guide of positive weight they have at most 1 % of the rows more against them, with rows off
+        at their price. In P2 they are found independently, without the guide, and cost no more: near 1 the labeled rows
+        and the totals determine a class, near 1/2 they leave it open. NaN if P2 or a fit that was cut short has no such
+        tree.
     alternatives_ : tuple of ObliqueTree
         The distinct ones of these trees, the best starts first. A classifier from a model file has none.
     stability_note_ : str
@@ -175,6 +185,8 @@ class S2OCTClassifier(TreeClassifier):
         guide_weight: float | str = "auto",
         max_features_per_split: int | str | None = "auto",
         term_price: float | str = "auto",
+        total_price: float | str = "auto",
+        min_rows_per_leaf: int = 1,
         features: Any = None,
         categorical_features: Any = "from_dtype",
         coefficient_bound: float | str = "auto",
@@ -191,6 +203,8 @@ class S2OCTClassifier(TreeClassifier):
         self.guide_weight = guide_weight
         self.max_features_per_split = max_features_per_split
         self.term_price = term_price
+        self.total_price = total_price
+        self.min_rows_per_leaf = min_rows_per_leaf
         self.features = features
         self.categorical_features = categorical_features
         self.coefficient_bound = coefficient_bound
@@ -283,6 +297,7 @@ class S2OCTClassifier(TreeClassifier):
         fit = self._planned(features, register.known)
         fitted = self._run(fit, register, began, stop, listener)
         self.contradicted_ = register.positions[register.known.is_labeled][self._contradicts(fitted)]
+        self._leaf_counts = None
         return self
 
     def _planned(self, features: Features, known: Known) -> FitTask:
@@ -300,7 +315,12 @@ class S2OCTClassifier(TreeClassifier):
             budget=budget,
             guide=guide,
             guide_weight=AUTO_GUIDE_WEIGHT if weight is None else weight,
-            sparsity=Sparsity(AUTO_MOST if is_auto else most, params["term_price"], may_exceed=is_auto),
+            evidence_spec=EvidenceSpec(
+                AUTO_MOST if is_auto else most,
+                params["term_price"],
+                AUTO_TOTAL_PRICE if params["total_price"] is None else params["total_price"],
+                params["min_rows_per_leaf"],
+            ),
         )
 
     def _spec(self, names: Sequence[Any] = ()) -> ModelSpec:
@@ -345,11 +365,13 @@ class S2OCTClassifier(TreeClassifier):
     def _complete(self, fit: FitTask, fitted: FitTask, register: Register | None = None) -> None:
         """Keep what the tree says of every row of the table; it was fitted to all rows or to a sample of them."""
         known, free = fit.known, ~fit.known.is_labeled
+        leaf = leaves_in_batches(self.tree_, fit.rows)
+        self._leaf_counts = count_leaves(self.tree_, leaf, known.is_labeled)
+        classes = self.tree_.leaf_classes[leaf[free] - self.tree_.topology.n_leaves]
+        self.transduction_ = known.labels.completed(classes)
         if register is None:
-            self.transduction_ = known.labels.completed(self.tree_.predict(fitted.rows[free]))
             contradicted = np.flatnonzero(~free)[self._contradicts(fitted)]
         else:
-            self.transduction_ = known.labels.completed(predicted_in_batches(self.tree_, fit.rows)[free])
             contradicted = register.positions[register.known.is_labeled][self._contradicts(fitted)]
             stability = np.full(len(fit.rows), np.nan)
             stability[register.positions[~register.known.is_labeled]] = self.stability_
@@ -580,12 +602,14 @@ class S2OCTClassifier(TreeClassifier):
         if not isinstance(tree, ObliqueTree) or tree.n_features != self.tree_.n_features:
             raise InvalidProblem(f"Expected a step of simplicity_path() or an alternative tree, got {brief(step)}.")
         chosen = copy(self)
-        price = step.term_price if isinstance(step, SimplicityStep) else None
-        if price is not None:
-            chosen.term_price = price
-            fit = replace(fit, sparsity=replace(fit.sparsity, term_price=price))
+        bound = 0.0
+        if isinstance(step, SimplicityStep) and step.term_price is not None:
+            chosen.term_price, bound = step.term_price, step.evidence_bound
+            fit = replace(fit, evidence_spec=replace(fit.evidence_spec, term_price=step.term_price))
+        elif self.certificate_.evidence_bound is not None:
+            bound = self.certificate_.evidence_bound
         chosen._fit, chosen.tree_, chosen.witness_ = fit, tree, tree
-        chosen.certificate_ = certified_choice(fit, tree, self.certificate_)
+        chosen.certificate_ = certified_choice(fit, tree, self.certificate_, bound)
         chosen.alternatives_ = ()
         chosen.stability_ = np.full(int((~fit.known.is_labeled).sum()), np.nan)
         chosen.stability_note_ = "The stability of a tree that was chosen from others is not known."

@@ -37,7 +37,7 @@ class TotalsStep:
     changed : float
         Unlabeled rows whose class differs from the fit at the known total, or their weight.
     n_terms : int
-        Features over all splits.
+        Columns in the splits, added up over the splits.
     cost : float
         What the fit minimised: evidence against the tree, in rows; without a guide the cost in P2.
     achieved : float

@@ -15,7 +15,7 @@ from s2oct.model.tree import ObliqueTree
 def tree_size(classifier: Any) -> TreeSize | None:
     """Read the size of a fitted classifier, also inside wrappers and pipelines; None if it is not one tree."""
     if isinstance(getattr(classifier, "tree_", None), ObliqueTree):
-        return TreeSize.of_tree(classifier.tree_)
+        return TreeSize.of_tree(classifier.tree_, classifier._features())
     if isinstance(classifier, DecisionTreeClassifier):
         n_splits = int(np.sum(classifier.tree_.feature >= 0))
         return TreeSize(n_splits, n_splits)

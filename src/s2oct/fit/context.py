@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, Sparsity
+from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, Evidence, EvidenceSpec
 from s2oct.model.prepared import Prepared
-from s2oct.model.problem import Advice, Guide
+from s2oct.model.problem import Advice, Guide, Problem
 from s2oct.model.proof import Moment
+from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.solvers import Solver
 from s2oct.stopping import Clock, Deadline, Stop, never
@@ -151,15 +152,15 @@ class Guidance:
     weight : float
         What an unlabeled row of which the guide is sure counts against a labeled one. With 0 the guide only chooses
         among the trees of least cost in P2.
-    sparsity : Sparsity
-        How sparse the splits of the evidence model should be.
+    spec : EvidenceSpec
+        What the user chose about trees of the evidence model.
     is_busy : callable
         Whether the guide still runs although the fit no longer waits for it.
     """
 
     ask: Callable[[Deadline], Advice | None]
     weight: float = AUTO_GUIDE_WEIGHT
-    sparsity: Sparsity = field(default_factory=Sparsity)
+    spec: EvidenceSpec = field(default_factory=EvidenceSpec)
     is_busy: Callable[[], bool] = never
     _answers: list[Advice] = field(default_factory=list)
 
@@ -174,6 +175,10 @@ class Guidance:
         if said is not None:
             self._answers.append(said)
         return said
+
+    def evidence(self, problem: Problem, topology: Topology) -> Evidence:
+        """What classes cost the rows of a problem that has what the guide said."""
+        return Evidence.of(problem, topology, self.weight, self.spec.total_price)
 
 
 def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prepared | None:

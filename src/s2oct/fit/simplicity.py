@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import overload
 
-import numpy as np
-
-from s2oct.arrays import FloatArray
-from s2oct.model.evidence import AUTO_TERM_SHARE, Evidence, EvidenceCost, Sparsity
-from s2oct.model.prepared import Columns, Scaling, widened_tree
-from s2oct.model.rules import as_rules, pruned
+from s2oct.model.evidence import Evidence, EvidenceCost
+from s2oct.model.prepared import Columns, widened_tree
+from s2oct.model.rules import pruned
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import EvidenceSearch
+from s2oct.search import ExactSearch
 from s2oct.stopping import NO_DEADLINE, Deadline
 
-PRICES = (64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.0)
-"""Prices of a term at which trees are fitted, where 1 is the automatic price."""
+PRICES = (32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.0)
+"""Prices of a term at which trees are found, where 1 is that of the fit."""
 
 WORTH = 0.5
 """Rows that a richer tree must save to be on the path."""
@@ -32,17 +29,22 @@ class SimplicityStep:
     tree : ObliqueTree
         The tree, in the user's units.
     n_terms : int
-        Features over all its splits.
+        Columns in its splits, added up over the splits.
     n_splits : int
         Splits that decide something.
     rows_lost : float
-        Evidence against it beyond that of the best tree of the path, in rows; a row off the totals counts as one.
+        Evidence against it beyond that of the richest tree of the path, in rows; rows off the totals count at their
+        price.
     rows_off : float
         Rows by which it misses the totals.
     rules : str
         The tree as text.
+    bound : float
+        No tree as simple as this one, over the questions of the fit, loses fewer rows.
     term_price : float, optional
-        Rows that a feature had to save when this tree was fitted; None for the tree of the fit itself.
+        Rows that a term had to save when this tree was found; None for the tree of the fit itself.
+    evidence_bound : float
+        What every tree over the questions of the fit costs at least at this price.
     """
 
     tree: ObliqueTree
@@ -51,7 +53,9 @@ class SimplicityStep:
     rows_lost: float
     rows_off: float
     rules: str
+    bound: float
     term_price: float | None = None
+    evidence_bound: float = 0.0
 
 
 class SimplicityPath(Sequence[SimplicityStep]):
@@ -85,9 +89,9 @@ class SimplicityPath(Sequence[SimplicityStep]):
 
     def __str__(self) -> str:
         shown = self._steps if self.fitted in self._steps else (*self._steps, self.fitted)
-        lines = ["terms  splits  rows lost  rows off"]
+        lines = ["terms  splits  rows lost  at least  rows off"]
         lines += [
-            f"{step.n_terms:5d}  {step.n_splits:6d}  {step.rows_lost:9.1f}  {step.rows_off:8g}"
+            f"{step.n_terms:5d}  {step.n_splits:6d}  {step.rows_lost:9.1f}  {step.bound:8.1f}  {step.rows_off:8g}"
             f"{'  the fitted tree' if step is self.fitted else ''}"
             for step in shown
         ]
@@ -100,42 +104,37 @@ class SimplicityPath(Sequence[SimplicityStep]):
 
 @dataclass(frozen=True, eq=False)
 class Simplification:
-    """What is needed to fit the trees of a path after the fit.
+    """What is needed to find the trees of a path after the fit.
 
     Attributes
     ----------
     evidence : Evidence
-        What classes cost rows, in model units.
+        What classes cost rows, in the user's units.
+    search : ExactSearch
+        The search of the fit, whose questions the trees of the path have.
     fitted : ObliqueTree
-        The tree of the fit in the user's units, over the columns that it may use.
+        The tree of the fit, over the columns that it may use.
     fitted_cost : EvidenceCost
         What it costs.
-    scaling : Scaling
-        The map from the user's units to those of the model.
-    rows : ndarray of shape (n + m, p)
-        The rows in the user's units.
     columns : tuple of int or None
         The columns that the tree may use; the rows have these alone.
     n_features : int
         Number of all columns.
-    sparsity : Sparsity
-        As in the fit; its price is replaced.
-    seed : int
-        Seed of the fit.
     """
 
     evidence: Evidence
+    search: ExactSearch
     fitted: ObliqueTree
     fitted_cost: EvidenceCost
-    scaling: Scaling
-    rows: FloatArray
     columns: Columns
     n_features: int
-    sparsity: Sparsity
-    seed: int
 
     def path(self, write_rules: Callable[[ObliqueTree], str], deadline: Deadline = NO_DEADLINE) -> SimplicityPath:
-        """Fit trees at several prices of a term, and keep those that no simpler tree matches.
+        """The best tree for each number of terms.
+
+        At a price per term the search finds the best tree and a bound. With n terms, no tree costs less than that bound
+        without the price of n terms: the largest such bound over all prices holds. Trees that save nothing against
+        simpler ones are left out.
 
         Parameters
         ----------
@@ -149,37 +148,51 @@ class Simplification:
         SimplicityPath
             The trees, the fitted one among them unless a simpler one matches it.
         """
-        fitted = self._step(self.fitted, self.fitted_cost, write_rules)
-        found = [fitted, *self._at_all_prices(write_rules, deadline)]
-        kept: list[SimplicityStep] = []
-        # Of trees with as many terms, the fitted one comes first unless another is better by more than it is worth.
-        for step in sorted(found, key=lambda step: (step.n_terms, step.rows_lost - WORTH * (step is fitted))):
-            if not kept or step.rows_lost < kept[-1].rows_lost - WORTH:
-                kept.append(step)
-        least = kept[-1].rows_lost
-        against_best = {id(step): replace(step, rows_lost=step.rows_lost - least) for step in (*kept, fitted)}
-        return SimplicityPath([against_best[id(step)] for step in kept], against_best[id(fitted)])
-
-    def _at_all_prices(self, write_rules: Callable[[ObliqueTree], str], deadline: Deadline) -> Iterator[SimplicityStep]:
+        steps = [self._step(self.fitted, self.fitted_cost, None, 0.0)]
+        bounds: list[tuple[float, float]] = []
         for factor in PRICES:
             if deadline.passed:
-                return
-            price = factor * AUTO_TERM_SHARE * self.evidence.n_given
-            search = EvidenceSearch(self.evidence, replace(self.sparsity, term_price=price), self.seed, deadline)
-            tree = search.run()
-            # The rules keep every row in its leaf, so that the cost stays.
-            rules = as_rules(self.scaling.to_user(tree), self.rows)
-            yield replace(self._step(rules, self.evidence.cost_of(tree), write_rules), term_price=price)
+                break
+            price = factor * self.search.term_price
+            search = self.search.at_price(price, deadline)
+            found = search.run(propose=False)
+            bounds.append((price, found.bound))
+            steps += [self._step(tree, self.evidence.cost_of(tree), price, found.bound) for tree in search.frontier()]
+        kept: list[_Tree] = []
+        # Of trees with as many terms, the fitted one comes first unless another is better by more than it is worth.
+        for step in sorted(steps, key=lambda step: (step.cost.terms, step.lost - WORTH * (step is steps[0]))):
+            if not kept or step.lost < kept[-1].lost - WORTH:
+                kept.append(step)
+        least = kept[-1].lost
 
-    def _step(self, tree: ObliqueTree, cost: EvidenceCost, write_rules: Callable[[ObliqueTree], str]) -> SimplicityStep:
-        """A tree over the columns that it may use as a step; what it costs stands for what it loses."""
-        deciding = [split.node - 1 for split in pruned(tree).splits]
-        widened = widened_tree(tree, self.columns, self.n_features)
-        return SimplicityStep(
-            tree=widened,
-            n_terms=int(np.count_nonzero(tree.omega[deciding])),
-            n_splits=len(deciding),
-            rows_lost=cost.rows + cost.off,
-            rows_off=cost.off,
-            rules=write_rules(widened),
-        )
+        def as_step(step: _Tree) -> SimplicityStep:
+            bound = max((total - price * step.cost.price for price, total in bounds), default=0.0)
+            widened = widened_tree(step.tree, self.columns, self.n_features)
+            return SimplicityStep(
+                tree=widened,
+                n_terms=step.cost.terms,
+                n_splits=len(pruned(step.tree).splits),
+                rows_lost=step.lost - least,
+                rows_off=step.cost.off,
+                rules=write_rules(widened),
+                bound=max(min(bound, step.lost) - least, 0.0),
+                term_price=step.price,
+                evidence_bound=step.bound,
+            )
+
+        shown = {id(step): as_step(step) for step in (*kept, steps[0])}
+        return SimplicityPath([shown[id(step)] for step in kept], shown[id(steps[0])])
+
+    def _step(self, tree: ObliqueTree, cost: EvidenceCost, price: float | None, bound: float) -> _Tree:
+        return _Tree(tree, cost, cost.rows + self.evidence.row_off * cost.off, price, bound)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """A tree, what it costs, what it loses in rows, the price of a term at which it was found, and the bound there."""
+
+    tree: ObliqueTree
+    cost: EvidenceCost
+    lost: float
+    price: float | None
+    bound: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -33,7 +33,7 @@ from s2oct.model.proof import (
 )
 from s2oct.model.score import feasible_cost, feasible_score, lengthened, mended
 from s2oct.model.tree import ObliqueTree
-from s2oct.search import EvidenceSearch, Instance, Neighbourhoods, polish
+from s2oct.search import ExactSearch, Found, Instance, Neighbourhoods, polish
 from s2oct.stopping import Clock
 
 PATIENCE, WORTH = 6, 0.25
@@ -64,18 +64,36 @@ class StrategyResult:
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """What a fit of the evidence model has besides its tree: the evidence, what the tree costs, and the search."""
+    """What a fit of the evidence model has besides its tree.
+
+    Attributes
+    ----------
+    evidence : Evidence
+        What classes cost rows, in the user's units.
+    tree : ObliqueTree
+        The tree in the user's units, with short offsets.
+    cost : EvidenceCost
+        What it costs.
+    search : ExactSearch
+        The search that found it.
+    found : Found
+        What it found and proved.
+    """
 
     evidence: Evidence
+    tree: ObliqueTree
     cost: EvidenceCost
-    search: EvidenceSearch
+    search: ExactSearch
+    found: Found
 
-    def others(self, fitted: ObliqueTree) -> list[ObliqueTree]:
+    @cached_property
+    def others(self) -> list[ObliqueTree]:
         """Other trees that are as good as the fitted one, and different on some row; no more than are wanted."""
         rows, found = self.evidence.X, []
         for tree in self.search.others():
-            is_as_good = self.evidence.is_as_good(self.evidence.cost_of(tree), self.cost)
-            if is_as_good and not np.array_equal(tree.predict(rows), fitted.predict(rows)):
+            if not self.evidence.is_as_good(self.evidence.cost_of(tree), self.cost):
+                break
+            if not np.array_equal(tree.predict(rows), self.tree.predict(rows)):
                 found.append(tree)
             if len(found) == LEAST_POOL:
                 break
@@ -168,26 +186,24 @@ class WeighEvidence:
             clock = replace(context.clock, reserve=2 * context.clock.reserve)
             return _without_answer(Paper().run(prepared, replace(context, clock=clock)), self.guidance, context)
         context.listener.stage(SEARCHING)
-        evidence = Evidence.of(guided.problem, guided.topology, self.guidance.weight)
-        price = self.guidance.sparsity.price_of(evidence.n_given)
-        least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "equal rows end in one class")
-        incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, context.listener)
-        search = EvidenceSearch(evidence, self.guidance.sparsity, context.budget.seed, context.clock.deadline())
-        best = search.run(incumbent.offer if context.listener.wants_trees else None)
-        incumbent.offer(best)
-        if context.clock.has_cut or context.clock.stopped():
-            # A search that was cut short may have nothing that is better than one class for all rows.
-            offer_constant_trees(guided, incumbent)
-            best = incumbent.winner
-        cost = evidence.cost_of(best)
-        ended = ended_by(context.clock, PROVED if evidence.is_least(cost) else CONVERGED)
+        # Rules are in the user's units, and so is the search for them.
+        merged, _ = guided.given.merged_groups()
+        evidence = self.guidance.evidence(merged, guided.topology)
+        price, scaling = self.guidance.spec.price_of(evidence.n_given), guided.scaling
+        least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "identical rows share a class")
+        listener = replace(context.listener, convert=lambda tree: context.listener.convert(scaling.to_model(tree)))
+        incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, listener)
+        search = ExactSearch(evidence, self.guidance.spec, context.clock.deadline())
+        found = search.run(incumbent.offer if context.listener.wants_trees else None)
+        incumbent.offer(found.tree)
+        ended = ended_by(context.clock, PROVED if found.is_proved else CONVERGED)
         return StrategyResult(
             guided,
-            lengthened(guided, best),
+            lengthened(guided, scaling.to_model(found.middle)),
             Bound(lower_bound(guided.problem, guided.spec.C), "a bound that needs no solver"),
             ended,
             incumbent,
-            Weighed(evidence, cost, search),
+            Weighed(evidence, found.tree, evidence.cost_of(found.tree), search, found),
         )
 
 
@@ -206,8 +222,7 @@ def ended_by(clock: Clock, otherwise: str) -> str:
 
 
 def _weigh(evidence: Evidence, term_price: float, tree: ObliqueTree) -> tuple[ObliqueTree, float]:
-    cost = evidence.cost_of(tree)
-    return tree, cost.rows + evidence.row_off * cost.off + term_price * cost.terms
+    return tree, evidence.total_cost(evidence.cost_of(tree), term_price)
 
 
 def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:

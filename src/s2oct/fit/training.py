@@ -39,7 +39,6 @@ from s2oct.model.prepared import (
 from s2oct.model.problem import Problem
 from s2oct.model.proof import (
     CONVERGED,
-    DECIDED_TOLERANCE,
     EVIDENCE,
     INTERRUPTED,
     PROVED,
@@ -172,14 +171,11 @@ def train(
         return trained.over(problem)
     simplification = Simplification(
         evidence=outcome.weighed.evidence,
+        search=outcome.weighed.search,
         fitted=trained.tree,
         fitted_cost=outcome.weighed.cost,
-        scaling=prepared.scaling,
-        rows=prepared.given.X,
         columns=spec.features,
         n_features=problem.n_features,
-        sparsity=guidance.sparsity,
-        seed=budget.seed,
     )
     return replace(trained.over(problem), simplification=simplification)
 
@@ -213,7 +209,10 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
     """The tree in the user's units, certified on the user's rows."""
     prepared = outcome.prepared
     witness = prepared.scaling.to_user(outcome.tree)
-    tree = as_rules(witness, prepared.given.X)
+    tree = as_rules(witness, prepared.given.X) if outcome.weighed is None else outcome.weighed.tree
+    if (witness.apply(prepared.given.X) != tree.apply(prepared.given.X)).any():
+        # Beside huge numbers the way to model units and back loses digits.
+        witness = tree
     record = FitRecord(
         bound=outcome.bound,
         seconds=seconds,
@@ -226,9 +225,6 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
     if not others and all_starts_agree(outcome.ended, weighed=weighed):
         stability = np.ones_like(stability)
     certificate = certify(prepared, witness, record, tree)
-    if outcome.weighed is not None and certificate.xi > certificate.unit * _rows_off(outcome) + DECIDED_TOLERANCE:
-        # Features so large that their last digits are lost in sums: in the user's units rows have changed sides.
-        certificate = replace(certificate, evidence_cost=outcome.weighed.cost.rows + certificate.xi / certificate.unit)
     if certificate.ended == PROVED and not (certificate.proved_best if weighed else certificate.proved):
         certificate = replace(certificate, ended=CONVERGED)
     note = too_few_others(len(others), outcome.ended, weighed=weighed)
@@ -236,28 +232,23 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
     return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices), note, alternatives)
 
 
-def _rows_off(outcome: StrategyResult) -> float:
-    """Rows off the totals by the search's own units of the features."""
-    problem = outcome.prepared.problem
-    return problem.targets.rows_off(outcome.tree.predict(problem.X_unlabeled), problem.unlabeled_size)
-
-
 def _weighed(outcome: StrategyResult) -> dict[str, Any]:
     """How a fit of the evidence model went; nothing of another one."""
     if outcome.weighed is None:
         return {}
-    evidence, cost = outcome.weighed.evidence, outcome.weighed.cost
+    found = outcome.weighed.found
     return {
         "model": EVIDENCE,
-        "evidence_cost": cost.rows + cost.off,
-        "evidence_bound": evidence.bound + evidence.least_off,
+        "evidence_cost": found.cost,
+        "evidence_bound": found.bound,
+        "proved_among": found.among,
     }
 
 
 def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
     """Other trees that are as good."""
     if outcome.weighed is not None:
-        return outcome.weighed.others(outcome.tree)
+        return [outcome.prepared.scaling.to_model(other) for other in outcome.weighed.others]
     return [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
 
 
@@ -291,8 +282,10 @@ def recertify(
         model=claimed.model,
         evidence_cost=claimed.evidence_cost,
         evidence_bound=claimed.evidence_bound,
+        proved_among=claimed.proved_among,
     )
-    found = certify(prepared, narrowed_tree(tree, claimed.features), record, rules)
+    narrow, read = (narrowed_tree(some, claimed.features) for some in (tree, tree if rules is None else rules))
+    found = certify(prepared, narrow, record, read)
     if uses_others(tree, claimed.features):
         found = replace(found, feasible=False)
     return found, unit * bound_without_solver(prepared.problem, spec.C, prepared.bounds.s)

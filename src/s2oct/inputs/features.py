@@ -18,7 +18,7 @@ from s2oct.model.known import counted_rows
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.content import is_named_as_row_numbers
 from s2oct.tables.dialect import IN_MEMORY
-from s2oct.tables.encoding import NUMBER, Encoding, Features, Unseen, learn_column
+from s2oct.tables.encoding import NUMBER, Encoding, Features, Unseen, learn_column, refuse_same_features
 from s2oct.tables.in_memory import arrow_table, refuse_repeated
 from s2oct.tables.treatment import FROM_DTYPE, Learned, Treatment, read_categorical_features
 from s2oct.wording import brief, listed
@@ -156,7 +156,7 @@ def _numbers(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False, 
 
 
 def _plain(rows: FloatArray, names: Any, counted: IntArray | None) -> tuple[Encoding, FloatArray]:
-    """The encoding of a table of numbers, and the numbers with its gaps filled."""
+    """The encoding of a table of numbers, and its features."""
     shown = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
     teaching = rows if counted is None else rows[counted]
     gaps: BoolArray = np.asarray(np.isnan(teaching).any(axis=0))
@@ -164,12 +164,13 @@ def _plain(rows: FloatArray, names: Any, counted: IntArray | None) -> tuple[Enco
     known = [np.asarray(teaching[:: 1 if gaps[j] else step, j], dtype=np.float64) for j in range(rows.shape[1])]
     columns = tuple(learn_column(name, values, NUMBER) for name, values in zip(shown, known, strict=True))
     encoding = Encoding(columns)
+    refuse_same_features(encoding)
     return encoding, _filled(rows, encoding, Unseen())
 
 
 def _filled(rows: FloatArray, encoding: Encoding, unseen: Unseen) -> FloatArray:
-    """Numbers with their gaps filled; those of columns that had none in the fit are counted."""
-    if not np.isnan(rows).any():
+    """The features of numbers; gaps of columns that had none in the fit are counted."""
+    if len(encoding.features) == rows.shape[1] and not np.isnan(rows).any():
         return rows
     cells = {column.name: np.asarray(rows[:, j], dtype=float) for j, column in enumerate(encoding.columns)}
     return np.ascontiguousarray(encoding.encode(cells, unseen=unseen))
@@ -313,11 +314,11 @@ def _features_of(entry: Any, encoding: Encoding, given: Sequence[Any]) -> list[i
         raise InvalidProblem(f"Expected features to be column names or numbers, got {brief(entry)} among them.")
     elif not is_named:
         raise InvalidProblem(f"Expected column numbers in features, because X has no column names, got {brief(entry)}.")
+    if entry in encoding.names:
+        return [encoding.features.index(name) for name in encoding.features_of([entry])]
     if entry in encoding.features:
         return [encoding.features.index(entry)]
-    if entry in names and entry not in encoding.names:
+    if entry in names:
         raise InvalidProblem(f"Column {entry!r} is not a feature: it holds domains or identifies rows.")
-    if entry not in encoding.names:
-        meant = columns_meant(entry, encoding.names)
-        raise InvalidProblem(f"Expected features to be columns of X, got {brief(entry)}; {meant}.")
-    return [encoding.features.index(name) for name in encoding.features_of([entry])]
+    meant = columns_meant(entry, encoding.names)
+    raise InvalidProblem(f"Expected features to be columns of X, got {brief(entry)}; {meant}.")

@@ -1,69 +1,86 @@
 """The evidence model: what the classes of the rows cost, counted in rows.
 
 A labeled row that ends in another class costs a fixed price. An unlabeled row costs what the guide charges for its
-class. Rows off the totals cost more than anything else. There are no margins and no bound on coefficients, so the
-cost has no scale: only the sides of the rows count.
+class. A row off the totals has a price, and so has every term of a split. There are no margins and no bound on
+coefficients, so the cost has no scale: only the sides of the rows count.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from s2oct.arrays import FloatArray
+from s2oct.model.features import Feature
 from s2oct.model.problem import Problem, equal_rows, group_sums
-from s2oct.model.proof import DECIDED_TOLERANCE, total_bound
+from s2oct.model.proof import total_bound
+from s2oct.model.rules import pruned
+from s2oct.model.split_rules import n_terms
 from s2oct.model.targets import NEARLY_MET, Targets
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 
-AUTO_GUIDE_WEIGHT = 0.25
+AUTO_GUIDE_WEIGHT = 0.5
 """What a sure unlabeled row counts against a labeled one, if the user does not say."""
 
 
-ROW_OFF = 1000.0
-"""Price of a row off the totals of the whole table: meeting them is the rule, whatever it costs in evidence."""
+AUTO_TOTAL_PRICE = 1.5
+"""Price of a row off the totals, in rows. A higher one makes trees contort themselves for the last few rows."""
 
-ROW_OFF_FRACTION = 1e6
-"""The same where totals can be missed by a fraction of a row, because rows have weights or bounds are no whole numbers:
-a hundredth of a row off must still cost more than the evidence."""
+ANY_PRICE, ANY_PRICE_FRACTION = 1000.0, 1e6
+"""The same where totals are to be met at any price. The second one is for totals that can be missed by a fraction of a
+row, because rows have weights or bounds are no whole numbers: a hundredth of a row off must still cost more than the
+evidence."""
 
-ROW_OFF_DOMAIN = 4.0
-"""Price of a row off the totals of several domains: that of a contradicted label, as the user weighs it if he does not
-say. A tree that does not see the domains cannot meet all of them. With a higher price it gives up labels and guide for
-few rows: such trees were worse on held-back labels."""
+LEVEL_PRICE = 0.25
+"""What a further level in a rule costs, in prices of one term."""
 
-AUTO_MOST, AUTO_TERM_SHARE = 4, 0.002
-"""Features of a split, and the share of all rows that a feature in a split must save, if the user does not say."""
+AUTO_MOST, AUTO_TERM_SHARE, AUTO_TERM_ROWS, MIXING = 3, 0.003, 2.1, 1.3
+"""By default: features per split at most; the share of all rows that a term must save, and the rows that it must save
+at least, which are more than a labeled row counts; and how many times as much a term of a sum costs as one alone."""
 
 
 @dataclass(frozen=True)
-class Sparsity:
-    """How sparse the splits of a tree should be.
+class EvidenceSpec:
+    """What the user chose about trees of the evidence model.
 
     Attributes
     ----------
     most : int or None
-        Features of a split at most; None for any number.
+        Columns per split at most; None for any number.
     term_price : float or None
-        Rows that a feature in a split must save; None for `AUTO_TERM_SHARE` of all rows.
-    may_exceed : bool
-        Whether a split may have more features than ``most`` if the totals cannot be met otherwise.
+        Rows that a term must save; None for `AUTO_TERM_SHARE` of all rows, and at least `AUTO_TERM_ROWS`.
+    total_price : float
+        Rows that a row off the totals costs; infinite to meet them at any price.
+    min_rows : int
+        Rows of a leaf at least.
     """
 
     most: int | None = AUTO_MOST
     term_price: float | None = None
-    may_exceed: bool = True
+    total_price: float = AUTO_TOTAL_PRICE
+    min_rows: int = 1
 
-    def most_of(self, n_features: int) -> int:
-        """Features of a split at most, where there are so many."""
-        return max(n_features if self.most is None else min(self.most, n_features), 1)
+    def of_sample(self, share: float) -> EvidenceSpec:
+        """The same for a sample with this share of the rows: the user's numbers are in rows of the whole table."""
+        price = None if self.term_price is None else share * self.term_price
+        return replace(self, term_price=price, min_rows=max(math.ceil(share * self.min_rows), 1))
+
+    def most_of(self, n_columns: int) -> int:
+        """Columns per split at most, where there are so many."""
+        return max(n_columns if self.most is None else min(self.most, n_columns), 1)
 
     def price_of(self, n_rows: float) -> float:
-        """Rows that a feature in a split must save, where there are so many rows."""
-        return AUTO_TERM_SHARE * n_rows if self.term_price is None else self.term_price
+        """Rows that a term must save, where there are so many rows."""
+        return max(AUTO_TERM_SHARE * n_rows, AUTO_TERM_ROWS) if self.term_price is None else self.term_price
+
+
+def split_price(n_terms: int) -> float:
+    """The price of a split with so many terms, in prices of one term: terms that are added up are harder to read."""
+    return float(n_terms) if n_terms < 2 else MIXING * n_terms
 
 
 @dataclass(frozen=True)
@@ -77,12 +94,15 @@ class EvidenceCost:
     off : float
         Rows by which the totals are missed.
     terms : int
-        Features over all splits.
+        Terms over all splits.
+    price : float
+        The price of the splits, in prices of one term.
     """
 
     rows: float
     off: float
     terms: int
+    price: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +125,12 @@ class Evidence:
         Equal rows end in one class, so no tree misses the totals by fewer rows.
     n_given : float
         Rows, each counted with its size.
+    given : ndarray of shape (n + m,)
+        Rows of the table for which each row stands.
+    row_off : float
+        Price of a row off the totals.
+    features : tuple of Feature
+        What the columns of the rows mean.
     """
 
     X: FloatArray
@@ -114,9 +140,18 @@ class Evidence:
     topology: Topology
     least_off: float
     n_given: float
+    given: FloatArray
+    row_off: float
+    features: tuple[Feature, ...]
 
     @classmethod
-    def of(cls, problem: Problem, topology: Topology, guide_weight: float) -> Evidence:
+    def of(
+        cls,
+        problem: Problem,
+        topology: Topology,
+        guide_weight: float,
+        total_price: float = AUTO_TOTAL_PRICE,
+    ) -> Evidence:
         """Price the rows of a problem that has a guide.
 
         Half of what a class costs an unlabeled row is the lead of its likeliest class over this one; the other half is
@@ -135,15 +170,19 @@ class Evidence:
         n_given = float(problem.labeled_size.sum() + problem.unlabeled_size.sum())
         # Sums of weights seldom reach a total exactly: they count as met as near as one row allows.
         targets = problem.targets.widened(NEARLY_MET) if problem.is_weighted else problem.targets
-        return cls(problem.X, cost, size, targets, topology, total_bound(problem), n_given)
-
-    @cached_property
-    def row_off(self) -> float:
-        """Price of a row off the totals."""
-        if not self.targets.has_one_domain:
-            return ROW_OFF_DOMAIN
-        are_whole = [bool((part == np.round(part)).all()) for part in (self.size, self.targets.low, self.targets.high)]
-        return ROW_OFF if all(are_whole) else ROW_OFF_FRACTION
+        given = np.concatenate([problem.labeled_multiplicity, problem.unlabeled_multiplicity]).astype(float)
+        return cls(
+            problem.X,
+            cost,
+            size,
+            targets,
+            topology,
+            total_bound(problem),
+            n_given,
+            given,
+            _price_of_row_off(total_price, size, targets),
+            problem.features,
+        )
 
     @property
     def n_rows(self) -> int:
@@ -161,19 +200,42 @@ class Evidence:
         return EvidenceCost(
             rows=float(self.cost[np.arange(self.n_rows), classes].sum()),
             off=self.targets.rows_off(classes[n:], self.size[n:]),
-            terms=int(np.count_nonzero(tree.omega)),
+            terms=sum(self.terms_of(tree)),
+            price=sum(map(split_price, self.terms_of(tree))) + LEVEL_PRICE * self._named_levels(tree),
         )
 
-    def is_least(self, cost: EvidenceCost) -> bool:
-        """Whether no tree, with however many features, costs fewer rows or is nearer to the totals."""
-        return cost.off <= self.least_off + DECIDED_TOLERANCE and cost.rows <= self.bound + DECIDED_TOLERANCE
+    def terms_of(self, tree: ObliqueTree) -> list[int]:
+        """Columns in each split that decides something."""
+        return [n_terms(tree.omega[split.node - 1], self.features) for split in pruned(tree).splits]
+
+    def _named_levels(self, tree: ObliqueTree) -> int:
+        """Levels beyond the first that rules about one column of levels name."""
+        found = 0
+        for split in pruned(tree).splits:
+            used = [self.features[j] for j in np.flatnonzero(tree.omega[split.node - 1]).tolist()]
+            if {feature.column for feature in used} == {used[0].column} and used[0].level is not None:
+                n_levels = 1 + sum(feature.column == used[0].column for feature in self.features)
+                has_gap_alone = any(f.column == used[0].column and f.level is None for f in self.features)
+                found += 0 if has_gap_alone else min(len(used), n_levels - len(used)) - 1
+        return found
+
+    def total_cost(self, cost: EvidenceCost, term_price: float) -> float:
+        """What a tree costs in all: rows against it, rows off and terms at their prices."""
+        return cost.rows + self.row_off * cost.off + term_price * cost.price
 
     def is_as_good(self, cost: EvidenceCost, best: EvidenceCost) -> bool:
-        """Whether a tree meets the totals as well as the best and has at most 1 % of the rows more against it."""
-        return cost.off <= best.off + DECIDED_TOLERANCE and cost.rows <= best.rows + 0.01 * self.n_given
+        """Whether a tree has at most 1 % of the rows more against it than the best; rows off count at their price."""
+        return cost.rows + self.row_off * cost.off <= best.rows + self.row_off * best.off + 0.01 * self.n_given
 
     @cached_property
     def bound(self) -> float:
         """No tree costs less in rows: equal rows end in one class."""
         _, groups = equal_rows(self.X)
         return float(np.min([group_sums(groups, column) for column in self.cost.T], axis=0).sum())
+
+
+def _price_of_row_off(total_price: float, size: FloatArray, targets: Targets) -> float:
+    if total_price < ANY_PRICE:
+        return total_price
+    are_whole = [bool((part == np.round(part)).all()) for part in (size, targets.low, targets.high)]
+    return ANY_PRICE if all(are_whole) else ANY_PRICE_FRACTION

@@ -11,19 +11,11 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.model.features import (
-    BOOLEAN,
-    ONEHOT,
-    ORDINAL,
-    Feature,
-    as_features,
-    as_level,
-    level_of,
-    settings_of,
-)
-from s2oct.model.rules import Split, few_digits, inequality, left_values, plain_number, pruned, rule_parts, rule_text
+from s2oct.model.features import BOOLEAN, ONEHOT, ORDINAL, Feature, FeatureColumn, as_features, as_level
+from s2oct.model.rules import Split, few_digits, pruned
+from s2oct.model.split_rules import GAPS, ORDERED, SUM, THRESHOLD, SplitRule, plain_number
 from s2oct.model.tree import ObliqueTree
-from s2oct.wording import printable
+from s2oct.wording import alternatives, printable
 
 DIGITS = 6
 """Significant digits of sums and values, unless a rule needs more to be seen to hold."""
@@ -32,7 +24,7 @@ ABOUT_DIGITS = 4
 EXACT = 17
 """Significant digits with which any two floats are written differently."""
 MOST_CHANGES = 3
-"""For a rule of at most so many features it is said how each of them alone would change the side."""
+"""For a rule of at most so many columns it is said how each of them alone would change the side."""
 
 WIDTH = 100
 """Letters in a line."""
@@ -120,7 +112,8 @@ def explain_row(
     seen = _SeenRow(X[0].tolist(), as_features(features), cells or {})
     part, steps = pruned(tree), []
     while isinstance(part, Split):
-        visit = _Visit(tree, part.node, seen, not right[part.node - 1])
+        rule = SplitRule.of(tree, part.node, features)
+        visit = _Visit(part.node, rule, seen, not right[part.node - 1])
         steps.append(visit.step())
         part = part.left if visit.holds else part.right
     return Explanation(tuple(steps), classes[part.class_index])
@@ -134,137 +127,173 @@ class _SeenRow:
     features: tuple[Feature, ...]
     cells: Mapping[str, str | None]
 
-    def column(self, j: int) -> str:
-        return printable(self.features[j].column)
-
-    def level(self, j: int) -> str:
-        return level_of(self.features, j, self.values)
-
     def said(self, j: int, shown: str) -> str:
         """What the row has in a feature's column: ``shown``, unless its cell says something else."""
-        column, kind = self.features[j].column, self.features[j].kind
-        cell = self.cells.get(column, "")
-        if cell is None and shown != self.features[j].missing:
+        feature, level = self.features[j], self._level(j)
+        cell = self.cells.get(feature.column, "")
+        if cell is None and shown != FeatureColumn.of(self.features, j).missing:
             shown = f"missing and counts as {shown}"
-        elif cell and kind in (ONEHOT, ORDINAL) and cell != self.level(j):
+        elif cell and feature.kind in (ONEHOT, ORDINAL) and cell != level:
             shown = f"{as_level(cell)} and counts as {shown}"
-        return f"{printable(column)} is {shown}"
+        return f"{printable(feature.column)} is {shown}"
+
+    def said_alone(self, j: int) -> str:
+        """What the row has in a feature's column: a level, or a number."""
+        level = self._level(j)
+        return self.said(j, self._number(j) if level is None else as_level(level))
 
     def said_in_sum(self, j: int) -> str:
-        """The same for a sum, where an ordered level counts by its position."""
-        if not self.features[j].n_values:
-            return self.said(j, plain_number(few_digits(self.values[j], DIGITS)))
-        said = self.said(j, as_level(self.level(j)))
-        return f"{said} ({plain_number(self.values[j])})" if self.features[j].levels else said
+        """The same for a sum, where ordered levels and missing values count as numbers."""
+        column, level = FeatureColumn.of(self.features, j), self._level(j)
+        if column.measured is None or level is None:
+            return self.said_alone(j)
+        if level != column.missing:
+            return f"{self.said_alone(column.measured)} ({self._number(j)})"
+        return f"{printable(self.features[j].column)} is {level} and counts as {self._number(j)}"
+
+    def _level(self, j: int) -> str | None:
+        return FeatureColumn.of(self.features, j).level(self.values)
+
+    def _number(self, j: int) -> str:
+        """The number or position that stands for a column."""
+        measured = FeatureColumn.of(self.features, j).measured
+        return plain_number(few_digits(self.values[j if measured is None else measured], DIGITS))
 
 
 @dataclass(frozen=True)
 class _Visit:
     """A row at a split, and whether the rule of the split holds for it."""
 
-    tree: ObliqueTree
     node: int
+    rule: SplitRule
     row: _SeenRow
     holds: bool
 
     def step(self) -> Step:
-        pairs, relation, bound = inequality(self.tree, self.node)
-        rule = rule_text(self.tree, self.node, self.row.features)
-        total = self._total(pairs, {})
-        [(j, coefficient), *more] = pairs
-        verdict = "holds" if self.holds else "does not hold"
-        level_change = "" if more else self._change_of_level(j)
-        if level_change:
-            said = self.row.said(j, as_level(self.row.level(j)))
-            return Step(self.node, rule, total, self.holds, f'{said}, so "{rule}" {verdict}. {level_change}')
-        rises = (relation == "<=") == self.holds
-        comparison = f"{_beside(total, bound)} {relation} {plain_number(bound)} {verdict}"
-        change = self._where(rises, plain_number(bound))
-        if not more and coefficient == 1:
-            sentence = f"{self.row.said(j, _beside(total, bound))}, and {comparison}. It would change {change}."
-        else:
-            given = ", ".join(dict.fromkeys(self.row.said_in_sum(j) for j, _ in pairs))
-            changes = self._changes(pairs, bound - total, rises) if len(pairs) <= MOST_CHANGES else ""
-            products = " ".join(rule_parts(self.tree, self.node, self.row.features)[:-1])
-            written = f"{products} = {_beside(total, bound)} ({given})"
-            sentence = f"{written}, and {comparison}. It would change {change}{changes}."
-        return Step(self.node, rule, total, self.holds, sentence)
+        total = self._total({})
+        sentence = f"{self._finding(total)}. It would change {self._change()}."
+        return Step(self.node, self.rule.text(), total, self.holds, sentence)
 
-    def _total(self, pairs: Sequence[tuple[int, float]], setting: Mapping[int, float]) -> float:
-        """The sum of a rule, some values replaced."""
+    def _total(self, setting: Mapping[int, float]) -> float:
+        """The sum on the left of the rule, some values of the row replaced."""
         total = 0.0
-        for j, coefficient in pairs:
+        for j, coefficient in self.rule.inequality[0]:
             total += coefficient * setting.get(j, self.row.values[j])
         return total
 
-    def _change_of_level(self, j: int) -> str:
-        """The levels with which a rule about one column is decided otherwise; empty if the rule is about a number."""
-        feature = self.row.features[j]
-        others = [is_left != self.holds for is_left in left_values(self.tree, self.node, feature)]
-        if not others:
-            return ""
-        column = self.row.column(j)
-        if not any(others):
-            return f"It would change with no other {column}."
-        if feature.levels:
-            where = _levels_at(feature, [feature.levels[i] for i, is_other in enumerate(others) if is_other])
-            return f"It would change {where}."
-        if others[1]:
-            return f"It would change if {column} were {as_level(str(feature.level))}."
-        if feature.level == feature.missing:
-            return f"It would change if {column} were not {feature.missing}."
-        if feature.kind == BOOLEAN:
-            levels = (level for level in (feature.rest, feature.missing) if level)
-            return f"It would change if {column} were {' or '.join(levels)}."
-        return f"It would change with another {column}."
+    @property
+    def _is_missing(self) -> bool:
+        """Whether the row has a missing value in the first column, as rows of the fit did."""
+        level = self.rule.column.level(self.row.values)
+        return level is not None and level == self.rule.missing
+
+    def _finding(self, total: float) -> str:
+        """What the row has, and whether the rule holds for it."""
+        pairs, relation, bound = self.rule.inequality
+        j, coefficient = pairs[0]
+        verdict = "holds" if self.holds else "does not hold"
+        is_threshold = self.rule.kind == THRESHOLD
+        if self.rule.kind != SUM and not (is_threshold and not self._is_missing):
+            return f'{self.row.said_alone(j)}, so "{self.rule.text()}" {verdict}'
+        comparison = f"{_beside(total, bound)} {relation} {plain_number(bound)} {verdict}"
+        if is_threshold and coefficient == 1:
+            return f"{self.row.said(j, _beside(total, bound))}, and {comparison}"
+        given = ", ".join(dict.fromkeys(self.row.said_in_sum(term.indices[0]) for term in self.rule.terms))
+        return f"{' '.join(self.rule.parts()[:-1])} = {_beside(total, bound)} ({given}), and {comparison}"
+
+    def _change(self) -> str:
+        """Where the rule is decided otherwise."""
+        j, coefficient = self.rule.inequality[0][0]
+        if self.rule.kind not in (SUM, THRESHOLD):
+            return self._with_other_levels()
+        change = self._where(self._rises, plain_number(self.rule.inequality[2]))
+        if self.rule.kind == SUM and len(self.rule.columns) == 1:
+            return f"with no other {printable(self.rule.columns[0])}"  # all levels are on one side
+        if self.rule.kind == SUM:
+            first = {self.row.features[j].column: j for j, _ in reversed(self.rule.pairs)}
+            found = [how for name in self.rule.columns for how in self._of_column(first[name])]
+            return f"{change}, for instance {', or '.join(found)}" if found and len(first) <= MOST_CHANGES else change
+        if coefficient != 1:
+            change = ", that is ".join([change, *self._of_number(j)])
+        changes_if_missing = self.rule.missing is not None and self.rule.sides[self.rule.missing] != self.holds
+        return f"{change}, or if it were {self.rule.missing}" if changes_if_missing else change
+
+    @property
+    def _rises(self) -> bool:
+        """Whether the sum on the left of the rule must rise to change the side."""
+        return (self.rule.inequality[1] == "<=") == self.holds
 
     def _where(self, rises: bool, limit: str) -> str:
         """Where the rule is decided otherwise; a rule that holds still holds at its limit."""
         side = "above" if rises else "below"
         return f"{side} {limit}" if self.holds else f"at {limit} or {side}"
 
-    def _changes(self, pairs: Sequence[tuple[int, float]], lacking: float, rises: bool) -> str:
-        """Where each column alone would have to go."""
-        found = []
-        for j, coefficient in pairs:
-            if self.row.features[j].n_values:
-                found += self._levels_that_change(pairs, j)
-                continue
-            limit = self.row.values[j] + lacking / coefficient
-            if math.isfinite(limit):
-                found.append(f"with {self.row.column(j)} {self._where(rises == (coefficient > 0), _about(limit))}")
-        start = "that is" if len(pairs) == 1 else "for instance"
-        return f", {start} {', or '.join(dict.fromkeys(found))}" if found else ""
+    def _with_other_levels(self) -> str:
+        """The levels with which a rule about one column is decided otherwise."""
+        column, missing = printable(self.rule.columns[0]), self.rule.missing
+        others = [level for level, is_left in self.rule.sides.items() if is_left != self.holds]
+        if self.rule.kind == GAPS:
+            return f"if {column} were {'not ' if self._is_missing else ''}{missing}"
+        if not others:
+            return f"with no other {column}"
+        if self.rule.kind == ORDERED:
+            return _at_levels(self.rule.column, others)
+        same = [level for level in self.rule.sides if level not in others]
+        if len(same) == 1 < len(others) and self.row.features[self.rule.pairs[0][0]].kind != BOOLEAN:
+            return f"if {column} were not {missing}" if same == [missing] else f"with another {column}"
+        if len(others) <= len(same) or len(others) <= MOST_CHANGES:
+            return f"if {column} were {_named(others)}"
+        return f"if {column} were anything but {_named(same)}"
 
-    def _levels_that_change(self, pairs: Sequence[tuple[int, float]], j: int) -> list[str]:
-        _, relation, bound = inequality(self.tree, self.node)
-        settings, column, feature = settings_of(self.row.features, j), self.row.column(j), self.row.features[j]
-        changing = []
-        for level, setting in settings.items():
-            total = self._total(pairs, setting)
-            if (total <= bound if relation == "<=" else total >= bound) != self.holds:
-                changing.append(level)
-        if feature.levels:
-            return [f"with {column} {_levels_at(feature, changing)}"] if changing else []
-        if len(changing) == len(settings) - 1 > 1:
-            return [f"with another {column}"]
-        shown = [as_level(level) for level in changing[:MOST_CHANGES]]
-        return [f"with {column} {' or '.join(shown)}"] if shown else []
+    def _of_column(self, j: int) -> list[str]:
+        """Where one column of a sum alone would have to go."""
+        column, name = FeatureColumn.of(self.row.features, j), printable(self.row.features[j].column)
+        values = dict(enumerate(self.row.values))
+        sides = {level: self.rule.goes_left({**values, **setting}) for level, setting in column.settings.items()}
+        changing = [level for level, is_left in sides.items() if is_left != self.holds]
+        if column.measured is not None and not self.row.features[column.measured].levels:
+            return [*self._of_number(column.measured), *(f"with {name} {level}" for level in changing)]
+        if not changing:
+            return []
+        if column.measured is not None:
+            known = [level for level in changing if level != column.missing]
+            if column.missing is not None and len(known) in (0, len(column.settings) - 1):
+                return [f"with {name} {'not ' if known else ''}{column.missing}"]
+            return [f"with {name} {_at_levels(column, changing)}"]
+        if len(changing) == len(sides) - 1 > 1:
+            return [f"with another {name}"]
+        return [f"with {name} {_named(changing[:MOST_CHANGES])}"]
+
+    def _of_number(self, j: int) -> list[str]:
+        """Where a number alone would have to go; nowhere if no row of the fit has such a number."""
+        feature, coefficient = self.row.features[j], dict(self.rule.inequality[0]).get(j, 0.0)
+        others = self._total(dict.fromkeys(FeatureColumn.of(self.row.features, j).features, 0.0))
+        limit = (self.rule.inequality[2] - others) / coefficient if coefficient else math.inf
+        if not math.isfinite(limit):
+            return []
+        rises, name = self._rises == (coefficient > 0), printable(feature.column)
+        whole = round(limit)
+        if feature.is_whole and not _is_close(whole, limit):
+            whole = math.ceil(limit) if rises else math.floor(limit)
+            where = f"at {whole} or {'above' if rises else 'below'}"
+            return [f"with {name} {where}"] if feature.low <= whole <= feature.high else []
+        beyond = feature.high - limit if rises else limit - feature.low
+        is_possible = beyond > 0 or (beyond == 0 and not self.holds)
+        return [f"with {name} {self._where(rises, _about(limit))}"] if is_possible else []
 
 
-def _levels_at(feature: Feature, levels: Sequence[str]) -> str:
+def _named(levels: Sequence[str]) -> str:
+    return alternatives([as_level(level, listed=True) for level in levels])
+
+
+def _at_levels(column: FeatureColumn, levels: Sequence[str]) -> str:
     """Say which levels of an ordered column these are, its lowest or its highest."""
-    all_known = [level for level in feature.levels if level != feature.missing]
+    all_known = [level for level in column.settings if level != column.missing]
     known = [level for level in levels if level in all_known]
-    missing = f"if it were {feature.missing}" if len(known) < len(levels) else ""
-    if not known:
-        return missing
-    if not missing and len(known) == len(all_known):
-        return f"if it were not {feature.missing}"
     is_lowest = known[0] == all_known[0]
     where = f"at {as_level(known[-1 if is_lowest else 0])}"
     where += "" if len(known) == 1 else " or below" if is_lowest else " or above"
-    return f"{where}, or {missing}" if missing else where
+    return where if len(known) == len(levels) else f"{where}, or if it were {column.missing}"
 
 
 def _beside(value: float, bound: float) -> str:
@@ -279,9 +308,11 @@ def _beside(value: float, bound: float) -> str:
 def _about(value: float) -> str:
     """A limit with few digits, and a word if they are not all of it."""
     short = few_digits(value, DIGITS)
-    if math.isclose(short, value, rel_tol=1e-12, abs_tol=1e-12):
-        return plain_number(short)
-    return f"about {plain_number(few_digits(value, ABOUT_DIGITS))}"
+    return plain_number(short) if _is_close(short, value) else f"about {plain_number(few_digits(value, ABOUT_DIGITS))}"
+
+
+def _is_close(value: float, other: float) -> bool:
+    return math.isclose(value, other, rel_tol=1e-12, abs_tol=1e-12)
 
 
 def _wrapped(text: str) -> str:

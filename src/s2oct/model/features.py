@@ -1,15 +1,22 @@
-"""What a feature means to a reader: a number, a yes or no, one level of a column, or levels in an order."""
+"""What a feature means to a reader: a number, a level of a column, levels in an order, or a missing value."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from s2oct.arrays import FloatArray
+from s2oct.errors import InvalidProblem
 from s2oct.wording import printable
 
-NUMBER, BOOLEAN, ONEHOT, ORDINAL = "number", "boolean", "onehot", "ordinal"
+NUMBER, BOOLEAN, ONEHOT, ORDINAL, GAP = "number", "boolean", "onehot", "ordinal", "gap"
+
+MISSING = "missing"
+"""The level of missing values, unless a column has a level of that name."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +26,11 @@ class Feature:
     Parameters
     ----------
     name : str
-        The feature in a sum: ``age``, ``region=north``.
+        The feature by itself: ``age``, ``region=north``, ``age=missing``.
     column : str
         The column of the table.
-    kind : {"number", "boolean", "onehot", "ordinal"}
+    kind : {"number", "boolean", "onehot", "ordinal", "gap"}
+        A gap is the indicator of missing values that stands beside a number or an ordered column.
     level : str or None
         The level whose rows have 1, all others having 0; ``true`` of a boolean. None for numbers and ordered columns.
     rest : str or None
@@ -30,9 +38,13 @@ class Feature:
     levels : tuple of str
         The levels of an ordered column, whose feature has their positions 0, 1, 2, ...
     missing : str or None
-        The level of missing values, the first one of an ordered column; None if the column had none in the fit.
+        The level of missing values among those of the column; None if it has none.
     fill : float or None
-        The number that stands for missing ones; None if the column had none in the fit.
+        The number or position that stands for missing ones; None if the column had none in the fit.
+    low, high : float
+        The least and the largest number of the fit.
+    is_whole : bool
+        Whether all numbers of the fit were whole.
     """
 
     name: str
@@ -43,14 +55,12 @@ class Feature:
     levels: tuple[str, ...] = ()
     missing: str | None = None
     fill: float | None = None
+    low: float = -math.inf
+    high: float = math.inf
+    is_whole: bool = False
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def n_values(self) -> int:
-        """The number of values 0, 1, 2, ... that the feature can have; 0 for a number, which can have any."""
-        return len(self.levels) if self.level is None else 2
 
     @property
     def title(self) -> str:
@@ -58,51 +68,18 @@ class Feature:
         if self.levels:
             last = len(self.levels) - 1
             return f"{self.column} (0 {self.levels[0]} to {last} {self.levels[last]})"
-        return " ".join(self.condition((False, True)) or (self.column,)) if self.n_values else self.column
-
-    def condition(self, holds: Sequence[bool]) -> tuple[str, ...] | None:
-        """Word the condition that is fulfilled by some of the values 0, 1, 2, ..., either the lowest or the highest.
-
-        Parameters
-        ----------
-        holds : sequence of bool
-            Whether each value fulfils it.
-
-        Returns
-        -------
-        tuple of str or None
-            One part, or the column and a comparison. None where the values need no words: for a number, and for an
-            indicator both of whose values are on one side.
-        """
-        if self.level is None:
-            return self._of_levels(holds) if self.levels else None
-        if holds[0] == holds[1]:
-            return None
-        column = printable(self.column)
-        if self.kind == BOOLEAN and self.level != self.missing:
-            return (column if holds[1] else f"not {column}{self._or_missing}",)
-        return (f"{column} is {'' if holds[1] else 'not '}{as_level(self.level)}",)
-
-    def _of_levels(self, holds: Sequence[bool]) -> tuple[str, ...]:
-        column = printable(self.column)
-        known = list(zip(self.levels, holds, strict=True))[int(self.missing is not None) :]
-        inside = [level for level, is_in in known if is_in]
-        if self.missing is not None and len(inside) in (0, len(known)) and holds[0] != bool(inside):
-            return (f"{column} is {'not ' if inside else ''}{self.missing}",)
-        if not inside:
-            return column, f"> {as_level(self.levels[-1])}"
-        is_lowest = known[0][1]
-        limit = as_level(inside[-1 if is_lowest else 0])
-        return column, f"{'<=' if is_lowest else '>='} {limit}{self._or_missing if holds[0] else ''}"
+        return self.column if self.level is None else self.statement
 
     @property
-    def _or_missing(self) -> str:
-        return "" if self.missing is None else f" or {self.missing}"
+    def statement(self) -> str:
+        """What holds for the rows in which an indicator is 1: ``region is north``, ``owner``."""
+        is_true = self.kind == BOOLEAN and self.level != self.missing
+        return printable(self.column) if is_true else f"{printable(self.column)} is {as_level(str(self.level))}"
 
 
 def as_features(names: Iterable[Feature | str]) -> tuple[Feature, ...]:
     """Features as they are; a name alone is that of a number."""
-    return tuple(Feature(name, name) if isinstance(name, str) else name for name in names)
+    return tuple(name if isinstance(name, Feature) else Feature(str(name), str(name)) for name in names)
 
 
 def columns_of(features: Iterable[Feature]) -> tuple[str, ...]:
@@ -112,6 +89,7 @@ def columns_of(features: Iterable[Feature]) -> tuple[str, ...]:
 
 def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
     """Features with other names for their columns, which are as many as ``names``."""
+    refuse_repeated_names(names)
     columns = dict(zip(columns_of(features), names, strict=True))
 
     def name(feature: Feature) -> Feature:
@@ -121,26 +99,72 @@ def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature,
     return tuple(map(name, features))
 
 
-def settings_of(features: Sequence[Feature], j: int) -> dict[str, dict[int, float]]:
-    """The levels of a feature's column, each with the values of all features of the column; a number has no levels."""
-    feature = features[j]
-    if feature.level is None:
-        return {level: {j: float(position)} for position, level in enumerate(feature.levels)}
-    here = [k for k, other in enumerate(features) if other.column == feature.column]
-    levels = (str(feature.rest), *(str(features[k].level) for k in here))
-    return {level: {k: float(features[k].level == level) for k in here} for level in levels}
+def refuse_repeated_names(names: Sequence[str]) -> None:
+    """Refuse names of which two are the same: rules tell columns by their names."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InvalidProblem(f"Expected different feature names, got {twice[0]!r} twice.")
 
 
-def level_of(features: Sequence[Feature], j: int, row: Sequence[float] | FloatArray) -> str:
-    """The level that a row has in a feature's column."""
-    for level, setting in settings_of(features, j).items():
-        if all(row[k] == value for k, value in setting.items()):
-            return level
-    return str(row[j])
+@dataclass(frozen=True)
+class FeatureColumn:
+    """The features of one column: indicators of its levels, or a number or position and an indicator of its gaps.
+
+    Attributes
+    ----------
+    features : mapping of int to Feature
+        The features with their numbers, in their order.
+    """
+
+    features: Mapping[int, Feature]
+
+    @classmethod
+    def of(cls, features: Sequence[Feature], j: int) -> FeatureColumn:
+        """The column of feature j."""
+        return cls({k: feature for k, feature in enumerate(features) if feature.column == features[j].column})
+
+    @property
+    def measured(self) -> int | None:
+        """The feature that is a number or position, if there is one."""
+        return next((k for k, feature in self.features.items() if feature.level is None), None)
+
+    @property
+    def rest(self) -> str | None:
+        """The level that has no indicator; None for numbers and ordered columns."""
+        return next(iter(self.features.values())).rest
+
+    @property
+    def missing(self) -> str | None:
+        """The level of missing values; None if the column had none in the fit."""
+        if self.measured is None:
+            return next(iter(self.features.values())).missing
+        gaps = [feature.level for feature in self.features.values() if feature.kind == GAP]
+        return None if self.features[self.measured].fill is None else (gaps or [MISSING])[0]
+
+    @cached_property
+    def settings(self) -> dict[str, dict[int, float]]:
+        """Each level with the values of all features; missing values are a level, of numbers the only one."""
+        zeros = {k: 0.0 for k, feature in self.features.items() if feature.level is not None}
+        if self.measured is None:
+            levels = {str(self.rest): zeros} | {str(self.features[k].level): {**zeros, k: 1.0} for k in zeros}
+            return dict(sorted(levels.items(), key=lambda item: (item[0] == self.missing, item[0])))
+        feature = self.features[self.measured]
+        settings = {level: {self.measured: float(i), **zeros} for i, level in enumerate(feature.levels)}
+        if self.missing is not None:
+            settings[self.missing] = {self.measured: feature.fill or 0.0, **dict.fromkeys(zeros, 1.0)}
+        return settings
+
+    def level(self, row: Sequence[float] | FloatArray) -> str | None:
+        """The level that a row has; None for a number."""
+        fitting = (
+            level for level, setting in self.settings.items() if all(row[k] == value for k, value in setting.items())
+        )
+        return next(fitting, None)
 
 
-def as_level(level: str) -> str:
-    """A level in a rule, quoted where it could be read as a part of the rule."""
+def as_level(level: str, *, listed: bool = False) -> str:
+    """A level in a rule, quoted where it could be read as a part of the rule or, among others, as several levels."""
     shown = printable(level)
     is_clear = shown.strip() == shown != "" and shown[0] != "'" and not shown.startswith("not ")
-    return shown if is_clear and not re.search(r" or \(*missing\)*$", shown) else f"'{shown}'"
+    is_split = listed and re.search(r"[,()]", shown)
+    return shown if is_clear and not is_split and not re.search(r" or \(*missing\)*$", shown) else f"'{shown}'"

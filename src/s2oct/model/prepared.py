@@ -151,7 +151,7 @@ def narrowed(problem: Problem, columns: Columns) -> Problem:
         problem,
         X_labeled=np.ascontiguousarray(problem.X_labeled[:, kept]),
         X_unlabeled=np.ascontiguousarray(problem.X_unlabeled[:, kept]),
-        feature_names=tuple(problem.feature_names[j] for j in kept),
+        features=tuple(problem.features[j] for j in kept),
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.batches import mixed
+from s2oct.model.features import Feature, as_features
 from s2oct.model.known import Known, in_mean_weights
 from s2oct.model.labels import Labels, read_labels
 from s2oct.model.targets import Targets
@@ -133,8 +134,8 @@ class Problem:
         Known totals of the unlabeled rows, in units of ``unit``.
     classes : ndarray of shape (n_classes,)
         Class labels as the user has them; index 0 is the paper's class A.
-    feature_names : tuple of str
-        Names of the features.
+    features : tuple of Feature
+        The features and the columns that they come from.
     labeled_multiplicity, unlabeled_multiplicity : ndarray
         Multiplicity of each row: how many rows of the table it stands for.
     guide : Guide, optional
@@ -150,7 +151,7 @@ class Problem:
     X_unlabeled: FloatArray
     targets: Targets
     classes: ObjectArray
-    feature_names: tuple[str, ...]
+    features: tuple[Feature, ...]
     labeled_multiplicity: FloatArray
     unlabeled_multiplicity: FloatArray
     guide: Guide | None = None
@@ -166,7 +167,7 @@ class Problem:
         *,
         totals: Totals | None = None,
         population_totals: Totals | None = None,
-        feature_names: Sequence[str] | None = None,
+        feature_names: Sequence[Feature | str] | None = None,
     ) -> Problem:
         """Validate rows, labels with markers, and totals.
 
@@ -181,7 +182,7 @@ class Problem:
             class shares of the labeled rows are used.
         population_totals : mapping of class to count, optional
             The same for all rows, the labeled ones included.
-        feature_names : sequence of str, optional
+        feature_names : sequence of str or Feature, optional
             Names of the features; x0, x1, ... otherwise.
 
         Returns
@@ -202,7 +203,7 @@ class Problem:
         labels: Labels,
         targets: Targets,
         *,
-        feature_names: Sequence[str] | None = None,
+        feature_names: Sequence[Feature | str] | None = None,
         weights: FloatArray | None = None,
     ) -> Problem:
         """Make a problem from rows, labels and totals that are already read.
@@ -215,7 +216,7 @@ class Problem:
             Classes and codes.
         targets : Targets
             Known totals of the unlabeled rows, in the units of the weights.
-        feature_names : sequence of str, optional
+        feature_names : sequence of str or Feature, optional
             Names of the features; x0, x1, ... otherwise.
         weights : ndarray of shape (n_rows,), optional
             Survey weights.
@@ -236,7 +237,7 @@ class Problem:
             X_unlabeled=X[~known],
             targets=targets if unit == 1 else targets.over(unit),
             classes=labels.classes,
-            feature_names=tuple(str(name) for name in names),
+            features=as_features(names),
             labeled_multiplicity=np.ones(int(known.sum())),
             unlabeled_multiplicity=np.ones(int((~known).sum())),
             labeled_weight=None if weights is None else weights[known],
@@ -245,7 +246,7 @@ class Problem:
         )
 
     @classmethod
-    def from_known(cls, X: FloatArray, known: Known, feature_names: Sequence[str] | None = None) -> Problem:
+    def from_known(cls, X: FloatArray, known: Known, feature_names: Sequence[Feature | str] | None = None) -> Problem:
         """Make a problem from the rows that count and what is known about their classes.
 
         Parameters
@@ -254,7 +255,7 @@ class Problem:
             The rows that count, labeled and unlabeled together.
         known : Known
             Labels, totals, domains and weights.
-        feature_names : sequence of str, optional
+        feature_names : sequence of str or Feature, optional
             Names of the features; x0, x1, ... otherwise.
 
         Returns

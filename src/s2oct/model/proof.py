@@ -64,6 +64,8 @@ class FitRecord:
         The model that was fitted, one of `MODELS`.
     evidence_cost, evidence_bound : float, optional
         In the evidence model, the cost of the tree in rows and a lower bound of it.
+    proved_among : str
+        The trees that the lower bound is about; empty in the paper's model.
     """
 
     bound: Bound
@@ -73,6 +75,7 @@ class FitRecord:
     model: str = PAPER
     evidence_cost: float | None = None
     evidence_bound: float | None = None
+    proved_among: str = ""
 
 
 PROVED, CONVERGED, TIME_LIMIT, INTERRUPTED = ENDINGS = ("proved", "converged", "time limit", "interrupted")

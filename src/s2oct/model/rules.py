@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -14,17 +14,13 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray
 from s2oct.errors import InvalidProblem
-from s2oct.model.features import Feature, as_features, as_level
+from s2oct.model.features import Feature, as_features, as_level, refuse_repeated_names
+from s2oct.model.split_rules import SplitRule, n_terms, plain_number, terms
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.wording import listed, plural, printable
 
 INDENT = "    "
-
-LEAST_WRITTEN_OUT = 1e-6
-"""Smaller numbers are written with an exponent: their zeros would have to be counted."""
-
-_OPPOSITE = {"<=": ">", ">=": "<"}
 
 
 @dataclass(frozen=True)
@@ -105,29 +101,6 @@ def conditions(part: Leaf | Split, leaf: Leaf) -> Iterator[tuple[Split, bool]]:
         part = part.right if right else part.left
 
 
-def terms(tree: ObliqueTree, node: int) -> tuple[list[tuple[int, float]], float]:
-    """(feature, coefficient) pairs of a split in the order in which they are added up, and its offset."""
-    omega = tree.omega[node - 1]
-    return [(j, float(omega[j])) for j in np.flatnonzero(omega).tolist()], float(tree.gamma[node - 1])
-
-
-def inequality(tree: ObliqueTree, node: int) -> tuple[list[tuple[int, float]], str, float]:
-    """The terms of a split, ``<=`` or ``>=``, and the offset, written the way round that has fewer minus signs.
-
-    Both ways decide every row alike, because floats are negated without rounding.
-    """
-    pairs, offset = terms(tree, node)
-    turned = [(j, -c) for j, c in pairs]
-    if _minus_signs(turned, -offset) < _minus_signs(pairs, offset):
-        return turned, ">=", 0.0 - offset  # no minus before a zero
-    return pairs, "<=", offset
-
-
-def _minus_signs(pairs: Sequence[tuple[int, float]], offset: float) -> tuple[int, bool, bool]:
-    """How many terms have one; whether the offset has one; whether the first term has one."""
-    return sum(c < 0 for _, c in pairs), offset < 0, pairs[0][1] < 0
-
-
 def features_used(tree: ObliqueTree, part: Leaf | Split) -> list[int]:
     """The features that some split of the part uses, in their order."""
     if isinstance(part, Leaf):
@@ -144,7 +117,7 @@ def rule_lines(
 ) -> Iterator[str]:
     """The lines of a tree as nested rules; ``note`` writes what comes after the class of a leaf.
 
-    At the end there is a line for every feature of which the rules do not say everything (`remarks`).
+    At the end there is a line for everything that the rules do not say themselves (`remarks`).
     """
     check_names(tree, features, classes)
 
@@ -162,22 +135,20 @@ def rule_lines(
 
 
 def remarks(tree: ObliqueTree, part: Leaf | Split, features: Sequence[Feature | str]) -> Iterator[str]:
-    """Sentences on what a missing number counts as, and on what ordered levels count in sums."""
-    known, sums = as_features(features), (terms(tree, split.node)[0] for split in part.splits)
-    summed = {j for pairs in sums if len(pairs) > 1 for j, _ in pairs}
-    for j in features_used(tree, part):
+    """Sentences on what missing numbers and ordered levels count in sums."""
+    known, rules = as_features(features), (SplitRule.of(tree, split.node, features) for split in part.splits)
+    for j in sorted({j for rule in rules if len(rule.columns) > 1 for j, _ in rule.pairs}):
         feature, name = known[j], printable(known[j].column)
+        levels = [f"{i} for {as_level(level)}" for i, level in enumerate(feature.levels)]
+        if levels:
+            yield f"In a sum, {name} is {listed(levels)}."
         if feature.fill is not None:
-            yield f"A missing {name} counts as {plain_number(feature.fill)}."
-        if feature.levels and j in summed:
-            counted = [f"{i} for {as_level(level)}" for i, level in enumerate(feature.levels)]
-            yield f"In a sum, {name} is {listed(counted)}."
+            fill = as_level(feature.levels[int(feature.fill)]) if levels else plain_number(feature.fill)
+            yield f"In a sum, a missing {name} counts as {fill}."
 
 
 def rule_text(tree: ObliqueTree, node: int, features: Sequence[Feature | str], *, holds: bool = True) -> str:
     """The rule of a split, which holds for the rows that go left: ``age - 0.5 * income <= 3``, ``region is north``.
-
-    These are exactly the numbers that decide, see `rule_parts`.
 
     Parameters
     ----------
@@ -193,71 +164,13 @@ def rule_text(tree: ObliqueTree, node: int, features: Sequence[Feature | str], *
     Returns
     -------
     str
-        The rule.
+        The rule, see `SplitRule.parts`.
     """
-    return " ".join(rule_parts(tree, node, features, holds=holds))
-
-
-def rule_parts(
-    tree: ObliqueTree, node: int, features: Sequence[Feature | str], *, holds: bool = True
-) -> tuple[str, ...]:
-    """The terms of a rule with their signs, and at the end its comparison.
-
-    The rule is written as `inequality` has it. Nothing is divided, because that would round. A rule on levels of one
-    column names them.
-
-    Parameters
-    ----------
-    tree : ObliqueTree
-        The tree, in the units of the features.
-    node : int
-        Id of a branch node that uses some feature.
-    features : sequence of Feature or str
-        Every feature; a name alone is that of a number.
-    holds : bool
-        False for the opposite.
-
-    Returns
-    -------
-    tuple of str
-        For example ``("age", "- 0.5 * income", "<= 3")``, ``("education", ">= secondary")`` or
-        ``("region is north",)``.
-    """
-    pairs, relation, offset = inequality(tree, node)
-    known = as_features(features[j] for j, _ in pairs)
-    if len(pairs) == 1:
-        worded = known[0].condition([is_left == holds for is_left in left_values(tree, node, known[0])])
-        if worded is not None:
-            return worded
-    products = [(c < 0, _product(abs(c), printable(name))) for (_, c), name in zip(pairs, known, strict=True)]
-    return (*signed_terms(products), f"{relation if holds else _OPPOSITE[relation]} {plain_number(offset)}")
-
-
-def left_values(tree: ObliqueTree, node: int, feature: Feature) -> list[bool]:
-    """Whether a split on one feature sends each of its values 0, 1, 2, ... to the left; empty for a number."""
-    [(_, coefficient)], offset = terms(tree, node)
-    return [coefficient * value <= offset for value in range(feature.n_values)]
-
-
-def _product(size: float, name: str) -> str:
-    return name if size == 1 else f"{plain_number(size)} * {name}"
-
-
-def plain_number(value: float) -> str:
-    """The shortest decimal that is read as exactly this float: ``27``, ``0.5``, ``0.00005``, ``1e-07``."""
-    if LEAST_WRITTEN_OUT <= abs(value) < 1:
-        return str(np.format_float_positional(value, trim="-"))
-    return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0: no minus before a zero
-
-
-def signed_terms(products: Iterable[tuple[bool, str]]) -> Iterator[str]:
-    """Terms of a sum as text, from pairs of whether a product is subtracted and the product without its sign."""
-    for i, (is_negative, product) in enumerate(products):
-        yield f"{'- ' if is_negative else '+ '}{product}" if i else f"{'-' * is_negative}{product}"
+    return SplitRule.of(tree, node, features).text(holds=holds)
 
 
 def check_names(tree: ObliqueTree, features: Sequence[Feature | str], classes: Sequence[Any]) -> None:
-    """Refuse names unless every feature and every class has one."""
+    """Refuse names unless every class has one, and every feature one of its own."""
     n_classes = 1 + int(tree.leaf_classes.max())
     if len(classes) < n_classes:
         given = plural(len(classes), "class", "classes")
@@ -267,6 +180,7 @@ def check_names(tree: ObliqueTree, features: Sequence[Feature | str], classes: S
         )
     if len(features) != tree.n_features:
         raise InvalidProblem(f"Expected {tree.n_features} feature names, got {len(features)}.")
+    refuse_repeated_names([str(feature) for feature in features])
 
 
 def few_digits(value: float, digits: int) -> float:
@@ -284,7 +198,8 @@ class TreeSize:
     n_splits : int
         Splits that decide something. A node that sends all rows to one side is no split.
     n_terms : int
-        Features in all these splits together.
+        Terms in all these splits together: levels of one column are one term, and so are a number and its missing
+        values.
     """
 
     n_splits: int
@@ -292,14 +207,14 @@ class TreeSize:
 
     @property
     def features_per_split(self) -> float:
-        """Mean number of features in a split; 0 for a tree without splits."""
+        """Mean number of terms in a split; 0 for a tree without splits."""
         return self.n_terms / self.n_splits if self.n_splits else 0.0
 
     @classmethod
-    def of_tree(cls, tree: ObliqueTree) -> TreeSize:
-        """Count the splits that decide something."""
+    def of_tree(cls, tree: ObliqueTree, features: Sequence[Feature]) -> TreeSize:
+        """Count the splits that decide something, and their terms."""
         nodes = [split.node for split in pruned(tree).splits]
-        return cls(len(nodes), sum(int(np.count_nonzero(tree.omega[node - 1])) for node in nodes))
+        return cls(len(nodes), sum(n_terms(tree.omega[node - 1], features) for node in nodes))
 
 
 _EXACT = 17
@@ -316,8 +231,9 @@ def as_rules(tree: ObliqueTree, X: FloatArray) -> ObliqueTree:
 
     A node that splits none of the rows becomes constant. Features that a node does not need to split its rows are left
     out, those of least influence first. A node with one feature left has the coefficient 1 or -1. With several, the
-    feature of largest influence has it, and the others have as few significant digits as the rows allow. The offset is
-    the shortest decimal between the two sides. A node that no rounding leaves as it splits stays exactly as it is.
+    feature of largest influence that is no indicator has it, and the others have as few significant digits as the rows
+    allow. The offset is the shortest decimal between the two sides. A node that no rounding leaves as it splits stays
+    exactly as it is.
 
     Parameters
     ----------
@@ -401,13 +317,17 @@ class _Sides:
         return kept
 
     def shortest(self, omega: FloatArray) -> Hyperplane | None:
-        """The coefficients in units of the one with most influence, with the fewest digits that separate the sides.
+        """The coefficients in units of one of them, with the fewest digits that separate the sides.
+
+        The unit is the coefficient of the number with most influence: what a level is worth is said in its units.
 
         A gap that may come from the rounding of sums is taken only if there is no other. By hand it does not exist, and
         its offset has all digits of a float.
         """
         used = np.flatnonzero(omega)
-        unit = abs(float(omega[used[np.argmax(self._influence(omega)[used])]]))
+        is_number = ~np.isin(self.rows[:, used], (0.0, 1.0)).all(axis=0)
+        numbers = used[is_number] if is_number.any() else used
+        unit = abs(float(omega[numbers[np.argmax(self._influence(omega)[numbers])]]))
         narrow = None
         for digits in range(1, _EXACT + 1):
             short = np.zeros_like(omega)

@@ -6,7 +6,7 @@ import html
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,9 @@ def svg_file(figure: Figure) -> str:
     return written.getvalue()
 
 
-def embed(figure: Figure, name: str, title: str, *, label: str | None = None) -> Picture:
+def embed(
+    figure: Figure, name: str, title: str, *, label: str | None = None, titles: Mapping[str, str] | None = None
+) -> Picture:
     """Make a figure a part of a page.
 
     Parameters
@@ -75,10 +77,14 @@ def embed(figure: Figure, name: str, title: str, *, label: str | None = None) ->
         Title of the picture.
     label : str, optional
         What screen readers say; the title otherwise.
+    titles : mapping of str to str, optional
+        By the id that matplotlib gave a part of the drawing, what the page says when the mouse is on it.
     """
     svg = svg_file(figure)
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    for part, said in (titles or {}).items():
+        svg = svg.replace(f'<g id="{part}">', f'<g id="{part}"><title>{html.escape(said)}</title>')
     svg = re.sub(r"\bid=\"", f'id="{name}-', svg)
     svg = re.sub(r"(href=\"#|url\(#)", rf"\g<1>{name}-", svg)
     # Only inside style attributes: a name in the picture that reads like a colour stays.

@@ -34,6 +34,7 @@ TRUSTED = (
     "certificate.n_against_guide",
     "certificate.evidence_cost",
     "certificate.evidence_bound",
+    "certificate.proved_among",
     "certificate.chance",
     "provenance.s2oct",
     "provenance.written",
@@ -154,6 +155,8 @@ def _contradictory_guide(clf: S2OCTClassifier) -> Iterator[str]:
         yield f"model: the model file says {stored.model!r}, with evidence of {stored.evidence_cost}"
     if stored.evidence_cost is not None and (stored.evidence_bound or 0.0) > stored.evidence_cost + DECIDED_TOLERANCE:
         yield f"evidence_bound: the model says {stored.evidence_bound}, but its tree costs {stored.evidence_cost}"
+    if stored.model != EVIDENCE and stored.proved_among:
+        yield f"proved_among: the model says {stored.proved_among!r}, and it was fitted by {stored.model!r}"
     if clf.guide is None and (said != (None, None) or stored.model == EVIDENCE):
         yield "guide_weight: the model was fitted without a guide, but its certificate mentions one"
     weight = AUTO_GUIDE_WEIGHT if isinstance(clf.guide_weight, str) else clf.guide_weight
@@ -257,15 +260,19 @@ def _differing_fills(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
     values = [
         read_cells(table.cells[column.name], column.name, column.kind, table.source.dialect) for column in columns
     ]
-    stored = [column.fill for column in columns]
+    stored, learned = [column.fill for column in columns], []
     for impute in IMPUTATIONS:
         learned = [
-            learn_column(column.name, cells, column.kind, impute=impute, order=column.levels).fill
+            learn_column(column.name, cells, column.kind, impute=impute, order=column.levels)
             for column, cells in zip(columns, values, strict=True)
         ]
-        if stored == learned:
-            return
-    yield f"columns: the model fills gaps with {stored}, which is neither the median nor the most frequent value"
+        if stored == [column.fill for column in learned]:
+            break
+    else:
+        yield f"columns: the model fills gaps with {stored}, which is neither the median nor the most frequent value"
+    for column, found in zip(columns, learned, strict=True):
+        if (column.low, column.high, column.whole) != (found.low, found.high, found.whole):
+            yield f"columns: the model says that {column.name!r} has other numbers than the table"
 
 
 def _differing_register(stored: Certificate, problem: Problem) -> Iterator[str]:

@@ -61,7 +61,14 @@ def _classes(model: Model) -> list[Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    unused: dict[str, Any] = {"categories": [], "rest": None, "gaps": False}
+    unused: dict[str, Any] = {
+        "categories": [],
+        "rest": None,
+        "gaps": False,
+        "low": None,
+        "high": None,
+        "whole": False,
+    }
     return {name: value for name, value in encoded(column).items() if name not in unused or value != unused[name]}
 
 
@@ -117,8 +124,10 @@ def _provenance(model: Model) -> dict[str, Any]:
 
 
 def _parameter(value: Any) -> Any:
-    """A parameter as JSON has it. Of an object that JSON does not have, the file holds what Python prints."""
+    """A parameter as JSON has it: "inf" for an infinite number, and of other objects what Python prints."""
     value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and value == math.inf:
+        return "inf"
     if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, list) and all(isinstance(entry, (str, int)) for entry in value):
@@ -184,7 +193,11 @@ def _read_parameters(kind: type[TreeEstimator], stored: Mapping[str, Any]) -> di
                 f"The parameter {name} was {value.get('not_kept')}, which a model file does not keep; it has its "
                 "default again. Predictions do not depend on it.",
             )
-    return {name: value for name, value in known.items() if not isinstance(value, Mapping)}
+    return {
+        name: math.inf if isinstance(value, str) and value == "inf" else value
+        for name, value in known.items()
+        if not isinstance(value, Mapping)
+    }
 
 
 def _refuse_other_classes(certificate: Claim, n_classes: int) -> None:
@@ -249,7 +262,8 @@ def _read_column(stored: Mapping[str, Any], i: int) -> Column:
     if is_mixed or has_categories != bool(column.categories) or has_categories != (column.rest is not None):
         raise InvalidProblem(f"its column {column.name!r} mixes numbers and categories.")
     if not has_categories:
-        return column if column.fill is None else dataclasses.replace(column, fill=float(column.fill))
+        fill, low, high = (None if x is None else float(x) for x in (column.fill, column.low, column.high))
+        return dataclasses.replace(column, fill=fill, low=low, high=high)
     if column.fill not in (*column.categories, column.rest):
         raise InvalidProblem(f"its column {column.name!r} fills gaps with {column.fill!r}, which is not a category.")
     if column.joins and column.kind != ONEHOT:

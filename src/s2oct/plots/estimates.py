@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import Estimates
+from s2oct.looks import class_colour
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
-from s2oct.plots.style import Ink, class_colour, class_marker, fit_text, new_axes, open_frame
+from s2oct.plots.style import Ink, class_marker, fit_text, new_axes, open_frame
 from s2oct.wording import amount, brief
 
 if TYPE_CHECKING:

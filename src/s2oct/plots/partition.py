@@ -9,21 +9,12 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.estimators.fitted import FittedRows, read_fit
+from s2oct.looks import class_colour
 from s2oct.model.tree import ObliqueTree
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
 from s2oct.plots.regions import Regions
-from s2oct.plots.style import (
-    Ink,
-    class_colour,
-    class_marker,
-    figure_of,
-    fit_text,
-    new_axes,
-    open_frame,
-    plain_ticks,
-    text_width,
-)
+from s2oct.plots.style import Ink, class_marker, figure_of, fit_text, new_axes, open_frame, plain_ticks, text_width
 from s2oct.plots.view import View, view_of
 
 if TYPE_CHECKING:
@@ -31,8 +22,8 @@ if TYPE_CHECKING:
 
 DOTS = 20_000
 """Unlabeled rows beyond this many are thinned out: more dots show no more."""
-LEGEND_NAME = 1.5
-"""Inches for the name of a class in the legend."""
+LEGEND_NAME, LEGEND_LINE, LEGEND_GAP = 1.5, 0.2, 0.48
+"""Inches for the name of a class in the legend, of a line of it, and for ticks and label between axes and legend."""
 VECTORS = 1_000
 """More dots than this go into vector files as an image, since each takes a hundred bytes."""
 
@@ -183,12 +174,12 @@ class PartitionDisplay(Display):
             free = free[:: -(-len(free) // DOTS) or 1]
             small: dict[str, Any] = {"s": 9, "color": class_colour(c), "alpha": 0.55, "linewidths": 0, "zorder": 1}
             small["rasterized"] = len(free) > VECTORS
-            self._mark(ax, c, free, f"unlabeled, assigned to {fit_text(name, LEGEND_NAME, 9)}", small)
+            self._mark(ax, c, free, f"{fit_text(name, LEGEND_NAME, 9)}, by the tree", small)
         for c, name in enumerate(self.class_names):
             known = np.flatnonzero(self.codes == c)
             large: dict[str, Any] = {"s": 38, "facecolor": class_colour(c), "edgecolor": ink.strong, "zorder": 3}
             large["linewidths"] = 1.0
-            self._mark(ax, c, known, f"labeled {fit_text(name, LEGEND_NAME, 9)}", large)
+            self._mark(ax, c, known, f"{fit_text(name, LEGEND_NAME, 9)}, labeled", large)
 
     def _mark(self, ax: Axes, c: int, rows: IntArray, label: str, look: dict[str, Any]) -> None:
         if len(rows):
@@ -198,8 +189,13 @@ class PartitionDisplay(Display):
     def _dress(self, ax: Axes, ink: Ink, window: FloatArray) -> None:
         ax.set_xlim(window[:, 0].min(), window[:, 0].max())
         ax.set_ylim(window[:, 1].min(), window[:, 1].max())
-        ax.set_xlabel(fit_text(self.view.labels[0], 5.0, 10), parse_math=False)
-        ax.set_ylabel(fit_text(self.view.labels[1], 4.0, 10), parse_math=False)
+        handles, labels = ax.get_legend_handles_labels()
+        figure, place = figure_of(ax), ax.get_position()
+        width, height = figure.get_figwidth() * place.width, figure.get_figheight() * place.height
+        n_columns = 2 if 2 * max((text_width(label, 9) for label in labels), default=0.0) + 0.8 <= width else 1
+        height -= LEGEND_LINE * -(-len(labels) // n_columns)
+        ax.set_xlabel(fit_text(self.view.labels[0], width, 9), fontsize=9, parse_math=False)
+        ax.set_ylabel(fit_text(self.view.labels[1], height, 9), fontsize=9, parse_math=False)
         if self.view.plane is None:
             ax.set_xticks([0.0])
             ax.set_yticks([0.0])
@@ -207,15 +203,20 @@ class PartitionDisplay(Display):
         open_frame(ax)
         if self.view.note:
             ax.set_title(self.view.note, fontsize=8.5, color=ink.muted, loc="left", parse_math=False)
-        handles, labels = ax.get_legend_handles_labels()
         if handles:
-            widest = max(text_width(label, 9) for label in labels)
+            from matplotlib.transforms import ScaledTranslation
+
+            # Inches below the axes, whatever their height: a share of it would not clear the label of short ones.
+            below = ax.transAxes + ScaledTranslation(0, -LEGEND_GAP, figure.dpi_scale_trans)
             legend = ax.legend(
                 handles,
                 labels,
                 loc="upper center",
-                bbox_to_anchor=(0.5, -0.14),
-                ncols=2 if 2 * widest + 1.5 <= figure_of(ax).get_figwidth() else 1,
+                bbox_to_anchor=(0.5, 0.0),
+                bbox_transform=below,
+                borderaxespad=0.0,
+                handlelength=1.0,
+                ncols=n_columns,
                 frameon=False,
                 fontsize=9,
             )

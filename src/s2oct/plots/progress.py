@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
+from s2oct.looks import CLASS_COLOURS
 from s2oct.model.proof import EVIDENCE, PAPER
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
-from s2oct.plots.style import CLASS_COLOURS, Ink, new_axes, open_frame, plain_ticks
+from s2oct.plots.style import Ink, new_axes, open_frame, plain_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
+from s2oct.looks import short_sets
 from s2oct.model.features import Feature
 from s2oct.model.rules import few_digits
 from s2oct.model.tree import ObliqueTree
-from s2oct.writers.rules import Leaf, Split, pruned, rule_parts
+from s2oct.writers.rules import Leaf, Split, SplitRule, pruned
 
 DIGITS = 5
 """Significant digits of numbers; a tree that was fitted has fewer, as a rule."""
@@ -71,19 +72,24 @@ class ShownTree:
         return [node - self.tree.topology.n_leaves for node in part.ids]
 
     def rule(self, split: Split) -> tuple[str, ...]:
-        """The terms of a split's rule with their signs, and at the end its comparison; levels are worded.
+        """The terms of a split's rule with their signs, and at the end its comparison; large sets are shortened.
 
         Of more than ``max_features`` terms, those of largest influence are kept: coefficient times standard deviation.
         What is left out is counted, unless it is one term, which takes no more room than its count.
         """
-        parts = rule_parts(self.rounded, split.node, self.features)
-        used = np.flatnonzero(self.tree.omega[split.node - 1])
-        n_left_out = len(used) - self.max_features
+        rule = SplitRule.of(self.rounded, split.node, self.features)
+        parts = tuple(map(short_sets, rule.parts()))
+        n_left_out = len(parts) - 1 - self.max_features
         if n_left_out <= 1:
             return parts
-        influence = np.abs(self.tree.omega[split.node - 1, used]) * self.spread[used]
+        size = np.abs(self.tree.omega[split.node - 1]) * self.spread
+        influence = np.array([size[list(term.indices)].max() for term in rule.terms])
         kept = sorted(np.argsort(-influence, kind="stable")[: self.max_features].tolist())
         return (*(parts[i] for i in kept), f"+ {n_left_out} more", parts[-1])
+
+    def whole_rule(self, split: Split) -> str:
+        """A split's rule with every term, digit and level."""
+        return SplitRule.of(self.tree, split.node, self.features).text()
 
     @cached_property
     def rounded(self) -> ObliqueTree:

@@ -11,9 +11,10 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators import S2OCTClassifier
 from s2oct.fit.simplicity import SimplicityPath
+from s2oct.looks import CLASS_COLOURS
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
-from s2oct.plots.style import CLASS_COLOURS, Ink, new_axes, open_frame, plain_ticks
+from s2oct.plots.style import Ink, new_axes, open_frame, plain_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""What the pictures share: matplotlib on first use, colours that everybody can distinguish, and texts that fit."""
+"""What the pictures share: matplotlib on first use, inks and markers, and texts that fit."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from s2oct.errors import MissingExtra
+from s2oct.looks import CLASS_COLOURS
 from s2oct.wording import amount
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933")
-"""Okabe and Ito's colours, which colour-blind people can distinguish, with olive for yellow; seven, then repeated."""
 
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 """Markers distinguish the classes where colours cannot."""
@@ -83,23 +81,9 @@ def _hex(colour: tuple[float, ...]) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
 
 
-def class_colour(index: int) -> str:
-    """Colour of a class."""
-    return CLASS_COLOURS[index % len(CLASS_COLOURS)]
-
-
 def class_marker(index: int) -> str:
     """Marker of a class; shifts when the colours repeat, so that pairs stay apart for 49 classes."""
     return CLASS_MARKERS[(index + index // len(CLASS_COLOURS)) % len(CLASS_MARKERS)]
-
-
-def text_on(colour: str) -> str:
-    """White or nearly black, whichever is easier to read on a colour."""
-    from matplotlib.colors import to_rgb
-
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#ffffff" if 1.05 / (luminance + 0.05) >= 4.5 else "#1a1a1a"
 
 
 def text_width(text: str, points: float, *, bold: bool = False) -> float:

@@ -19,9 +19,10 @@ from s2oct.estimators.fitted import (
     see_totals,
 )
 from s2oct.inputs import warn_caller
+from s2oct.looks import class_colour
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
-from s2oct.plots.style import Ink, class_colour, figure_of, fit_text, new_axes, open_frame, plain, wrap_text
+from s2oct.plots.style import Ink, figure_of, fit_text, new_axes, open_frame, plain, wrap_text
 from s2oct.plots.total_lines import TotalLine, cell_lines, class_lines
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.totals_path import TotalsPath
+from s2oct.looks import CLASS_COLOURS
 from s2oct.plots.display import Display
 from s2oct.plots.docstrings import with_sections_of
-from s2oct.plots.style import CLASS_COLOURS, Ink, fit_text, new_axes, open_frame, plain_ticks
+from s2oct.plots.style import Ink, fit_text, new_axes, open_frame, plain_ticks
 from s2oct.wording import amount
 
 if TYPE_CHECKING:

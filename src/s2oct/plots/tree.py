@@ -48,6 +48,8 @@ class TreeDisplay(Display):
     figure_ : matplotlib Figure
     boxes_ : dict of int to matplotlib patch
         The frame of every split and leaf that is shown, by node id.
+    titles_ : dict of str to str
+        By the id of a text in an SVG file, the whole rule of which it shows a part.
 
     See Also
     --------
@@ -69,6 +71,7 @@ class TreeDisplay(Display):
     """
 
     boxes_: dict[int, FancyBboxPatch]
+    titles_: dict[str, str]
 
     def __init__(
         self,
@@ -189,7 +192,7 @@ class TreeDisplay(Display):
         shown = self._shown(self._max_features)
         pen = TreePen(shown, TreeLayout.of(shown), ax)
         pen.draw()
-        self.boxes_ = pen.boxes
+        self.boxes_, self.titles_ = pen.boxes, pen.titles
 
     def _shown(self, max_features: int) -> ShownTree:
         if max_features < 1:

@@ -8,19 +8,24 @@ from typing import NamedTuple
 
 from s2oct.plots.shown_tree import ShownTree, leaf_label
 from s2oct.plots.style import text_width, wrap_text
+from s2oct.wording import plural
 from s2oct.writers.rules import Leaf, remarks
 
-POINTS = 9.0
-"""Font size at full scale."""
+POINTS, SMALL = 9.0, 8.25
+"""Font sizes at full scale: 12 and 11 pixels on a page."""
 LINE, PAD, GAP, LEVEL_GAP, MARGIN = 0.19, 0.09, 0.16, 0.46, 0.12
 LEAF_WIDTH, SPLIT_WIDTH, NARROWEST = (1.1, 2.1), (1.5, 3.0), 3.6
 """Least and most of a leaf, least and most of a split, and least of a whole picture."""
-SCREEN = 15.0
-"""Most of a whole picture, unless its narrowest leaves need more: a small screen shows it nearly at full size."""
+SCREEN = 12.75
+"""Most of a whole picture, unless its narrowest leaves need more: a window of 1280 pixels shows it at full size."""
 SIGN = 0.17
 """Room for the sign before a term."""
-TERM_LINES = 3
-"""Most lines of a term."""
+SHORT = 2.2
+"""A sum that is no wider stands on one line."""
+TERM_LINES, NAME_LINES = 3, 2
+"""Most lines of a term, and of the name of a class in a leaf."""
+SQUARE_GAP = 0.09
+"""Room between a count and the square of the next one."""
 LEGEND = "labeled rows by class"
 LEGEND_NAME, LEGEND_MARK = 2.0, 0.38
 """Most for the name of a class in the legend, and what its square and the gaps around it take."""
@@ -28,14 +33,24 @@ CAPTION_LINES = 4
 ROUNDED_CAPTION = "Numbers are rounded."
 
 
-_RELATIONS = {"<=": "≤", ">=": "≥", ">": ">"}
+_RELATIONS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 
 
 class RuleLine(NamedTuple):
-    """A line of a rule: a sign, a relation or nothing, and what comes after it."""
+    """A line of a rule: a sign or a relation, and what comes after it.
 
-    sign: str
+    The sign is empty on the first line of a sum and where a term goes on, and None in a rule that is no sum.
+    """
+
+    sign: str | None
     text: str
+
+
+class LeafLines(NamedTuple):
+    """The lines of a leaf: its class, and the classes of its labeled rows."""
+
+    name: list[str]
+    labeled: list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -52,6 +67,8 @@ class TreeLayout:
         By node id, the height of each part.
     rules : dict of int to list of RuleLine
         By node id, the rule of each split.
+    leaves : dict of int to LeafLines
+        By node id, what is written in each leaf.
     legend : list of list of int
         The classes of each line of the legend.
     caption : tuple of str
@@ -65,19 +82,23 @@ class TreeLayout:
     places: dict[int, tuple[float, float]]
     heights: dict[int, float]
     rules: dict[int, list[RuleLine]]
+    leaves: dict[int, LeafLines]
     legend: list[list[int]]
     caption: tuple[str, ...]
 
     @classmethod
     def of(cls, shown: ShownTree) -> TreeLayout:
         """Lay out a tree."""
-        leaves = shown.root.leaves
+        n_leaves = len(shown.root.leaves)
         leaf_width = _leaf_width(shown)
         slot = leaf_width + GAP
-        width = max(slot * len(leaves) + 2 * MARGIN, NARROWEST)
+        width = max(slot * n_leaves + 2 * MARGIN, NARROWEST)
         split_width = _split_width(shown, 2 * slot - GAP)
         rules = {split.node: _rule_lines(shown.rule(split), split_width) for split in shown.root.splits}
-        heights = {part.node: LINE * (1 + len(rules.get(part.node, "  "))) + 2 * PAD for part, _ in shown.parts}
+        leaves = {leaf.node: _leaf_lines(shown, leaf, leaf_width) for leaf in shown.root.leaves}
+        n_lines = {node: 1 + len(lines) for node, lines in rules.items()}
+        n_lines |= {node: len(lines.name) + 2 + len(lines.labeled) for node, lines in leaves.items()}
+        heights = {node: LINE * lines + 2 * PAD for node, lines in n_lines.items()}
         levels = [0.0] * (max(level for _, level in shown.parts) + 1)
         for part, level in shown.parts:
             levels[level] = max(levels[level], heights[part.node])
@@ -85,7 +106,7 @@ class TreeLayout:
         below = MARGIN + LINE * (len(legend) + len(caption)) + 0.1
         height = sum(levels) + LEVEL_GAP * (len(levels) - 1) + MARGIN + below
         tops = [height - MARGIN - sum(levels[:level]) - LEVEL_GAP * level for level in range(len(levels))]
-        centres = _centres(shown, (width - slot * len(leaves)) / 2, slot)
+        centres = _centres(shown, (width - slot * n_leaves) / 2, slot)
         return cls(
             width=width,
             height=height,
@@ -94,86 +115,85 @@ class TreeLayout:
             places={part.node: (centres[part.node], tops[level]) for part, level in shown.parts},
             heights=heights,
             rules=rules,
+            leaves=leaves,
             legend=legend,
             caption=caption,
         )
 
 
 def _leaf_width(shown: ShownTree) -> float:
-    """As much as the widest leaf needs, within limits; the legend has the names that are cut here."""
+    """As much as the widest leaf needs, within limits."""
     least, most = LEAF_WIDTH
     needed = least
     for leaf in shown.root.leaves:
-        squares = sum(square_width(count) for count in shown.labeled_in(leaf) if count)
-        name = text_width(shown.class_names[leaf.class_index], POINTS, bold=True) + label_width(leaf)
+        name = text_width(shown.class_names[leaf.class_index], POINTS, bold=True)
+        title = text_width(f"{leaf_label(leaf)}   {plural(shown.rows_in(leaf), 'row')}", SMALL)
         number = text_width(f"{shown.unlabeled_in(leaf):,}", POINTS)
+        squares = sum(square_width(count) for count in shown.labeled_in(leaf) if count)
         label = text_width("unlabeled ", POINTS)
-        needed = max(needed, 2 * PAD + max(name, label + squares, label + number))
+        needed = max(needed, 2 * PAD + max(name, title, label + squares, label + number))
     share = (SCREEN - 2 * MARGIN) / len(shown.root.leaves) - GAP
     return min(needed, most, max(share, least))
 
 
+def _leaf_lines(shown: ShownTree, leaf: Leaf, width: float) -> LeafLines:
+    """What is written in a leaf, in lines that fit; the legend has the names that are cut here."""
+    room = width - 2 * PAD
+    lines: list[list[int]] = [[]]
+    left = room - text_width("labeled ", POINTS) + SQUARE_GAP
+    for index, count in enumerate(shown.labeled_in(leaf)):
+        needed = square_width(count)
+        if count and needed > left:
+            lines.append([])
+            left = room + SQUARE_GAP
+        if count:
+            lines[-1].append(index)
+            left -= needed
+    name = wrap_text(shown.class_names[leaf.class_index], room, POINTS, lines=NAME_LINES, bold=True)
+    return LeafLines(name, lines)
+
+
 def square_width(count: int) -> float:
-    """Width of a count behind a square."""
-    return text_width(f"{count:,}", POINTS) + 0.22
-
-
-def label_width(leaf: Leaf) -> float:
-    """Width of the name of a leaf and the gap before it."""
-    return text_width(leaf_label(leaf), POINTS - 1.5) + 0.12
+    """Width of a count behind a square, and the gap before the next one."""
+    return text_width(f"{count:,}", POINTS) + 0.13 + SQUARE_GAP
 
 
 def _split_width(shown: ShownTree, most: float) -> float:
     """As much as the widest rule needs, within limits."""
     needed = SPLIT_WIDTH[0]
     for split in shown.root.splits:
-        lines = _signed(shown.rule(split))
-        threshold = _on_one_line(lines)
-        if threshold:
-            needed = max(needed, 2 * PAD + text_width(threshold, POINTS, bold=True))
-        else:
-            needed = max(needed, 2 * PAD + SIGN + max(text_width(line.text, POINTS) for line in lines))
+        for line in _unwrapped(shown.rule(split), most - 2 * PAD):
+            width = text_width(line.text, POINTS, bold=line.sign is None)
+            needed = max(needed, 2 * PAD + width + (0 if line.sign is None else SIGN))
     return min(needed, SPLIT_WIDTH[1], most)
 
 
 def _rule_lines(parts: tuple[str, ...], width: float) -> list[RuleLine]:
-    """A rule in lines that fit: a threshold on one line if there is room, otherwise one term a line."""
-    lines = _signed(parts)
-    threshold = _on_one_line(lines)
-    if threshold and text_width(threshold, POINTS, bold=True) <= width - 2 * PAD:
-        return [RuleLine("", threshold)]
+    """A rule in lines that fit."""
     found = []
-    for sign, text in lines:
-        first, *rest = wrap_text(text, width - 2 * PAD - SIGN, POINTS, lines=TERM_LINES)
-        found += [RuleLine(sign, first), *(RuleLine("", more) for more in rest)]
+    for sign, text in _unwrapped(parts, width - 2 * PAD):
+        room = width - 2 * PAD - (SIGN if sign is not None else 0)
+        first, *rest = wrap_text(text, room, POINTS, lines=TERM_LINES, bold=sign is None)
+        found += [RuleLine(sign, first), *(RuleLine(None if sign is None else "", more) for more in rest)]
     return found
 
 
-def _on_one_line(lines: list[RuleLine]) -> str:
-    """A rule about one feature on one line; empty where there are several terms."""
-    return " ".join(filter(None, (word for line in lines for word in line))) if len(lines) <= 2 else ""
-
-
-def _signed(parts: tuple[str, ...]) -> list[RuleLine]:
-    """Terms, relation and limit in the letters of the picture, each with its sign apart."""
-    if len(parts) == 1:
-        return [RuleLine("", parts[0])]
-    *terms, comparison = parts
-    relation, _, limit = comparison.partition(" ")
+def _unwrapped(parts: tuple[str, ...], room: float) -> list[RuleLine]:
+    """A rule about one column and a short sum on one line, a longer sum with one term a line."""
+    *terms, last = parts
+    relation, _, limit = last.partition(" ")
+    # A level is shown with its own letters, a number with a proper minus.
+    limit = re.sub(r"^-(?=[\d.])", "\N{MINUS SIGN}", limit)
+    comparison = RuleLine(_RELATIONS[relation], limit) if relation in _RELATIONS else RuleLine("", last)
+    line = " ".join(filter(None, (*(re.sub(r"^-", "\N{MINUS SIGN}", term) for term in terms), *comparison)))
+    if len(terms) < 2 or text_width(line, POINTS, bold=True) <= min(SHORT, room):
+        return [RuleLine(None, line)]
     lines: list[RuleLine] = []
     for term in terms:
         sign = term[0] if term[0] in "+-" else ""
         text = term[1:].strip() if sign else term
         lines.append(RuleLine("" if sign == "+" and not lines else sign.replace("-", "\N{MINUS SIGN}"), text))
-    return [
-        *lines,
-        RuleLine(_RELATIONS[relation], limit.replace("-", "\N{MINUS SIGN}") if _is_number(limit) else limit),
-    ]
-
-
-def _is_number(text: str) -> bool:
-    """Whether a rule compares with a number; a level is shown with its own letters."""
-    return bool(re.fullmatch(r"-?[\d.]+(e[+-]\d+)?", text))
+    return [*lines, comparison]
 
 
 def _legend(shown: ShownTree, width: float) -> list[list[int]]:
@@ -181,7 +201,7 @@ def _legend(shown: ShownTree, width: float) -> list[list[int]]:
     lines: list[list[int]] = [[]]
     left = start = width - 2 * MARGIN - legend_indent()
     for index, name in enumerate(shown.class_names):
-        needed = min(text_width(name, POINTS - 1), LEGEND_NAME) + LEGEND_MARK
+        needed = min(text_width(name, SMALL), LEGEND_NAME) + LEGEND_MARK
         if needed > left and lines[-1]:
             lines.append([])
             left = start
@@ -193,12 +213,12 @@ def _legend(shown: ShownTree, width: float) -> list[list[int]]:
 def _caption(shown: ShownTree, width: float) -> tuple[str, ...]:
     """What the rules leave unsaid, in as many lines as it needs and the picture has room for."""
     said = [*([ROUNDED_CAPTION] if shown.rounds else []), *remarks(shown.tree, shown.root, shown.features)]
-    return tuple(wrap_text(" ".join(said), width - 2 * MARGIN, POINTS - 1.5, lines=CAPTION_LINES)) if said else ()
+    return tuple(wrap_text(" ".join(said), width - 2 * MARGIN, SMALL, lines=CAPTION_LINES)) if said else ()
 
 
 def legend_indent() -> float:
     """Width of the legend's title and the gap after it."""
-    return text_width(LEGEND, POINTS - 1) + 0.15
+    return text_width(LEGEND, SMALL) + 0.15
 
 
 def _centres(shown: ShownTree, inset: float, slot: float) -> dict[int, float]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from s2oct.looks import IF_SO, OTHERWISE, class_colour, text_on
 from s2oct.plots.shown_tree import ShownTree, leaf_label
-from s2oct.plots.style import Ink, class_colour, figure_of, fit_text, plain, text_on, text_width
+from s2oct.plots.style import Ink, figure_of, fit_text, plain, text_width
 from s2oct.plots.tree_layout import (
     LEGEND,
     LEGEND_MARK,
@@ -16,10 +17,10 @@ from s2oct.plots.tree_layout import (
     PAD,
     POINTS,
     SIGN,
+    SMALL,
+    SQUARE_GAP,
     TreeLayout,
-    label_width,
     legend_indent,
-    square_width,
 )
 from s2oct.wording import plural
 from s2oct.writers.rules import Leaf, Split
@@ -27,6 +28,7 @@ from s2oct.writers.rules import Leaf, Split
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import FancyBboxPatch
+    from matplotlib.text import Text
 
 
 class TreePen:
@@ -36,6 +38,8 @@ class TreePen:
     ----------
     boxes : dict of int to matplotlib patch
         The frame of every part, by node id.
+    titles : dict of str to str
+        By the id of a text in the picture, the whole rule of which it shows a part.
     """
 
     def __init__(self, shown: ShownTree, layout: TreeLayout, ax: Axes) -> None:
@@ -46,6 +50,7 @@ class TreePen:
         inches = figure.get_figwidth() * box.width, figure.get_figheight() * box.height
         self.scale = min(inches[0] / layout.width, inches[1] / layout.height)
         self.boxes: dict[int, FancyBboxPatch] = {}
+        self.titles: dict[str, str] = {}
 
     def draw(self) -> None:
         """Draw edges, parts, legend and caption."""
@@ -79,10 +84,9 @@ class TreePen:
             solid_joinstyle="round",
             zorder=1,
         )
-        goes_left = child is parent.left
-        inwards = 0.07 if goes_left else -0.07
-        answer, align = ("holds", "left") if goes_left else ("fails", "right")
-        self._text(x1 + inwards, middle + 0.12, answer, colour=self.ink.muted, points=POINTS - 1, align=align)
+        # Below the bar, where no line crosses it.
+        answer, inwards, align = (IF_SO, 0.07, "left") if child is parent.left else (OTHERWISE, -0.07, "right")
+        self._text(x1 + inwards, middle - 0.12, answer, colour=self.ink.muted, points=SMALL, align=align)
 
     def _box(self, node: int, width: float, colour: str) -> tuple[float, float]:
         """Frame a part; returns its left edge and its top."""
@@ -108,61 +112,60 @@ class TreePen:
         width = self.layout.split_width
         left, top = self._box(split.node, width, self.ink.muted)
         y = top - PAD - LINE / 2
-        n_rows = plural(self.shown.rows_in(split), "row")
-        self._text(left + PAD, y, f"split {split.node}", colour=self.ink.muted, points=POINTS - 1)
-        self._text(left + width - PAD, y, n_rows, colour=self.ink.muted, points=POINTS - 1, align="right")
-        lines = self.layout.rules[split.node]
-        if len(lines) == 1:
-            self._text(left + width / 2, y - LINE, lines[0].text, align="center", bold=True)
-            return
-        for line in lines:
+        self._title(f"split {split.node}", self.shown.rows_in(split), left, width, y)
+        for number, line in enumerate(self.layout.rules[split.node]):
             y -= LINE
+            gid = f"rule-{split.node}-{number}"
+            self.titles[gid] = self.shown.whole_rule(split)
+            if line.sign is None:
+                self._text(left + width / 2, y, line.text, align="center", bold=True).set_gid(gid)
+                continue
             if line.sign:
                 self._text(left + PAD, y, line.sign)
-            self._text(left + PAD + SIGN, y, line.text)
+            self._text(left + PAD + SIGN, y, line.text).set_gid(gid)
+
+    def _title(self, name: str, n_rows: int, left: float, width: float, y: float) -> None:
+        self._text(left + PAD, y, name, colour=self.ink.muted, points=SMALL)
+        rows, room = plural(n_rows, "row"), width - 2 * PAD - text_width(f"{name} ", SMALL)
+        if text_width(rows, SMALL) > room:
+            rows = f"{n_rows:,}"
+        self._text(left + width - PAD, y, rows, colour=self.ink.muted, points=SMALL, align="right")
 
     def _leaf(self, leaf: Leaf) -> None:
         from matplotlib.patches import Rectangle
 
-        width = self.layout.leaf_width
+        width, lines = self.layout.leaf_width, self.layout.leaves[leaf.node]
         colour = class_colour(leaf.class_index)
         left, top = self._box(leaf.node, width, colour)
-        head = Rectangle((left, top - PAD / 2 - LINE), width, PAD / 2 + LINE, facecolor=colour, edgecolor="none")
-        head.set_zorder(3)
+        depth = PAD + LINE * len(lines.name)
+        head = Rectangle((left, top - depth), width, depth, facecolor=colour, edgecolor="none", zorder=3)
         head.set_clip_path(self.boxes[leaf.node])
         self.ax.add_patch(head)
-        room = width - 2 * PAD - label_width(leaf)
-        name = fit_text(self.shown.class_names[leaf.class_index], room, POINTS, bold=True)
-        y, letters = top - PAD / 2 - LINE / 2 + 0.02, text_on(colour)
-        self._text(left + PAD, y, name, colour=letters, bold=True)
-        self._text(left + width - PAD, y, leaf_label(leaf), colour=letters, points=POINTS - 1.5, align="right")
-        y = top - PAD - 1.6 * LINE
-        self._text(left + PAD, y, "labeled", colour=self.ink.muted)
-        self._squares(self.shown.labeled_in(leaf), left + width - PAD, y)
-        self._text(left + PAD, y - LINE, "unlabeled", colour=self.ink.muted)
-        self._text(left + width - PAD, y - LINE, f"{self.shown.unlabeled_in(leaf):,}", align="right")
+        y = top - PAD / 2 - LINE / 2
+        for name in lines.name:
+            self._text(left + PAD, y, name, colour=text_on(colour), bold=True)
+            y -= LINE
+        y -= PAD / 2
+        self._title(leaf_label(leaf), self.shown.rows_in(leaf), left, width, y)
+        self._text(left + PAD, y - LINE, "labeled", colour=self.ink.muted)
+        counts = self.shown.labeled_in(leaf)
+        for indices in lines.labeled:
+            y -= LINE
+            self._squares({index: counts[index] for index in indices}, left + width - PAD, y)
+        y -= LINE
+        self._text(left + PAD, y, "unlabeled", colour=self.ink.muted)
+        self._text(left + width - PAD, y, f"{self.shown.unlabeled_in(leaf):,}", align="right")
 
-    def _squares(self, counts: list[int], right: float, y: float) -> None:
-        """Counts of the classes that occur, each behind a square of its colour, flush right."""
-        room = self.layout.leaf_width - 2 * PAD - text_width("labeled ", POINTS)
-        occurring = sorted((index for index, count in enumerate(counts) if count), key=lambda index: -counts[index])
-        widths = {index: square_width(counts[index]) for index in occurring}
-        kept = list(occurring)
-        while kept and sum(widths[index] for index in kept) + (0.25 if kept != occurring else 0) > room:
-            kept.pop()
-        if not occurring:
+    def _squares(self, counts: dict[int, int], right: float, y: float) -> None:
+        """Counts of classes, each behind a square of its colour, flush right."""
+        if not counts:
             self._text(right, y, "0", align="right")
-        elif kept != occurring:
-            rest = sum(counts[index] for index in occurring if index not in kept)
-            more = f"+{rest:,}" if kept else f"{rest:,}"
-            self._text(right, y, more, align="right", colour=self.ink.muted)
-            right -= text_width(more, POINTS) + 0.08
-        for index in sorted(kept, reverse=True):
+        for index in sorted(counts, reverse=True):
             text = f"{counts[index]:,}"
             self._text(right, y, text, align="right")
             right -= text_width(text, POINTS) + 0.13
             self._square(right, y, index)
-            right -= 0.09
+            right -= SQUARE_GAP
 
     def _square(self, x: float, y: float, index: int) -> None:
         from matplotlib.patches import Rectangle
@@ -173,17 +176,17 @@ class TreePen:
 
     def _legend_and_caption(self) -> None:
         y = MARGIN + LINE * (len(self.layout.legend) + len(self.layout.caption) - 0.5)
-        self._text(MARGIN, y, LEGEND, colour=self.ink.muted, points=POINTS - 1)
+        self._text(MARGIN, y, LEGEND, colour=self.ink.muted, points=SMALL)
         for line in self.layout.legend:
             x = MARGIN + legend_indent()
             for index in line:
                 self._square(x, y, index)
-                name = fit_text(self.shown.class_names[index], LEGEND_NAME, POINTS - 1)
-                self._text(x + 0.13, y, name, points=POINTS - 1)
-                x += text_width(name, POINTS - 1) + LEGEND_MARK
+                name = fit_text(self.shown.class_names[index], LEGEND_NAME, SMALL)
+                self._text(x + 0.13, y, name, points=SMALL)
+                x += text_width(name, SMALL) + LEGEND_MARK
             y -= LINE
         for text in self.layout.caption:
-            self._text(MARGIN, y, text, colour=self.ink.muted, points=POINTS - 1.5)
+            self._text(MARGIN, y, text, colour=self.ink.muted, points=SMALL)
             y -= LINE
 
     def _text(
@@ -196,8 +199,8 @@ class TreePen:
         points: float = POINTS,
         align: str = "left",
         bold: bool = False,
-    ) -> None:
-        self.ax.text(
+    ) -> Text:
+        return self.ax.text(
             x,
             y,
             **plain(text),

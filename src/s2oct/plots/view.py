@@ -10,6 +10,7 @@ import numpy as np
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import FittedRows
+from s2oct.looks import IF_SO, OTHERWISE
 from s2oct.writers.rules import Leaf, Split, pruned
 
 Plane = tuple[FloatArray, FloatArray, FloatArray]
@@ -112,10 +113,10 @@ def _splits_view(rows: FittedRows) -> View:
             # A side without a further split has no second value; its rows are spread evenly to keep them visible.
             up[here] = np.linspace(-height, height, int(here.sum()))
     seconds = [side.node for side in (root.left, root.right) if isinstance(side, Split)]
-    second = " and ".join(f"split {node}" for node in seconds)
+    second = f"split{'s' * (len(seconds) > 1)} {' and '.join(map(str, seconds))}"
     deeper = any(len(part.splits) > 1 for part in (root.left, root.right))
     note = "grey regions are divided further by splits that are not shown" if deeper else ""
-    names = (f"left ← value of split {root.node} → right", f"left ← value of {second} → right" if second else "")
+    names = (f"{IF_SO} ← split {root.node} → {OTHERWISE}", f"{IF_SO} ← {second} → {OTHERWISE}" if seconds else "")
     return View(np.column_stack([_damped(across), _damped(up)]), names, None, note)
 
 

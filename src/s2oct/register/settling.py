@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.model.evidence import ROW_OFF_DOMAIN, Evidence
+from s2oct.model.evidence import Evidence
 from s2oct.model.rules import shortest_between
 from s2oct.model.targets import NEARLY_MET
 from s2oct.model.tree import ObliqueTree
@@ -72,7 +72,8 @@ class _Steps:
         targets = register.targets.widened(NEARLY_MET) if register.is_weighted else register.targets
         self.low, self.high = (part.reshape(-1, targets.n_classes) for part in (targets.low, targets.high))
         self.n_domains, self.n_first = len(self.low), targets.margins[0].n_domains
-        self.most_price = np.inf if targets.has_one_domain else ROW_OFF_DOMAIN
+        # A sample shows only roughly what a move costs: a bound on it would keep offsets from plain totals by chance.
+        self.most_price = np.inf if targets.has_one_domain else evidence.row_off
 
     def counted(self, deadline: Deadline) -> tuple[list[Ladder], Cells] | None:
         """Count the rows between rungs; None if the deadline passes first."""
@@ -117,7 +118,9 @@ class _Steps:
         values, gamma = values_at(tree, node, evidence.X[here]), float(tree.gamma[node - 1])
         finite = np.union1d(values[np.isfinite(values)], [gamma])
         rungs = thinned(finite, gamma, max(MOST_COUNTS // self.n_domains, 2))
-        charged = (evidence.cost[here, left] - evidence.cost[here, right]) / self.register.share
+        # Unlabeled rows of the sample stand for others, and labeled rows for themselves: all of them are in the sample.
+        stands_for = np.where(evidence.size[here] > 0, 1 / self.register.share, 1.0)
+        charged = stands_for * (evidence.cost[here, left] - evidence.cost[here, right])
         costs = np.bincount(np.searchsorted(rungs, values), weights=charged, minlength=len(rungs) + 1).astype(float)
         empty = np.zeros((len(rungs), self.n_domains))
         return Ladder(node, left, right, rungs, empty, costs[:-1], int(np.searchsorted(rungs, gamma)))

@@ -94,7 +94,7 @@ def _evidence(problem: Problem, tree: ObliqueTree, guidance: Guidance) -> Eviden
     """What classes cost the rows of the sample, as they are; without an answer of the guide, labels alone."""
     said = guidance.answer
     guide = None if said is None else Guide.from_probabilities(said.probabilities, guidance.weight)
-    return Evidence.of(replace(problem, guide=guide), tree.topology, guidance.weight)
+    return guidance.evidence(replace(problem, guide=guide), tree.topology)
 
 
 def _counted(
@@ -112,7 +112,7 @@ def _counted(
     leaf_error = problem.unit * LabelErrors().value(Assignment.of(problem, tree))
     classes = tree.predict(evidence.X)
     n, charged = evidence.n_labeled, evidence.cost[np.arange(evidence.n_rows), classes]
-    size = TreeSize.of_tree(tree)
+    size = TreeSize.of_tree(tree, problem.features)
     return replace(
         certificate,
         objective=leaf_error + spec.C * unit * off,
@@ -129,8 +129,9 @@ def _counted(
         n_against_guide=None,
         uncapped_lower_bound=None,
         ended=CONVERGED if certificate.ended == PROVED else certificate.ended,
-        evidence_cost=float(charged[:n].sum() + charged[n:].sum() / register.share) + off,
+        evidence_cost=float(charged[:n].sum() + charged[n:].sum() / register.share) + evidence.row_off * off,
         evidence_bound=0.0,
+        proved_among="",
         n_contradicted=int((classes[:n] != problem.labels).sum()),
         n_splits=size.n_splits,
         n_terms=size.n_terms,
@@ -146,7 +147,15 @@ def _counted(
 
 def _not_counted(register: Register, certificate: Certificate, ended: str) -> Certificate:
     """The certificate of a tree by the sample alone."""
-    return replace(certificate, ended=ended, n_sampled=len(register.rows), n_register=register.n_rows, counted=False)
+    return replace(
+        certificate,
+        ended=ended,
+        n_sampled=len(register.rows),
+        n_register=register.n_rows,
+        counted=False,
+        evidence_bound=0.0,
+        proved_among="",
+    )
 
 
 def _summary(register: Register, problem: Problem, marks: Marks | None) -> DataSummary:

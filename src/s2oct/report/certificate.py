@@ -51,12 +51,17 @@ def give_verdict(certificate: Any, depth: int, class_names: Sequence[str]) -> Ve
     """Whether the tree is proved the best of its depth in the model that was fitted."""
     if not certificate.proved_best:
         return Verdict(False, "open", _WHY_OPEN.get(certificate.ended, "a better tree may exist"))
-    at_depth = f"at depth {depth}" if _minimises_p2(certificate) else f"at depth {depth}, guide included"
+    at_depth = f"at depth {depth}" if _minimises_p2(certificate) else _kind(certificate.proved_among, depth)
     unseen = getattr(certificate, "classes_without_label", ())
     if unseen:
         names = listed([f"“{class_names[c]}”" for c in unseen])
         return Verdict(False, "optimal", f"{at_depth}, but no label of {names}")
     return Verdict(True, "optimal", at_depth)
+
+
+def _kind(among: str, depth: int) -> str:
+    """Among which trees a tree is optimal, for a small place: without what stands in brackets."""
+    return f"among {among.partition(' (')[0] or f'trees of depth {depth}'}, guide included"
 
 
 def describe_certificate(certificate: Any, depth: int, C: float | None, class_names: Sequence[str]) -> CertificateText:
@@ -78,6 +83,11 @@ def _best(certificate: Certificate, depth: int) -> str:
     measure = "labels and total" if certificate.minimises_p2 else "labels, total and guide together"
     if certificate.n_unlabeled == 0:
         measure = "the labels"
+    if certificate.proved_best and certificate.proved_among:
+        return (
+            f"Among {certificate.proved_among}, it is proved that none fits {measure} better. Others may fit as well. "
+            "Optimal is not the same as true."
+        )
     if certificate.proved_best:
         return (
             f"It is proved that no tree of depth {depth} fits {measure} better. Others may fit as well. Optimal is not "
@@ -100,16 +110,8 @@ def _guide(certificate: Certificate) -> tuple[str, ...]:
     return (
         "Many trees fit labels and total about equally well and differ on the unlabeled rows. Another classifier that "
         "knows the same total (the guide) helped to choose: the fit weighed the labels and the total against the "
-        f"guide's probabilities for the unlabeled rows.{_evidence(certificate)}",
+        "guide's probabilities for the unlabeled rows.",
     )
-
-
-def _evidence(certificate: Certificate) -> str:
-    if certificate.evidence_cost is None:
-        return ""
-    cost, bound = certificate.minimised
-    least = f"; no tree can have less than {plural(round(bound, 1), 'row')}" if round(bound, 1) > 0 else ""
-    return f" Together, what speaks against this tree weighs as much as {plural(round(cost, 1), 'row')}{least}."
 
 
 def _octh_cost(certificate: OCTHCertificate) -> str:

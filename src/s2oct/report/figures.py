@@ -11,12 +11,13 @@ from s2oct.arrays import FloatArray
 from s2oct.estimates.table import Estimates
 from s2oct.estimators.fitted import FittedRows
 from s2oct.fit.simplicity import SimplicityPath
+from s2oct.looks import CLASS_COLOURS
 from s2oct.pages.pictures import Picture, embed, page_style
 from s2oct.plots.estimates import EstimatesDisplay
 from s2oct.plots.partition import PartitionDisplay
 from s2oct.plots.progress import ProgressDisplay
 from s2oct.plots.simplicity import SimplicityDisplay
-from s2oct.plots.style import CLASS_COLOURS, Ink, open_frame
+from s2oct.plots.style import Ink, open_frame
 from s2oct.plots.totals import TotalsDisplay
 from s2oct.plots.tree import TreeDisplay
 from s2oct.report.stability import DETERMINED
@@ -32,8 +33,11 @@ def tree_picture(rows: FittedRows) -> Picture:
     """The tree."""
     display = TreeDisplay.of_rows(rows)
     with page_style():
-        size = display.figsize()
-        return _picture("tree", size, lambda ax: display.plot(ax=ax), "The tree as a picture", bare=True)
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=display.figsize())
+        display.plot(ax=figure.add_axes((0.0, 0.0, 1.0, 1.0)))
+        return embed(figure, "tree", "The tree as a picture", titles=display.titles_)
 
 
 def totals_picture(display: TotalsDisplay) -> Picture:
@@ -91,11 +95,9 @@ def _histogram(ax: Axes, values: FloatArray) -> None:
     open_frame(ax)
 
 
-def _picture(
-    name: str, size: tuple[float, float], draw: Callable[[Axes], object], title: str, *, bare: bool = False
-) -> Picture:
+def _picture(name: str, size: tuple[float, float], draw: Callable[[Axes], object], title: str) -> Picture:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, layout=None if bare else "constrained")
-    draw(figure.add_axes((0.0, 0.0, 1.0, 1.0)) if bare else figure.add_subplot())
+    figure = Figure(figsize=size, layout="constrained")
+    draw(figure.add_subplot())
     return embed(figure, name, title)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray
 from s2oct.estimators.fitted import FittedRows
+from s2oct.model.features import NUMBER
 from s2oct.plots.shown_tree import leaf_label
 from s2oct.report.wording import measure, percent
 from s2oct.wording import count, listed, plural
@@ -18,6 +20,9 @@ from s2oct.writers.text import tree_to_text
 NOTEWORTHY = 0.3
 """A leaf is described by a feature if its mean is this many standard deviations from that of all rows."""
 NOTED_FEATURES = 3
+
+_LIMITED = re.compile(r"(.+) (<=|>=|<|>) (-?[\d.]+(?:e[+-]?\d+)?)")
+"""A rule that compares a sum with a number."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class SplitLine:
 
 @dataclass(frozen=True)
 class LeafCard:
-    """A leaf, its rows and what to say of it; ``way`` has the conditions that its rows fulfil, from the root."""
+    """A leaf, its rows and what to say of it; its rows fulfil the conditions, which are empty if it has all rows."""
 
     label: str
     class_index: int
@@ -40,7 +45,7 @@ class LeafCard:
     unlabeled: int
     labeled: int
     wrong: int
-    way: tuple[str, ...]
+    conditions: tuple[str, ...]
     sentences: tuple[str, ...]
 
 
@@ -94,9 +99,6 @@ def _card(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> LeafCard:
     n_labeled, n_unlabeled = int(known.sum()), int(here.sum() - known.sum())
     wrong = int((rows.codes[known] != leaf.class_index).sum())
     name = rows.class_names[leaf.class_index]
-    way = tuple(
-        rule_text(rows.tree, split.node, rows.features, holds=not right) for split, right in conditions(root, leaf)
-    )
     return LeafCard(
         label=leaf_label(leaf),
         class_index=leaf.class_index,
@@ -104,13 +106,29 @@ def _card(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> LeafCard:
         unlabeled=n_unlabeled,
         labeled=n_labeled,
         wrong=wrong,
-        way=way,
+        conditions=_fulfilled(rows, root, leaf),
         sentences=(
-            *([f"Rows end here if {listed([f'“{condition}”' for condition in way])}."] if way else []),
             _numbers(name, n_labeled, n_unlabeled, wrong, int((~rows.is_labeled).sum())),
             *_profile(rows, here),
         ),
     )
+
+
+def _fulfilled(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> tuple[str, ...]:
+    """The rules that hold for the rows of a leaf, from the root; of several limits of one sum, the narrowest."""
+    found: dict[tuple[str, str], tuple[tuple[float, bool], str]] = {}
+    for split, right in conditions(root, leaf):
+        rule = rule_text(rows.tree, split.node, rows.features, holds=not right)
+        place, narrowness = (rule, ""), (0.0, False)
+        limited = _LIMITED.fullmatch(rule)
+        # Levels that look like numbers may have another order.
+        if limited and all(rows.features[j].kind == NUMBER for j in np.flatnonzero(rows.tree.omega[split.node - 1])):
+            total, relation, limit = limited.groups()
+            place = total, relation[0]
+            narrowness = float(limit) * (1 if relation[0] == ">" else -1), relation in "<>"
+        found[place] = max(found.get(place, (narrowness, rule)), (narrowness, rule))
+    # Brackets, because other rules hold together with one that has alternatives.
+    return tuple(f"({rule})" if " or " in rule and len(found) > 1 else rule for _, rule in found.values())
 
 
 def _numbers(name: str, n_labeled: int, n_unlabeled: int, wrong: int, all_unlabeled: int) -> str:

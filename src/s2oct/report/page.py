@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 from s2oct.estimates.table import Estimates
+from s2oct.estimators.base import count_leaves
 from s2oct.estimators.fitted import FittedRows, SeenTotals, are_data_of_fit, known_of_rows, read_fit, see_totals
+from s2oct.estimators.notebook import STYLE, tree_boxes
 from s2oct.files import write_whole
 from s2oct.guides.rivals import assign_classes, usual_rivals
+from s2oct.looks import CLASS_COLOURS, IF_SO, OTHERWISE
 from s2oct.model.known import Known
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
 from s2oct.model.totals import Totals
 from s2oct.pages.page import Page
 from s2oct.pages.pictures import Picture
-from s2oct.plots.style import CLASS_COLOURS
 from s2oct.plots.totals import TotalsDisplay
 from s2oct.report.alternatives import describe_alternatives
 from s2oct.report.claims import claims_of_fit, warn_of_other_data
@@ -262,7 +264,12 @@ def _about_data(rows: FittedRows, sample: Sample) -> dict[str, Any]:
 
 
 def _about_tree(rows: FittedRows) -> dict[str, Any]:
+    counts = count_leaves(rows.tree, rows.leaf, rows.is_labeled)
     return {
+        "boxes": tree_boxes(rows.tree, rows.features, rows.class_names, counts),
+        "box_style": STYLE,
+        "if_so": IF_SO,
+        "otherwise": OTHERWISE,
         "splits": describe_splits(rows),
         "rules": rules_text(rows),
         "leaves": describe_leaves(rows),

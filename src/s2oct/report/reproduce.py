@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping
 from importlib import metadata
@@ -46,7 +47,11 @@ def _call(estimator: Any) -> str:
     chosen = {
         name: value for name, value in estimator.get_params(deep=False).items() if repr(value) != repr(defaults[name])
     }
-    return f"{type(estimator).__name__}({', '.join(f'{name}={value!r}' for name, value in chosen.items())})"
+    return f"{type(estimator).__name__}({', '.join(f'{name}={_code(value)}' for name, value in chosen.items())})"
+
+
+def _code(value: Any) -> str:
+    return "float('inf')" if isinstance(value, float) and value == math.inf else repr(value)
 
 
 def parameters(estimator: Any) -> Mapping[str, str]:

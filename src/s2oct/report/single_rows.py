@@ -10,7 +10,7 @@ import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import FittedRows
-from s2oct.model.features import level_of
+from s2oct.model.features import FeatureColumn
 from s2oct.report.wording import clean, measure
 
 SHOWN_ROWS = 10
@@ -78,7 +78,8 @@ def single_row(rows: FittedRows, i: int, features: list[int], names: Sequence[An
 
 def _value(rows: FittedRows, i: int, j: int) -> str:
     """What a row has in the column of a feature."""
-    return level_of(rows.features, j, rows.X[i]) if rows.features[j].n_values else measure(float(rows.X[i, j]))
+    level = FeatureColumn.of(rows.features, j).level(rows.X[i])
+    return measure(float(rows.X[i, j])) if level is None else level
 
 
 def describe_contradictions(rows: FittedRows, names: Sequence[Any]) -> Contradictions:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from s2oct.estimators.fitted import FittedRows
-from s2oct.model.features import Feature
+from s2oct.model.features import Feature, columns_of, renamed
 from s2oct.wording import amount, count, duration, plural
 
 NBSP, MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
@@ -21,19 +21,37 @@ def clean(name: Any) -> str:
 
 def with_clean_names(rows: FittedRows) -> FittedRows:
     """The rows with columns, levels and classes that a page can show."""
+    columns = _cleaned(columns_of(rows.features))
+    features = renamed(rows.features, list(columns.values()))
+    of_column: dict[str, list[str | None]] = {}
+    for feature in features:
+        of_column.setdefault(feature.column, []).extend([feature.level, feature.rest, feature.missing, *feature.levels])
+    words = {column: _cleaned(texts) for column, texts in of_column.items()}
     return replace(
-        rows, features=tuple(map(_with_clean_texts, rows.features)), class_names=tuple(map(clean, rows.class_names))
+        rows,
+        features=tuple(_with_words(feature, words[feature.column]) for feature in features),
+        class_names=tuple(map(clean, rows.class_names)),
     )
 
 
-def _with_clean_texts(feature: Feature) -> Feature:
+def _cleaned(names: Iterable[str | None]) -> dict[str | None, str]:
+    """Each name as a page can show it; different names stay different, because rules tell columns by them."""
+    found: dict[str | None, str] = {}
+    for name in dict.fromkeys(name for name in names if name is not None):
+        shown = clean(name)
+        same = sum(clean(other) == shown for other in found)
+        found[name] = f"{shown} ({same + 1})" if same else shown
+    return found
+
+
+def _with_words(feature: Feature, words: Mapping[str | None, str]) -> Feature:
     return replace(
         feature,
         name=clean(feature.name),
-        column=clean(feature.column),
-        level=None if feature.level is None else clean(feature.level),
-        rest=None if feature.rest is None else clean(feature.rest),
-        levels=tuple(map(clean, feature.levels)),
+        level=words.get(feature.level),
+        rest=words.get(feature.rest),
+        missing=words.get(feature.missing),
+        levels=tuple(words[level] for level in feature.levels),
     )
 
 

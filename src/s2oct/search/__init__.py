@@ -2,7 +2,7 @@
 
 from s2oct.search.alternating import alternating_start
 from s2oct.search.elimination import fewer_features
-from s2oct.search.evidence import EvidenceSearch
+from s2oct.search.exact import ExactSearch, Found
 from s2oct.search.instance import Instance
 from s2oct.search.neighbourhood import Neighbourhoods
 from s2oct.search.octh import OcthSearch
@@ -11,7 +11,8 @@ from s2oct.search.rounds import round_work, run_round
 from s2oct.search.turns import descends
 
 __all__ = [
-    "EvidenceSearch",
+    "ExactSearch",
+    "Found",
     "Instance",
     "Neighbourhoods",
     "OcthSearch",

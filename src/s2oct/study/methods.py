@@ -194,9 +194,11 @@ def _s2oct(**parameters: Any) -> Predictor:
 
 def _s2oct_plain(draw: Draw, options: MethodOptions) -> Prediction:
     budget = Budget(options.solver or "highs", options.time_limit, seed=options.random_state)
-    trained = train_plain(draw.problem(), ModelSpec(), budget)
+    problem = draw.problem()
+    trained = train_plain(problem, ModelSpec(), budget)
     # The names of the classes are sorted, so that the tree's indices are ours.
-    return Prediction(trained.tree.predict(draw.data.X), trained.certificate, TreeSize.of_tree(trained.tree))
+    size = TreeSize.of_tree(trained.tree, problem.features)
+    return Prediction(trained.tree.predict(draw.data.X), trained.certificate, size)
 
 
 Wrapper = Callable[[Any, int], Any]

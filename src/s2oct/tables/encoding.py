@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
-from s2oct.model.features import BOOLEAN, NUMBER, ONEHOT, ORDINAL, Feature
-from s2oct.tables.dialect import MISSING
+from s2oct.model.features import BOOLEAN, GAP, MISSING, NUMBER, ONEHOT, ORDINAL, Feature
+from s2oct.tables.dialect import MISSING as MARKS
 from s2oct.wording import amount, listed, plural
 
 _MOST_NAMED = 3
@@ -115,10 +117,13 @@ FALSE, TRUE = "False", "True"
 
 _WHOLE = re.compile(r"-?\d{1,15}", re.ASCII)
 
+_STRANGE, _GAP = -1, -2
+"""What stands for the position of a level that the fit did not see, and of a missing value."""
+
 
 @dataclass(frozen=True)
 class Column:
-    """How one column of a table becomes one feature or, one-hot, several.
+    """How one column of a table becomes one feature or several.
 
     Parameters
     ----------
@@ -128,12 +133,18 @@ class Column:
         The levels of a categorical column as text. One-hot makes an indicator of each but ``rest``, a boolean column
         likewise; ordinal makes their positions 0, 1, 2, ...
     fill : float, str or None
-        What stands for a missing value: a number, or a category. None where missing values are refused.
+        What stands for a missing value: a number, or a category. None where missing values are refused. Missing values
+        of a one-hot or boolean column that had some in the fit are a category of their own.
     rest : str or None
         The category that stands for all levels that are not among the categories. It has no indicator. It is not among
         the categories itself if it joins rare levels.
     gaps : bool
-        Whether the column had missing values in the fit.
+        Whether the column had missing values in the fit. If it did, numbers and positions have an indicator of the
+        missing ones beside them.
+    low, high : float or None
+        The least and the largest number that the fit saw; None for categories.
+    whole : bool
+        Whether all these numbers were whole.
     """
 
     name: str
@@ -142,11 +153,26 @@ class Column:
     fill: float | str | None = None
     rest: str | None = None
     gaps: bool = False
+    low: float | None = None
+    high: float | None = None
+    whole: bool = False
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the column becomes numbers, its own or the positions of its levels."""
+        return self.kind in (NUMBER, ORDINAL)
+
+    @property
+    def missing(self) -> str | None:
+        """The level of missing values, which has an indicator; None if the column had none in the fit."""
+        if not self.gaps:
+            return None
+        return _unlike({*self.categories}, MISSING) if self.is_measured else str(self.fill)
 
     @property
     def levels(self) -> tuple[str, ...]:
         """The categories without the one that stands for missing values alone."""
-        return tuple(level for level in self.categories if not (self.gaps and level == self.fill))
+        return tuple(level for level in self.categories if level != self.missing)
 
     @property
     def joins(self) -> bool:
@@ -155,33 +181,44 @@ class Column:
 
     @property
     def indicated(self) -> tuple[str, ...]:
-        """The categories that have an indicator."""
-        if self.kind in (NUMBER, ORDINAL):
-            return ()
+        """The levels that have an indicator."""
+        if self.is_measured:
+            return () if self.missing is None else (self.missing,)
         return tuple(value for value in self.categories if value != self.rest)
 
     @cached_property
     def features(self) -> tuple[str, ...]:
         """Names of the features this column becomes; that of a boolean is the column's own."""
-        if self.kind in (NUMBER, ORDINAL):
-            return (self.name,)
         is_boolean = self.kind == BOOLEAN
-        return tuple(self.name if is_boolean and value == TRUE else f"{self.name}={value}" for value in self.indicated)
+        indicators = (self.name if is_boolean and level == TRUE else f"{self.name}={level}" for level in self.indicated)
+        return (self.name, *indicators) if self.is_measured else tuple(indicators)
 
     @property
     def described(self) -> tuple[Feature, ...]:
         """The features this column becomes, as readers know them."""
-        if self.kind == NUMBER:
-            return (Feature(self.name, self.name, fill=float(self.fill or 0.0) if self.gaps else None),)
-        missing = str(self.fill) if self.gaps else None
-        if self.kind == ORDINAL:
-            return (Feature(self.name, self.name, ORDINAL, levels=self.categories, missing=missing),)
-        words = {FALSE: "false", TRUE: "true"} if self.kind == BOOLEAN else {}
-        rest = words.get(str(self.rest), self.rest)
+        if self.is_measured:
+            fill = float(self.fill or 0.0) if self.kind == NUMBER else float(self.fill_position)
+            measured = Feature(
+                self.name,
+                self.name,
+                self.kind,
+                levels=self.categories,
+                fill=fill if self.gaps else None,
+                low=-math.inf if self.low is None else self.low,
+                high=math.inf if self.high is None else self.high,
+                is_whole=self.whole,
+            )
+            gaps = (Feature(name, self.name, GAP, level=self.missing) for name in self.features[1:])
+            return (measured, *gaps)
+        rest = self.word(str(self.rest))
         return tuple(
-            Feature(name, self.name, self.kind, level=words.get(level, level), rest=rest, missing=missing)
+            Feature(name, self.name, self.kind, level=self.word(level), rest=rest, missing=self.missing)
             for name, level in zip(self.features, self.indicated, strict=True)
         )
+
+    def word(self, category: str) -> str:
+        """A category as readers know it: ``true`` for the one that is called True."""
+        return category.lower() if self.kind == BOOLEAN and category in (FALSE, TRUE) else category
 
     @cached_property
     def readings(self) -> dict[str, int]:
@@ -198,7 +235,7 @@ class Column:
     @cached_property
     def marks(self) -> tuple[str, ...]:
         """Texts that stand for a missing value: the usual ones, unless a level of the column is called like that."""
-        return tuple(mark for mark in MISSING if mark not in self.readings)
+        return tuple(mark for mark in MARKS if mark not in self.readings)
 
     def is_gap(self, text: str | None) -> bool:
         """Whether a cell of a categorical column is a missing value."""
@@ -228,26 +265,28 @@ class Column:
         ``values`` are floats with NaN for missing ones, or text with None for missing ones. What the fit did not see
         is counted in ``unseen``. ``first_row`` is the number of the first row in messages.
         """
-        if self.kind == NUMBER:
-            return self._numbers(values, unseen, first_row)[:, None]
-        positions = self._positions(values, unseen, first_row)
-        if self.kind == ORDINAL:
-            return np.asarray(positions[:, None], dtype=float)
+        if self.is_measured:
+            read = self._numbers if self.kind == NUMBER else self._positions
+            measured, gaps = read(values, unseen, first_row)
+            return np.column_stack([measured, gaps]) if self.gaps else np.asarray(measured, dtype=float)[:, None]
+        positions, _ = self._positions(values, unseen, first_row)
         indicated = np.array([self.categories.index(value) for value in self.indicated], dtype=np.int64)
         return np.asarray(positions[:, None] == indicated[None, :], dtype=float)
 
-    def _numbers(self, values: FloatArray | ObjectArray, unseen: Unseen, first_row: int) -> FloatArray:
+    def _numbers(
+        self, values: FloatArray | ObjectArray, unseen: Unseen, first_row: int
+    ) -> tuple[FloatArray, BoolArray]:
+        """The numbers, those of gaps filled, and where gaps were."""
         if values.dtype.kind != "f":
             row, value = _first(values, [value is not None and not _is_number(value) for value in values])
             raise InvalidProblem(f"Expected numbers in column {self.name!r}, got {value!r} in row {row + first_row}.")
         if np.isfinite(values).all():
-            return np.asarray(values, dtype=float)
-        gaps = np.isnan(values)
+            return np.asarray(values, dtype=float), np.zeros(len(values), dtype=bool)
+        gaps: BoolArray = np.isnan(values)
         if gaps.any():
             if self.fill is None:
                 raise self._refused_gaps(gaps, first_row)
-            if not self.gaps:
-                unseen.add(self.name, None, (np.flatnonzero(gaps) + first_row).tolist())
+            self._count_gaps(gaps, unseen, first_row)
             values = np.where(gaps, float(self.fill), values)
         if np.isinf(values).any():
             row = int(np.argmax(np.isinf(values)))
@@ -256,22 +295,30 @@ class Column:
                 Remedy.LEAVE_OUT,
                 column=self.name,
             )
-        return np.asarray(values, dtype=float)
+        return np.asarray(values, dtype=float), gaps
 
-    def _positions(self, values: FloatArray | ObjectArray, unseen: Unseen, first_row: int) -> Any:
-        index: dict[Any, int] = dict(self.readings)
-        if self.gaps:
-            index[None] = self.fill_position
-        found = np.array([index.get(value, -1) for value in values], dtype=np.int64)
-        strange: dict[Any, list[int]] = {}
-        for row in np.flatnonzero(found < 0).tolist():
-            is_gap = self.is_gap(values[row])
-            found[row] = self.fill_position if is_gap else self.rest_position
-            if not (self.gaps if is_gap else self.joins):
-                strange.setdefault(None if is_gap else values[row], []).append(row + first_row)
+    def _positions(
+        self, values: FloatArray | ObjectArray, unseen: Unseen, first_row: int
+    ) -> tuple[IntArray, BoolArray]:
+        """The positions of the categories, those of gaps filled, and where gaps were."""
+        index: dict[Any, int] = {**self.readings, None: _GAP}
+        found = np.array([index.get(value, _STRANGE) for value in values], dtype=np.int64)
+        strange: dict[str, list[int]] = {}
+        for row in np.flatnonzero(found == _STRANGE).tolist():
+            if self.is_gap(values[row]):
+                found[row] = _GAP
+            elif not self.joins:
+                strange.setdefault(str(values[row]), []).append(row + first_row)
         for value, rows in strange.items():
             unseen.add(self.name, value, rows)
-        return found
+        gaps: BoolArray = found == _GAP
+        self._count_gaps(gaps, unseen, first_row)
+        return np.where(gaps, self.fill_position, np.where(found == _STRANGE, self.rest_position, found)), gaps
+
+    def _count_gaps(self, gaps: BoolArray, unseen: Unseen, first_row: int) -> None:
+        """Count gaps as not seen in the fit if the fit had none."""
+        if not self.gaps and gaps.any():
+            unseen.add(self.name, None, (np.flatnonzero(gaps) + first_row).tolist())
 
     def _refused_gaps(self, gaps: Any, first_row: int) -> InvalidTable:
         count, row = int(gaps.sum()), int(np.argmax(gaps)) + first_row
@@ -303,6 +350,15 @@ class Encoding:
         """The features as readers know them."""
         return tuple(feature for column in self.columns for feature in column.described)
 
+    def source(self, j: int) -> tuple[Column, str | None]:
+        """The column of a feature, and the level that it indicates; None for numbers and positions."""
+        for column in self.columns:
+            levels = (None, *column.indicated) if column.is_measured else column.indicated
+            if j < len(levels):
+                return column, levels[j]
+            j -= len(levels)
+        raise IndexError(j)
+
     def features_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """Names of the features that columns of these names become."""
         wanted = set(names)
@@ -314,7 +370,7 @@ class Encoding:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether every column holds numbers, and so is its feature."""
+        """Whether every column holds numbers."""
         return all(column.kind == NUMBER for column in self.columns)
 
     def encode(
@@ -336,6 +392,13 @@ class Encoding:
         if unseen is None:
             counted.refuse(self.columns)
         return features
+
+
+def refuse_same_features(encoding: Encoding) -> None:
+    """Refuse an encoding in which two columns make features of one name."""
+    twice = [name for name, times in Counter(encoding.features).items() if times > 1]
+    if twice:
+        raise InvalidProblem(f"Two columns make a feature {twice[0]!r}: rename one of them.")
 
 
 def plain_encoding(names: Iterable[str]) -> Encoding:
@@ -407,8 +470,8 @@ MOST_LEVELS = 30
 MOST_RANKS = 50
 """An ordinal column with more values than this is a name, a date or an id, not a category."""
 
-OTHER, MISSING_LEVEL = "other", "missing"
-"""Names of the level that joins rare ones and of the level of missing values, unless a column has such a level."""
+OTHER = "other"
+"""The level that joins rare ones, unless a column has a level of that name."""
 
 
 def learn_column(
@@ -446,12 +509,11 @@ def learn_column(
         categories, rest = _onehot_levels(name, known, may_join)
     else:
         categories, rest = _ordinal_levels(name, known, order), str(_mode(known))
-    if len(known) == len(values):
-        return Column(name, kind, categories, rest, rest)
-    missing = _unlike({*categories, rest, *known}, MISSING_LEVEL)
-    # A missing level lies below all others, so that one rule can tell missing values from all answers.
-    categories = (missing, *categories) if kind == ORDINAL else (*categories, missing)
-    return Column(name, kind, categories, missing, rest, gaps=True)
+    has_gaps = len(known) < len(values)
+    if kind == ORDINAL or not has_gaps:
+        return Column(name, kind, categories, rest, rest, has_gaps)
+    missing = _unlike({*categories, rest, *known}, MISSING)
+    return Column(name, kind, (*categories, missing), missing, rest, gaps=True)
 
 
 def _onehot_levels(name: str, known: Any, may_join: bool) -> tuple[tuple[str, ...], str]:
@@ -487,7 +549,8 @@ def _learn_number(name: str, values: Any, impute: str) -> Column:
         raise _without_values(name)
     finite = known[np.isfinite(known)] if np.isfinite(known).any() else np.zeros(1)
     fill = _short(float(np.median(finite) if impute == MEDIAN else _mode(finite)), finite)
-    return Column(name, NUMBER, fill=fill, gaps=len(known) < len(values))
+    low, high, whole = float(finite.min()), float(finite.max()), bool((finite == np.floor(finite)).all())
+    return Column(name, NUMBER, fill=fill, gaps=len(known) < len(values), low=low, high=high, whole=whole)
 
 
 def _short(value: float, values: FloatArray) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +34,7 @@ from s2oct.tables.encoding import (
     Encoding,
     Unseen,
     learn_column,
+    refuse_same_features,
 )
 from s2oct.wording import brief
 
@@ -68,7 +68,7 @@ class Treatment:
         Categories of ordinal columns from the lowest to the highest; by default in the order of the column's levels,
         if its type has any, or sorted.
     impute : {"median", "most-frequent"}
-        What stands for a missing number. A missing category is a level of its own.
+        What stands for a missing number. A missing value is a level of its own, too.
     strict : bool
         Refuse what would have to be guessed: columns of words if ``categories`` is not given, more than 30 categories,
         and ids that nobody named.
@@ -116,9 +116,7 @@ class Treatment:
             raise InvalidProblem(
                 "Expected numbers or categories among the features, got only ids and columns with one value."
             )
-        twice = [name for name, times in Counter(learned.encoding.features).items() if times > 1]
-        if twice:
-            raise InvalidProblem(f"Two columns make a feature {twice[0]!r}: rename one of them.")
+        refuse_same_features(learned.encoding)
         return learned
 
     def try_each(

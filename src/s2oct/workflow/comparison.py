@@ -26,6 +26,7 @@ from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, Labels
 from s2oct.model.proof import INTERRUPTED
 from s2oct.model.rules import TreeSize
+from s2oct.tables.encoding import Features
 from s2oct.workflow.encoded_table import EncodedTable
 
 Announce = Callable[[str], None]
@@ -119,6 +120,7 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     """
     counted = encoded.known
     rows = counted.of_counted(encoded.rows)
+    features = Features(rows, encoded.encoding, rows)
     # Classes by their index: the names of the user's classes mean nothing to the scores.
     labels = Labels(np.arange(len(counted.classes)), counted.labels.codes)
     known, counts = replace(counted, labels=labels, counted=None, given=None), counted.targets.class_totals()
@@ -132,7 +134,7 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     methods, seed = _methods(encoded, len(labels.classes))
     y = np.where(labels.is_labeled, labels.codes, np.nan)
     folds = [held for _, held in LabeledKFold(min(n_folds, fewest), random_state=seed).split(None, y)]
-    trials = cross_fit(methods, rows, known, folds, announce)
+    trials = cross_fit(methods, features, known, folds, announce)
     fewer = f"Some class has only {fewest} labeled rows: {fewest} folds instead of {n_folds}."
     notices = dict.fromkeys(notice for trial in trials for notice in trial.notices)
     return TableComparison(
@@ -147,11 +149,10 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
 
 def _methods(encoded: EncodedTable, n_classes: int) -> tuple[dict[str, Any], int]:
     """The tree and its rivals by name, not fitted, and the seed of all of them."""
-    request, encoding = encoded.request, encoded.encoding
+    request = encoded.request
     tree = S2OCTClassifier(**request.parameters)
     if request.rule_columns:
-        chosen = encoding.features_of(request.rule_columns)
-        tree.set_params(features=[encoding.features.index(name) for name in chosen])  # the rows have no names
+        tree.set_params(features=list(request.rule_columns))
     depth = paper_depth(len(encoded.rows), n_classes) if tree.depth == "auto" else int(tree.depth)
     seed = tree.random_state or 0
     rivals = {name: strong(rival, seed) for name, rival in light_rivals(depth, seed).items()}
@@ -177,7 +178,7 @@ class Trial:
 
 def cross_fit(
     methods: Mapping[str, Any],
-    X: FloatArray,
+    features: Features,
     known: Known,
     folds: Sequence[IntArray],
     announce: Announce = lambda _: None,
@@ -188,8 +189,8 @@ def cross_fit(
     ----------
     methods : mapping of str to classifier
         Classifiers that take totals and have ``transduction_`` after a fit.
-    X : ndarray of shape (n_rows, n_features)
-        All rows.
+    features : Features
+        All rows. The tree knows their columns, its rivals get numbers.
     known : Known
         Labels, whose classes are called 0, 1, 2, ..., totals, domains and weights; all rows count.
     folds : sequence of ndarray
@@ -204,12 +205,12 @@ def cross_fit(
     """
     trials = []
     for name, method in methods.items():
-        assigned = np.full(len(X), UNLABELED)
+        assigned = np.full(len(features), UNLABELED)
         fitted = []
         began = time.perf_counter()
         for number, held in enumerate(folds, 1):
             announce(f"fold {number} of {len(folds)}: {name}")
-            fitted.append(_fit_without(method, X, known, held))
+            fitted.append(_fit_without(method, features, known, held))
             assigned[held] = fitted[-1].transduction_[held]
         seconds = (time.perf_counter() - began) / len(folds)
         sizes = tuple(size for clf in fitted if (size := tree_size(clf)) is not None)
@@ -226,7 +227,8 @@ def _notices(clf: Any) -> list[str]:
     return [found for found in clf.notices_ if not (isinstance(found, Notice) and found.category in of_fold)]
 
 
-def _fit_without(method: Any, X: FloatArray, known: Known, held: IntArray) -> Any:
+def _fit_without(method: Any, features: Features, known: Known, held: IntArray) -> Any:
+    X = features if isinstance(method, S2OCTClassifier) else features.rows
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # notices of the tree are kept, and warnings of rivals have no cure here
         clf = clone(method).fit(X, known.without(held))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from s2oct.looks import IF_SO, OTHERWISE
 from s2oct.model.features import Feature
 from s2oct.model.tree import ObliqueTree
-from s2oct.writers.rules import Leaf, Split, check_names, pruned, rule_parts
+from s2oct.writers.rules import Leaf, Split, SplitRule, check_names, pruned
 
 
 def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[Feature | str], classes: Sequence[Any]) -> str:
@@ -40,7 +41,7 @@ def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[Feature | str], class
         edge [fontname="sans-serif"];
         n1 [label="0.5 * age\n- 0.125 * education\n<= 17.25"];
         n2 [label="no", style=rounded];
-        n1 -> n2 [label="holds"];
+        n1 -> n2 [label="if so"];
         n3 [label="yes", style=rounded];
         n1 -> n3 [label="otherwise"];
     }
@@ -58,9 +59,9 @@ def _lines(
     if isinstance(part, Leaf):
         yield f"n{place} [label={_quoted(str(classes[part.class_index]))}, style=rounded];"
         return
-    rule = "\n".join(rule_parts(tree, part.node, names))
+    rule = "\n".join(SplitRule.of(tree, part.node, names).parts())
     yield f"n{place} [label={_quoted(rule)}];"
-    for child, side, answer in ((2 * place, part.left, "holds"), (2 * place + 1, part.right, "otherwise")):
+    for child, side, answer in ((2 * place, part.left, IF_SO), (2 * place + 1, part.right, OTHERWISE)):
         yield from _lines(tree, names, classes, side, child)
         yield f'n{place} -> n{child} [label="{answer}"];'
 

@@ -11,7 +11,7 @@ import numpy as np
 from s2oct.arrays import ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.tables.encoding import NUMBER, ORDINAL, Column, Encoding
+from s2oct.tables.encoding import NUMBER, Column, Encoding
 from s2oct.writers.rules import checked_encoding
 
 OPSET, ML_OPSET, IR_VERSION = 17, 2, 8
@@ -87,12 +87,11 @@ class _Graph:
     def read_numbers(self, encoding: Encoding) -> list[str]:
         """Columns of one input, each of shape (rows, 1)."""
         self._input("X", self._onnx.TensorProto.DOUBLE, len(encoding.columns))
-        return [
-            self._number(
-                self._add("Gather", ["X", self._constant(f"column_{j}", np.array([j]))], f"x_{j}", axis=1), j, column
-            )
-            for j, column in enumerate(encoding.columns)
-        ]
+        features: list[str] = []
+        for j, column in enumerate(encoding.columns):
+            number = self._add("Gather", ["X", self._constant(f"column_{j}", np.array([j]))], f"x_{j}", axis=1)
+            features += self._number(number, j, column)
+        return features
 
     def read_columns(self, encoding: Encoding) -> list[str]:
         """Features made from one input per column, each of shape (rows, 1)."""
@@ -100,13 +99,14 @@ class _Graph:
         for position, column in enumerate(encoding.columns):
             if column.kind == NUMBER:
                 self._input(column.name, self._onnx.TensorProto.DOUBLE, 1)
-                features.append(self._number(column.name, position, column))
+                features += self._number(column.name, position, column)
             else:
                 features += self._codes(position, column)
         return features
 
-    def _number(self, number: str, position: int, column: Column) -> str:
-        """The number, filled where it is NaN; a row is known only if it is finite, and NaN is not."""
+    def _number(self, number: str, position: int, column: Column) -> list[str]:
+        """The number, filled where it is NaN, and where it is; a row is known only if it is finite, and NaN is not."""
+        gap = ""
         if column.fill is not None:
             gap = self._add("IsNaN", [number], f"gap_{position}")
             fill = self._constant(f"fill_{position}", np.array([[float(column.fill)]]))
@@ -114,11 +114,13 @@ class _Graph:
         size = self._add("Abs", [number], f"size_{position}")
         largest = self._constant("largest", np.array([[np.finfo(float).max]]))
         self._known.append(self._add("LessOrEqual", [size, largest], f"known_{position}"))
-        return number
+        return [number, self._double(gap, f"missing_{position}")] if column.gaps else [number]
 
     def _codes(self, position: int, column: Column) -> list[str]:
         self._input(column.name, self._onnx.TensorProto.STRING, 1)
-        codes = dict.fromkeys(column.marks, column.fill_position) | column.readings
+        # A measured column has a code of its own for gaps, after those of its levels.
+        gap = len(column.categories) if column.is_measured else column.fill_position
+        codes = dict.fromkeys(column.marks, gap) | column.readings
         code = self._add(
             "LabelEncoder",
             [column.name],
@@ -131,14 +133,18 @@ class _Graph:
         if not self._known:
             # Every text has a code: what all rows fulfil has the shape that is needed where no column has numbers.
             self._known.append(self._add("Equal", [code, code], f"known_{position}"))
-        if column.kind == ORDINAL:
-            return [self._double(code, f"ordinal_{position}")]
+        if column.is_measured:
+            equal = self._equal(code, gap, f"gap_{position}")
+            fill = self._constant(f"fill_{position}", np.array([[column.fill_position]]))
+            place = self._add("Where", [equal, fill, code], f"filled_{position}")
+            places = [self._double(place, f"ordinal_{position}")]
+            return [*places, self._double(equal, f"missing_{position}")] if column.gaps else places
         wanted = [column.categories.index(value) for value in column.indicated]
-        return [self._indicator(code, i, f"{position}_{i}") for i in wanted]
+        found = {i: self._equal(code, i, f"{position}_{i}") for i in wanted}
+        return [self._double(equal, f"indicator_{position}_{i}") for i, equal in found.items()]
 
-    def _indicator(self, code: str, wanted: int, name: str) -> str:
-        equal = self._add("Equal", [code, self._constant(f"wanted_{name}", np.array([[wanted]]))], f"is_{name}")
-        return self._double(equal, f"indicator_{name}")
+    def _equal(self, code: str, wanted: int, name: str) -> str:
+        return self._add("Equal", [code, self._constant(f"wanted_{name}", np.array([[wanted]]))], f"is_{name}")
 
     def route(self, tree: ObliqueTree, features: Sequence[str], labels: ObjectArray) -> None:
         """From features to leaves and labels."""

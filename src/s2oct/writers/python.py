@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from s2oct.model.tree import ObliqueTree
 from s2oct.tables.dialect import MISSING
-from s2oct.tables.encoding import NUMBER, ORDINAL, Encoding
-from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, pruned, rule_text
+from s2oct.tables.encoding import NUMBER, Column, Encoding
+from s2oct.writers.rules import (
+    Leaf,
+    Split,
+    SplitRule,
+    cell_test,
+    checked_encoding,
+    columns_used,
+    missing_level,
+    positions_of,
+    pruned,
+    written_sum,
+)
 
 _HEAD = '''\
 """A classification tree, written by s2oct. It needs Python 3 and nothing else.
@@ -38,12 +50,12 @@ def _is_missing(value):
     return value is None or value != value or isinstance(value, str) and value.strip() in GAPS
 
 
-def _number(row, position, fill):
+def _number(row, position, may_be_missing):
     value = _cell(row, position)
     if _is_missing(value):
-        if fill is None:
+        if not may_be_missing:
             raise ValueError("Column %r has a missing value." % COLUMNS[position])
-        return fill
+        return None
     if isinstance(value, str) and not NUMBER.fullmatch(value.strip()):
         raise ValueError("Column %r has the value %r, which is no number." % (COLUMNS[position], value))
     number = float(value)
@@ -52,15 +64,15 @@ def _number(row, position, fill):
     return number
 
 
-def _category(row, position, readings, fill, rest):
+def _category(row, position, readings, missing, rest):
     value = _cell(row, position)
     if value is None or value != value:
-        return fill
-    code = readings.get(str(value))
-    if code is None:
+        return missing
+    level = readings.get(str(value))
+    if level is None:
         is_gap = _is_missing(value) and str(value).strip() not in readings
-        code = fill if is_gap else rest
-    return code
+        level = missing if is_gap else rest
+    return level
 """
 
 _MAIN = """\
@@ -113,41 +125,65 @@ def tree_to_python(
     """
     columns = checked_encoding(tree, feature_names, classes, encoding)
     part = pruned(tree)
-    used = set(features_used(tree, part))
     labels = [repr(label.item() if hasattr(label, "item") else label) for label in classes]
-    body = [*_features(columns, used), *_branches(tree, part, labels)]
+    read = _Columns(columns_used(tree, part, columns), columns)
+    body = [*read.lines(), *_branches(tree, part, labels, read)]
     predict = "\n".join(f"    {line}" for line in body)
     names = f"COLUMNS = {list(columns.names)!r}\nCLASSES = [{', '.join(labels)}]\n{_CONSTANTS}"
     title = '    """The class of one row."""\n'
     return f"{_HEAD}{names}{_READERS}\n\ndef predict(row):\n{title}{predict}\n{_MAIN}"
 
 
-def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
-    """Lines that read the columns in use into x0, x1, ..."""
-    first = 0
-    for position, column in enumerate(encoding.columns):
-        here = range(first, first + len(column.features))
-        first = here.stop
-        if not used.intersection(here):
-            continue
+@dataclass(frozen=True)
+class _Columns:
+    """The columns in use, read into v0, v1, ...: numbers with None for missing ones, or levels."""
+
+    used: dict[Column, int]
+    encoding: Encoding
+
+    def lines(self) -> Iterator[str]:
+        """Lines that read the columns."""
+        for column, place in self.used.items():
+            if column.kind == NUMBER:
+                yield f"v{place} = _number(row, {place}, {column.fill is not None})  # {column.name!r}"
+                continue
+            readings = {text: column.categories[position] for text, position in column.readings.items()}
+            read = f"{place}, {readings!r}, {missing_level(column)!r}, {column.rest!r}"
+            yield f"v{place} = _category(row, {read})  # {column.name!r}"
+
+    def condition(self, rule: SplitRule) -> str:
+        """What holds for the rows that go left."""
+        test = cell_test(rule, self.encoding)
+        if test is None:
+            return f"{written_sum(rule.pairs, lambda c, j: f'{c!r} * {self._feature(j)}')} <= {rule.offset!r}"
+        value, column = f"v{self.used[test.column]}", test.column
+        if column.kind != NUMBER:
+            return f"{value} {'' if test.is_in else 'not '}in {list(test.levels)!r}"
+        if test.comparison is None:
+            return f"{value} is {'' if test.missing_left else 'not '}None"
+        coefficient, relation, offset = test.comparison
+        comparison = f"{'' if coefficient == 1 else f'{coefficient!r} * '}{value} {relation} {offset!r}"
+        if test.missing_left is None:
+            return comparison
+        return f"{value} is {'None or' if test.missing_left else 'not None and'} {comparison}"
+
+    def _feature(self, j: int) -> str:
+        column, level = self.encoding.source(j)
+        value = f"v{self.used[column]}"
         if column.kind == NUMBER:
-            yield f"x{here.start} = _number(row, {position}, {column.fill!r})  # {column.name!r}"
-            continue
-        stand_ins = f"{column.fill_position}, {column.rest_position}"
-        read = f"_category(row, {position}, {column.readings!r}, {stand_ins})"
-        if column.kind == ORDINAL:
-            yield f"x{here.start} = float({read})  # {column.name!r}"
-            continue
-        yield f"c{position} = {read}  # {column.name!r}"
-        for j, category in zip(here, column.indicated, strict=True):
-            if j in used:
-                yield f"x{j} = float(c{position} == {column.categories.index(category)})"
+            known = value if column.fill is None else f"({column.fill!r} if {value} is None else {value})"
+            return known if level is None else f"({value} is None)"
+        if level is not None:
+            return f"({value} == {level!r})"
+        positions = positions_of(column)
+        return f"{positions!r}[{value}]"
 
 
-def _branches(tree: ObliqueTree, part: Leaf | Split, labels: Sequence[str]) -> Iterator[str]:
+def _branches(tree: ObliqueTree, part: Leaf | Split, labels: Sequence[str], read: _Columns) -> Iterator[str]:
     if isinstance(part, Leaf):
         yield f"return {labels[part.class_index]}"
         return
-    yield f"if {rule_text(tree, part.node, [f'x{j}' for j in range(tree.n_features)])}:"
-    yield from (f"    {line}" for line in _branches(tree, part.left, labels))
-    yield from _branches(tree, part.right, labels)
+    rule = SplitRule.of(tree, part.node, read.encoding.described)
+    yield f"if {read.condition(rule)}:  # {rule.text()}"
+    yield from (f"    {line}" for line in _branches(tree, part.left, labels, read))
+    yield from _branches(tree, part.right, labels, read)

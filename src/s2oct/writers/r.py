@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from s2oct.errors import InvalidProblem
-from s2oct.model.features import Feature
 from s2oct.model.tree import ObliqueTree
 from s2oct.tables.dialect import MISSING
-from s2oct.tables.encoding import NUMBER, ORDINAL, Encoding
+from s2oct.tables.encoding import NUMBER, Column, Encoding
 from s2oct.writers.rules import (
     Leaf,
     Split,
+    SplitRule,
+    cell_test,
     checked_encoding,
-    features_used,
-    inequality,
+    columns_used,
+    missing_level,
+    positions_of,
     pruned,
-    rule_text,
-    signed_terms,
+    written_sum,
 )
 
 _EXACT = 2**53
@@ -51,9 +53,10 @@ _READERS = r"""
     if (is.character(cells)) is.na(cells) | trimws(cells) %in% gaps else is.na(cells)
   }
 
-  number <- function(data, name, fill = NA_real_) {
+  # NA for a gap, and infinity for a cell that is no finite number.
+  number <- function(data, name) {
     cells <- column(data, name)
-    value <- rep(NA_real_, length(cells))
+    value <- rep(Inf, length(cells))
     if (is.character(cells)) {
       text <- trimws(cells)
       is_number <- grepl(number_pattern, text)
@@ -63,12 +66,14 @@ _READERS = r"""
     } else {
       return(value)
     }
-    value[is_gap(cells)] <- fill
-    value[!is.finite(value)] <- NA
+    value[is_gap(cells)] <- NA
     value
   }
 
-  category <- function(data, name, readings, codes, fill, rest) {
+  filled <- function(value, fill) ifelse(is.na(value), fill, value)
+
+  # The level of each cell; NA for a cell that is neither text nor a number.
+  category <- function(data, name, readings, levels, missing, rest) {
     cells <- column(data, name)
     if (is.character(cells) || is.logical(cells)) {
       text <- as.character(cells)
@@ -78,14 +83,14 @@ _READERS = r"""
       text[is_whole] <- sprintf("%.0f", as.double(cells[is_whole]))
       text[is.na(cells)] <- NA
     } else {
-      return(rep(NA_real_, length(cells)))
+      return(rep(NA_character_, length(cells)))
     }
-    code <- codes[match(text, readings)]
-    code[is.na(text)] <- fill
-    other <- is.na(code)
+    level <- levels[match(text, readings)]
+    level[is.na(text)] <- missing
+    other <- is.na(level)
     is_mark <- trimws(text) %in% gaps & !trimws(text) %in% readings
-    code[other] <- ifelse(is_mark[other], fill, rest)
-    code
+    level[other] <- ifelse(is_mark[other], missing, rest)
+    level
   }
 
   # A rule does not hold for a sum that is not a number.
@@ -132,7 +137,7 @@ def tree_to_r(
     >>> print(source[source.index("    class <-") :])
         class <- ifelse(
           # 0.5 * age - 0.125 * education <= 17.25
-          holds(0x1.0000000000000p-1 * x0 - 0x1.0000000000000p-3 * x1 <= 0x1.1400000000000p+4),
+          holds(0x1.0000000000000p-1 * v0 - 0x1.0000000000000p-3 * v1 <= 0x1.1400000000000p+4),
           1L,
           2L
         )
@@ -144,66 +149,88 @@ def tree_to_r(
     """
     columns = checked_encoding(tree, feature_names, classes, encoding)
     part = pruned(tree)
-    used = set(features_used(tree, part))
     labels = ", ".join(_labels([label.item() if hasattr(label, "item") else label for label in classes]))
-    body = [*_features(columns, used), *_decision(tree, part, columns.described), "classes[class]"]
+    read = _Columns(columns_used(tree, part, columns), columns)
+    body = [*read.lines(), *_decision(tree, part, read), "classes[class]"]
     constants = f"  classes <- c({labels})\n  gaps <- c({_strings(MISSING)})"
     indented = "\n".join(f"    {line}" for line in body)
     return f"{_HEAD}{constants}{_READERS}{indented}\n  }}\n}})\n"
 
 
-def _features(encoding: Encoding, used: set[int]) -> Iterator[str]:
-    """Lines that read the columns in use into x0, x1, ..., and then say which rows are known."""
-    first = 0
-    known = ["rep(TRUE, nrow(data))"]
-    for position, column in enumerate(encoding.columns):
-        here = range(first, first + len(column.features))
-        first = here.stop
-        if not used.intersection(here):
-            continue
-        name = r_string(column.name)
+@dataclass(frozen=True)
+class _Columns:
+    """The columns in use, read into v0, v1, ...: numbers with NA for gaps, or levels."""
+
+    used: dict[Column, int]
+    encoding: Encoding
+
+    def lines(self) -> Iterator[str]:
+        """Lines that read the columns, and then say which rows are known."""
+        known = ["rep(TRUE, nrow(data))"]
+        for column, place in self.used.items():
+            name = r_string(column.name)
+            if column.kind == NUMBER:
+                known.append(f"is.finite(v{place})" if column.fill is None else f"!is.infinite(v{place})")
+                yield f"v{place} <- number(data, {name})"
+                continue
+            known.append(f"!is.na(v{place})")
+            levels = (column.categories[position] for position in column.readings.values())
+            missing, rest = r_string(missing_level(column)), r_string(str(column.rest))
+            read = f"c({_strings(column.readings)}), c({_strings(levels)}), {missing}, {rest}"
+            yield f"v{place} <- category(data, {name}, {read})"
+        yield f"known <- {' & '.join(known)}"
+
+    def condition(self, rule: SplitRule) -> str:
+        """What holds for the rows that go left."""
+        test = cell_test(rule, self.encoding)
+        if test is None:
+            total = written_sum(rule.pairs, lambda c, j: f"{r_number(c)} * {self._feature(j)}")
+            return f"{total} <= {r_number(rule.offset)}"
+        value, column = f"v{self.used[test.column]}", test.column
+        if column.kind != NUMBER:
+            return f"{'' if test.is_in else '!'}{value} %in% c({_strings(test.levels)})"
+        if test.comparison is None:
+            return f"{'' if test.missing_left else '!'}is.na({value})"
+        coefficient, relation, offset = test.comparison
+        factor = "" if coefficient == 1 else f"{r_number(coefficient)} * "
+        comparison = f"{factor}{value} {relation} {r_number(offset)}"
+        return f"is.na({value}) | {comparison}" if test.missing_left else comparison
+
+    def _feature(self, j: int) -> str:
+        column, level = self.encoding.source(j)
+        value = f"v{self.used[column]}"
         if column.kind == NUMBER:
-            fill = "" if column.fill is None else f", {r_number(float(column.fill))}"
-            known.append(f"!is.na(x{here.start})")
-            yield f"x{here.start} <- number(data, {name}{fill})"
-            continue
-        codes = ", ".join(map(str, column.readings.values()))
-        known.append(f"!is.na(c{position})")
-        read = f"{name}, c({_strings(column.readings)}), c({codes}), {column.fill_position}, {column.rest_position}"
-        yield f"c{position} <- category(data, {read})"
-        if column.kind == ORDINAL:
-            yield f"x{here.start} <- c{position}"
-            continue
-        for j, category in zip(here, column.indicated, strict=True):
-            if j in used:
-                yield f"x{j} <- as.double(c{position} == {column.categories.index(category)})"
-    yield f"known <- {' & '.join(known)}"
+            known = value if column.fill is None else f"filled({value}, {r_number(float(column.fill))})"
+            return known if level is None else f"is.na({value})"
+        if level is not None:
+            return f"({value} == {r_string(level)})"
+        positions = positions_of(column)
+        return f"c({', '.join(map(str, positions.values()))})[match({value}, c({_strings(positions)}))]"
 
 
-def _decision(tree: ObliqueTree, part: Leaf | Split, features: Sequence[Feature]) -> Iterator[str]:
+def _decision(tree: ObliqueTree, part: Leaf | Split, read: _Columns) -> Iterator[str]:
     """Lines that find the class of every row, as its place among the classes."""
     if isinstance(part, Leaf):
         yield f"class <- rep({part.class_index + 1}L, nrow(data))"
     else:
-        first, *rest = _branches(tree, part, features)
+        first, *rest = _branches(tree, part, read)
         yield f"class <- {first}"
         yield from rest
     yield "class[!known] <- NA"
 
 
-def _branches(tree: ObliqueTree, part: Leaf | Split, features: Sequence[Feature]) -> Iterator[str]:
+def _branches(tree: ObliqueTree, part: Leaf | Split, read: _Columns) -> Iterator[str]:
     if isinstance(part, Leaf):
         yield f"{part.class_index + 1}L"
         return
-    pairs, relation, offset = inequality(tree, part.node)
-    total = " ".join(signed_terms((c < 0, f"{r_number(abs(c))} * x{j}") for j, c in pairs))
+    rule = SplitRule.of(tree, part.node, read.encoding.described)
     yield "ifelse("
     # Characters that are not ASCII might be read as others, and one of these might end the comment.
-    yield f"  # {rule_text(tree, part.node, features).encode('ascii', 'backslashreplace').decode()}"
-    yield f"  holds({total} {relation} {r_number(offset)}),"
-    *left, last = _branches(tree, part.left, features)
+    yield f"  # {rule.text().encode('ascii', 'backslashreplace').decode()}"
+    yield f"  holds({read.condition(rule)}),"
+    *left, last = _branches(tree, part.left, read)
     yield from (f"  {line}" for line in (*left, f"{last},"))
-    yield from (f"  {line}" for line in _branches(tree, part.right, features))
+    yield from (f"  {line}" for line in _branches(tree, part.right, read))
     yield ")"
 
 

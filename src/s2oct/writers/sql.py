@@ -12,8 +12,17 @@ import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.tree import ObliqueTree
-from s2oct.tables.encoding import NUMBER, ORDINAL, Column, Encoding
-from s2oct.writers.rules import Leaf, Split, checked_encoding, features_used, inequality, pruned, signed_terms, terms
+from s2oct.tables.encoding import NUMBER, Column, Encoding
+from s2oct.writers.rules import (
+    Leaf,
+    Split,
+    SplitRule,
+    cell_test,
+    checked_encoding,
+    columns_used,
+    pruned,
+    written_sum,
+)
 from s2oct.writers.sql_dialects import SqlDialect, sql_dialect
 
 INDENT = "    "
@@ -104,8 +113,7 @@ class _Sql:
 
     def expression(self) -> Iterator[str]:
         part = pruned(self.tree)
-        used = dict.fromkeys(self._source(j)[0] for j in features_used(self.tree, part))
-        columns = [column for column in used if column.kind == NUMBER]
+        columns = [column for column in columns_used(self.tree, part, self.encoding) if column.kind == NUMBER]
         if not columns:
             yield from self._block(part, "")
             return
@@ -127,12 +135,28 @@ class _Sql:
         yield f"{indent}END"
 
     def _condition(self, node: int) -> str:
-        pairs, relation, offset = inequality(self.tree, node)
-        if len(pairs) > 1:
-            # Infinite products may add up to NaN, which most databases take for larger than any number.
-            (pairs, offset), relation = terms(self.tree, node), "<="
-        products = ((c < 0, f"{sql_number(abs(c))} * {self._feature(j)}") for j, c in pairs)
-        return f"{' '.join(signed_terms(products))} {relation} {sql_number(offset)}"
+        rule = SplitRule.of(self.tree, node, self.encoding.described)
+        test = cell_test(rule, self.encoding)
+        if test is None:
+            # The way round with <=: infinite products may add up to NaN, which most databases take for larger than any
+            # number.
+            total = written_sum(rule.pairs, lambda c, j: f"{sql_number(c)} * {self._feature(j)}")
+            return f"{total} <= {sql_number(rule.offset)}"
+        column, gap = test.column, self._is_gap(test.column)
+        if test.is_about_gaps:
+            return gap if test.missing_left else f"NOT {gap}"
+        if test.comparison:
+            coefficient, relation, offset = test.comparison
+            number = self._number(column) if test.missing_left is None else self._checked(column)
+            factor = "" if coefficient == 1 else f"{sql_number(coefficient)} * "
+            asked = f"{factor}{number} {relation} {sql_number(offset)}"
+        else:
+            named = [text for text, place in column.readings.items() if column.categories[place] in test.named]
+            asked = f"{self._text(column)} {'' if test.is_in else 'NOT '}IN ({self._strings(named)})"
+        if test.missing_left:
+            return f"{gap} OR {asked}"
+        # What is NULL is not in a list.
+        return asked if test.missing_left is None or test.is_in else f"NOT {gap} AND {asked}"
 
     def _guard(self, column: Column) -> str:
         """A condition that a row fulfils unless `predict` refuses its cell of this column of numbers."""
@@ -140,25 +164,32 @@ class _Sql:
         return known if column.fill is None else f"({self._is_gap(column)} OR ({known}))"
 
     def _is_gap(self, column: Column) -> str:
-        found = f"COALESCE(TRIM({self._text(column)}), '') IN ({self._strings(column.marks)})"
+        """A condition that holds for missing values, and is never NULL."""
+        name, text = self.dialect.name(column.name), self._text(column)
+        marked = f"TRIM({text}) IN ({self._strings(column.marks)})"
         levels = [text for text in column.readings if text.strip() in column.marks]
-        return f"({found} AND {self._text(column)} NOT IN ({self._strings(levels)}))" if levels else found
+        if levels:
+            marked = f"({marked} AND {text} NOT IN ({self._strings(levels)}))"
+        return f"({name} IS NULL OR {marked})"
 
     def _is_known(self, column: Column) -> str:
         """A condition that holds for the numbers that `predict` takes, gaps excluded."""
-        checked = self.dialect.checked.format(self.dialect.name(column.name))
-        return f"{checked} BETWEEN -{_LARGEST} AND {_LARGEST}"
+        return f"{self._checked(column)} BETWEEN -{_LARGEST} AND {_LARGEST}"
+
+    def _checked(self, column: Column) -> str:
+        return self.dialect.checked.format(self.dialect.name(column.name))
 
     def _feature(self, j: int) -> str:
         """A feature of a row that fulfils the guards: what is not a number there is a gap."""
-        column, category = self._source(j)
-        if column.kind == NUMBER:
-            number = self._number(column)
-            if column.fill is None:
-                return number
-            return f"CASE WHEN {self._is_known(column)} THEN {number} ELSE {sql_number(float(column.fill))} END"
-        positions = self._positions(column) if column.kind == ORDINAL else self._indicator(column, category)
-        return self.dialect.written.format(positions)
+        column, level = self.encoding.source(j)
+        if level is not None:
+            return self._indicator(column, level)
+        if column.kind != NUMBER:
+            return self.dialect.written.format(self._positions(column))
+        number = self._number(column)
+        if column.fill is None:
+            return number
+        return f"CASE WHEN {self._is_known(column)} THEN {number} ELSE {sql_number(float(column.fill))} END"
 
     def _positions(self, column: Column) -> str:
         cases = [f"WHEN {self.dialect.string(text)} THEN {sql_number(float(i))}" for text, i in column.readings.items()]
@@ -168,22 +199,12 @@ class _Sql:
             others = f"CASE WHEN {self._is_gap(column)} THEN {fill} ELSE {others} END"
         return f"CASE {self._text(column)} {' '.join(cases)} ELSE {others} END"
 
-    def _indicator(self, column: Column, category: str) -> str:
-        """1 for one category, also where it stands for missing values; 0 for all others."""
-        wanted = column.categories.index(category)
-        listed = [text for text, position in column.readings.items() if position == wanted]
-        found = f"{self._text(column)} IN ({self._strings(listed)})"
-        if column.fill_position == wanted:
-            found = f"{self._is_gap(column)} OR {found}"
-        return f"CASE WHEN {found} THEN 1.0e0 ELSE 0.0e0 END"
-
-    def _source(self, j: int) -> tuple[Column, str]:
-        """The column of a feature, and the category if the feature is an indicator."""
-        for column in self.encoding.columns:
-            if j < len(column.features):
-                return column, column.indicated[j] if column.kind not in (NUMBER, ORDINAL) else ""
-            j -= len(column.features)
-        raise IndexError(j)
+    def _indicator(self, column: Column, level: str) -> str:
+        """1 for one level, also where it stands for missing values; 0 for all others."""
+        listed = [text for text, place in column.readings.items() if column.categories[place] == level]
+        found = [f"{self._text(column)} IN ({self._strings(listed)})"] if listed else []
+        found += [self._is_gap(column)] if level in (column.missing, column.fill) else []
+        return self.dialect.written.format(f"CASE WHEN {' OR '.join(found)} THEN 1.0e0 ELSE 0.0e0 END")
 
     def _number(self, column: Column) -> str:
         return self.dialect.number.format(self.dialect.name(column.name))

@@ -23,8 +23,9 @@ def tree_to_text(
 ) -> str:
     """Write a tree as nested rules.
 
-    The rules have exactly the numbers of the tree: read as written, they predict what the tree predicts. Splits that
-    send every row the same way are left out, and so are splits whose two sides end in the same class.
+    The rules have exactly the numbers of the tree. They say which levels of a column they are about and where missing
+    values go. In a sum, a term with the coefficient 1 comes first; the tree adds up in the order of the features.
+    Splits that send every row the same way are left out, and so are splits whose two sides end in the same class.
 
     Parameters
     ----------

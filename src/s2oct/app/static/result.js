@@ -122,8 +122,8 @@ function picture() {
 function node(part) {
   if (part.rule === undefined) return leaf(part);
   return h("div", { class: "node" },
-    h("div", { class: "split" }, part.rule),
-    h("div", { class: "branches" }, branch(t("holds"), part.holds), branch(t("fails"), part.fails)));
+    h("div", { class: "split", title: part.whole_rule }, part.rule),
+    h("div", { class: "branches" }, branch(t("if_so"), part.holds), branch(t("otherwise"), part.fails)));
 }
 
 // A branch is as wide as its leaves ask for.
@@ -136,10 +136,15 @@ function branch(way, part) {
 const leavesOf = (part) => (part.rule === undefined ? 1 : leavesOf(part.holds) + leavesOf(part.fails));
 
 function leaf(part) {
-  const rows = t("leaf_rows", { unlabeled: number(part.unlabeled), labeled: number(part.labeled) });
-  return h("div", { class: "node" }, h("button", {
-    type: "button", class: `leaf class-${part.class_index % 8}`, "data-leaves": part.leaves.join(" "), onclick: () => showLeaf(part, 0),
-  }, h("strong", {}, part.class_name), h("span", { class: "small" }, rows), part.wrong ? h("span", { class: "small" }, t("leaf_wrong", { n: number(part.wrong) })) : null));
+  const lines = [t("leaf_unlabeled", { n: number(part.unlabeled) }), t("leaf_labeled", { n: number(part.labeled) })];
+  if (part.wrong) lines.push(t("leaf_wrong", { n: number(part.wrong) }));
+  const name = h("strong", {}, part.class_name);
+  name.style.cssText = `background: ${part.colour}; color: ${part.ink}`;
+  const drawn = h("button", {
+    type: "button", class: "leaf", title: part.conditions?.join(` ${t("and")} `), "data-leaves": part.leaves.join(" "), onclick: () => showLeaf(part, 0),
+  }, name, lines.map((line) => h("span", { class: "small" }, line)));
+  drawn.style.borderColor = part.colour;
+  return h("div", { class: "node" }, drawn);
 }
 
 function slider() {

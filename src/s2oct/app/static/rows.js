@@ -15,8 +15,8 @@ export async function showLeaf(part, first) {
   const last = first + found.rows.length;
   fill(place,
     h("h3", {}, t("leaf_heading", { name: part.class_name, leaf: part.label })),
-    part.way?.length ? h("div", { id: "leaf-way" }, t("leaf_way"), h("ul", {}, part.way.map((condition) => h("li", {}, h("code", {}, condition))))) : null,
-    part.sentences.slice(part.way?.length ? 1 : 0).map((sentence) => h("p", {}, said(sentence))),
+    h("p", { id: "leaf-conditions" }, part.conditions?.length ? part.conditions.map((condition, i) => [i ? ` ${t("and")} ` : null, h("code", {}, condition)]) : t("all_rows"), ": ", t("leaf_sum", { name: part.class_name, n: number(part.labeled + part.unlabeled) })),
+    part.sentences.map((sentence) => h("p", {}, said(sentence))),
     found.rows.length ? table(t("leaf_caption"), [t("row"), ...found.columns], found.rows.map((row) => [pick(row), ...row.cells.map((cell) => cell ?? "")]), { id: "leaf-rows" }) : null,
     h("p", {}, t("leaf_shown", { first: number(found.n_rows ? first + 1 : 0), last: number(last), of: number(found.n_rows) }), " ",
       first > 0 ? h("button", { type: "button", id: "leaf-before", onclick: () => showLeaf(part, Math.max(first - 25, 0)) }, t("before")) : null, " ",

@@ -7,7 +7,8 @@ let sayings = []; // patterns of English sentences of the program, with their tr
 
 const SAID = "said: ";
 
-// A sentence with places {0}, {1}, … as a pattern that finds what stands there.
+// A sentence with places {0}, {1}, … as a pattern that finds what stands there; a translation has {said 0} where that is
+// to be translated, too.
 function patternOf(sentence) {
   const escaped = sentence.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
   return new RegExp(`^${escaped.replace(/\{\d\}/g, "(.+?)")}$`);
@@ -49,7 +50,7 @@ export function said(text) {
 function saidOne(sentence) {
   for (const [pattern, translation] of sayings) {
     const found = sentence.match(pattern);
-    if (found) return translation.replace(/\{(\d)\}/g, (_, place) => found[Number(place) + 1]);
+    if (found) return translation.replace(/\{(said )?(\d)\}/g, (_, isSaid, place) => (isSaid ? saidOne : String)(found[Number(place) + 1]));
   }
   return sentence;
 }
