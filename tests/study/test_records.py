@@ -41,6 +41,7 @@ GUIDED = dataclasses.replace(
     model=EVIDENCE,
     evidence_cost=2.0,
     evidence_bound=2.0,
+    proved_among="trees of depth 2 with one feature per split",
 )
 
 
@@ -71,7 +72,7 @@ def test_a_fit_of_the_evidence_model_is_settled_when_it_ended_with_a_proof():
 
 @pytest.mark.parametrize(
     "change",
-    [{"evidence_bound": 1.0}, {"model": PAPER}, {"model": PAPER, "guide_weight": 0.0}],
+    [{"evidence_bound": 1.0}, {"proved_among": ""}, {"model": PAPER}, {"model": PAPER, "guide_weight": 0.0}],
 )
 def test_without_such_a_proof_it_is_not_and_a_fit_of_p2_needs_one_of_p2(change):
     assert not CertificateFacts.of(dataclasses.replace(GUIDED, **change)).settled
