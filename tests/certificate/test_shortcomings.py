@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from s2oct import S2OCTClassifier
 from s2oct.certificate import Certificate
 from s2oct.certificate.cell import Cell
-from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, Notice, OpenTotalsWarning, Remedy
+from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, Notice, OpenTotalsWarning, Remedy, S2OCTWarning
 from s2oct.model.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT
 
 CLASSES = ["no", "yes"]
@@ -207,3 +208,15 @@ def test_remedies_are_worded_by_those_who_know_the_options():
     found = Notice("It is late", Remedy.MORE_TIME, Remedy.DEEPER_TREE)
     phrases = {Remedy.MORE_TIME: "wait", Remedy.DEEPER_TREE: "dig"}
     assert found.worded(phrases) == "It is late. What may help: wait, or dig."
+
+
+def test_a_total_that_no_price_meets_is_not_answered_with_a_price():
+    sizes = {(0, 0): 10, (0, 1): 20, (1, 0): 30, (1, 1): 40}
+    X = [list(cell) for cell, size in sizes.items() for _ in range(size)] + [[0, 0], [1, 1]]
+    y = [None] * 100 + ["a", "b"]
+    clf = S2OCTClassifier(depth=1, max_features_per_split=1, total_price=float("inf"), random_state=0)
+    with pytest.warns(S2OCTWarning, match="misses the total by 10 rows") as caught:
+        clf.fit(X, y, totals={"a": 10})
+    assert not any("total_price" in str(warning.message) for warning in caught)
+    assert "the totals come first" in str(clf.certificate_)
+    assert "10,0" not in str(clf.certificate_), "a thousand rows for each row off mean nothing to a reader"

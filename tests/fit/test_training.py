@@ -9,11 +9,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 
 from s2oct import OCTHClassifier, S2OCTClassifier, memory
+from s2oct.datasets import make_labour_force
 from s2oct.errors import S2OCTWarning, SolverUnavailable
-from s2oct.fit.context import Budget
+from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.training import train, train_plain
+from s2oct.inputs import read_known
 from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Problem
+from s2oct.model.proof import TIME_LIMIT
 from s2oct.solvers import SOLVERS
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
@@ -359,3 +362,17 @@ def test_a_fit_without_a_time_limit_ends_with_its_proof(solver, line):
 def test_a_solver_without_a_time_limit_solves(solver, line):
     backend_or_skip(solver)
     assert train_plain(line.problem, line.spec, with_solver(solver, float("inf"))).certificate.proved
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fit_whose_guide_does_not_answer_keeps_to_labels_and_totals(seed):
+    survey = make_labour_force(n_people=800, n_labeled=80, seed=seed)
+    known = read_known(survey.X, survey.y, survey.totals, None)
+    problem = Problem.from_known(np.asarray(survey.X, dtype=float), known)
+    trained = train(problem, ModelSpec(), BUDGET, Guidance(lambda deadline: None))
+    certificate = trained.certificate
+    assert certificate.n_contradicted < 0.25 * problem.n_labeled
+    assert certificate.xi < 0.01 * problem.n_unlabeled
+    assert certificate.ended == TIME_LIMIT, "nothing is proved of the model that was asked for"
+    assert not certificate.proved_best
+    assert not certificate.proved_among

@@ -13,6 +13,7 @@ from s2oct.certificate.claim import Claim, labels_of, shortcomings_of
 from s2oct.certificate.sentences import about_fit, about_p2
 from s2oct.errors import Notice
 from s2oct.model.assignment import Assignment
+from s2oct.model.evidence import ANY_PRICE
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import whole_if_whole
 from s2oct.model.proof import DECIDED_TOLERANCE, EVIDENCE, PAPER, FitRecord, lower_bound, total_bound
@@ -213,6 +214,12 @@ class Certificate(Claim):
         if self.model == EVIDENCE and self.evidence_cost is not None:
             return self.evidence_cost, self.evidence_bound or 0.0
         return self.objective, self.lower_bound
+
+    @property
+    def misses_at_any_price(self) -> bool:
+        """Whether the totals are missed although they were to be met at any price."""
+        is_missed = self.evidence_cost is not None and self.xi > 0
+        return is_missed and float(self.evidence_cost or 0.0) >= ANY_PRICE * self.xi / self.unit
 
     @property
     def proved_best(self) -> bool:

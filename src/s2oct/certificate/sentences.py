@@ -118,6 +118,11 @@ def _outlook(certificate: Certificate) -> str:
 
 def rows_against(certificate: Certificate) -> str:
     """How many rows are against the tree, and what is proved of others."""
+    if certificate.misses_at_any_price:
+        # Rows off cost a thousand rows or more: the sum says nothing to a reader.
+        if certificate.proved_best:
+            return f"proved best among {certificate.proved_among}, where the totals come first"
+        return f"not proved best: {_OUTLOOK.get(certificate.ended, 'a better one may exist')}; the totals come first"
     cost, bound = certificate.minimised
     has = f"{plural(round(cost, 1), 'row')} against it, with rows off and terms at their prices"
     if certificate.proved_best:

@@ -78,6 +78,8 @@ class Weighed:
         The search that found it.
     found : Found
         What it found and proved.
+    is_advised : bool
+        Whether the guide answered.
     """
 
     evidence: Evidence
@@ -85,6 +87,7 @@ class Weighed:
     cost: EvidenceCost
     search: ExactSearch
     found: Found
+    is_advised: bool
 
     @cached_property
     def others(self) -> list[ObliqueTree]:
@@ -179,12 +182,12 @@ class WeighEvidence:
     guidance: Guidance
 
     def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
-        """Ask the guide, and search until nothing better is found; without unlabeled rows there is nothing to ask."""
-        guided = advised(prepared, self.guidance, context) if prepared.problem.n_unlabeled else prepared
-        if guided is None:
-            # A guide that is left behind works on beside the fit, so the last steps take longer.
-            clock = replace(context.clock, reserve=2 * context.clock.reserve)
-            return _without_answer(Paper().run(prepared, replace(context, clock=clock)), self.guidance, context)
+        """Ask the guide, and search until nothing better is found; without unlabeled rows there is nothing to ask.
+
+        If the guide does not answer, labels and totals alone are the evidence.
+        """
+        said = advised(prepared, self.guidance, context) if prepared.problem.n_unlabeled else prepared
+        guided = prepared if said is None else said
         context.listener.stage(SEARCHING)
         # Rules are in the user's units, and so is the search for them.
         merged, _ = guided.given.merged_groups()
@@ -197,18 +200,19 @@ class WeighEvidence:
         found = search.run(incumbent.offer if context.listener.wants_trees else None)
         incumbent.offer(found.tree)
         ended = ended_by(context.clock, PROVED if found.is_proved else CONVERGED)
-        return StrategyResult(
+        result = StrategyResult(
             guided,
             lengthened(guided, scaling.to_model(found.middle)),
             Bound(lower_bound(guided.problem, guided.spec.C), "a bound that needs no solver"),
             ended,
             incumbent,
-            Weighed(evidence, found.tree, evidence.cost_of(found.tree), search, found),
+            Weighed(evidence, found.tree, evidence.cost_of(found.tree), search, found, is_advised=said is not None),
         )
+        return result if said is not None else _without_answer(result, self.guidance, context)
 
 
 def _without_answer(instead: StrategyResult, guidance: Guidance, context: FitContext) -> StrategyResult:
-    """A result of P2 in place of one with a guide: a proof about P2 is none about the model that was asked for."""
+    """A result without the guide in place of one with it: a proof is none about the model that was asked for."""
     if guidance.is_busy():
         context.notices.append(GUIDE_RUNS_ON)
     return replace(instead, ended=INTERRUPTED if context.clock.stopped() else TIME_LIMIT)

@@ -237,12 +237,9 @@ def _weighed(outcome: StrategyResult) -> dict[str, Any]:
     if outcome.weighed is None:
         return {}
     found = outcome.weighed.found
-    return {
-        "model": EVIDENCE,
-        "evidence_cost": found.cost,
-        "evidence_bound": found.bound,
-        "proved_among": found.among,
-    }
+    # Without the guide's answer, a bound says nothing about the model that was asked for.
+    bound, among = (found.bound, found.among) if outcome.weighed.is_advised else (0.0, "")
+    return {"model": EVIDENCE, "evidence_cost": found.cost, "evidence_bound": bound, "proved_among": among}
 
 
 def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:

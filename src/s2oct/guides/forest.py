@@ -32,6 +32,7 @@ from s2oct.inputs import (
     text_columns,
     warn_of_doubts,
 )
+from s2oct.model.content_order import ContentOrder, content_order, marks
 from s2oct.model.known import Known
 from s2oct.model.totals import Totals
 from s2oct.parameters import whole_from
@@ -409,6 +410,18 @@ def _shares(losses: FloatArray) -> FloatArray:
     return np.asarray(EVEN_SHARE / len(losses) + (1 - EVEN_SHARE) * likelihood / likelihood.sum())
 
 
+def _order_of(rows: FloatArray, known: Known, deadline: Deadline) -> ContentOrder:
+    """The order of rows, columns and classes by what they contain."""
+    domains = np.full((len(rows), len(known.targets.margins)), -1.0)
+    domains[~known.is_labeled] = np.transpose([margin.codes for margin in known.targets.margins])
+    bounds = np.concatenate([part for margin in known.targets.margins for part in (margin.low, margin.high)])
+    labels = known.labels.codes[:, None] == np.arange(len(known.classes))
+    order = content_order(rows, marks(known.sizes, domains), marks(bounds.T), labels, deadline)
+    go_on_until(deadline)
+    assert order is not None  # the deadline has not passed
+    return order
+
+
 TREES_TIMES_ROWS = 8e5
 """Most trees times rows of a forest: with more rows it has fewer trees than the user asks for, but at least 30."""
 
@@ -450,7 +463,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         classes with one exact total, except for rows with equal votes at the threshold of 1/2.
     transduction_ : ndarray of shape (n_rows,)
         A label for every training row, the given ones kept; it meets the totals, exactly if they are exact and rows
-        count alike. Ties are broken by row order.
+        count alike. Ties are broken by what the rows contain.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
     n_features_in_ : int
@@ -539,23 +552,33 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         n_rounds = whole_from(0).read("n_rounds", self.n_rounds)
         n_trees = int(min(whole_from(1).read("n_estimators", self.n_estimators), max(30, TREES_TIMES_ROWS / len(rows))))
         rng = check_random_state(self.random_state)
+        # How the user arranged the table must not change what is drawn at random.
+        order = _order_of(rows, known, deadline)
+        rows, arranged = order.arranged(rows[order.rows]), known.arranged(order.rows, order.classes)
         widening = Widening.of(rows, rng, deadline)
         fitting = SelfTraining(
-            widening.transform(rows, np.flatnonzero(known.is_labeled), deadline),
-            widening.transform(rows, np.flatnonzero(~known.is_labeled), deadline),
+            widening.transform(rows, np.flatnonzero(arranged.is_labeled), deadline),
+            widening.transform(rows, np.flatnonzero(~arranged.is_labeled), deadline),
             rows.shape[1],
-            known,
+            arranged,
             Grower(n_trees, rng, self.n_jobs, deadline),
         )
         fitting.run(n_rounds)
         self.classes_ = known.classes
-        self._widening, self._members = widening, tuple(fitting.members)
-        self._multipliers = multipliers_for_new_rows(fitting.ranking, known)
-        self._held_out = fitting.held_out
-        result = settled(fitting.ranking, known)
-        self.probabilities_ = result.probabilities
-        self.transduction_ = known.labels.completed(result.classes)
+        self._order, self._widening, self._members = order, widening, tuple(fitting.members)
+        self._multipliers = multipliers_for_new_rows(fitting.ranking, arranged)
+        result = settled(fitting.ranking, arranged)
+        labeled, unlabeled = (order.rows[part] for part in (arranged.is_labeled, ~arranged.is_labeled))
+        self._held_out = None if fitting.held_out is None else self._by_class(fitting.held_out)[np.argsort(labeled)]
+        self.probabilities_ = self._by_class(result.probabilities)[np.argsort(unlabeled)]
+        self.transduction_ = known.labels.completed(order.classes[result.classes][np.argsort(unlabeled)])
         return self
+
+    def _by_class(self, votes: FloatArray) -> FloatArray:
+        """Votes or probabilities with the classes as the user has them; of two classes, one column is the second."""
+        if votes.shape[1] > 1:
+            return np.asarray(votes[:, np.argsort(self._order.classes)])
+        return votes if self._order.classes[0] == 0 else 1 - votes
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities of new rows.
@@ -579,11 +602,11 @@ class SelfTrainedForest(PartlyLabeledClassifier):
 
     def _probabilities_of(self, rows: FloatArray) -> FloatArray:
         """Class probabilities of rows of features."""
-        wide = self._widening.transform(rows)
+        wide = self._widening.transform(self._order.arranged(rows))
         votes = np.zeros((len(wide), 1 if len(self.classes_) == 2 else len(self.classes_)))
         for member in self._members:
             votes += member.share * member.votes(wide, self.n_jobs)
-        return shifted_probabilities(votes, self._multipliers)
+        return self._by_class(shifted_probabilities(votes, self._multipliers))
 
     def predict(self, X: Any) -> ObjectArray:
         """Class label of each row.

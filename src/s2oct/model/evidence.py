@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.features import Feature
 from s2oct.model.problem import Problem, equal_rows, group_sums
 from s2oct.model.proof import total_bound
@@ -182,6 +182,18 @@ class Evidence:
             given,
             _price_of_row_off(total_price, size, targets),
             problem.features,
+        )
+
+    def arranged(self, rows: IntArray, classes: IntArray) -> Evidence:
+        """The same with rows, labeled ones first, and classes in another order."""
+        n = self.n_labeled
+        return replace(
+            self,
+            X=self.X[rows],
+            cost=np.ascontiguousarray(self.cost[rows][:, classes]),
+            size=self.size[rows],
+            targets=self.targets.arranged(rows[n:] - n, classes),
+            given=self.given[rows],
         )
 
     @property

@@ -221,6 +221,21 @@ class Known:
         everywhere[self.counted[~self.is_labeled]] = values
         return np.asarray(everywhere[~self.given.is_labeled])
 
+    def arranged(self, rows: IntArray, classes: IntArray) -> Known:
+        """The same with rows and classes in another order."""
+        place = np.full(len(classes) + 1, UNLABELED)
+        place[classes] = np.arange(len(classes))
+        rank = np.cumsum(~self.is_labeled) - 1
+        return replace(
+            self,
+            labels=Labels(self.classes[classes], place[self.labels.codes[rows]]),
+            targets=self.targets.arranged(rank[rows[~self.is_labeled[rows]]], classes),
+            weights=None if self.weights is None else self.weights[rows],
+            domains=tuple((name, cells[rows]) for name, cells in self.domains),
+            counted=None,
+            given=None,
+        )
+
     def without(self, held: IntArray) -> Known:
         """The same with the labels of some rows held back: these rows join the unlabeled ones, and the totals grow."""
         codes = self.labels.codes.copy()

@@ -61,6 +61,11 @@ class Margin:
         """Number of domains."""
         return len(self.domains)
 
+    def arranged(self, rows: IntArray, classes: IntArray) -> Margin:
+        """The same totals with rows and classes in another order."""
+        low, high, value, se = (part[:, classes] for part in (self.low, self.high, self.value, self.se))
+        return replace(self, codes=self.codes[rows], low=low, high=high, value=value, se=se)
+
     def over(self, unit: float) -> Margin:
         """The same totals in another unit."""
         low, high, value, se = (_near_whole(part / unit) for part in (self.low, self.high, self.value, self.se))
@@ -156,6 +161,10 @@ class Targets:
     def of_rows(self, rows: IntArray) -> Targets:
         """The same totals for some of the rows, of which each may stand for others."""
         return replace(self, margins=tuple(replace(margin, codes=margin.codes[rows]) for margin in self.margins))
+
+    def arranged(self, rows: IntArray, classes: IntArray) -> Targets:
+        """The same totals with rows and classes in another order."""
+        return replace(self, margins=tuple(margin.arranged(rows, classes) for margin in self.margins))
 
     def over(self, unit: float) -> Targets:
         """The same totals in another unit; whole numbers of it stay whole, though a division may round."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,7 @@ import numpy as np
 from s2oct._core import Questions, cheapest_tree, exact_tree, sparse_directions
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.linear.program import LinearProgram
+from s2oct.model.content_order import ContentOrder, content_order, marks
 from s2oct.model.evidence import ANY_PRICE, LEVEL_PRICE, Evidence, EvidenceSpec, split_price
 from s2oct.model.features import columns_of
 from s2oct.model.targets import rows_beyond_bounds
@@ -171,12 +173,17 @@ class ExactSearch:
     def __init__(
         self, evidence: Evidence, spec: EvidenceSpec, deadline: Deadline, params: SearchParams | None = None
     ) -> None:
-        self.evidence, self.spec, self.deadline = evidence, spec, deadline
+        self.order = _order_of(evidence, deadline)
+        # How the user arranged the table must not decide between trees of equal cost.
+        self.evidence = evidence = evidence.arranged(self.order.rows, self.order.classes)
+        self.spec, self.deadline = spec, deadline
         self.params = params or SearchParams()
         self.term_price = spec.price_of(evidence.n_given)
         self.most = spec.most_of(len(columns_of(evidence.features)))
         self.first, self.bounds = _cells(evidence)
-        self.questions, self.many_levels = single_questions(evidence.X, evidence.features)
+        self.questions, self.many_levels = single_questions(
+            evidence.X, evidence.features, self.order.columns, self.order.signs
+        )
         self.seen: set[tuple[object, ...]] = set()
         self.pool: list[Candidate] = []
         self.prices = np.zeros(len(self.bounds[0]))
@@ -224,9 +231,10 @@ class ExactSearch:
 
     def at_price(self, term_price: float, deadline: Deadline) -> ExactSearch:
         """A search over the same questions with another price of a term."""
-        spec = replace(self.spec, term_price=term_price)
-        search = ExactSearch(self.evidence, spec, deadline, self.params)
-        search.questions, search.many_levels, search.prices = self.questions, [], self.prices
+        search = copy(self)
+        search.spec, search.term_price = replace(self.spec, term_price=term_price), term_price
+        search.deadline, search.many_levels, search.pool = deadline, [], []
+        search._binned, search._last = [*self._binned], [*self._last]
         return search
 
     def frontier(self) -> Iterator[ObliqueTree]:
@@ -586,7 +594,9 @@ class ExactSearch:
         step = max(len(rows) // self.params.most_rows, 1)
         XT, steepness = self._standardised
         rows, extra = np.ascontiguousarray(rows[::step]), np.ascontiguousarray(extra[::step])
-        found, costs = sparse_directions(XT, steepness, rows, extra, self._summands, self.most, self._stop)
+        arranged, costs = sparse_directions(XT, steepness, rows, extra, self._summands, self.most, self._stop)
+        found = np.zeros_like(arranged)
+        found[:, self.order.columns] = arranged * self.order.signs
         prices = [self.term_price / step * split_price(int(np.count_nonzero(omega))) for omega in found]
         for d in np.argsort(costs + prices, kind="stable")[: self._n_kept]:
             if ("sum", found[d].tobytes()) not in self.seen:
@@ -602,7 +612,7 @@ class ExactSearch:
 
     @cached_property
     def _standardised(self) -> tuple[FloatArray, FloatArray]:
-        X = self.evidence.X
+        X = self.order.arranged(self.evidence.X)
         varies = X.max(axis=0) > X.min(axis=0)
         largest = np.where(varies, np.abs(X).max(axis=0), 1.0)  # squares of huge numbers overflow
         parts = X / largest
@@ -616,8 +626,9 @@ class ExactSearch:
 
         A sum with levels of a larger column, or with missing values, is hard to read.
         """
-        indicators = Counter(feature.column for feature in self.evidence.features)
-        is_plain = [f.level is None or indicators[f.column] == 1 for f in self.evidence.features]
+        features = [self.evidence.features[j] for j in self.order.columns]
+        indicators = Counter(feature.column for feature in features)
+        is_plain = [f.level is None or indicators[f.column] == 1 for f in features]
         return np.flatnonzero((self._standardised[1] > 0) & is_plain)
 
     # ---- trees ----
@@ -625,6 +636,7 @@ class ExactSearch:
     def tree(self, candidate: Candidate, *, middle: bool = False) -> ObliqueTree:
         """A tree in the units of the evidence; offsets are half way between rows, or the shortest decimals there."""
         topology, X = self.evidence.topology, self.evidence.X
+        classes = self.order.classes[candidate.leaf_classes]
         omega, gamma = np.zeros((topology.n_branches, X.shape[1])), np.ones(topology.n_branches)
         leaf_classes = topology.leaf_classes.copy()
         node = np.ones(len(X), dtype=np.int64)
@@ -632,14 +644,14 @@ class ExactSearch:
             reaching, first = node == b + 1, 2 * (b + 1) - topology.n_leaves
             is_turned = False
             if first >= 0:
-                pair = candidate.leaf_classes[first : first + 2].tolist()
+                pair = classes[first : first + 2].tolist()
                 is_turned = pair[0] > pair[1]
                 if topology.n_classes > 2 or pair[0] != pair[1]:
                     leaf_classes[first : first + 2] = _two_classes(pair, topology.n_classes)
             question = candidate.questions[b]
             right = np.zeros(len(X), dtype=bool)
             if question < 0:
-                if first >= 0 and leaf_classes[first] != candidate.leaf_classes[first]:
+                if first >= 0 and leaf_classes[first] != classes[first]:
                     gamma[b], right[:] = -1.0, True
             else:
                 right = self.questions[question].answers > candidate.cuts[b]
@@ -650,6 +662,20 @@ class ExactSearch:
                 right = right != is_turned
             node[reaching] = 2 * node[reaching] + right[reaching]
         return ObliqueTree(topology, omega, gamma, leaf_classes)
+
+
+def _order_of(evidence: Evidence, deadline: Deadline) -> ContentOrder:
+    """The order of rows, labeled ones first, columns and classes by what they contain; as they are without time."""
+    n, domains = evidence.n_labeled, np.full((evidence.n_rows, len(evidence.targets.margins)), -1.0)
+    domains[n:] = evidence.targets.first_cells.T
+    of_rows = marks(np.sort(evidence.cost, axis=1), evidence.size, evidence.given, domains)
+    bounds = np.array([evidence.targets.low, evidence.targets.high]).reshape(-1, evidence.targets.n_classes)
+    order = content_order(evidence.X, of_rows, marks(bounds.T), evidence.cost, deadline)
+    if order is None:
+        rows, columns, classes = (np.arange(n) for n in (*evidence.X.shape, evidence.targets.n_classes))
+        return ContentOrder(rows, columns, np.ones(len(columns)), classes)
+    is_labeled = order.rows < n
+    return replace(order, rows=np.concatenate([order.rows[is_labeled], order.rows[~is_labeled]]))
 
 
 def _two_classes(pair: list[int], n_classes: int) -> list[int]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,23 +201,33 @@ class LevelColumn:
         return tuple(sorted(self.present, key=lambda level: (mean[level + 1], level)))
 
 
-def columns_of_questions(features: Sequence[Feature]) -> Iterator[tuple[list[int], list[int]]]:
-    """Of each column, the features with values and the indicators of levels or of missing values."""
-    places = sorted(range(len(features)), key=lambda j: [f.column for f in features].index(features[j].column))
-    for _, group in groupby(places, key=lambda j: features[j].column):
-        own = list(group)
+def columns_of_questions(features: Sequence[Feature], order: IntArray) -> Iterator[tuple[list[int], list[int]]]:
+    """Of each column, the features with values and the indicators of levels or of missing values.
+
+    Columns come in the order in which their features first do, and levels as they are.
+    """
+    of_column: dict[str, list[int]] = {features[j].column: [] for j in order.tolist()}
+    for j, feature in enumerate(features):
+        of_column[feature.column].append(j)
+    for own in of_column.values():
         yield [j for j in own if features[j].level is None], [j for j in own if features[j].level is not None]
 
 
-def single_questions(X: FloatArray, features: Sequence[Feature]) -> tuple[list[Question], list[LevelColumn]]:
-    """Every question about one column, and the columns with too many levels to ask about all sets of them."""
+def single_questions(
+    X: FloatArray, features: Sequence[Feature], order: IntArray, signs: FloatArray
+) -> tuple[list[Question], list[LevelColumn]]:
+    """Every question about one column, and the columns with too many levels to ask about all sets of them.
+
+    ``order`` is that of the features, and ``signs``, in this order, turn some of them.
+    """
     questions: list[Question] = []
     many: list[LevelColumn] = []
-    for values, indicators in columns_of_questions(features):
+    sign_of = dict(zip(order.tolist(), signs.tolist(), strict=True))
+    for values, indicators in columns_of_questions(features, order):
         if values and indicators and (X[:, indicators[0]] > 0.5).any():
             questions += [ThresholdOrGap.of(X, values[0], indicators[0], is_lowest=low) for low in (True, False)]
         elif values:
-            questions += [Threshold.of(X, _unit(j, X.shape[1]), 1) for j in values]
+            questions += [Threshold.of(X, sign_of[j] * _unit(j, X.shape[1]), 1) for j in values]
         else:
             column = LevelColumn.of(X, indicators)
             if column.has_few:
