@@ -152,10 +152,10 @@ def test_where_the_total_leaves_no_choice_the_probabilities_say_so(clusters, tot
     assert (forest.classes_[forest.probabilities_.argmax(axis=1)] == label).all()
 
 
-def test_equal_rows_are_given_out_in_their_order():
+def test_equal_rows_are_given_out_as_the_total_says():
     y = np.array(["a", "b", *[None] * 6], dtype=object)
     forest = SelfTrainedForest(n_estimators=10, random_state=0).fit(np.ones((8, 2)), y, totals={"b": 2})
-    assert forest.transduction_.tolist() == ["a", "b", "b", "b", "a", "a", "a", "a"]
+    assert sorted(forest.transduction_[2:]) == ["a"] * 4 + ["b"] * 2
     assert np.allclose(forest.probabilities_, 0.5)
 
 
