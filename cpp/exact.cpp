@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <queue>
@@ -145,6 +146,9 @@ class Search {
         return {cost, cost, least(all), {}, {cheapest(all)}};
     }
 
+    // Whether a leaf may be too small. An empty leaf costs nothing, so a split into one never pays.
+    bool needs_rows() const { return questions_.min_rows > 1.0; }
+
     // Rows as given; equal ones are one row of a part.
     double rows_of(const Part& part) const {
         double found = 0.0;
@@ -189,12 +193,13 @@ class Search {
             for (Index t = 0; t + 1 < part.n; ++t) {
                 const Index i = order(q, t);
                 add(left, cost_of(part, i));
-                rows += questions_.rows[part.row[i]];
+                if (needs_rows()) rows += questions_.rows[part.row[i]];
                 if (answers(q, i) == answers(q, order(q, t + 1))) continue;
                 const double cost = least(left) + least_rest(all, left) + questions_.price(q, answers(q, i));
                 relaxed = std::min(relaxed, cost);
-                if (cost < best.cost - kTie && rows >= fewest && n_rows - rows >= fewest)
-                    best = child_of(cost, {q, answers(q, i)}, all, left);
+                if (cost >= best.cost - kTie) continue;
+                if (needs_rows() && (rows < fewest || n_rows - rows < fewest)) continue;
+                best = child_of(cost, {q, answers(q, i)}, all, left);
             }
         }
         look(static_cast<double>(part.n * n_questions()));
@@ -300,6 +305,11 @@ class Search {
         ExactTree best = greedy(part);
         double upper = std::min(best.cost, cutoff);
         relaxed_ = best.relaxed;
+        if (upper <= kTie) {  // no tree costs less than nothing
+            best.bound = best.relaxed = 0.0;
+            if (best.cost >= cutoff) best.cost = kInfinity;
+            return best;
+        }
         const std::vector<Bounds> bounds = bounds_of(part, bins);
         std::priority_queue<Open> open;
         if (!stopped_) open = open_cuts(bins, bounds);
@@ -533,14 +543,15 @@ class Search {
                 const Index i = row[t];
                 const int side = root[i] > cut;
                 add(sum[side], cost_of(part, i));
-                passed[side] += questions_.rows[part.row[i]];
+                if (needs_rows()) passed[side] += questions_.rows[part.row[i]];
                 if (by[i] == by[row[t + 1]]) continue;
                 const double asked = questions_.price(g, by[i]);
                 for (const int at : {0, 1}) {
                     const double cost = least(sum[at]) + least_rest(all[at], sum[at]) + asked;
                     if (cost < found[at]) found[at] = cost;
-                    if (cost < children[at].cost - kTie && passed[at] >= fewest && rows[at] - passed[at] >= fewest)
-                        children[at] = child_of(cost, {g, by[i]}, all[at], sum[at]);
+                    if (cost >= children[at].cost - kTie) continue;
+                    if (needs_rows() && (passed[at] < fewest || rows[at] - passed[at] < fewest)) continue;
+                    children[at] = child_of(cost, {g, by[i]}, all[at], sum[at]);
                 }
             }
             is_known[g] = 1;
@@ -1057,15 +1068,50 @@ class Search {
 
 }  // namespace
 
+namespace {
+
+// A number and its row; keys are in the order of the numbers.
+struct Keyed {
+    std::uint64_t key;
+    Answer row;
+};
+
+std::uint64_t key_of(double value) {
+    constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+    std::uint64_t bits;
+    value += 0.0;  // -0 is 0
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits & kSign ? ~bits : bits | kSign;
+}
+
+// Sorts byte by byte from the last one; numbers of few digits share most of their bytes.
+void sort_by_key(std::vector<Keyed>& keyed) {
+    constexpr int kBytes = 8, kValues = 256;
+    std::vector<Keyed> room(keyed.size());
+    std::vector<std::array<std::uint32_t, kValues>> counts(kBytes);
+    for (const Keyed& one : keyed)
+        for (int b = 0; b < kBytes; ++b) ++counts[b][one.key >> (8 * b) & 0xFF];
+    for (int b = 0; b < kBytes; ++b) {
+        auto& count = counts[b];
+        if (count[keyed.front().key >> (8 * b) & 0xFF] == keyed.size()) continue;
+        std::uint32_t begin = 0;
+        for (std::uint32_t& number : count) begin += std::exchange(number, begin);
+        for (const Keyed& one : keyed) room[count[one.key >> (8 * b) & 0xFF]++] = one;
+        keyed.swap(room);
+    }
+}
+
+}  // namespace
+
 void rank_values(ConstNumbers values, double least, Vector<Answer> ranks) {
-    std::vector<std::pair<double, Answer>> sorted(static_cast<std::size_t>(values.size));
-    for (Index i = 0; i < values.size; ++i) sorted[i] = {values[i], static_cast<Answer>(i)};
-    std::sort(sorted.begin(), sorted.end());
-    if (sorted.empty()) return;
+    if (values.size == 0) return;
+    std::vector<Keyed> sorted(static_cast<std::size_t>(values.size));
+    for (Index i = 0; i < values.size; ++i) sorted[i] = {key_of(values[i]), static_cast<Answer>(i)};
+    sort_by_key(sorted);
     Answer rank = 0;
     for (std::size_t t = 0; t < sorted.size(); ++t) {
-        if (t > 0 && sorted[t].first - sorted[t - 1].first > least) ++rank;
-        ranks[sorted[t].second] = rank;
+        if (t > 0 && values[sorted[t].row] - values[sorted[t - 1].row] > least) ++rank;
+        ranks[sorted[t].row] = rank;
     }
 }
 
