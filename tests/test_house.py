@@ -26,9 +26,8 @@ def test_nothing_below_the_edge_prints_warns_or_handles_signals():
         if name in EDGE or name.split("/")[0] in EDGE_ROOMS:
             continue
         nodes = list(ast.walk(tree))
-        found += [
-            (name, call) for node in nodes if isinstance(node, ast.Call) if (call := ast.unparse(node.func)) in TO_USERS
-        ]
+        called = [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
+        found += [(name, call) for call in called if call in TO_USERS]
         imported = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
         found += [(name, module) for module in imported if module in ("signal", "_thread")]
         caught = [ast.unparse(node.type) for node in nodes if isinstance(node, ast.ExceptHandler) and node.type]
