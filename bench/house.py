@@ -1,7 +1,7 @@
 """How large the package is, and how many of its modules four common tasks cross.
 
-Code lines are without blanks, comments and docstrings. A module is crossed if it is imported, or if one of its functions
-runs, while the task runs in a fresh process.
+Code lines are without blanks, comments and docstrings. A task crosses a module if one of its functions runs, in any
+thread.
 """
 
 from __future__ import annotations
