@@ -86,7 +86,7 @@ class Case:
         )
 
     def search(self, deadline: Deadline = ENDLESS) -> Found:
-        return ExactSearch(self.evidence, self.spec, deadline, SearchParams(most_work=1e7)).run()
+        return ExactSearch(self.evidence, self.spec, deadline, SearchParams(most_work=1e7, proof_work=1e7)).run()
 
     def least(self) -> float:
         """The cost of the best tree, found by looking at all of them."""

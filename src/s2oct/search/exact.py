@@ -62,6 +62,8 @@ class SearchParams:
         Prices of totals at which a tree is found in a round, at most.
     most_work : float
         Rows that may be looked at in a round, about: for one tree, and for all trees between bound and best tree.
+    proof_work : float
+        The same where every split has one column, so that a proof is about all such trees.
     n_deep_steps, deep_work : int, float
         The same for trees that are deeper than `EASY_DEPTH`, unless a proof is wanted, which takes much longer.
     n_kept : int
@@ -73,6 +75,7 @@ class SearchParams:
     n_rounds: int = 3
     n_steps: int = 30
     most_work: float = 1e9
+    proof_work: float = 4e9
     n_deep_steps: int = 3
     deep_work: float = 0.0
     n_kept: int = 4
@@ -283,7 +286,9 @@ class ExactSearch:
     def _settle_at(self, core: Questions, depth: int) -> float:
         """The same for trees of one depth, which may be less than that of the topology."""
         is_easy = depth <= EASY_DEPTH
-        work = self.params.most_work if is_easy or self.is_thorough else self.params.deep_work
+        work = self.params.most_work if is_easy else self.params.deep_work
+        if self.is_thorough:
+            work = self.params.proof_work
         master = TotalPrices(self.bounds, self.evidence.targets.n_classes, self.evidence.row_off)
         known = [candidate for candidate in self.pool if candidate.depth <= depth]
         for candidate in known:
