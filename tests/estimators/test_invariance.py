@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from s2oct import S2OCTClassifier
@@ -65,3 +68,35 @@ def test_units_do_not_change_a_tree_with_one_feature_per_split(seed: int, depth:
     units = np.array([12.0, 0.1, 1000.0, 0.7, -3.0])
     one = _predicted(X, truth, labeled, "ab", depth, 1)
     assert (_predicted(units * X, truth, labeled, "ab", depth, 1) == one).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_table_with_levels_gaps_and_weights_may_be_arranged_in_any_way(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 200
+    table = pd.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.1, np.nan, rng.integers(18, 90, n)),
+            "income": rng.lognormal(size=n).round(2),
+            "region": rng.choice(["north", "east", "south", "west"], n),
+            "job": rng.choice([f"job {k}" for k in range(8)], n),
+            "owner": rng.random(n) < 0.4,
+        }
+    )
+    score = 0.03 * table["age"].fillna(50) + 0.7 * table["owner"] + (table["region"] == "north") + rng.normal(size=n)
+    truth = (score > score.median()).to_numpy().astype(int)
+    labeled, weights = rng.random(n) < np.where(truth, 0.3, 0.15), rng.uniform(0.5, 2, n)
+
+    def predicted(table: pd.DataFrame, names: str = "ab", order: np.ndarray | None = None) -> np.ndarray:
+        rows = np.arange(n) if order is None else order
+        y = [names[truth[i]] if labeled[i] else None for i in rows]
+        totals = {name: math.fsum(weights[~labeled & (truth == k)]) for k, name in enumerate(names)}
+        clf = S2OCTClassifier(depth=3, random_state=0)
+        clf.fit(table.iloc[rows], y, totals=totals, sample_weight=weights[rows])
+        return np.array([names.index(name) for name in clf.predict(table)])
+
+    expected = predicted(table)
+    assert (predicted(table, order=rng.permutation(n)) == expected).all(), "the order of rows"
+    assert (predicted(table[table.columns[::-1]]) == expected).all(), "the order of columns"
+    assert (predicted(table.assign(age=-table["age"])) == expected).all(), "signs"
+    assert (predicted(table, "ba") == expected).all(), "the names of classes"

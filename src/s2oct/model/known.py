@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -336,5 +337,6 @@ def in_mean_weights(weights: FloatArray | None, is_labeled: BoolArray) -> tuple[
         return 1.0, None
     if (weights == weights[0]).all():
         return float(weights[0]), None
-    unit = float(weights.mean() if is_labeled.all() else weights[~is_labeled].mean())
+    counted = weights if is_labeled.all() else weights[~is_labeled]
+    unit = math.fsum(counted) / len(counted)  # the same in any order of the rows
     return unit, weights / unit

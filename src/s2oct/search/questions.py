@@ -66,9 +66,10 @@ class Threshold:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdOrGap:
-    """A threshold on a feature whose missing values lie below or above all others."""
+    """A threshold on a feature, or on its negative, whose missing values lie below or above all others."""
 
     feature: int
+    sign: float
     gap: int
     values: FloatArray
     is_gap: BoolArray
@@ -78,15 +79,15 @@ class ThresholdOrGap:
     named: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, X: FloatArray, feature: int, gap: int, *, is_lowest: bool) -> ThresholdOrGap:
+    def of(cls, X: FloatArray, feature: int, sign: float, gap: int, *, is_lowest: bool) -> ThresholdOrGap:
         """Ask about a feature; ``gap`` is the indicator of its missing values."""
         is_gap = X[:, gap] > 0.5
-        values = X[:, feature].astype(float)
+        values = sign * X[:, feature]
         answers = np.zeros(len(X), dtype=np.int32)
         known = ranks(values[~is_gap])
         answers[~is_gap] = known + int(is_lowest)
         answers[is_gap] = 0 if is_lowest else 1 + known.max(initial=-1)
-        return cls(feature, gap, values, is_gap, answers, X.shape[1])
+        return cls(feature, sign, gap, values, is_gap, answers, X.shape[1])
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -103,7 +104,7 @@ class ThresholdOrGap:
             omega[self.gap] = -1.0 if gap_is_left else 1.0
             return omega, np.array([-1.0, 0.0] if gap_is_left else [0.0, 1.0])
         ends = np.array([self.values[known & left].max(), self.values[known & ~left].min()])
-        omega[self.feature] = 1.0
+        omega[self.feature] = self.sign
         filled = float(self.values[self.is_gap][0]) if self.is_gap.any() else ends[0]
         if gap_is_left != (filled <= ends[0]):
             reach = max(float(np.abs(self.values).max()), 1.0)
@@ -225,7 +226,8 @@ def single_questions(
     sign_of = dict(zip(order.tolist(), signs.tolist(), strict=True))
     for values, indicators in columns_of_questions(features, order):
         if values and indicators and (X[:, indicators[0]] > 0.5).any():
-            questions += [ThresholdOrGap.of(X, values[0], indicators[0], is_lowest=low) for low in (True, False)]
+            gap, sign = indicators[0], sign_of[values[0]]
+            questions += [ThresholdOrGap.of(X, values[0], sign, gap, is_lowest=low) for low in (True, False)]
         elif values:
             questions += [Threshold.of(X, sign_of[j] * _unit(j, X.shape[1]), 1) for j in values]
         else:
