@@ -64,9 +64,9 @@ def tree_for(register: Register) -> ObliqueTree:
 
 
 def settle(register: Register, tree: ObliqueTree | None = None, deadline: Deadline = NO_DEADLINE) -> CountedTree:
-    """Settle a tree on a register without a guide."""
+    """Settle a tree on a register without a guide, at any price of a row off."""
     tree = tree_for(register) if tree is None else tree
-    evidence = Evidence.of(register.problem(), tree.topology, 0.25)
+    evidence = Evidence.of(register.problem(), tree.topology, 0.25, total_price=np.inf)
     return settle_totals(register, tree, evidence, deadline, 0.0)
 
 

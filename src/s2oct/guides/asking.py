@@ -56,15 +56,18 @@ def ask_guide(
             forest = clone(guide)._fit_rows(X, known, deadline)
         except GuideStopped:
             return None
-        return Advice(np.asarray(forest.probabilities_), forest._held_out)
+        return Advice(np.asarray(forest.probabilities_), forest._held_out, forest._probabilities_of)
+    wrapped = clone(guide if isinstance(guide, KnownTotalClassifier) else TopTotalClassifier(guide))
     try:
         probabilities = _answer_in_thread(
-            lambda: _ask(guide, X, known), deadline, [] if left_behind is None else left_behind
+            lambda: _answer(wrapped, X, known), deadline, [] if left_behind is None else left_behind
         )
     except Exception as error:
         error.add_note(f"The guide {brief(guide)} failed while the fit asked it about the unlabeled rows.")
         raise
-    return None if probabilities is None else Advice(probabilities)
+    if probabilities is None:
+        return None
+    return Advice(probabilities, of_rows=wrapped.predict_proba if isinstance(X, np.ndarray) else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +89,6 @@ def fitted_guide(guide: Any, X: Any, known: Known, seed: int) -> FittedGuide:
         forest = wrapped._fit_rows(np.asarray(X, dtype=float), known)
         return FittedGuide(forest.probabilities_, forest._probabilities_of)
     return FittedGuide(_answer(wrapped, X, known), wrapped.predict_proba)
-
-
-def _ask(guide: Any, X: Any, known: Known) -> FloatArray:
-    wrapped = guide if isinstance(guide, KnownTotalClassifier) else TopTotalClassifier(guide)
-    return _answer(clone(wrapped), X, known)
 
 
 def _answer(wrapped: KnownTotalClassifier, X: Any, known: Known) -> FloatArray:

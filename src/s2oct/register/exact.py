@@ -1,0 +1,449 @@
+"""The tree of a register, exact over all rows: histograms of pairs of questions add up, and trees are found from them.
+
+1. The search on the sample leaves questions. The most promising ones become lines with cuts.
+2. One pass over all rows asks the guide, prices the classes and adds up histograms of pairs of lines, in each region of
+   the splits above the last two levels, which are those of the sample's tree. A tree of depth 2 has one region.
+3. At any prices of the totals the cheapest tree follows from the histograms. The prices that give the largest lower
+   bound are found by cutting planes, as for a table that is looked at as a whole.
+4. Of the trees met on the way, the best one is that which costs least once its last offsets are moved to the totals.
+
+Costs and sizes are multiples of a grain, whose sums are exact: batches in any order give the same tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from s2oct._core import Pairs
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.model.batches import Batch
+from s2oct.model.evidence import LEVEL_PRICE, split_price
+from s2oct.model.prepared import Columns
+from s2oct.model.tree import ObliqueTree
+from s2oct.register.ladders import Cells, Ladder, moved_near, moving_cost
+from s2oct.register.lines import Asked, cuts_after, line_of
+from s2oct.register.passes import Pricing, Sums, grained
+from s2oct.search.exact import Candidate, ExactSearch, TotalPrices, best_cut_cost, two_classes
+from s2oct.search.questions import Question
+from s2oct.stopping import Deadline
+from s2oct.wording import plural
+
+MOST_NUMBERS = 2**23
+"""Numbers of all histograms, at most: 64 MiB, which workers of a cluster send for each part of a file."""
+
+CUTS, ENOUGH = (63, 31, 15), 24
+"""Cuts of a line: as many as all questions have room for, or at least so many of them."""
+
+NEAR_CUTS, NEAR_TREES = 16, 8
+"""How many of the cuts lie near those of the sample's best trees, and how many trees these are."""
+
+N_STEPS = 60
+"""Prices of totals at which a tree is found, at most."""
+
+CLOSE = 1e-3
+"""Bounds that differ by fewer rows are the same."""
+
+PARTS = 16
+"""Parts of a bin between which the cost of a tree near the totals is interpolated."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountPairs:
+    """Adds up histograms of pairs of lines.
+
+    Attributes
+    ----------
+    asked : tuple of Asked
+        The lines.
+    tree : ObliqueTree
+        The sample's tree; the nodes two levels above its leaves are the regions.
+    columns : tuple of int, optional
+        The features that the lines are about; all if None.
+    pricing : Pricing
+        What classes cost unlabeled rows.
+    n_domains : int
+        Domains of all margins.
+    """
+
+    asked: tuple[Asked, ...]
+    tree: ObliqueTree
+    columns: Columns
+    pricing: Pricing
+    n_domains: int
+
+    def __call__(self, batch: Batch) -> Sums:
+        """The histograms of a batch."""
+        costs = self.pricing.costs(batch.X, batch.sizes)
+        return Sums((self.added(batch.X, costs, np.ones(len(batch.X)), grained(batch.sizes), batch.domains),))
+
+    def added(
+        self, X: FloatArray, costs: FloatArray, rows: FloatArray, sizes: FloatArray, domains: IntArray
+    ) -> FloatArray:
+        """The histograms of rows with these costs, shape (n_regions * n_cells, width)."""
+        histograms = np.zeros((self.n_regions * self.layout.n_cells, self.layout.width))
+        if len(X):
+            regions = (self.tree.apply(X) >> self.depth) - self.n_regions
+            narrow = X if self.columns is None else np.ascontiguousarray(X[:, list(self.columns)])
+            answers = np.array([asked.answers(narrow) for asked in self.asked], dtype=np.uint8)
+            self.layout.add(answers, regions, costs, rows, sizes, np.ascontiguousarray(domains), histograms)
+        return histograms
+
+    @property
+    def depth(self) -> int:
+        """Levels that the histograms are about."""
+        return min(self.tree.topology.depth, 2)
+
+    @property
+    def n_regions(self) -> int:
+        """Nodes that have a histogram each."""
+        return 2 ** (self.tree.topology.depth - self.depth)
+
+    @property
+    def layout(self) -> Pairs:
+        """Where the cells of each pair are."""
+        n_answers = np.array([len(asked.cuts) + 1 for asked in self.asked])
+        return Pairs(n_answers, self.tree.topology.n_classes, self.n_domains, self.depth)
+
+
+def asked_of(search: ExactSearch, n_numbers: int) -> tuple[Asked, ...]:
+    """The most promising questions of a search with as many cuts as there is room for.
+
+    ``n_numbers`` is what a cell of one pair has, over all regions. Empty if there is no room for any.
+    """
+    trees = sorted(search.pool, key=lambda candidate: candidate.total)
+    order = _by_promise(search, trees)
+    n_answers = np.array([int(search.questions[q].answers.max()) + 1 for q in order], dtype=float)
+    chosen, n_cuts = 0, 0
+    for most in CUTS:
+        sizes = np.minimum(n_answers, most + 1)
+        # All pairs of the first k: half of the square of their sum and of the sum of their squares.
+        room = n_numbers * 0.5 * (np.cumsum(sizes) ** 2 + np.cumsum(sizes**2))
+        fitting = int(np.count_nonzero(room <= MOST_NUMBERS))
+        if fitting > chosen:
+            chosen, n_cuts = fitting, most
+        if chosen >= min(len(order), ENOUGH):
+            break
+    return tuple(_asked(search, q, trees[:NEAR_TREES], n_cuts) for q in sorted(order[:chosen]))
+
+
+def _by_promise(search: ExactSearch, trees: Sequence[Candidate]) -> list[int]:
+    """The questions of the cheapest trees first, then those whose best cut costs least."""
+    in_tree = {q: place for place, tree in reversed(list(enumerate(trees))) for q in tree.questions.tolist()}
+    alone = [best_cut_cost(question, search.evidence.cost) for question in search.questions]
+    return sorted(range(len(search.questions)), key=lambda q: (in_tree.get(q, len(trees)), alone[q]))
+
+
+def _asked(search: ExactSearch, q: int, trees: Sequence[Candidate], n_cuts: int) -> Asked:
+    question, line = search.questions[q], line_of(search.questions[q])
+    near = [int(cut) for tree in trees for own, cut in zip(tree.questions, tree.cuts, strict=True) if own == q]
+    ranks = _ranks(question, search.evidence.given, near, n_cuts)
+    named = np.array(question.named, dtype=float)
+    extra = LEVEL_PRICE * named[ranks] if len(named) else np.zeros(len(ranks))
+    return Asked(
+        line, cuts_after(question, line.of(search.evidence.X), ranks), split_price(question.n_terms), extra
+    )
+
+
+def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: int) -> IntArray:
+    """Answers after which a line is cut: quantiles of the sample, and finer ones near those of good trees."""
+    n_answers = int(question.answers.max()) + 1
+    if n_answers - 1 <= n_cuts:
+        return np.arange(n_answers - 1)
+    below = np.cumsum(np.bincount(question.answers, weights=given, minlength=n_answers))
+    n_even = n_cuts - (min(NEAR_CUTS, n_cuts // 3) if near else 0)
+
+    def at(rows: Any) -> IntArray:
+        return np.clip(np.searchsorted(below, rows - 1e-9), 0, n_answers - 2)
+
+    found = set(at(below[-1] * np.arange(1, n_even + 1) / (n_even + 1)).tolist())
+    for cut in dict.fromkeys(near):
+        steps = np.array([0.0, -0.25, 0.25, -0.5, 0.5]) * below[-1] / (n_even + 1)
+        for rank in [cut, *at(below[cut] + steps[1:]).tolist()]:
+            if len(found) < n_cuts:
+                found.add(min(rank, n_answers - 2))
+    return np.array(sorted(found))
+
+
+@dataclass(frozen=True, eq=False)
+class RegisterCandidate:
+    """A tree over the lines of a register.
+
+    Attributes
+    ----------
+    splits : ndarray of shape (n_regions, n_branches_below, 2)
+        For each region the line of each split, -1 for none, and the place of its cut.
+    classes : ndarray of shape (n_regions, n_leaves_below)
+        Classes of the leaves.
+    fixed : float
+        Rows against it and the price of its splits.
+    price : float
+        The price of its splits alone.
+    counts : ndarray of shape (n_cells,)
+        Rows of each cell.
+    """
+
+    splits: IntArray
+    classes: IntArray
+    fixed: float
+    price: float
+    counts: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTotal:
+    """What histograms of all rows say.
+
+    Attributes
+    ----------
+    tree : ObliqueTree
+        The best tree, over the features of the lines.
+    rows : float
+        What labels and guide charge for it, over all rows.
+    price : float
+        The price of its splits.
+    off : float
+        Rows by which it misses the totals before its last offsets are moved.
+    bound : float
+        No tree over the lines costs less in all.
+    among : str
+        Which trees these are.
+    """
+
+    tree: ObliqueTree
+    rows: float
+    price: float
+    off: float
+    bound: float
+    among: str
+
+
+@dataclass(frozen=True, eq=False)
+class RegisterTerms:
+    """Prices and totals of a register.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (n_domains, n_classes)
+        Bounds of the totals of all rows.
+    n_first : int
+        Domains of the first margin.
+    row_off, term : float
+        Prices of a row off and of a term, in rows.
+    above : float
+        The price of the splits above the regions, in prices of one term.
+    min_rows : float
+        Rows of a leaf at least.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    n_first: int
+    row_off: float
+    term: float
+    above: float
+    min_rows: float
+
+
+class RegisterSearch:
+    """The best tree of a register by its histograms.
+
+    Parameters
+    ----------
+    counting : CountPairs
+        The lines and regions.
+    histograms : ndarray of shape (n_regions * n_cells, width)
+        What all rows add up to.
+    terms : RegisterTerms
+        Prices and totals.
+    """
+
+    def __init__(self, counting: CountPairs, histograms: FloatArray, terms: RegisterTerms) -> None:
+        self.counting, self.terms = counting, terms
+        self.layout, self.asked = counting.layout, counting.asked
+        self.n_classes, self.n_domains = counting.tree.topology.n_classes, counting.n_domains
+        self.histograms = histograms.reshape(counting.n_regions, self.layout.n_cells, self.layout.width)
+        # A linear program in which numbers are about as large as in a sample.
+        self.scale = max(float(np.abs(terms.high[np.isfinite(terms.high)]).max(initial=1.0)) / 1e4, 1.0)
+
+    def run(self, deadline: Deadline) -> ExactTotal:
+        """The best tree and a lower bound; sooner than at the deadline if nothing improves."""
+        bounds = np.array([self.terms.low.ravel(), self.terms.high.ravel()]) / self.scale
+        master = TotalPrices(bounds, self.n_classes, self.terms.row_off)
+        prices, least = master.as_prices(np.zeros(bounds.shape[1])), -np.inf
+        found: list[RegisterCandidate] = []
+        for _ in range(N_STEPS):
+            candidate = self.cheapest(prices.cells)
+            found.append(candidate)
+            at_prices = candidate.fixed + float(prices.cells @ candidate.counts)
+            least = max(least, at_prices - self.scale * prices.constant)
+            master.add(_Scaled(candidate.fixed / self.scale, candidate.counts / self.scale))
+            better = None if deadline.passed else master.solve(deadline)
+            if better is None or self.scale * better.bound - least < CLOSE:
+                break
+            prices = better
+        best = min(found, key=self.settled_cost)
+        return ExactTotal(
+            self.tree(best), best.fixed - best.price, best.price, self._cells(best).off, least, self.among
+        )
+
+    @property
+    def among(self) -> str:
+        """The trees that the bound is about."""
+        tree, n_cuts = self.counting.tree, max(len(asked.cuts) for asked in self.asked)
+        questions = f"{plural(len(self.asked), 'question')} about the features"
+        above = "" if self.counting.n_regions == 1 else " with the sample's splits above the last two levels,"
+        return (
+            f"trees of depth {tree.topology.depth}{above} over {questions}, at up to {plural(n_cuts, 'cut')} each, with "
+            "the guide's answers about all rows"
+        )
+
+    # ---- trees at prices ----
+
+    def cheapest(self, cell_prices: FloatArray) -> RegisterCandidate:
+        """The cheapest tree where a row of a cell costs its price more."""
+        prices, extra = self._split_prices
+        splits, leaves = [], []
+        for histograms in self.histograms:
+            _, questions, cuts = self.layout.best(histograms, prices, extra, cell_prices, self.terms.min_rows)
+            splits.append(np.column_stack([questions, cuts]))
+            leaves.append(self._leaves(histograms, splits[-1]))
+        return self._candidate(np.array(splits), np.array(leaves), cell_prices)
+
+    @cached_property
+    def _split_prices(self) -> tuple[FloatArray, FloatArray]:
+        extra = np.zeros((len(self.asked), max(len(asked.cuts) for asked in self.asked)))
+        for row, asked in zip(extra, self.asked, strict=True):
+            row[: len(asked.extra)] = self.terms.term * asked.extra
+        return self.terms.term * np.array([asked.price for asked in self.asked]), extra
+
+    def _candidate(self, splits: IntArray, leaves: FloatArray, cell_prices: FloatArray) -> RegisterCandidate:
+        """A tree whose leaves, shape (n_regions, n_leaves_below, width), have the classes that cost least."""
+        of_cells = leaves[..., self.n_classes + 1 :] @ cell_prices.reshape(self.n_domains, self.n_classes)
+        classes = (leaves[..., : self.n_classes] + of_cells).argmin(axis=-1)
+        if self.counting.depth == 2:
+            # The rows of a node that does not split are counted on its left.
+            for below in (1, 2):
+                unsplit = splits[:, below, 0] < 0
+                classes[unsplit, 2 * below - 1] = classes[unsplit, 2 * below - 2]
+        classes[splits[:, 0, 0] < 0] = classes[splits[:, 0, 0] < 0, :1]
+        prices, extra = self._split_prices
+        price = self.terms.term * self.terms.above
+        price += float(sum(prices[q] + extra[q, cut] for q, cut in splits.reshape(-1, 2) if q >= 0))
+        charged = np.take_along_axis(leaves[..., : self.n_classes], classes[..., None], axis=-1)
+        counts = np.zeros((self.n_domains, self.n_classes))
+        np.add.at(counts.T, classes.ravel(), leaves[..., self.n_classes + 1 :].reshape(-1, self.n_domains))
+        return RegisterCandidate(splits, classes, float(charged.sum()) + price, price, counts.ravel())
+
+    def _leaves(self, histograms: FloatArray, splits: IntArray) -> FloatArray:
+        """What lies in each leaf of a region, shape (n_leaves_below, width)."""
+        (f, cut), *below = splits.tolist()
+        n_leaves = 2**self.counting.depth
+        leaves = np.zeros((n_leaves, histograms.shape[1]))
+        if f < 0:
+            leaves[0] = self._block(histograms, 0, 0).sum(axis=(0, 1))
+            return leaves
+        sides = slice(cut + 1), slice(cut + 1, None)
+        if not below:
+            for side, rows in enumerate(sides):
+                leaves[side] = self._block(histograms, f, f)[rows].sum(axis=(0, 1))
+            return leaves
+        for side, (rows, (g, next_cut)) in enumerate(zip(sides, below, strict=True)):
+            block = self._block(histograms, f, max(g, 0))[rows].sum(axis=0)
+            leaves[2 * side] = block[: next_cut + 1].sum(axis=0) if g >= 0 else block.sum(axis=0)
+            leaves[2 * side + 1] = block[next_cut + 1 :].sum(axis=0) if g >= 0 else 0.0
+        return leaves
+
+    def _block(self, histograms: FloatArray, f: int, g: int) -> FloatArray:
+        """The histogram of two lines, shape (answers to f, answers to g, width)."""
+        n_f, n_g = (len(self.asked[q].cuts) + 1 for q in (f, g))
+        begin = self.layout.begin(min(f, g), max(f, g))
+        block = histograms[begin : begin + n_f * n_g]
+        if f <= g:
+            return block.reshape(n_f, n_g, -1)
+        return block.reshape(n_g, n_f, -1).transpose(1, 0, 2)
+
+    # ---- how near a tree comes to the totals ----
+
+    def settled_cost(self, candidate: RegisterCandidate) -> float:
+        """What a tree costs in all once its last offsets are moved, where rows spread evenly within bins."""
+        before = self._ladders(candidate)
+        after, cells = moved_near(before, self._cells(candidate), self.terms.row_off)
+        return candidate.fixed + moving_cost(before, after) + self.terms.row_off * cells.off
+
+    def _cells(self, candidate: RegisterCandidate) -> Cells:
+        counts = candidate.counts.reshape(self.n_domains, self.n_classes)
+        return Cells(counts, self.terms.low, self.terms.high, self.terms.n_first)
+
+    def _ladders(self, candidate: RegisterCandidate) -> list[Ladder]:
+        """The last splits, with the rows of each bin in equal parts."""
+        found = []
+        for histograms, splits, classes in zip(self.histograms, candidate.splits, candidate.classes, strict=True):
+            (f, cut), *below = splits.tolist()
+            if f < 0:
+                continue
+            if not below or all(g < 0 for g, _ in below):
+                found.append(self._ladder(self._block(histograms, f, f).sum(axis=1), cut, classes[[0, -1]]))
+                continue
+            for side, (rows, (g, next_cut)) in enumerate(
+                zip((slice(cut + 1), slice(cut + 1, None)), below, strict=True)
+            ):
+                if g >= 0:
+                    along = self._block(histograms, f, g)[rows].sum(axis=0)
+                    found.append(self._ladder(along, next_cut, classes[2 * side : 2 * side + 2]))
+        return found
+
+    def _ladder(self, along: FloatArray, cut: int, classes: IntArray) -> Ladder:
+        """A ladder whose rungs are parts of bins; ``along`` has what lies in each bin, shape (n_bins, width)."""
+        left, right = (int(k) for k in classes)
+        parts = np.repeat(along / PARTS, PARTS, axis=0)
+        parts = np.concatenate([np.zeros((1, parts.shape[1])), parts])
+        return Ladder(
+            node=0,
+            left=left,
+            right=right,
+            rungs=np.arange(len(parts), dtype=float),
+            sizes=parts[:, self.n_classes + 1 :],
+            evidence=parts[:, left] - parts[:, right],
+            cut=PARTS * (cut + 1),
+        )
+
+    # ---- trees ----
+
+    def tree(self, candidate: RegisterCandidate) -> ObliqueTree:
+        """The tree of a candidate, below the sample's splits above the last two levels."""
+        tree, depth, n_regions = self.counting.tree, self.counting.depth, self.counting.n_regions
+        topology, columns = tree.topology, self.counting.columns
+        omega, gamma, leaf_classes = tree.omega.copy(), tree.gamma.copy(), topology.leaf_classes.copy()
+        wide = slice(None) if columns is None else list(columns)
+        for region in range(n_regions):
+            for below in range(2**depth - 1):
+                level = (below + 1).bit_length() - 1
+                node = ((n_regions + region) << level) + below + 1 - (1 << level)
+                q, cut = candidate.splits[region, below].tolist()
+                leaf = 2 * node - topology.n_leaves
+                pair = candidate.classes[region].reshape(-1, 2)[below + 1 - (1 << level)].tolist() if leaf >= 0 else []
+                omega[node - 1], gamma[node - 1] = 0.0, 1.0
+                if pair and (topology.n_classes > 2 or pair[0] != pair[1]):
+                    leaf_classes[leaf : leaf + 2] = two_classes(pair, topology.n_classes)
+                if q < 0 or (pair and pair[0] == pair[1]):
+                    if pair and leaf_classes[leaf] != pair[0]:
+                        gamma[node - 1] = -1.0
+                    continue
+                split = self.asked[q].line.split(float(self.asked[q].cuts[cut]))
+                is_turned = bool(pair) and pair[0] > pair[1]
+                omega[node - 1, wide] = -split.omega if is_turned else split.omega
+                gamma[node - 1] = -split.high if is_turned else split.low
+        return ObliqueTree(topology, omega, gamma, leaf_classes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """A tree in other units of rows."""
+
+    fixed: float
+    counts: FloatArray
