@@ -22,6 +22,7 @@
 #include "descent.h"
 #include "directions.h"
 #include "exact.h"
+#include "forest.h"
 #include "octh.h"
 #include "pairs.h"
 #include "routing.h"
@@ -721,6 +722,29 @@ auto cheapest_tree(
     return python_tree(tree);
 }
 
+auto forest_votes(
+    const nb::ndarray<const float, nb::ndim<2>, nb::device::cpu>& rows, const Line<const Index>& roots,
+    const Line<const std::int32_t>& features, const Line<const float>& thresholds,
+    const Grid<const std::int32_t>& children, const Grid<const double>& values) {
+    const Index n_nodes = static_cast<Index>(features.shape(0)), n_columns = static_cast<Index>(values.shape(1));
+    require_below("roots", roots, n_nodes);
+    require_below("features", features, static_cast<Index>(rows.shape(1)));
+    require_shape("thresholds", thresholds, n_nodes);
+    require_shape("children", children, n_nodes, 2);
+    require_below("children", children, n_nodes);
+    require_shape("values", values, n_nodes, n_columns);
+    const auto found = new_matrix<double>(static_cast<Index>(rows.shape(0)), n_columns);
+    {
+        nb::gil_scoped_release released;
+        s2oct::add_votes(
+            {view(roots), view(features), view(thresholds), view(children), view(values)},
+            {rows.data(), static_cast<Index>(rows.shape(0)), static_cast<Index>(rows.stride(0)),
+             static_cast<Index>(rows.stride(1))},
+            found.view);
+    }
+    return found.array;
+}
+
 // Histograms of pairs of questions, in arrays of Python.
 class PairsLayout {
    public:
@@ -899,6 +923,10 @@ NB_MODULE(_core, module) {
         "first"_a.noconvert(), "bounds"_a.noconvert(), "cell_prices"_a.noconvert(), "row_off"_a, "depth"_a, "upper"_a,
         "most_work"_a, "stop"_a,
         "The cheapest tree with rows off the totals at their price, if it costs less than `upper`.");
+    module.def(
+        "forest_votes", &forest_votes, "rows"_a.noconvert(), "roots"_a.noconvert(), "features"_a.noconvert(),
+        "thresholds"_a.noconvert(), "children"_a.noconvert(), "values"_a.noconvert(),
+        "What the leaves of rows say, added up over all trees.");
     nb::class_<PairsLayout>(module, "Pairs", "Histograms of pairs of questions, in arrays that add up.")
         .def(
             nb::init<const Line<const Index>&, Index, Index, Index>(), "n_answers"_a.noconvert(), "n_classes"_a,

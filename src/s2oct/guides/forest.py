@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
+from s2oct._core import forest_votes
 from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray, ObjectArray
 from s2oct.errors import S2OCTError
 from s2oct.guides.base import PartlyLabeledClassifier
@@ -79,18 +80,39 @@ class Forest:
 
     def votes(self, rows: Float32Array, n_jobs: int | None = None, deadline: Deadline = NO_DEADLINE) -> FloatArray:
         """Votes on each row, shape (n_rows, n_columns): the mean over all trees."""
+        nodes = self._nodes
         parts = Parallel(n_jobs=n_jobs, require="sharedmem")(
-            delayed(self._mean)(rows[begin : begin + ROWS_AT_A_TIME], deadline)
+            delayed(self._mean)(nodes, rows[begin : begin + ROWS_AT_A_TIME], deadline)
             for begin in range(0, len(rows), ROWS_AT_A_TIME)
         )
         return np.concatenate(parts) if parts else np.empty((0, self.n_columns))
 
-    def _mean(self, rows: Float32Array, deadline: Deadline) -> FloatArray:
-        total = np.zeros((len(rows), self.n_columns))
-        for tree in self.trees:
-            go_on_until(deadline)
-            total += _shares_of(tree, rows)
-        return total / len(self.trees)
+    def _mean(self, nodes: tuple[Any, ...], rows: Float32Array, deadline: Deadline) -> FloatArray:
+        go_on_until(deadline)
+        return np.asarray(forest_votes(rows, *nodes)) / len(self.trees)
+
+    @cached_property
+    def _nodes(self) -> tuple[Any, ...]:
+        """The nodes of all trees one after the other: roots, features, thresholds, children and shares.
+
+        Rows have numbers of single precision, so the next lower one is as good a threshold. A leaf leads to itself.
+        """
+        begins = np.cumsum([0, *(tree.node_count for tree in self.trees)])
+        is_leaf = np.concatenate([tree.children_left for tree in self.trees]) < 0
+        features = np.concatenate([tree.feature for tree in self.trees]).astype(np.int32)
+        exact = np.concatenate([tree.threshold for tree in self.trees])
+        thresholds = exact.astype(np.float32)
+        thresholds = np.where(thresholds > exact, np.nextafter(thresholds, np.float32(-np.inf)), thresholds)
+        children = np.concatenate(
+            [
+                begin + np.column_stack([tree.children_left, tree.children_right])
+                for begin, tree in zip(begins, self.trees, strict=False)
+            ]
+        )
+        children[is_leaf] = np.flatnonzero(is_leaf)[:, None]
+        features[is_leaf] = 0
+        values = np.concatenate([tree.value.reshape(tree.node_count, -1) for tree in self.trees])
+        return begins[:-1], features, thresholds, children.astype(np.int32), values
 
 
 @dataclass(frozen=True, eq=False)
