@@ -784,12 +784,7 @@ class PairsLayout {
     auto best(
         const Grid<const double>& histograms, const Line<const double>& prices, const Grid<const double>& extra,
         const Line<const double>& cell_prices, double min_rows) const {
-        require_shape("histograms", histograms, pairs_.n_cells, pairs_.width());
-        require_shape("prices", prices, size());
-        require_shape("extra", extra, size(), static_cast<Index>(extra.shape(1)));
-        require_shape("cell_prices", cell_prices, pairs_.n_domains * pairs_.n_classes);
-        require_finite("cell_prices", cell_prices);
-        require_number("min_rows", min_rows);
+        require_prices(histograms, prices, extra, cell_prices, min_rows);
         s2oct::ExactTree tree;
         {
             nb::gil_scoped_release released;
@@ -804,7 +799,33 @@ class PairsLayout {
         return std::make_tuple(tree.cost, copied(questions), copied(cuts));
     }
 
+    double least(
+        const Grid<const double>& histograms, const Line<const double>& prices, const Grid<const double>& extra,
+        const Line<const double>& cell_prices, double min_rows, const Grid<const double>& bounds,
+        const Line<const double>& costs, double most_work, const StopFunction& stop) const {
+        require_prices(histograms, prices, extra, cell_prices, min_rows);
+        require_shape("bounds", bounds, 2, pairs_.n_domains * pairs_.n_classes);
+        require_numbers("bounds", bounds);
+        require_shape("costs", costs, 3);
+        require_numbers("costs", costs);
+        nb::gil_scoped_release released;
+        return s2oct::least_of_pairs(
+            pairs_, view(histograms), {view(prices), view(extra), view(cell_prices), min_rows},
+            {{{}, {}, view(bounds), pairs_.n_classes}, view(cell_prices), costs(0)}, costs(1), costs(2),
+            {most_work, stop_of(stop)});
+    }
+
    private:
+    void require_prices(
+        const Grid<const double>& histograms, const Line<const double>& prices, const Grid<const double>& extra,
+        const Line<const double>& cell_prices, double min_rows) const {
+        require_shape("histograms", histograms, pairs_.n_cells, pairs_.width());
+        require_shape("prices", prices, size());
+        require_shape("extra", extra, size(), static_cast<Index>(extra.shape(1)));
+        require_shape("cell_prices", cell_prices, pairs_.n_domains * pairs_.n_classes);
+        require_finite("cell_prices", cell_prices);
+        require_number("min_rows", min_rows);
+    }
     static Vector<const Index> checked(
         const Line<const Index>& n_answers, Index n_classes, Index n_domains, Index depth) {
         require_positive("n_answers, questions", static_cast<Index>(n_answers.shape(0)));
@@ -941,5 +962,11 @@ NB_MODULE(_core, module) {
         .def(
             "best", &PairsLayout::best, "histograms"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(),
             "cell_prices"_a.noconvert(), "min_rows"_a,
-            "The cheapest tree by the histograms of one region: its cost, questions and cuts.");
+            "The cheapest tree by the histograms of one region: its cost, questions and cuts.")
+        .def(
+            "least", &PairsLayout::least, "histograms"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(),
+            "cell_prices"_a.noconvert(), "min_rows"_a, "bounds"_a.noconvert(), "costs"_a.noconvert(), "most_work"_a,
+            "stop"_a,
+            "What trees cost at least with rows off at their price; ``costs`` are that price, what the totals cost at "
+            "the prices of the cells, and an upper bound.");
 }

@@ -1,12 +1,15 @@
 #include "pairs.h"
 
 #include <cmath>
+#include <numeric>
 
 namespace s2oct {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostNumbers = 20'000'000;  // of the trees below one root question
+constexpr double kMostPairs = 1e8;                // trees that are put together below one root cut
 constexpr double kTie = 1e-9;  // trees that differ by less, as a share of what they cost, are equally good
 
 bool is_less(double cost, double than) { return cost < than - kTie * std::max(1.0, std::abs(cost)); }
@@ -42,28 +45,31 @@ void add_any(const Pairs& pairs, const PairRows& rows, double* histograms) {
     }
 }
 
-// Sums over the first so many answers to two questions: what each class costs at some prices, then rows.
+// Sums over the first so many answers to two questions: what each class costs at some prices, then rows, then sizes by
+// domain if they are wanted.
 struct Corner {
     Index n_rows = 0;
     Index n_columns = 0;
-    std::vector<double> sums;  // (K + 1, n_rows, n_columns)
+    std::vector<double> sums;  // (K + 1 or K + 1 + D, n_rows, n_columns)
 
     double* row(Index k, Index a) { return sums.data() + (k * n_rows + a) * n_columns; }
     const double* row(Index k, Index a) const { return sums.data() + (k * n_rows + a) * n_columns; }
 };
 
 Corner corner_of(
-    const Pairs& pairs, Matrix<const double> histograms, ConstNumbers prices, const Pairs::Pair& pair) {
+    const Pairs& pairs, Matrix<const double> histograms, ConstNumbers prices, const Pairs::Pair& pair,
+    bool with_sizes = false) {
     const Index n_classes = pairs.n_classes, n_domains = pairs.n_domains;
+    const Index n_sums = with_sizes ? pairs.width() : n_classes + 1;
     Corner corner;
     corner.n_rows = pairs.n_answers[pair.f] + 1;
     corner.n_columns = pairs.n_answers[pair.g] + 1;
-    corner.sums.assign(n_entries((n_classes + 1) * corner.n_rows, corner.n_columns), 0.0);
+    corner.sums.assign(n_entries(n_sums * corner.n_rows, corner.n_columns), 0.0);
     Index at = pair.begin;
     for (Index a = 1; a < corner.n_rows; ++a) {
         for (Index b = 1; b < corner.n_columns; ++b, ++at) {
             const ConstNumbers cell = histograms[at];
-            for (Index c = 0; c <= n_classes; ++c) corner.row(c, a)[b] = cell[c];
+            for (Index c = 0; c < n_sums; ++c) corner.row(c, a)[b] = cell[c];
             for (Index d = 0; d < n_domains; ++d) {
                 const double size = cell[n_classes + 1 + d];
                 if (size == 0.0) continue;
@@ -71,7 +77,7 @@ Corner corner_of(
             }
         }
     }
-    for (Index c = 0; c <= n_classes; ++c) {
+    for (Index c = 0; c < n_sums; ++c) {
         for (Index a = 1; a < corner.n_rows; ++a) {
             double *row = corner.row(c, a), *above = corner.row(c, a - 1);
             double along = 0.0;
@@ -94,6 +100,19 @@ Corner transposed(const Corner& corner, Index n_sums) {
             for (Index b = 0; b < corner.n_columns; ++b) found.row(c, b)[a] = corner.row(c, a)[b];
     return found;
 }
+
+// Trees of depth 1 for one side of a root cut.
+struct Options {
+    std::vector<double> cost;   // (n,) at the prices of the cells
+    std::vector<double> cells;  // (n, n_cells) what each tree counts
+    std::vector<Index> by_cost;
+
+    void sort() {
+        by_cost.resize(cost.size());
+        std::iota(by_cost.begin(), by_cost.end(), Index{0});
+        std::sort(by_cost.begin(), by_cost.end(), [&](Index a, Index b) { return cost[a] < cost[b]; });
+    }
+};
 
 // One side of a root cut: what it costs at best, and the split that it then has.
 struct Side {
@@ -135,8 +154,125 @@ class PairSearch {
         return tree;
     }
 
+    // After `solve`.
+    double least(const Totals& totals, double constant, double upper, const Limits& limits) {
+        double best = upper;
+        const Index n_questions = static_cast<Index>(pairs_.n_answers.size());
+        double work = 0.0;
+        const auto is_over = [&](double more) { return (work += more) > limits.most_work || limits.stop(); };
+        take_constants(totals, best);
+        for (Index f = 0; f < n_questions; ++f) {
+            const Index n_cuts = pairs_.n_answers[f] - 1;
+            std::vector<char> is_open(static_cast<std::size_t>(n_cuts));
+            for (Index a = 0; a < n_cuts; ++a)
+                is_open[a] = sides_[0][f][a].cost + sides_[1][f][a].cost + price(f, a) < best + constant;
+            if (std::find(is_open.begin(), is_open.end(), 1) == is_open.end()) continue;
+            std::vector<Options> options[2] = {
+                std::vector<Options>(static_cast<std::size_t>(n_cuts)),
+                std::vector<Options>(static_cast<std::size_t>(n_cuts))};
+            std::size_t n_numbers = 0;
+            for (const Pairs::Pair& pair : pairs_.pairs) {
+                if (pair.f != f && pair.g != f) continue;
+                Corner corner = corner_of(pairs_, histograms_, prices_.cells, pair, true);
+                if (pair.f != f) corner = transposed(corner, pairs_.width());
+                for (Index a = 0; a < n_cuts; ++a) {
+                    if (!is_open[a]) continue;
+                    for (const int at : {0, 1}) {
+                        const double other = sides_[1 - at][f][a].cost + price(f, a);
+                        n_numbers += collect(
+                            corner, pair.f == f ? pair.g : pair.f, a + 1, at, pair.f == pair.g,
+                            best + constant - other, options[at][a]);
+                    }
+                }
+                if (n_numbers > kMostNumbers || is_over(static_cast<double>(corner.sums.size()))) return -kInfinity;
+            }
+            for (Index a = 0; a < n_cuts; ++a) {
+                if (!is_open[a]) continue;
+                for (auto& side : options) side[a].sort();
+                const double tried = combine(options[0][a], options[1][a], price(f, a), totals, constant, best);
+                if (is_over(tried)) return -kInfinity;
+            }
+        }
+        return best;
+    }
+
    private:
     Index k() const { return pairs_.n_classes; }
+    Index n_cells() const { return pairs_.n_domains * k(); }
+
+    double really(double cost, const std::vector<double>& cells, const Totals& totals) const {
+        for (Index c = 0; c < n_cells(); ++c) cost -= prices_.cells[c] * cells[c];
+        return cost + totals.row_off * off_totals(totals.counts, cells);
+    }
+
+    // Every class for all rows.
+    void take_constants(const Totals& totals, double& best) const {
+        for (Index c = 0; c < k(); ++c) {
+            const Corner corner = corner_of(pairs_, histograms_, prices_.cells, pairs_.pairs.front(), true);
+            const Index n = corner.n_rows - 1;
+            std::vector<double> cells(static_cast<std::size_t>(n_cells()));
+            for (Index d = 0; d < pairs_.n_domains; ++d) cells[d * k() + c] = corner.row(k() + 1 + d, n)[n];
+            best = std::min(best, really(corner.row(c, n)[n], cells, totals));
+        }
+    }
+
+    // Collects the trees of one side of a root cut that cost less than `most` and ask a next question, and with
+    // `unsplit` those that ask none; returns how many numbers they take.
+    std::size_t collect(
+        const Corner& corner, Index g, Index a, int at, bool unsplit, double most, Options& options) const {
+        const Index n = corner.n_rows - 1, n_next = corner.n_columns - 1;
+        const Index first = at == 0 ? 0 : a, last = at == 0 ? a : n;
+        const auto upto = [&](Index c, Index b) { return corner.row(c, last)[b] - corner.row(c, first)[b]; };
+        const std::size_t before = options.cells.size();
+        const auto take = [&](double cost, Index b, Index left, Index right) {
+            options.cost.push_back(cost);
+            options.cells.resize(options.cells.size() + static_cast<std::size_t>(n_cells()));
+            double* cells = options.cells.data() + options.cells.size() - n_cells();
+            for (Index d = 0; d < pairs_.n_domains; ++d) {
+                const double all = upto(k() + 1 + d, n_next), below = upto(k() + 1 + d, b);
+                cells[d * k() + left] += below;
+                cells[d * k() + right] += all - below;
+            }
+        };
+        const double n_rows = upto(k(), n_next);
+        if (unsplit && n_rows >= fewest_)
+            for (Index c = 0; c < k(); ++c)
+                if (upto(c, n_next) < most) take(upto(c, n_next), n_next, c, c);
+        if (pairs_.depth < 2) return options.cells.size() - before;
+        for (Index b = 1; b < n_next; ++b) {
+            const double passed = upto(k(), b);
+            if (passed < fewest_ || n_rows - passed < fewest_) continue;
+            const double asked = price(g, b - 1);
+            for (Index left = 0; left < k(); ++left) {
+                for (Index right = 0; right < k(); ++right) {
+                    const double cost = upto(left, b) + upto(right, n_next) - upto(right, b) + asked;
+                    if (left != right && cost < most) take(cost, b, left, right);
+                }
+            }
+        }
+        return options.cells.size() - before;
+    }
+
+    // Lowers `best` to what pairs of trees below a root cut cost; returns how many were tried.
+    double combine(
+        const Options& left, const Options& right, double asked, const Totals& totals, double constant,
+        double& best) const {
+        double n_tried = 0.0;
+        std::vector<double> cells(static_cast<std::size_t>(n_cells()));
+        for (const Index i : left.by_cost) {
+            for (const Index j : right.by_cost) {
+                const double cost = left.cost[i] + right.cost[j] + asked;
+                if (cost >= best + constant) break;
+                ++n_tried;
+                for (Index c = 0; c < n_cells(); ++c)
+                    cells[c] = left.cells[i * n_cells() + c] + right.cells[j * n_cells() + c];
+                best = std::min(best, really(cost, cells, totals));
+            }
+            if (n_tried > kMostPairs) break;
+        }
+        return n_tried > kMostPairs ? kInfinity : n_tried;
+    }
+
     double price(Index q, Index cut) const {
         return prices_.questions[q] + (cut < prices_.extra.n_columns ? prices_.extra(q, cut) : 0.0);
     }
@@ -218,6 +354,14 @@ void add_pairs(const Pairs& pairs, const PairRows& rows, Matrix<double> histogra
     }
     if (width == 4) return add_packed<4>(pairs, rows, packed, histograms.data);
     add_packed<0>(pairs, rows, packed, histograms.data);
+}
+
+double least_of_pairs(
+    const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices, const Totals& totals, double constant,
+    double upper, const Limits& limits) {
+    PairSearch search(pairs, histograms, prices);
+    search.solve();
+    return search.least(totals, constant, upper, limits);
 }
 
 ExactTree best_of_pairs(const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices) {

@@ -54,4 +54,11 @@ struct PairPrices {
 // without rows costs nothing.
 ExactTree best_of_pairs(const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices);
 
+// What the trees of one region cost at least with rows off at their price, if that is less than `upper`, and `upper`
+// otherwise. `constant` is what the totals cost at the prices of the cells, at which trees cost no more than with rows
+// off, but for it. Minus infinity if a limit ends the search sooner.
+double least_of_pairs(
+    const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices, const Totals& totals, double constant,
+    double upper, const Limits& limits);
+
 }  // namespace s2oct

@@ -6,6 +6,7 @@
 3. At any prices of the totals the cheapest tree follows from the histograms. The prices that give the largest lower
    bound are found by cutting planes, as for a table that is looked at as a whole.
 4. Of the trees met on the way, the best one is that which costs least once its last offsets are moved to the totals.
+5. Once the offsets are moved, all trees are looked at that may still cost less than this one, if there is one region.
 
 Costs and sizes are multiples of a grain, whose sums are exact: batches in any order give the same tree.
 """
@@ -15,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -26,9 +26,9 @@ from s2oct.model.evidence import LEVEL_PRICE, split_price
 from s2oct.model.prepared import Columns
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.ladders import Cells, Ladder, moved_near, moving_cost
-from s2oct.register.lines import Asked, cuts_after, line_of
+from s2oct.register.lines import Asked, cuts_between, line_of
 from s2oct.register.passes import Pricing, Sums, grained
-from s2oct.search.exact import Candidate, ExactSearch, TotalPrices, best_cut_cost, two_classes
+from s2oct.search.exact import Candidate, CellPrices, ExactSearch, TotalPrices, best_cut_cost, two_classes
 from s2oct.search.questions import Question
 from s2oct.stopping import Deadline
 from s2oct.wording import plural
@@ -42,8 +42,14 @@ CUTS, ENOUGH = (63, 31, 15), 24
 NEAR_CUTS, NEAR_TREES = 16, 8
 """How many of the cuts lie near those of the sample's best trees, and how many trees these are."""
 
+ROOM = 0.25
+"""How far a cut may be from a quantile to be a short number, as a share of the rows between two of them."""
+
 N_STEPS = 60
 """Prices of totals at which a tree is found, at most."""
+
+MOST_WORK = 1e9
+"""Trees and sums that may be looked at to prove that none costs less."""
 
 CLOSE = 1e-3
 """Bounds that differ by fewer rows are the same."""
@@ -141,32 +147,33 @@ def _by_promise(search: ExactSearch, trees: Sequence[Candidate]) -> list[int]:
 def _asked(search: ExactSearch, q: int, trees: Sequence[Candidate], n_cuts: int) -> Asked:
     question, line = search.questions[q], line_of(search.questions[q])
     near = [int(cut) for tree in trees for own, cut in zip(tree.questions, tree.cuts, strict=True) if own == q]
-    ranks = _ranks(question, search.evidence.given, near, n_cuts)
+    first, last = _ranks(question, search.evidence.given, near, n_cuts)
+    cuts = cuts_between(question, line.of(search.evidence.X), first, last)
     named = np.array(question.named, dtype=float)
-    extra = LEVEL_PRICE * named[ranks] if len(named) else np.zeros(len(ranks))
-    return Asked(
-        line, cuts_after(question, line.of(search.evidence.X), ranks), split_price(question.n_terms), extra
-    )
+    extra = LEVEL_PRICE * named[first] if len(named) else np.zeros(len(cuts))
+    return Asked(line, cuts, split_price(question.n_terms), extra)
 
 
-def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: int) -> IntArray:
-    """Answers after which a line is cut: quantiles of the sample, and finer ones near those of good trees."""
+def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: int) -> tuple[IntArray, IntArray]:
+    """After which answers a line is cut, at least and at most: about quantiles, and finer near the cuts of good trees."""
     n_answers = int(question.answers.max()) + 1
-    if n_answers - 1 <= n_cuts:
-        return np.arange(n_answers - 1)
+    if n_answers - 1 <= n_cuts or len(question.named):
+        ranks = np.unique(np.linspace(0, n_answers - 2, min(n_answers - 1, n_cuts)).astype(int))
+        return ranks, ranks
     below = np.cumsum(np.bincount(question.answers, weights=given, minlength=n_answers))
     n_even = n_cuts - (min(NEAR_CUTS, n_cuts // 3) if near else 0)
+    step = below[-1] / (n_even + 1)
 
-    def at(rows: Any) -> IntArray:
+    def at(rows: FloatArray) -> IntArray:
         return np.clip(np.searchsorted(below, rows - 1e-9), 0, n_answers - 2)
 
-    found = set(at(below[-1] * np.arange(1, n_even + 1) / (n_even + 1)).tolist())
+    even = step * np.arange(1, n_even + 1)
+    found = list(zip(at(even - ROOM * step).tolist(), at(even + ROOM * step).tolist(), strict=True))
     for cut in dict.fromkeys(near):
-        steps = np.array([0.0, -0.25, 0.25, -0.5, 0.5]) * below[-1] / (n_even + 1)
-        for rank in [cut, *at(below[cut] + steps[1:]).tolist()]:
-            if len(found) < n_cuts:
-                found.add(min(rank, n_answers - 2))
-    return np.array(sorted(found))
+        beside = at(below[cut] + step * np.array([-0.5, -0.25, 0.25, 0.5])).tolist()
+        found += [(rank, rank) for rank in (min(cut, n_answers - 2), *beside)]
+    ranks = np.array(list(dict.fromkeys(found))[:n_cuts])
+    return ranks[:, 0], ranks[:, 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,18 +215,12 @@ class ExactTotal:
         The price of its splits.
     off : float
         Rows by which it misses the totals before its last offsets are moved.
-    bound : float
-        No tree over the lines costs less in all.
-    among : str
-        Which trees these are.
     """
 
     tree: ObliqueTree
     rows: float
     price: float
     off: float
-    bound: float
-    among: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,27 +270,47 @@ class RegisterSearch:
         self.histograms = histograms.reshape(counting.n_regions, self.layout.n_cells, self.layout.width)
         # A linear program in which numbers are about as large as in a sample.
         self.scale = max(float(np.abs(terms.high[np.isfinite(terms.high)]).max(initial=1.0)) / 1e4, 1.0)
+        self.prices = CellPrices(np.zeros(terms.low.size), 0.0)
+        self.bound = -np.inf
 
     def run(self, deadline: Deadline) -> ExactTotal:
-        """The best tree and a lower bound; sooner than at the deadline if nothing improves."""
-        bounds = np.array([self.terms.low.ravel(), self.terms.high.ravel()]) / self.scale
-        master = TotalPrices(bounds, self.n_classes, self.terms.row_off)
-        prices, least = master.as_prices(np.zeros(bounds.shape[1])), -np.inf
+        """The best tree, and on the way a lower bound; sooner than at the deadline if nothing improves."""
+        master = TotalPrices(self._bounds / self.scale, self.n_classes, self.terms.row_off)
+        prices = self.prices
         found: list[RegisterCandidate] = []
         for _ in range(N_STEPS):
             candidate = self.cheapest(prices.cells)
             found.append(candidate)
-            at_prices = candidate.fixed + float(prices.cells @ candidate.counts)
-            least = max(least, at_prices - self.scale * prices.constant)
+            least = candidate.fixed + float(prices.cells @ candidate.counts) - self.scale * prices.constant
+            if least > self.bound:
+                self.bound, self.prices = least, prices
             master.add(_Scaled(candidate.fixed / self.scale, candidate.counts / self.scale))
             better = None if deadline.passed else master.solve(deadline)
-            if better is None or self.scale * better.bound - least < CLOSE:
+            if better is None or self.scale * better.bound - self.bound < CLOSE:
                 break
             prices = better
         best = min(found, key=self.settled_cost)
-        return ExactTotal(
-            self.tree(best), best.fixed - best.price, best.price, self._cells(best).off, least, self.among
+        return ExactTotal(self.tree(best), best.fixed - best.price, best.price, self._cells(best).off)
+
+    def bound_beside(self, cost: float, deadline: Deadline) -> float:
+        """What every tree over the lines costs at least; no more than ``cost``, that of a tree which is known."""
+        if self.bound >= cost or self.counting.n_regions > 1 or deadline.passed:
+            return min(self.bound, cost)
+        found = self.layout.least(
+            self.histograms[0],
+            *self._split_prices,
+            self.prices.cells,
+            self.terms.min_rows,
+            self._bounds,
+            np.array([self.terms.row_off, self.scale * self.prices.constant, cost]),
+            MOST_WORK,
+            lambda: deadline.passed,
         )
+        return max(float(found), self.bound)
+
+    @property
+    def _bounds(self) -> FloatArray:
+        return np.array([self.terms.low.ravel(), self.terms.high.ravel()])
 
     @property
     def among(self) -> str:

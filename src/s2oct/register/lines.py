@@ -168,14 +168,17 @@ class Asked:
         return np.searchsorted(self.cuts, self.line.of(X))
 
 
-def cuts_after(question: Question, places: FloatArray, ranks: IntArray) -> FloatArray:
-    """The shortest cuts between the rows of a sample with answers up to each rank and the others; ``places`` are theirs."""
+def cuts_between(question: Question, places: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
+    """The shortest cuts after answers of ``first`` at least and ``last`` at most, ascending and distinct.
+
+    ``places`` are those of the rows of the sample.
+    """
     if isinstance(question, LevelSets):
-        return ranks + 0.5
+        return np.asarray(first + 0.5)
     order = np.argsort(question.answers, kind="stable")
-    first = np.flatnonzero(np.diff(question.answers[order], prepend=-1))
-    lowest, highest = (part.reduceat(places[order], first) for part in (np.minimum, np.maximum))
-    return np.array([_between(float(highest[rank]), float(lowest[rank + 1])) for rank in ranks])
+    begins = np.flatnonzero(np.diff(question.answers[order], prepend=-1))
+    lowest, highest = (part.reduceat(places[order], begins) for part in (np.minimum, np.maximum))
+    return np.unique([_between(*ends) for ends in zip(highest[first].tolist(), lowest[last + 1].tolist(), strict=True)])
 
 
 def _between(low: float, high: float) -> float:

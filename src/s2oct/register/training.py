@@ -131,7 +131,7 @@ def train_register(
         trained = replace(trained, tree=settled.tree, witness=settled.tree)
         certificate = _counted(task, trained, settled.finding, evidence)
         if isinstance(exact, _Exact):
-            certificate = _proved(certificate, exact.found, settled, evidence.row_off, register.unit)
+            certificate = _proved(certificate, exact, settled, register.unit, end)
         if end.has_cut and certificate.ended != INTERRUPTED:
             certificate = replace(certificate, ended=TIME_LIMIT)
     certificate = replace(certificate, seconds=now() - began)
@@ -141,9 +141,10 @@ def train_register(
 
 @dataclass(frozen=True, eq=False)
 class _Exact:
-    """The best tree by all rows, and how they were priced."""
+    """The best tree by all rows, how it was found, and how rows were priced."""
 
     found: ExactTotal
+    search: RegisterSearch
     pricing: Pricing
 
 
@@ -181,7 +182,8 @@ def _exact(task: RegisterTask, trained: Trained, evidence: Evidence, deadline: D
         above=_price_above(search, n_regions),
         min_rows=float(task.evidence_spec.min_rows),
     )
-    return _Exact(RegisterSearch(counting, sums.parts[0] + own, terms).run(deadline), pricing)
+    of_register = RegisterSearch(counting, sums.parts[0] + own, terms)
+    return _Exact(of_register.run(deadline), of_register, pricing)
 
 
 def _price_above(search: ExactSearch, n_regions: int) -> float:
@@ -238,12 +240,16 @@ def _counted(task: RegisterTask, trained: Trained, found: Finding, evidence: Evi
 
 
 def _proved(
-    certificate: Certificate, exact: ExactTotal, settled: CountedTree, row_off: float, unit: float
+    certificate: Certificate, exact: _Exact, settled: CountedTree, unit: float, deadline: Deadline
 ) -> Certificate:
     """The certificate of a tree whose cost over all rows is known, with what is proved about others."""
-    cost = exact.rows + settled.extra + exact.price + row_off * certificate.xi / unit
+    found, search = exact.found, exact.search
+    cost = found.rows + settled.extra + found.price + search.terms.row_off * certificate.xi / unit
     certificate = replace(
-        certificate, evidence_cost=cost, evidence_bound=min(exact.bound, cost), proved_among=exact.among
+        certificate,
+        evidence_cost=cost,
+        evidence_bound=search.bound_beside(cost, deadline),
+        proved_among=search.among,
     )
     is_proved = certificate.proved_best and certificate.ended == CONVERGED
     return replace(certificate, ended=PROVED) if is_proved else certificate
