@@ -21,7 +21,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import GuideStopped, SelfTrainedForest
 from s2oct.guides.known_total import KnownTotalClassifier
@@ -67,7 +67,17 @@ def ask_guide(
         raise
     if probabilities is None:
         return None
-    return Advice(probabilities, of_rows=wrapped.predict_proba if isinstance(X, np.ndarray) else None)
+    return Advice(probabilities, of_rows=_InAnyDomain(wrapped) if isinstance(X, np.ndarray) else None)
+
+
+@dataclass(frozen=True, eq=False)
+class _InAnyDomain:
+    """What a classifier says of rows, whatever their domains are."""
+
+    classifier: KnownTotalClassifier
+
+    def __call__(self, rows: FloatArray, domains: IntArray) -> FloatArray:
+        return np.asarray(self.classifier.predict_proba(rows), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)

@@ -431,6 +431,14 @@ def _shares(losses: FloatArray) -> FloatArray:
     return np.asarray(EVEN_SHARE / len(losses) + (1 - EVEN_SHARE) * likelihood / likelihood.sum())
 
 
+def _filled_up(multipliers: FloatArray, of_all: FloatArray, known: Known) -> FloatArray:
+    """Multipliers of domains: with one margin, a domain that has no unlabeled row gets those of all domains."""
+    if len(known.targets.margins) > 1:
+        return multipliers
+    is_empty = np.bincount(known.targets.margins[0].codes, minlength=len(multipliers)) == 0
+    return np.where(is_empty[:, None], of_all, multipliers)
+
+
 TREES_TIMES_ROWS = 8e5
 """Most trees times rows of a forest: with more rows it has fewer trees than the user asks for, but at least 30."""
 
@@ -575,6 +583,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         self._multipliers = multipliers_for_new_rows(fitting.ranking, known)
         self._held_out = fitting.held_out
         result = settled(fitting.ranking, known)
+        self._multipliers_of_domains = _filled_up(result.multipliers, self._multipliers, known)
         self.probabilities_ = result.probabilities
         self.transduction_ = known.labels.completed(result.classes)
         return self
@@ -599,13 +608,17 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         check_is_fitted(self)
         return self._probabilities_of(read_rows(self, X))
 
-    def _probabilities_of(self, rows: FloatArray) -> FloatArray:
-        """Class probabilities of rows of features."""
+    def _probabilities_of(self, rows: FloatArray, domains: IntArray | None = None) -> FloatArray:
+        """Class probabilities of rows of features.
+
+        ``domains`` are those of each row in each margin, if they are known, counted over the domains of all margins.
+        """
         wide = self._widening.transform(rows)
         votes = np.zeros((len(wide), 1 if len(self.classes_) == 2 else len(self.classes_)))
         for member in self._members:
             votes += member.share * member.votes(wide, self.n_jobs)
-        return shifted_probabilities(votes, self._multipliers)
+        own = self._multipliers if domains is None else self._multipliers_of_domains[domains].sum(axis=0)
+        return shifted_probabilities(votes, own)
 
     def predict(self, X: Any) -> ObjectArray:
         """Class label of each row.

@@ -83,12 +83,12 @@ class Advice(NamedTuple):
 
     ``probabilities`` has shape (m, n_classes). ``held_out`` has a row for each labeled row, from models that were not
     fitted to that row, and is None if the guide has no such votes. ``of_rows`` gives the probabilities of other rows of
-    features; it is None if the guide reads tables of another form.
+    features and their domains, as in a `Batch`; it is None if the guide reads tables of another form.
     """
 
     probabilities: FloatArray
     held_out: FloatArray | None = None
-    of_rows: Callable[[FloatArray], FloatArray] | None = None
+    of_rows: Callable[[FloatArray, IntArray], FloatArray] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,8 +84,9 @@ class CountPairs:
 
     def __call__(self, batch: Batch) -> Sums:
         """The histograms of a batch."""
-        costs = self.pricing.costs(batch.X, batch.sizes)
-        return Sums((self.added(batch.X, costs, np.ones(len(batch.X)), grained(batch.sizes), batch.domains),))
+        batch = batch._replace(sizes=grained(batch.sizes))
+        costs = self.pricing.costs(batch) if len(batch.X) else np.empty((0, self.tree.topology.n_classes))
+        return Sums((self.added(batch.X, costs, np.ones(len(batch.X)), batch.sizes, batch.domains),))
 
     def added(
         self, X: FloatArray, costs: FloatArray, rows: FloatArray, sizes: FloatArray, domains: IntArray

@@ -32,14 +32,15 @@ class Pricing:
     Attributes
     ----------
     probabilities : callable
-        What the guide says of rows of features; can be sent to other processes.
+        What the guide says of rows of features and their domains; can be sent to other processes.
     """
 
-    probabilities: Callable[[FloatArray], FloatArray]
+    probabilities: Callable[[FloatArray, IntArray], FloatArray]
 
-    def costs(self, X: FloatArray, sizes: FloatArray) -> FloatArray:
-        """What each class costs some rows, shape (n, n_classes)."""
-        return grained(unlabeled_costs(Guide.from_probabilities(self.probabilities(X)).charges, sizes))
+    def costs(self, batch: Batch) -> FloatArray:
+        """What each class costs the rows of a batch, shape (rows, n_classes)."""
+        said = Guide.from_probabilities(self.probabilities(batch.X, batch.domains))
+        return grained(unlabeled_costs(said.charges, batch.sizes))
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class CountRungs:
     def __call__(self, batch: Batch) -> Sums:
         """Rows of each cell, then for each node the rows between rungs, those above the last one at the end.
 
-        The last column has what they cost on the left more than on the right.
+        After the sizes by domain come what they cost on the left more than on the right, and their number.
         """
         leaf = self.tree.apply(batch.X)
         batch = batch._replace(sizes=grained(batch.sizes))
@@ -118,7 +119,8 @@ class CountRungs:
             between = (place > 0) & (place < len(rungs))
             extra[between] = _extra(some_of(here, between), lever, self.pricing)
             sizes = _by_domain(here, place, len(rungs) + 1, self.n_domains)
-            found.append(np.column_stack([sizes, np.bincount(place, weights=extra, minlength=len(sizes))]))
+            number = np.bincount(place, minlength=len(sizes))
+            found.append(np.column_stack([sizes, np.bincount(place, weights=extra, minlength=len(sizes)), number]))
         return Sums(tuple(found))
 
 
@@ -126,7 +128,7 @@ def _extra(batch: Batch, lever: Lever, pricing: Pricing | None) -> FloatArray:
     """What rows cost on the left of a split more than on its right."""
     if pricing is None or not len(batch.X):
         return np.zeros(len(batch.X))
-    costs = pricing.costs(batch.X, batch.sizes)
+    costs = pricing.costs(batch)
     return np.asarray(costs[:, lever.left] - costs[:, lever.right])
 
 

@@ -78,7 +78,12 @@ class PricedTree:
 
 
 def settle_totals(
-    register: Register, tree: ObliqueTree | PricedTree, evidence: Evidence, deadline: Deadline, pass_seconds: float
+    register: Register,
+    tree: ObliqueTree | PricedTree,
+    evidence: Evidence,
+    deadline: Deadline,
+    pass_seconds: float,
+    min_rows: int = 1,
 ) -> CountedTree:
     """Move the last offsets of a tree until it meets the totals of a register, as near as that can be.
 
@@ -94,8 +99,10 @@ def settle_totals(
         When to end. A pass is not begun if those that must follow would not end in time.
     pass_seconds : float
         What a pass takes.
+    min_rows : int
+        Rows of a leaf at least.
     """
-    steps = _Steps(register, tree, evidence)
+    steps = _Steps(register, tree, evidence, min_rows)
     counted = steps.counted(deadline.sooner(2 * pass_seconds))
     settled, extra = steps.tree, 0.0
     if counted is not None:
@@ -106,8 +113,10 @@ def settle_totals(
 class _Steps:
     """The first two passes."""
 
-    def __init__(self, register: Register, tree: ObliqueTree | PricedTree, evidence: Evidence) -> None:
-        self.register, self.evidence = register, evidence
+    def __init__(
+        self, register: Register, tree: ObliqueTree | PricedTree, evidence: Evidence, min_rows: int
+    ) -> None:
+        self.register, self.evidence, self.min_rows = register, evidence, min_rows
         self.priced = tree if isinstance(tree, PricedTree) else None
         self.tree = tree.tree if isinstance(tree, PricedTree) else tree
         self.pricing = None if self.priced is None else self.priced.pricing
@@ -125,11 +134,28 @@ class _Steps:
         if found is None:
             return None
         counts, *parts = found.parts
-        with_sizes = [
-            replace(ladder, sizes=part[:-1, :-1], evidence=ladder.evidence + part[:-1, -1])
-            for ladder, part in zip(ladders, parts, strict=True)
-        ]
+        with_sizes = [self._with_sizes(ladder, part) for ladder, part in zip(ladders, parts, strict=True)]
         return with_sizes, Cells(counts, self.low, self.high, self.n_first)
+
+    def _with_sizes(self, ladder: Ladder, part: FloatArray) -> Ladder:
+        """A ladder with what a pass counted, without the rungs that leave too few rows on one side."""
+        values, _, is_labeled = self._seen(Lever(ladder.node, ladder.left, ladder.right))
+        labeled = np.bincount(np.searchsorted(ladder.rungs, values[is_labeled]), minlength=len(part))
+        left = np.cumsum(part[:, -1] + labeled)
+        # A leaf without rows is none, and may be needed for a total of 0.
+        fewest = self.min_rows if self.min_rows > 1 else 0
+        is_open = (left[:-1] >= fewest) & (left[-1] - left[:-1] >= fewest)
+        closed = np.flatnonzero(~is_open)
+        first = int(closed[closed < ladder.cut].max(initial=-1)) + 1
+        stop = int(closed[closed > ladder.cut].min(initial=len(ladder.rungs)))
+        kept = slice(first, stop)
+        return replace(
+            ladder,
+            rungs=ladder.rungs[kept],
+            sizes=part[kept, :-2],
+            evidence=(ladder.evidence + part[:-1, -2])[kept],
+            cut=ladder.cut - first,
+        )
 
     def moved(self, ladders: list[Ladder], cells: Cells, deadline: Deadline) -> tuple[ObliqueTree, float]:
         """Move the offsets: first to rungs, then among all values near them, unless the deadline passes before.

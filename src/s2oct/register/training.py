@@ -123,7 +123,7 @@ def train_register(
         tree = PricedTree(exact.found.tree, exact.found.off, exact.pricing)
     elif exact and not stop():
         trained = replace(trained, notices=(*trained.notices, BY_SAMPLE + exact))
-    settled = settle_totals(register, tree, evidence, end, pass_seconds)
+    settled = settle_totals(register, tree, evidence, end, pass_seconds, task.evidence_spec.min_rows)
     if settled.finding is None:
         ended = INTERRUPTED if stop() else TIME_LIMIT
         certificate = _not_counted(register, trained.certificate, ended)
