@@ -180,8 +180,8 @@ class PairSearch {
                     for (const int at : {0, 1}) {
                         const double other = sides_[1 - at][f][a].cost + price(f, a);
                         n_numbers += collect(
-                            corner, pair.f == f ? pair.g : pair.f, a + 1, at, pair.f == pair.g,
-                            best + constant - other, options[at][a]);
+                            corner, pair.f == f ? pair.g : pair.f, a + 1, at, pair.f == pair.g, best + constant - other,
+                            options[at][a]);
                     }
                 }
                 if (n_numbers > kMostNumbers || is_over(static_cast<double>(corner.sums.size()))) return -kInfinity;
@@ -357,8 +357,8 @@ void add_pairs(const Pairs& pairs, const PairRows& rows, Matrix<double> histogra
 }
 
 double least_of_pairs(
-    const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices, const Totals& totals, double constant,
-    double upper, const Limits& limits) {
+    const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices, const Totals& totals,
+    double constant, double upper, const Limits& limits) {
     PairSearch search(pairs, histograms, prices);
     search.solve();
     return search.least(totals, constant, upper, limits);

@@ -58,7 +58,7 @@ ExactTree best_of_pairs(const Pairs& pairs, Matrix<const double> histograms, con
 // otherwise. `constant` is what the totals cost at the prices of the cells, at which trees cost no more than with rows
 // off, but for it. Minus infinity if a limit ends the search sooner.
 double least_of_pairs(
-    const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices, const Totals& totals, double constant,
-    double upper, const Limits& limits);
+    const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices, const Totals& totals,
+    double constant, double upper, const Limits& limits);
 
 }  // namespace s2oct

@@ -1,4 +1,4 @@
-"""The tree of a register from histograms of all its rows: as if the table were looked at as a whole, at the same cuts."""
+"""The tree of a register comes from histograms of all its rows: it is that of the whole table at the same cuts."""
 
 from __future__ import annotations
 
@@ -105,7 +105,13 @@ def priced_rows(register: Register) -> tuple[Any, Any, Any, Any, Any]:
     own[np.arange(len(own)), problem.labels] = 0.0
     domains = np.concatenate([batch.domains for batch in batches], axis=1)
     none = np.zeros(len(own))
-    return np.concatenate([problem.X_labeled, X]), np.concatenate([own, cost]), np.append(none, sizes), domains, len(own)
+    return (
+        np.concatenate([problem.X_labeled, X]),
+        np.concatenate([own, cost]),
+        np.append(none, sizes),
+        domains,
+        len(own),
+    )
 
 
 def searched(register: Register, depth: int, min_rows: float = 1.0) -> tuple[RegisterSearch, Any]:
@@ -229,7 +235,7 @@ def test_batches_of_any_size_and_order_give_the_same_certified_tree(batch_rows: 
 def test_the_certificate_has_what_the_tree_costs_over_all_rows(kind: str, depth: int) -> None:
     register = TABLES[kind](table(1500)).register(most=300)
     trained = fit(register, depth, EvidenceSpec(total_price=1.5)).trained
-    X, cost, sizes, domains, n = priced_rows(register)
+    X, cost, sizes, _, n = priced_rows(register)
     tree, found = trained.tree, trained.certificate
     classes = tree.predict(X)
     rows = cost[np.arange(len(X)), classes].sum()

@@ -108,7 +108,8 @@ class Certificate(Claim):
         split"; empty in the paper's.
     n_sampled, n_register : int or None
         If the table is a register: the rows of the sample that the guide was fitted to, and all rows. The constants of
-        P2 are not known. If ``proved_among`` is empty, the sample chose the tree, and its part of the cost is scaled up.
+        P2 are not known. If ``proved_among`` is empty, the sample chose the tree, and what the guide says of it is
+        scaled up.
     counted : bool
         Whether all numbers of rows are about all rows. If the time ended too soon, they are about the sample.
     """

@@ -108,7 +108,7 @@ class CountPairs:
     @property
     def n_regions(self) -> int:
         """Nodes that have a histogram each."""
-        return 2 ** (self.tree.topology.depth - self.depth)
+        return 1 << (self.tree.topology.depth - self.depth)
 
     @property
     def layout(self) -> Pairs:
@@ -156,7 +156,7 @@ def _asked(search: ExactSearch, q: int, trees: Sequence[Candidate], n_cuts: int)
 
 
 def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: int) -> tuple[IntArray, IntArray]:
-    """After which answers a line is cut, at least and at most: about quantiles, and finer near the cuts of good trees."""
+    """After which answers a line is cut, at least and at most: near quantiles, finer near the cuts of good trees."""
     n_answers = int(question.answers.max()) + 1
     if n_answers - 1 <= n_cuts or len(question.named):
         ranks = np.unique(np.linspace(0, n_answers - 2, min(n_answers - 1, n_cuts)).astype(int))
@@ -320,8 +320,8 @@ class RegisterSearch:
         questions = f"{plural(len(self.asked), 'question')} about the features"
         above = "" if self.counting.n_regions == 1 else " with the sample's splits above the last two levels,"
         return (
-            f"trees of depth {tree.topology.depth}{above} over {questions}, at up to {plural(n_cuts, 'cut')} each, with "
-            "the guide's answers about all rows"
+            f"trees of depth {tree.topology.depth}{above} over {questions}, at up to {plural(n_cuts, 'cut')} each, "
+            "with the guide's answers about all rows"
         )
 
     # ---- trees at prices ----

@@ -14,7 +14,7 @@ import numpy as np
 from s2oct._core import values as sums_of
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.rules import shortest_between
-from s2oct.search.questions import LevelSets, Question, Threshold, ThresholdOrGap, names_left
+from s2oct.search.questions import LevelSets, Question, Threshold, names_left
 
 NOTHING_MISSING = float(np.finfo(float).max)
 """A cut with all known numbers on its left, and missing ones on its right."""
@@ -97,7 +97,7 @@ class GapLine:
 
 @dataclass(frozen=True, eq=False)
 class LevelLine:
-    """The position of a level in an order of those that the sample has; levels that it lacks go where no rule names them."""
+    """The position of a level in an order of those that the sample has; no rule names the levels that it lacks."""
 
     indicators: tuple[int, ...]
     order: tuple[int, ...]

@@ -15,7 +15,6 @@ from s2oct.model.score import MARGIN_TOLERANCE
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 
-
 GRAIN = 2.0**-20
 """Costs and sizes of rows are multiples of this, in rows: sums of fewer than 2 ** 33 rows are exact in any order."""
 

@@ -113,9 +113,7 @@ def settle_totals(
 class _Steps:
     """The first two passes."""
 
-    def __init__(
-        self, register: Register, tree: ObliqueTree | PricedTree, evidence: Evidence, min_rows: int
-    ) -> None:
+    def __init__(self, register: Register, tree: ObliqueTree | PricedTree, evidence: Evidence, min_rows: int) -> None:
         self.register, self.evidence, self.min_rows = register, evidence, min_rows
         self.priced = tree if isinstance(tree, PricedTree) else None
         self.tree = tree.tree if isinstance(tree, PricedTree) else tree
