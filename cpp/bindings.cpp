@@ -799,20 +799,20 @@ class PairsLayout {
         return std::make_tuple(tree.cost, copied(questions), copied(cuts));
     }
 
-    double least(
+    auto below(
         const Grid<const double>& histograms, const Line<const double>& prices, const Grid<const double>& extra,
-        const Line<const double>& cell_prices, double min_rows, const Grid<const double>& bounds,
-        const Line<const double>& costs, double most_work, const StopFunction& stop) const {
+        const Line<const double>& cell_prices, double min_rows, double limit, Index most) const {
         require_prices(histograms, prices, extra, cell_prices, min_rows);
-        require_shape("bounds", bounds, 2, pairs_.n_domains * pairs_.n_classes);
-        require_numbers("bounds", bounds);
-        require_shape("costs", costs, 3);
-        require_numbers("costs", costs);
-        nb::gil_scoped_release released;
-        return s2oct::least_of_pairs(
-            pairs_, view(histograms), {view(prices), view(extra), view(cell_prices), min_rows},
-            {{{}, {}, view(bounds), pairs_.n_classes}, view(cell_prices), costs(0)}, costs(1), costs(2),
-            {most_work, stop_of(stop)});
+        require_number("limit", limit);
+        require_positive("most", most);
+        s2oct::PairTrees trees;
+        {
+            nb::gil_scoped_release released;
+            trees = s2oct::trees_of_pairs(
+                pairs_, view(histograms), {view(prices), view(extra), view(cell_prices), min_rows}, limit,
+                static_cast<std::size_t>(most));
+        }
+        return std::make_tuple(trees.is_complete, copied(trees.cost), copied(trees.cells));
     }
 
    private:
@@ -964,9 +964,7 @@ NB_MODULE(_core, module) {
             "cell_prices"_a.noconvert(), "min_rows"_a,
             "The cheapest tree by the histograms of one region: its cost, questions and cuts.")
         .def(
-            "least", &PairsLayout::least, "histograms"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(),
-            "cell_prices"_a.noconvert(), "min_rows"_a, "bounds"_a.noconvert(), "costs"_a.noconvert(), "most_work"_a,
-            "stop"_a,
-            "What trees cost at least with rows off at their price; ``costs`` are that price, what the totals cost at "
-            "the prices of the cells, and an upper bound.");
+            "below", &PairsLayout::below, "histograms"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(),
+            "cell_prices"_a.noconvert(), "min_rows"_a, "limit"_a, "most"_a,
+            "All trees of one region that cost less than a limit: whether these are all, costs, and rows of cells.");
 }

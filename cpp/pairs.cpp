@@ -8,8 +8,6 @@ namespace s2oct {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMostNumbers = 20'000'000;  // of the trees below one root question
-constexpr double kMostPairs = 1e8;                // trees that are put together below one root cut
 constexpr double kTie = 1e-9;  // trees that differ by less, as a share of what they cost, are equally good
 
 bool is_less(double cost, double than) { return cost < than - kTie * std::max(1.0, std::abs(cost)); }
@@ -101,19 +99,6 @@ Corner transposed(const Corner& corner, Index n_sums) {
     return found;
 }
 
-// Trees of depth 1 for one side of a root cut.
-struct Options {
-    std::vector<double> cost;   // (n,) at the prices of the cells
-    std::vector<double> cells;  // (n, n_cells) what each tree counts
-    std::vector<Index> by_cost;
-
-    void sort() {
-        by_cost.resize(cost.size());
-        std::iota(by_cost.begin(), by_cost.end(), Index{0});
-        std::sort(by_cost.begin(), by_cost.end(), [&](Index a, Index b) { return cost[a] < cost[b]; });
-    }
-};
-
 // One side of a root cut: what it costs at best, and the split that it then has.
 struct Side {
     double cost = kInfinity;
@@ -154,80 +139,70 @@ class PairSearch {
         return tree;
     }
 
-    // After `solve`.
-    double least(const Totals& totals, double constant, double upper, const Limits& limits) {
-        double best = upper;
-        const Index n_questions = static_cast<Index>(pairs_.n_answers.size());
-        double work = 0.0;
-        const auto is_over = [&](double more) { return (work += more) > limits.most_work || limits.stop(); };
-        take_constants(totals, best);
-        for (Index f = 0; f < n_questions; ++f) {
-            const Index n_cuts = pairs_.n_answers[f] - 1;
-            std::vector<char> is_open(static_cast<std::size_t>(n_cuts));
-            for (Index a = 0; a < n_cuts; ++a)
-                is_open[a] = sides_[0][f][a].cost + sides_[1][f][a].cost + price(f, a) < best + constant;
-            if (std::find(is_open.begin(), is_open.end(), 1) == is_open.end()) continue;
-            std::vector<Options> options[2] = {
-                std::vector<Options>(static_cast<std::size_t>(n_cuts)),
-                std::vector<Options>(static_cast<std::size_t>(n_cuts))};
-            std::size_t n_numbers = 0;
+    // All trees that cost less than a limit; after `solve`.
+    PairTrees below(double limit, std::size_t most) {
+        PairTrees found;
+        take_constants(limit, found);
+        for (Index f = 0; f < static_cast<Index>(pairs_.n_answers.size()); ++f) {
+            std::vector<Index> open;
+            for (Index a = 0; a + 1 < pairs_.n_answers[f]; ++a)
+                if (sides_[0][f][a].cost + sides_[1][f][a].cost + price(f, a) < limit) open.push_back(a);
+            if (open.empty()) continue;
+            std::vector<PairTrees> sides[2] = {
+                std::vector<PairTrees>(open.size()), std::vector<PairTrees>(open.size())};
             for (const Pairs::Pair& pair : pairs_.pairs) {
                 if (pair.f != f && pair.g != f) continue;
                 Corner corner = corner_of(pairs_, histograms_, prices_.cells, pair, true);
                 if (pair.f != f) corner = transposed(corner, pairs_.width());
-                for (Index a = 0; a < n_cuts; ++a) {
-                    if (!is_open[a]) continue;
+                for (std::size_t o = 0; o < open.size(); ++o) {
+                    const Index a = open[o];
                     for (const int at : {0, 1}) {
                         const double other = sides_[1 - at][f][a].cost + price(f, a);
-                        n_numbers += collect(
-                            corner, pair.f == f ? pair.g : pair.f, a + 1, at, pair.f == pair.g, best + constant - other,
-                            options[at][a]);
+                        collect(corner, pair, f, {a + 1, at}, limit - other, sides[at][o]);
+                        if (sides[at][o].cost.size() > most) return {};
                     }
                 }
-                if (n_numbers > kMostNumbers || is_over(static_cast<double>(corner.sums.size()))) return -kInfinity;
             }
-            for (Index a = 0; a < n_cuts; ++a) {
-                if (!is_open[a]) continue;
-                for (auto& side : options) side[a].sort();
-                const double tried = combine(options[0][a], options[1][a], price(f, a), totals, constant, best);
-                if (is_over(tried)) return -kInfinity;
+            for (std::size_t o = 0; o < open.size(); ++o) {
+                combine(sides[0][o], sides[1][o], price(f, open[o]), limit, most, found);
+                if (found.cost.size() > most) return {};
             }
         }
-        return best;
+        found.is_complete = true;
+        return found;
     }
 
    private:
     Index k() const { return pairs_.n_classes; }
     Index n_cells() const { return pairs_.n_domains * k(); }
 
-    double really(double cost, const std::vector<double>& cells, const Totals& totals) const {
-        for (Index c = 0; c < n_cells(); ++c) cost -= prices_.cells[c] * cells[c];
-        return cost + totals.row_off * off_totals(totals.counts, cells);
-    }
-
     // Every class for all rows.
-    void take_constants(const Totals& totals, double& best) const {
+    void take_constants(double limit, PairTrees& found) const {
+        const Corner corner = corner_of(pairs_, histograms_, prices_.cells, pairs_.pairs.front(), true);
+        const Index n = corner.n_rows - 1;
         for (Index c = 0; c < k(); ++c) {
-            const Corner corner = corner_of(pairs_, histograms_, prices_.cells, pairs_.pairs.front(), true);
-            const Index n = corner.n_rows - 1;
-            std::vector<double> cells(static_cast<std::size_t>(n_cells()));
+            if (corner.row(c, n)[n] >= limit) continue;
+            double* cells = found.add(corner.row(c, n)[n], n_cells());
             for (Index d = 0; d < pairs_.n_domains; ++d) cells[d * k() + c] = corner.row(k() + 1 + d, n)[n];
-            best = std::min(best, really(corner.row(c, n)[n], cells, totals));
         }
     }
 
-    // Collects the trees of one side of a root cut that cost less than `most` and ask a next question, and with
-    // `unsplit` those that ask none; returns how many numbers they take.
-    std::size_t collect(
-        const Corner& corner, Index g, Index a, int at, bool unsplit, double most, Options& options) const {
-        const Index n = corner.n_rows - 1, n_next = corner.n_columns - 1;
-        const Index first = at == 0 ? 0 : a, last = at == 0 ? a : n;
+    // One side of the cut of a root question after so many answers.
+    struct Place {
+        Index a;
+        int at;
+    };
+
+    // Collects the trees of one side of a root cut that cost less than `most` and ask the other question of a pair, and
+    // where that is the same question, those that ask none.
+    void collect(
+        const Corner& corner, const Pairs::Pair& pair, Index f, const Place& place, double most,
+        PairTrees& found) const {
+        const Index n = corner.n_rows - 1, n_next = corner.n_columns - 1, g = pair.f == f ? pair.g : pair.f;
+        const Index first = place.at == 0 ? 0 : place.a, last = place.at == 0 ? place.a : n;
         const auto upto = [&](Index c, Index b) { return corner.row(c, last)[b] - corner.row(c, first)[b]; };
-        const std::size_t before = options.cells.size();
         const auto take = [&](double cost, Index b, Index left, Index right) {
-            options.cost.push_back(cost);
-            options.cells.resize(options.cells.size() + static_cast<std::size_t>(n_cells()));
-            double* cells = options.cells.data() + options.cells.size() - n_cells();
+            double* cells = found.add(cost, n_cells());
             for (Index d = 0; d < pairs_.n_domains; ++d) {
                 const double all = upto(k() + 1 + d, n_next), below = upto(k() + 1 + d, b);
                 cells[d * k() + left] += below;
@@ -235,10 +210,10 @@ class PairSearch {
             }
         };
         const double n_rows = upto(k(), n_next);
-        if (unsplit && n_rows >= fewest_)
+        if (f == g && n_rows >= fewest_)
             for (Index c = 0; c < k(); ++c)
                 if (upto(c, n_next) < most) take(upto(c, n_next), n_next, c, c);
-        if (pairs_.depth < 2) return options.cells.size() - before;
+        if (pairs_.depth < 2) return;
         for (Index b = 1; b < n_next; ++b) {
             const double passed = upto(k(), b);
             if (passed < fewest_ || n_rows - passed < fewest_) continue;
@@ -250,27 +225,23 @@ class PairSearch {
                 }
             }
         }
-        return options.cells.size() - before;
     }
 
-    // Lowers `best` to what pairs of trees below a root cut cost; returns how many were tried.
-    double combine(
-        const Options& left, const Options& right, double asked, const Totals& totals, double constant,
-        double& best) const {
-        double n_tried = 0.0;
-        std::vector<double> cells(static_cast<std::size_t>(n_cells()));
-        for (const Index i : left.by_cost) {
-            for (const Index j : right.by_cost) {
+    // Puts trees together below a root cut.
+    void combine(
+        const PairTrees& left, const PairTrees& right, double asked, double limit, std::size_t most,
+        PairTrees& found) const {
+        const std::vector<Index> by_left = left.by_cost(), by_right = right.by_cost();
+        for (const Index i : by_left) {
+            for (const Index j : by_right) {
                 const double cost = left.cost[i] + right.cost[j] + asked;
-                if (cost >= best + constant) break;
-                ++n_tried;
+                if (cost >= limit) break;
+                double* cells = found.add(cost, n_cells());
                 for (Index c = 0; c < n_cells(); ++c)
                     cells[c] = left.cells[i * n_cells() + c] + right.cells[j * n_cells() + c];
-                best = std::min(best, really(cost, cells, totals));
+                if (found.cost.size() > most) return;
             }
-            if (n_tried > kMostPairs) break;
         }
-        return n_tried > kMostPairs ? kInfinity : n_tried;
     }
 
     double price(Index q, Index cut) const {
@@ -356,12 +327,24 @@ void add_pairs(const Pairs& pairs, const PairRows& rows, Matrix<double> histogra
     add_packed<0>(pairs, rows, packed, histograms.data);
 }
 
-double least_of_pairs(
-    const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices, const Totals& totals,
-    double constant, double upper, const Limits& limits) {
+PairTrees trees_of_pairs(
+    const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices, double limit, std::size_t most) {
     PairSearch search(pairs, histograms, prices);
     search.solve();
-    return search.least(totals, constant, upper, limits);
+    return search.below(limit, most);
+}
+
+double* PairTrees::add(double own, Index n_cells) {
+    cost.push_back(own);
+    cells.resize(cells.size() + static_cast<std::size_t>(n_cells));
+    return cells.data() + cells.size() - n_cells;
+}
+
+std::vector<Index> PairTrees::by_cost() const {
+    std::vector<Index> order(cost.size());
+    std::iota(order.begin(), order.end(), Index{0});
+    std::sort(order.begin(), order.end(), [&](Index a, Index b) { return cost[a] < cost[b]; });
+    return order;
 }
 
 ExactTree best_of_pairs(const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices) {

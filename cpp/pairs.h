@@ -54,11 +54,19 @@ struct PairPrices {
 // without rows costs nothing.
 ExactTree best_of_pairs(const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices);
 
-// What the trees of one region cost at least with rows off at their price, if that is less than `upper`, and `upper`
-// otherwise. `constant` is what the totals cost at the prices of the cells, at which trees cost no more than with rows
-// off, but for it. Minus infinity if a limit ends the search sooner.
-double least_of_pairs(
-    const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices, const Totals& totals,
-    double constant, double upper, const Limits& limits);
+// Trees by what they cost and count.
+struct PairTrees {
+    std::vector<double> cost;   // (n,)
+    std::vector<double> cells;  // (n, n_domains * K)
+    bool is_complete = false;
+
+    double* add(double own, Index n_cells);  // the cells of another tree
+    std::vector<Index> by_cost() const;
+};
+
+// All trees of one region that cost less than a limit, whatever the classes of their leaves are; none if they are more
+// than `most`.
+PairTrees trees_of_pairs(
+    const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices, double limit, std::size_t most);
 
 }  // namespace s2oct

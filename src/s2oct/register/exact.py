@@ -6,7 +6,7 @@
 3. At any prices of the totals the cheapest tree follows from the histograms. The prices that give the largest lower
    bound are found by cutting planes, as for a table that is looked at as a whole.
 4. Of the trees met on the way, the best one is that which costs least once its last offsets are moved to the totals.
-5. Once the offsets are moved, all trees are looked at that may still cost less than this one, if there is one region.
+5. Once the offsets are moved, all trees are looked at that may still cost less than this one.
 
 Costs and sizes are multiples of a grain, whose sums are exact: batches in any order give the same tree.
 """
@@ -14,7 +14,7 @@ Costs and sizes are multiples of a grain, whose sums are exact: batches in any o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,8 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.batches import Batch
 from s2oct.model.evidence import LEVEL_PRICE, split_price
 from s2oct.model.prepared import Columns
+from s2oct.model.targets import rows_beyond_bounds
+from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.ladders import Cells, Ladder, moved_near, moving_cost
 from s2oct.register.lines import Asked, cuts_between, line_of
@@ -48,8 +50,8 @@ ROOM = 0.25
 N_STEPS = 60
 """Prices of totals at which a tree is found, at most."""
 
-MOST_WORK = 1e9
-"""Trees and sums that may be looked at to prove that none costs less."""
+MOST_TREES = 1_000_000
+"""Trees that are looked at to prove that none costs less."""
 
 CLOSE = 1e-3
 """Bounds that differ by fewer rows are the same."""
@@ -216,12 +218,15 @@ class ExactTotal:
         The price of its splits.
     off : float
         Rows by which it misses the totals before its last offsets are moved.
+    settled : float
+        What it will cost in all then, about.
     """
 
     tree: ObliqueTree
     rows: float
     price: float
     off: float
+    settled: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,51 +295,59 @@ class RegisterSearch:
             if better is None or self.scale * better.bound - self.bound < CLOSE:
                 break
             prices = better
-        best = min(found, key=self.settled_cost)
-        return ExactTotal(self.tree(best), best.fixed - best.price, best.price, self._cells(best).off)
+        costs = [self.settled_cost(candidate) for candidate in found]
+        best = found[int(np.argmin(costs))]
+        rows = best.fixed - best.price
+        return ExactTotal(self.tree(best), rows, best.price, self._cells(best).off, min(costs))
 
     def bound_beside(self, cost: float, deadline: Deadline) -> float:
-        """What every tree over the lines costs at least; no more than ``cost``, that of a tree which is known."""
-        if self.bound >= cost or self.counting.n_regions > 1 or deadline.passed:
+        """What every tree over the lines costs at least; no more than ``cost``, that of a tree which is known.
+
+        At the best prices no tree costs more than with rows off, but for a constant. So all trees are looked at that
+        cost less than the known one at these prices, unless they are too many.
+        """
+        above, cells = self.terms.term * self.terms.above, self.prices.cells
+        slack = cost - self.bound
+        if slack <= 0 or deadline.passed:
             return min(self.bound, cost)
-        found = self.layout.least(
-            self.histograms[0],
-            *self._split_prices,
-            self.prices.cells,
-            self.terms.min_rows,
-            self._bounds,
-            np.array([self.terms.row_off, self.scale * self.prices.constant, cost]),
-            MOST_WORK,
-            lambda: deadline.passed,
-        )
-        return max(float(found), self.bound)
+        least = [self._best(histograms, cells)[0] for histograms in self.histograms]
+        costs, counts = np.full(1, above), np.zeros((1, len(cells)))
+        for r, histograms in enumerate(self.histograms):
+            is_complete, own, own_counts = self.layout.below(
+                histograms, *self._split_prices, cells, self.terms.min_rows, least[r] + slack, MOST_TREES
+            )
+            order = np.argsort(own, kind="stable")
+            # Trees of the regions so far and of this one, beside the cheapest ones of the others.
+            fitting = np.searchsorted(own[order], above + sum(least[: r + 1]) + slack - costs)
+            if not is_complete or fitting.sum() > MOST_TREES:
+                return self.bound
+            one = np.repeat(np.arange(len(costs)), fitting)
+            other = order[np.arange(len(one)) - np.repeat(np.cumsum(fitting) - fitting, fitting)]
+            costs = costs[one] + own[other]
+            counts = counts[one] + own_counts.reshape(-1, len(cells))[other]
+        low, high = self._bounds.reshape(2, self.n_domains, self.n_classes)
+        off = rows_beyond_bounds(counts.reshape(-1, self.n_domains, self.n_classes), low, high).sum(axis=-1)
+        totals = costs - counts @ cells + self.terms.row_off * off
+        return max(self.bound, float(totals.min(initial=cost)))
 
     @property
     def _bounds(self) -> FloatArray:
         return np.array([self.terms.low.ravel(), self.terms.high.ravel()])
 
-    @property
-    def among(self) -> str:
-        """The trees that the bound is about."""
-        tree, n_cuts = self.counting.tree, max(len(asked.cuts) for asked in self.asked)
-        questions = f"{plural(len(self.asked), 'question')} about the features"
-        above = "" if self.counting.n_regions == 1 else " with the sample's splits above the last two levels,"
-        return (
-            f"trees of depth {tree.topology.depth}{above} over {questions}, at up to {plural(n_cuts, 'cut')} each, "
-            "with the guide's answers about all rows"
-        )
-
     # ---- trees at prices ----
 
     def cheapest(self, cell_prices: FloatArray) -> RegisterCandidate:
         """The cheapest tree where a row of a cell costs its price more."""
-        prices, extra = self._split_prices
         splits, leaves = [], []
         for histograms in self.histograms:
-            _, questions, cuts = self.layout.best(histograms, prices, extra, cell_prices, self.terms.min_rows)
+            _, questions, cuts = self._best(histograms, cell_prices)
             splits.append(np.column_stack([questions, cuts]))
             leaves.append(self._leaves(histograms, splits[-1]))
         return self._candidate(np.array(splits), np.array(leaves), cell_prices)
+
+    def _best(self, histograms: FloatArray, cell_prices: FloatArray) -> tuple[float, IntArray, IntArray]:
+        """The cheapest tree of a region: its cost, questions and cuts."""
+        return self.layout.best(histograms, *self._split_prices, cell_prices, self.terms.min_rows)
 
     @cached_property
     def _split_prices(self) -> tuple[FloatArray, FloatArray]:
@@ -461,6 +474,64 @@ class RegisterSearch:
                 omega[node - 1, wide] = -split.omega if is_turned else split.omega
                 gamma[node - 1] = -split.high if is_turned else split.low
         return ObliqueTree(topology, omega, gamma, leaf_classes)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactFit:
+    """The best tree by the histograms of a register, and the searches that found it and prove it."""
+
+    best: ExactTotal
+    searches: tuple[RegisterSearch, ...]
+
+    @classmethod
+    def of(cls, counting: CountPairs, histograms: FloatArray, terms: RegisterTerms, deadline: Deadline) -> ExactFit:
+        """Search below the sample's splits; the regions together also show all trees of depth 2."""
+        searches = [RegisterSearch(counting, histograms, terms)]
+        topology = counting.tree.topology
+        if counting.n_regions > 1 and topology.n_classes <= 4:
+            shallow = Topology(2, topology.n_classes)
+            nothing = np.zeros((shallow.n_branches, counting.tree.omega.shape[1]))
+            tree = ObliqueTree(shallow, nothing, np.ones(shallow.n_branches), shallow.leaf_classes)
+            together = histograms.reshape(counting.n_regions, -1, histograms.shape[1]).sum(axis=0)
+            searches.append(RegisterSearch(replace(counting, tree=tree), together, replace(terms, above=0.0)))
+        found = [search.run(deadline) for search in searches]
+        best = min(found, key=lambda total: total.settled)
+        return cls(replace(best, tree=_deepened(best.tree, topology)), tuple(searches))
+
+    def bound_beside(self, cost: float, deadline: Deadline) -> float:
+        """What all these trees cost at least; no more than ``cost``, that of a tree which is known."""
+        return min(search.bound_beside(cost, deadline) for search in self.searches)
+
+    @property
+    def among(self) -> str:
+        """The trees that the bound is about."""
+        first, *others = self.searches
+        n_cuts = max(len(asked.cuts) for asked in first.asked)
+        above = "" if first.counting.n_regions == 1 else " with the sample's splits above the last two levels,"
+        any_split = " and of depth 2 with any splits," if others else ""
+        return (
+            f"trees of depth {first.counting.tree.topology.depth}{above}{any_split} over "
+            f"{plural(len(first.asked), 'question')} about the features, at up to {plural(n_cuts, 'cut')} each, with "
+            "the guide's answers about all rows"
+        )
+
+
+def _deepened(tree: ObliqueTree, topology: Topology) -> ObliqueTree:
+    """The same tree with a shape of more levels, which split nothing."""
+    more = topology.depth - tree.topology.depth
+    if not more:
+        return tree
+    omega = np.zeros((topology.n_branches, tree.omega.shape[1]))
+    gamma, leaf_classes = np.ones(topology.n_branches), topology.leaf_classes.copy()
+    omega[: len(tree.omega)], gamma[: len(tree.gamma)] = tree.omega, tree.gamma
+    for leaf, k in enumerate(tree.leaf_classes.tolist()):
+        # Rows go left down to the last node, which sends them to a leaf of their class.
+        node = (tree.topology.n_leaves + leaf) << (more - 1)
+        place = 2 * node - topology.n_leaves
+        if topology.n_classes > 2:
+            leaf_classes[place : place + 2] = two_classes([k, k], topology.n_classes)
+        gamma[node - 1] = 1.0 if leaf_classes[place] == k else -1.0
+    return ObliqueTree(topology, omega, gamma, leaf_classes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from s2oct.model.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME
 from s2oct.model.rules import TreeSize
 from s2oct.model.targets import NEARLY_MET
 from s2oct.model.tree import ObliqueTree
-from s2oct.register.exact import CountPairs, ExactTotal, RegisterSearch, RegisterTerms, asked_of
+from s2oct.register.exact import CountPairs, ExactFit, RegisterTerms, asked_of
 from s2oct.register.passes import Finding, Marks, Pricing, grained, marks_of
 from s2oct.register.register import Register
 from s2oct.register.settling import CountedTree, PricedTree, settle_totals
@@ -120,7 +120,7 @@ def train_register(
     exact = _exact(task, trained, evidence, end.sooner(kept))
     tree: ObliqueTree | PricedTree = trained.tree
     if isinstance(exact, _Exact):
-        tree = PricedTree(exact.found.tree, exact.found.off, exact.pricing)
+        tree = PricedTree(exact.fit.best.tree, exact.fit.best.off, exact.pricing)
     elif exact and not stop():
         trained = replace(trained, notices=(*trained.notices, BY_SAMPLE + exact))
     settled = settle_totals(register, tree, evidence, end, pass_seconds, task.evidence_spec.min_rows)
@@ -141,11 +141,11 @@ def train_register(
 
 @dataclass(frozen=True, eq=False)
 class _Exact:
-    """The best tree by all rows, how it was found, and how rows were priced."""
+    """What was found by all rows, and how they were priced."""
 
-    found: ExactTotal
-    search: RegisterSearch
+    fit: ExactFit
     pricing: Pricing
+    row_off: float
 
 
 def _exact(task: RegisterTask, trained: Trained, evidence: Evidence, deadline: Deadline) -> _Exact | str:
@@ -182,8 +182,7 @@ def _exact(task: RegisterTask, trained: Trained, evidence: Evidence, deadline: D
         above=_price_above(search, n_regions),
         min_rows=float(task.evidence_spec.min_rows),
     )
-    of_register = RegisterSearch(counting, sums.parts[0] + own, terms)
-    return _Exact(of_register.run(deadline), of_register, pricing)
+    return _Exact(ExactFit.of(counting, sums.parts[0] + own, terms, deadline), pricing, evidence.row_off)
 
 
 def _price_above(search: ExactSearch, n_regions: int) -> float:
@@ -243,13 +242,13 @@ def _proved(
     certificate: Certificate, exact: _Exact, settled: CountedTree, unit: float, deadline: Deadline
 ) -> Certificate:
     """The certificate of a tree whose cost over all rows is known, with what is proved about others."""
-    found, search = exact.found, exact.search
-    cost = found.rows + settled.extra + found.price + search.terms.row_off * certificate.xi / unit
+    best = exact.fit.best
+    cost = best.rows + settled.extra + best.price + exact.row_off * certificate.xi / unit
     certificate = replace(
         certificate,
         evidence_cost=cost,
-        evidence_bound=search.bound_beside(cost, deadline),
-        proved_among=search.among,
+        evidence_bound=exact.fit.bound_beside(cost, deadline),
+        proved_among=exact.fit.among,
     )
     is_proved = certificate.proved_best and certificate.ended == CONVERGED
     return replace(certificate, ended=PROVED) if is_proved else certificate
