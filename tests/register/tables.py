@@ -84,6 +84,8 @@ def counts_by_hand(register: Register, tree: ObliqueTree) -> Any:
 class Reordered:
     """The batches of another source in another order."""
 
+    n_readers = 1
+
     def __init__(self, batches: Any, order: list[int]) -> None:
         self._batches, self._order = list(batches), order
 

@@ -496,7 +496,7 @@ class ExactFit:
             searches.append(RegisterSearch(replace(counting, tree=tree), together, replace(terms, above=0.0)))
         found = [search.run(deadline) for search in searches]
         best = min(found, key=lambda total: total.settled)
-        return cls(replace(best, tree=_deepened(best.tree, topology)), tuple(searches))
+        return cls(replace(best, tree=deepened(best.tree, topology)), tuple(searches))
 
     def bound_beside(self, cost: float, deadline: Deadline) -> float:
         """What all these trees cost at least; no more than ``cost``, that of a tree which is known."""
@@ -516,7 +516,7 @@ class ExactFit:
         )
 
 
-def _deepened(tree: ObliqueTree, topology: Topology) -> ObliqueTree:
+def deepened(tree: ObliqueTree, topology: Topology) -> ObliqueTree:
     """The same tree with a shape of more levels, which split nothing."""
     more = topology.depth - tree.topology.depth
     if not more:

@@ -16,6 +16,7 @@ from s2oct.certificate.cell import cells_of_counts
 from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.training import Trained
 from s2oct.model.assignment import Assignment
+from s2oct.model.batches import Batch, rows_of_batch
 from s2oct.model.cost_terms import LabelErrors
 from s2oct.model.evidence import LEVEL_PRICE, Evidence, EvidenceSpec, split_price
 from s2oct.model.prepared import ModelSpec
@@ -30,6 +31,7 @@ from s2oct.register.register import Register
 from s2oct.register.settling import CountedTree, PricedTree, settle_totals
 from s2oct.search import ExactSearch
 from s2oct.stopping import Deadline, Stop, now
+from s2oct.wording import duration
 
 LARGEST_SHARE = 0.5
 """Share of the time limit that is kept for passes at most."""
@@ -40,7 +42,10 @@ PASSES = 3.5
 BY_SAMPLE = "A sample of the rows chose the tree, and nothing is proved about all rows: "
 NO_ANSWERS = "the guide reads tables, and rows beyond the sample are numbers. Pass numbers, or another guide."
 NO_ROOM = "histograms of so many domains do not fit into memory. State totals of fewer domains."
-NO_TIME = "the time limit left no time to ask the guide about all rows. Allow more time."
+NO_TIME = "the time limit leaves no time to ask the guide about all rows"
+
+TRIED_ROWS = 16_384
+"""Rows of the sample by which the time of a pass that asks the guide is estimated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +122,7 @@ def train_register(
     kept = min(PASSES * pass_seconds, LARGEST_SHARE * budget.time_limit)
     trained = fit_sample(replace(budget, time_limit=max(budget.time_limit - kept, 0.1 * budget.time_limit)))
     evidence = task.evidence(trained.tree)
-    exact = _exact(task, trained, evidence, end.sooner(kept))
+    exact = _exact(task, trained, evidence, end.sooner(kept), pass_seconds)
     tree: ObliqueTree | PricedTree = trained.tree
     if isinstance(exact, _Exact):
         tree = PricedTree(exact.fit.best.tree, exact.fit.best.off, exact.pricing)
@@ -148,7 +153,9 @@ class _Exact:
     row_off: float
 
 
-def _exact(task: RegisterTask, trained: Trained, evidence: Evidence, deadline: Deadline) -> _Exact | str:
+def _exact(
+    task: RegisterTask, trained: Trained, evidence: Evidence, deadline: Deadline, pass_seconds: float
+) -> _Exact | str:
     """Find the tree from histograms of all rows; otherwise say why not, or nothing if that has been said."""
     said, simplification, register = task.guidance.answer, trained.simplification, task.register
     if said is None or simplification is None:
@@ -166,9 +173,11 @@ def _exact(task: RegisterTask, trained: Trained, evidence: Evidence, deadline: D
         return NO_ROOM if search.questions else ""
     pricing = Pricing(said.of_rows)
     counting = CountPairs(asked, trained.tree, simplification.columns, pricing, len(low))
-    sums = register.batches.total(counting, deadline)
+    needed = pass_seconds + _seconds(counting, register)
+    # What is begun in vain would take the time of the passes that meet the totals.
+    sums = register.batches.total(counting, deadline) if deadline.allows(needed) else None
     if sums is None:
-        return NO_TIME
+        return f"{NO_TIME}, which takes about {duration(needed)}. Allow more time."
     labeled, none = slice(evidence.n_labeled), np.zeros((1, evidence.n_labeled), dtype=np.int64)
     own = counting.added(
         evidence.X[labeled], grained(evidence.cost[labeled]), evidence.given[labeled], np.zeros(none.shape[1]), none
@@ -183,6 +192,18 @@ def _exact(task: RegisterTask, trained: Trained, evidence: Evidence, deadline: D
         min_rows=float(task.evidence_spec.min_rows),
     )
     return _Exact(ExactFit.of(counting, sums.parts[0] + own, terms, deadline), pricing, evidence.row_off)
+
+
+def _seconds(counting: CountPairs, register: Register) -> float:
+    """What histograms of all rows take, without reading the rows; estimated by rows of the sample."""
+    took = []
+    for n in (0, min(TRIED_ROWS, len(register.rows))):
+        began = now()
+        counting(Batch(register.rows[:n], np.ones(n), np.zeros((1, n), dtype=np.int64)))
+        took.append(now() - began)
+    of_batch, of_row = took[0], max(took[1] - took[0], 0.0) / n
+    n_batches = register.n_unlabeled / rows_of_batch(register.rows.shape[1])
+    return (n_batches * of_batch + register.n_unlabeled * of_row) / register.batches.n_readers
 
 
 def _price_above(search: ExactSearch, n_regions: int) -> float:
