@@ -22,7 +22,9 @@
 #include "descent.h"
 #include "directions.h"
 #include "exact.h"
+#include "forest.h"
 #include "octh.h"
+#include "pairs.h"
 #include "routing.h"
 
 namespace nb = nanobind;
@@ -720,6 +722,125 @@ auto cheapest_tree(
     return python_tree(tree);
 }
 
+auto forest_votes(
+    const nb::ndarray<const float, nb::ndim<2>, nb::device::cpu>& rows, const Line<const Index>& roots,
+    const Line<const std::int32_t>& features, const Line<const float>& thresholds,
+    const Grid<const std::int32_t>& children, const Grid<const double>& values) {
+    const Index n_nodes = static_cast<Index>(features.shape(0)), n_columns = static_cast<Index>(values.shape(1));
+    require_below("roots", roots, n_nodes);
+    require_below("features", features, static_cast<Index>(rows.shape(1)));
+    require_shape("thresholds", thresholds, n_nodes);
+    require_shape("children", children, n_nodes, 2);
+    require_below("children", children, n_nodes);
+    require_shape("values", values, n_nodes, n_columns);
+    const auto found = new_matrix<double>(static_cast<Index>(rows.shape(0)), n_columns);
+    {
+        nb::gil_scoped_release released;
+        s2oct::add_votes(
+            {view(roots), view(features), view(thresholds), view(children), view(values)},
+            {rows.data(), static_cast<Index>(rows.shape(0)), static_cast<Index>(rows.stride(0)),
+             static_cast<Index>(rows.stride(1))},
+            found.view);
+    }
+    return found.array;
+}
+
+// Histograms of pairs of questions, in arrays of Python.
+class PairsLayout {
+   public:
+    PairsLayout(const Line<const Index>& n_answers, Index n_classes, Index n_domains, Index depth)
+        : pairs_(checked(n_answers, n_classes, n_domains, depth), n_classes, n_domains, depth) {}
+
+    Index n_cells() const { return pairs_.n_cells; }
+    Index width() const { return pairs_.width(); }
+    Index begin(Index f, Index g) const {
+        for (const auto& pair : pairs_.pairs)
+            if (pair.f == f && pair.g == g) return pair.begin;
+        refuse("f, g: expected a pair that has a histogram.");
+    }
+    void add(
+        const Grid<const std::uint8_t>& answers, const Line<const Index>& regions, const Grid<const double>& cost,
+        const Line<const double>& rows, const Line<const double>& sizes, const Grid<const Index>& domains,
+        const Grid<double>& histograms) const {
+        const Index n_rows = static_cast<Index>(regions.shape(0)), n_questions = size();
+        require_shape("answers", answers, n_questions, n_rows);
+        for (Index q = 0; q < n_questions; ++q)
+            for (const std::uint8_t answer : view(answers)[q])
+                if (answer >= pairs_.n_answers[q]) refuse("answers: expected one of the answers to each question.");
+        require_shape("cost", cost, n_rows, pairs_.n_classes);
+        require_finite("cost", cost);
+        require_shape("rows", rows, n_rows);
+        require_shape("sizes", sizes, n_rows);
+        require_shape("domains", domains, static_cast<Index>(domains.shape(0)), n_rows);
+        require_below("domains", domains, pairs_.n_domains);
+        const Index n_all = static_cast<Index>(histograms.shape(0));
+        require_shape("histograms", histograms, n_all, pairs_.width());
+        if (pairs_.n_cells > 0) require_below("regions", regions, n_all / pairs_.n_cells);
+        nb::gil_scoped_release released;
+        s2oct::add_pairs(
+            pairs_, {view(answers), view(regions), view(cost), view(rows), view(sizes), view(domains)},
+            view(histograms));
+    }
+    auto best(
+        const Grid<const double>& histograms, const Line<const double>& prices, const Grid<const double>& extra,
+        const Line<const double>& cell_prices, double min_rows) const {
+        require_prices(histograms, prices, extra, cell_prices, min_rows);
+        s2oct::ExactTree tree;
+        {
+            nb::gil_scoped_release released;
+            tree = s2oct::best_of_pairs(
+                pairs_, view(histograms), {view(prices), view(extra), view(cell_prices), min_rows});
+        }
+        std::vector<Index> questions, cuts;
+        for (const s2oct::ExactSplit& split : tree.splits) {
+            questions.push_back(split.question);
+            cuts.push_back(split.cut);
+        }
+        return std::make_tuple(tree.cost, copied(questions), copied(cuts));
+    }
+
+    auto below(
+        const Grid<const double>& histograms, const Line<const double>& prices, const Grid<const double>& extra,
+        const Line<const double>& cell_prices, double min_rows, double limit, Index most) const {
+        require_prices(histograms, prices, extra, cell_prices, min_rows);
+        require_number("limit", limit);
+        require_positive("most", most);
+        s2oct::PairTrees trees;
+        {
+            nb::gil_scoped_release released;
+            trees = s2oct::trees_of_pairs(
+                pairs_, view(histograms), {view(prices), view(extra), view(cell_prices), min_rows}, limit,
+                static_cast<std::size_t>(most));
+        }
+        return std::make_tuple(trees.is_complete, copied(trees.cost), copied(trees.cells));
+    }
+
+   private:
+    void require_prices(
+        const Grid<const double>& histograms, const Line<const double>& prices, const Grid<const double>& extra,
+        const Line<const double>& cell_prices, double min_rows) const {
+        require_shape("histograms", histograms, pairs_.n_cells, pairs_.width());
+        require_shape("prices", prices, size());
+        require_shape("extra", extra, size(), static_cast<Index>(extra.shape(1)));
+        require_shape("cell_prices", cell_prices, pairs_.n_domains * pairs_.n_classes);
+        require_finite("cell_prices", cell_prices);
+        require_number("min_rows", min_rows);
+    }
+    static Vector<const Index> checked(
+        const Line<const Index>& n_answers, Index n_classes, Index n_domains, Index depth) {
+        require_positive("n_answers, questions", static_cast<Index>(n_answers.shape(0)));
+        for (const Index n : view(n_answers))
+            if (n < 1 || n > 256) refuse("n_answers: expected at least 1, and at most 256.");
+        require_positive("n_classes", n_classes);
+        require_positive("n_domains", n_domains);
+        if (depth != 1 && depth != 2) refuse("depth: expected 1 or 2.");
+        return view(n_answers);
+    }
+    Index size() const { return static_cast<Index>(pairs_.n_answers.size()); }
+
+    s2oct::Pairs pairs_;
+};
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -823,4 +944,27 @@ NB_MODULE(_core, module) {
         "first"_a.noconvert(), "bounds"_a.noconvert(), "cell_prices"_a.noconvert(), "row_off"_a, "depth"_a, "upper"_a,
         "most_work"_a, "stop"_a,
         "The cheapest tree with rows off the totals at their price, if it costs less than `upper`.");
+    module.def(
+        "forest_votes", &forest_votes, "rows"_a.noconvert(), "roots"_a.noconvert(), "features"_a.noconvert(),
+        "thresholds"_a.noconvert(), "children"_a.noconvert(), "values"_a.noconvert(),
+        "What the leaves of rows say, added up over all trees.");
+    nb::class_<PairsLayout>(module, "Pairs", "Histograms of pairs of questions, in arrays that add up.")
+        .def(
+            nb::init<const Line<const Index>&, Index, Index, Index>(), "n_answers"_a.noconvert(), "n_classes"_a,
+            "n_domains"_a, "depth"_a)
+        .def_prop_ro("n_cells", &PairsLayout::n_cells)
+        .def_prop_ro("width", &PairsLayout::width)
+        .def("begin", &PairsLayout::begin, "f"_a, "g"_a, "The first cell of a pair.")
+        .def(
+            "add", &PairsLayout::add, "answers"_a.noconvert(), "regions"_a.noconvert(), "cost"_a.noconvert(),
+            "rows"_a.noconvert(), "sizes"_a.noconvert(), "domains"_a.noconvert(), "histograms"_a.noconvert(),
+            "Add rows to histograms, in place.")
+        .def(
+            "best", &PairsLayout::best, "histograms"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(),
+            "cell_prices"_a.noconvert(), "min_rows"_a,
+            "The cheapest tree by the histograms of one region: its cost, questions and cuts.")
+        .def(
+            "below", &PairsLayout::below, "histograms"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(),
+            "cell_prices"_a.noconvert(), "min_rows"_a, "limit"_a, "most"_a,
+            "All trees of one region that cost less than a limit: whether these are all, costs, and rows of cells.");
 }

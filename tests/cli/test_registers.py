@@ -31,7 +31,7 @@ def test_a_large_file_is_read_in_batches_and_its_total_is_met(register, capsys):
     assert "Expected no --report of a table of more than 100,000 rows" in capsys.readouterr().err
     assert run([*command, "--out", "model.json", "--predictions", "labeled.parquet"]) == 0
     said = capsys.readouterr().out
-    assert "directions from a sample of 50,100 rows, totals counted over all 100,200 rows" in said
+    assert "guide and questions from a sample of 50,100 rows, tree and totals from all 100,200 rows" in said
     assert "total met exactly (0 rows off)" in said
     labeled = pq.read_table("labeled.parquet", columns=["works_predicted"])["works_predicted"].to_pylist()
     assert labeled[100:].count("yes") == register

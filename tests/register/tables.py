@@ -64,9 +64,9 @@ def tree_for(register: Register) -> ObliqueTree:
 
 
 def settle(register: Register, tree: ObliqueTree | None = None, deadline: Deadline = NO_DEADLINE) -> CountedTree:
-    """Settle a tree on a register without a guide."""
+    """Settle a tree on a register without a guide, at any price of a row off."""
     tree = tree_for(register) if tree is None else tree
-    evidence = Evidence.of(register.problem(), tree.topology, 0.25)
+    evidence = Evidence.of(register.problem(), tree.topology, 0.25, total_price=np.inf)
     return settle_totals(register, tree, evidence, deadline, 0.0)
 
 
@@ -83,6 +83,8 @@ def counts_by_hand(register: Register, tree: ObliqueTree) -> Any:
 
 class Reordered:
     """The batches of another source in another order."""
+
+    n_readers = 1
 
     def __init__(self, batches: Any, order: list[int]) -> None:
         self._batches, self._order = list(batches), order

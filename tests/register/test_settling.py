@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from s2oct.model.batches import ArrayBatches
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
-from s2oct.register.passes import values_at
+from s2oct.register.passes import Lever, values_at
 from s2oct.register.settling import last_splits
 from s2oct.stopping import Deadline
 from tests.register.tables import Reordered, counts_by_hand, settle, table, tree_for
@@ -123,7 +123,7 @@ def test_a_split_above_nodes_without_splits_moves_as_well() -> None:
     omega[0] = [-1.0, -1.0, 0.0]
     # The left child sends all rows to its right leaf, the right one to its left leaf: classes B and A.
     tree = ObliqueTree.of(Topology(2), omega, np.array([0.4, -1.0, 1.0]))
-    assert last_splits(tree) == [(1, 1, 0)]
+    assert last_splits(tree) == [Lever(1, 1, 0)]
     found = settle(register, tree)
     assert found.finding is not None
     assert found.finding.counts.tolist() == [register.targets.low.tolist()]

@@ -128,7 +128,8 @@ def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Not
     if certificate.least_xi:
         finding += f". Equal features force every tree to miss it by {plural(certificate.least_xi, 'row')}"
     if certificate.n_register is not None:
-        finding += ". Only the offsets of its last splits are fitted to all rows, and rows of equal value stay together"
+        only = "" if certificate.proved_among else "Only the offsets of its last splits are fitted to all rows. "
+        finding += f". {only}Rows of equal value stay together"
     price = () if certificate.misses_at_any_price else (Remedy.ANY_PRICE,)
     price = (Remedy.HIGHER_PRICE,) if certificate.minimises_p2 else price
     features = () if certificate.max_features_per_split is None else (Remedy.MORE_FEATURES,)

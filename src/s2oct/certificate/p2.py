@@ -108,8 +108,9 @@ class Certificate(Claim):
         In the evidence model, the trees that ``evidence_bound`` is about, as in "trees of depth 2 with one feature per
         split"; empty in the paper's.
     n_sampled, n_register : int or None
-        If directions and classes come from a sample: its rows, and all rows. The guide was asked about the sample, so
-        that its part of the cost is scaled up, and the constants of P2 are not known.
+        If the table is a register: the rows of the sample that the guide was fitted to, and all rows. The constants of
+        P2 are not known. If ``proved_among`` is empty, the sample chose the tree, and what the guide says of it is
+        scaled up.
     counted : bool
         Whether all numbers of rows are about all rows. If the time ended too soon, they are about the sample.
     """

@@ -34,7 +34,7 @@ def about_tree(certificate: Certificate, classes: Sequence[Any] | None = None) -
     if certificate.classes_without_label:
         yield _without_label(certificate.classes_without_label, classes)
     if certificate.n_sampled is not None and certificate.n_register is not None:
-        yield _sampled(certificate.n_sampled, certificate.n_register, counted=certificate.counted)
+        yield _sampled(certificate)
 
 
 def about_end(certificate: Certificate) -> Iterator[str]:
@@ -87,11 +87,14 @@ def _total(certificate: Certificate) -> str:
     return missed
 
 
-def _sampled(n_sampled: int, n_register: int, *, counted: bool) -> str:
-    directions = f"directions from a sample of {plural(n_sampled, 'row')}"
-    if counted:
-        return f"{directions}, totals counted over all {plural(n_register, 'row')}"
-    return f"{directions}, totals not counted over all {plural(n_register, 'row')}, because the time ended"
+def _sampled(certificate: Certificate) -> str:
+    """Which rows of a register the guide, the tree and the totals come from."""
+    sample, everything = plural(certificate.n_sampled or 0, "row"), plural(certificate.n_register or 0, "row")
+    if certificate.proved_among and certificate.counted:
+        return f"guide and questions from a sample of {sample}, tree and totals from all {everything}"
+    if certificate.counted:
+        return f"tree from a sample of {sample}, totals counted over all {everything}"
+    return f"tree from a sample of {sample}, totals not counted over all {everything}, because the time ended"
 
 
 def _size(n_splits: int, n_terms: int) -> str:

@@ -27,7 +27,7 @@ from s2oct.model.problem import Advice, DataSummary, Guide, Problem
 from s2oct.model.proof import CONVERGED, PROVED
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.register import Register
-from s2oct.register.training import train_register
+from s2oct.register.training import RegisterTask, train_register
 from s2oct.stopping import Deadline, now
 from s2oct.tables.encoding import Features
 
@@ -133,10 +133,11 @@ def run_task(fit: FitTask, edge: Edge, began: float) -> TaskResult:
 
 
 def run_register_task(fit: FitTask, register: Register, edge: Edge, began: float) -> TaskResult:
-    """Fit a tree to the sample of a register, and make it meet the totals of all rows.
+    """Fit a tree to a register, whose sample is the rows of the fit.
 
-    Directions and classes come from the sample. Passes over all rows then move the offsets of the last splits.
+    The guide and the questions come from the sample. Passes over all rows then find the tree and its last offsets.
     """
+    evidence_spec = fit.evidence_spec
     fit = replace(fit, evidence_spec=fit.evidence_spec.of_sample(register.share))
     problem, guidance = fit.problem, fit.guidance()
     assert guidance is not None  # only evidence is weighed on a sample
@@ -146,7 +147,8 @@ def run_register_task(fit: FitTask, register: Register, edge: Edge, began: float
         seconds = now() - began
         return train(problem, fit.spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=seconds)
 
-    settled = train_register(register, problem, fit_sample, guidance, fit.spec, fit.budget, edge.stop, began)
+    task = RegisterTask(register, problem, guidance, fit.spec, evidence_spec)
+    settled = train_register(task, fit_sample, fit.budget, edge.stop, began)
     return _found(settled.trained, fit, problem, guidance, chance, settled.summary)
 
 
@@ -203,6 +205,8 @@ def _found(
     advice = None if guidance is None else guidance.answer
     if advice is not None and advice.held_out is not None:
         chance = chance_of_votes(advice.held_out, problem.labels)
+    # The fitted guide is larger than everything else that a fit keeps.
+    advice = None if advice is None else advice._replace(of_rows=None)
     certified = replace(trained, certificate=replace(trained.certificate, chance=chance))
     return TaskResult(certified, replace(fit, advice=advice), summary)
 

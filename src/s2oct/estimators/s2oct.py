@@ -231,9 +231,9 @@ class S2OCTClassifier(TreeClassifier):
     ) -> S2OCTClassifier:
         """Fit the tree.
 
-        Of a table of more than 100,000 rows, guide and tree see a sample: all labeled rows and 50,000 others. The
-        offsets of the last splits are then moved until the totals of all rows are met, and the certificate says so. P2
-        is about all rows of any table.
+        Of a table of more than 100,000 rows, the guide is fitted to a sample: all labeled rows and 50,000 others. It is
+        then asked about all rows, and the tree is the best one over all rows, of depth 2 or below the first splits of
+        the sample's tree. The certificate says what is proved. P2 is about all rows of any table.
 
         Parameters
         ----------

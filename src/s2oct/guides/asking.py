@@ -21,7 +21,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from s2oct.arrays import FloatArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import GuideStopped, SelfTrainedForest
 from s2oct.guides.known_total import KnownTotalClassifier
@@ -56,15 +56,28 @@ def ask_guide(
             forest = clone(guide)._fit_rows(X, known, deadline)
         except GuideStopped:
             return None
-        return Advice(np.asarray(forest.probabilities_), forest._held_out)
+        return Advice(np.asarray(forest.probabilities_), forest._held_out, forest._probabilities_of)
+    wrapped = clone(guide if isinstance(guide, KnownTotalClassifier) else TopTotalClassifier(guide))
     try:
         probabilities = _answer_in_thread(
-            lambda: _ask(guide, X, known), deadline, [] if left_behind is None else left_behind
+            lambda: _answer(wrapped, X, known), deadline, [] if left_behind is None else left_behind
         )
     except Exception as error:
         error.add_note(f"The guide {brief(guide)} failed while the fit asked it about the unlabeled rows.")
         raise
-    return None if probabilities is None else Advice(probabilities)
+    if probabilities is None:
+        return None
+    return Advice(probabilities, of_rows=_InAnyDomain(wrapped) if isinstance(X, np.ndarray) else None)
+
+
+@dataclass(frozen=True, eq=False)
+class _InAnyDomain:
+    """What a classifier says of rows, whatever their domains are."""
+
+    classifier: KnownTotalClassifier
+
+    def __call__(self, rows: FloatArray, domains: IntArray) -> FloatArray:
+        return np.asarray(self.classifier.predict_proba(rows), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +99,6 @@ def fitted_guide(guide: Any, X: Any, known: Known, seed: int) -> FittedGuide:
         forest = wrapped._fit_rows(np.asarray(X, dtype=float), known)
         return FittedGuide(forest.probabilities_, forest._probabilities_of)
     return FittedGuide(_answer(wrapped, X, known), wrapped.predict_proba)
-
-
-def _ask(guide: Any, X: Any, known: Known) -> FloatArray:
-    wrapped = guide if isinstance(guide, KnownTotalClassifier) else TopTotalClassifier(guide)
-    return _answer(clone(wrapped), X, known)
 
 
 def _answer(wrapped: KnownTotalClassifier, X: Any, known: Known) -> FloatArray:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
+from s2oct._core import forest_votes
 from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray, ObjectArray
 from s2oct.errors import S2OCTError
 from s2oct.guides.base import PartlyLabeledClassifier
@@ -80,18 +81,39 @@ class Forest:
 
     def votes(self, rows: Float32Array, n_jobs: int | None = None, deadline: Deadline = NO_DEADLINE) -> FloatArray:
         """Votes on each row, shape (n_rows, n_columns): the mean over all trees."""
+        nodes = self._nodes
         parts = Parallel(n_jobs=n_jobs, require="sharedmem")(
-            delayed(self._mean)(rows[begin : begin + ROWS_AT_A_TIME], deadline)
+            delayed(self._mean)(nodes, rows[begin : begin + ROWS_AT_A_TIME], deadline)
             for begin in range(0, len(rows), ROWS_AT_A_TIME)
         )
         return np.concatenate(parts) if parts else np.empty((0, self.n_columns))
 
-    def _mean(self, rows: Float32Array, deadline: Deadline) -> FloatArray:
-        total = np.zeros((len(rows), self.n_columns))
-        for tree in self.trees:
-            go_on_until(deadline)
-            total += _shares_of(tree, rows)
-        return total / len(self.trees)
+    def _mean(self, nodes: tuple[Any, ...], rows: Float32Array, deadline: Deadline) -> FloatArray:
+        go_on_until(deadline)
+        return np.asarray(forest_votes(rows, *nodes)) / len(self.trees)
+
+    @cached_property
+    def _nodes(self) -> tuple[Any, ...]:
+        """The nodes of all trees one after the other: roots, features, thresholds, children and shares.
+
+        Rows have numbers of single precision, so the next lower one is as good a threshold. A leaf leads to itself.
+        """
+        begins = np.cumsum([0, *(tree.node_count for tree in self.trees)])
+        is_leaf = np.concatenate([tree.children_left for tree in self.trees]) < 0
+        features = np.concatenate([tree.feature for tree in self.trees]).astype(np.int32)
+        exact = np.concatenate([tree.threshold for tree in self.trees])
+        thresholds = exact.astype(np.float32)
+        thresholds = np.where(thresholds > exact, np.nextafter(thresholds, np.float32(-np.inf)), thresholds)
+        children = np.concatenate(
+            [
+                begin + np.column_stack([tree.children_left, tree.children_right])
+                for begin, tree in zip(begins, self.trees, strict=False)
+            ]
+        )
+        children[is_leaf] = np.flatnonzero(is_leaf)[:, None]
+        features[is_leaf] = 0
+        values = np.concatenate([tree.value.reshape(tree.node_count, -1) for tree in self.trees])
+        return begins[:-1], features, thresholds, children.astype(np.int32), values
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,6 +444,14 @@ def _order_of(rows: FloatArray, known: Known, deadline: Deadline) -> ContentOrde
     return order
 
 
+def _filled_up(multipliers: FloatArray, of_all: FloatArray, known: Known) -> FloatArray:
+    """Multipliers of domains: with one margin, a domain that has no unlabeled row gets those of all domains."""
+    if len(known.targets.margins) > 1:
+        return multipliers
+    is_empty = np.bincount(known.targets.margins[0].codes, minlength=len(multipliers)) == 0
+    return np.where(is_empty[:, None], of_all, multipliers)
+
+
 TREES_TIMES_ROWS = 8e5
 """Most trees times rows of a forest: with more rows it has fewer trees than the user asks for, but at least 30."""
 
@@ -568,6 +598,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         self._order, self._widening, self._members = order, widening, tuple(fitting.members)
         self._multipliers = multipliers_for_new_rows(fitting.ranking, arranged)
         result = settled(fitting.ranking, arranged)
+        self._multipliers_of_domains = _filled_up(result.multipliers, self._multipliers, arranged)
         labeled, unlabeled = (order.rows[part] for part in (arranged.is_labeled, ~arranged.is_labeled))
         self._held_out = None if fitting.held_out is None else self._by_class(fitting.held_out)[np.argsort(labeled)]
         self.probabilities_ = self._by_class(result.probabilities)[np.argsort(unlabeled)]
@@ -600,13 +631,17 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         check_is_fitted(self)
         return self._probabilities_of(read_rows(self, X))
 
-    def _probabilities_of(self, rows: FloatArray) -> FloatArray:
-        """Class probabilities of rows of features."""
+    def _probabilities_of(self, rows: FloatArray, domains: IntArray | None = None) -> FloatArray:
+        """Class probabilities of rows of features.
+
+        ``domains`` are those of each row in each margin, if they are known, counted over the domains of all margins.
+        """
         wide = self._widening.transform(self._order.arranged(rows))
         votes = np.zeros((len(wide), 1 if len(self.classes_) == 2 else len(self.classes_)))
         for member in self._members:
             votes += member.share * member.votes(wide, self.n_jobs)
-        return self._by_class(shifted_probabilities(votes, self._multipliers))
+        own = self._multipliers if domains is None else self._multipliers_of_domains[domains].sum(axis=0)
+        return self._by_class(shifted_probabilities(votes, own))
 
     def predict(self, X: Any) -> ObjectArray:
         """Class label of each row.

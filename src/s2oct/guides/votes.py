@@ -45,11 +45,14 @@ class Settled:
         Probabilities shifted so that the likeliest classes meet the totals.
     sure : ndarray of shape (m,)
         By how much the likeliest class leads.
+    multipliers : ndarray of shape (n_domains, n_classes)
+        What the scores were shifted by in the domains of all margins, one after the other.
     """
 
     classes: IntArray
     probabilities: FloatArray
     sure: FloatArray
+    multipliers: FloatArray
 
 
 def as_votes(codes: IntArray, n_classes: int) -> FloatArray:
@@ -61,13 +64,15 @@ def settled(votes: FloatArray, known: Known) -> Settled:
     """Settle votes: shift their scores by multipliers of the classes until the totals are met."""
     scores = scores_of(votes)
     if known.n_second is not None:
-        second = expit(scores[:, 0] - score_threshold(scores[:, 0], known.n_second))
-        classes = top_rows(votes[:, 0], known.n_second)
-        return Settled(classes, np.column_stack([1 - second, second]), np.abs(2 * second - 1))
+        threshold = score_threshold(scores[:, 0], known.n_second)
+        second = expit(scores[:, 0] - threshold)
+        classes, multipliers = top_rows(votes[:, 0], known.n_second), np.array([[threshold, 0.0]])
+        return Settled(classes, np.column_stack([1 - second, second]), np.abs(2 * second - 1), multipliers)
     assigned = meet_totals(_of_all_classes(scores), known.unlabeled_sizes, known.targets)
     probabilities = np.asarray(softmax(assigned.shifted, axis=1))
     ascending = np.sort(probabilities, axis=1)
-    return Settled(assigned.classes, probabilities, ascending[:, -1] - ascending[:, -2])
+    sure = ascending[:, -1] - ascending[:, -2]
+    return Settled(assigned.classes, probabilities, sure, np.concatenate(assigned.multipliers))
 
 
 def multipliers_for_new_rows(votes: FloatArray, known: Known) -> FloatArray:
@@ -80,11 +85,14 @@ def multipliers_for_new_rows(votes: FloatArray, known: Known) -> FloatArray:
 
 
 def shifted_probabilities(votes: FloatArray, multipliers: FloatArray) -> FloatArray:
-    """Probabilities of all classes, shape (n_rows, n_classes), with the multipliers added to the scores."""
+    """Probabilities of all classes, shape (n_rows, n_classes), with the multipliers added to the scores.
+
+    There is one multiplier for each class, or one for each row and class.
+    """
     scores = scores_of(votes)
     if scores.shape[1] > 1:
         return np.asarray(softmax(scores + multipliers, axis=1))
-    second = expit(scores[:, 0] - (multipliers[0] - multipliers[1]))
+    second = expit(scores[:, 0] - (multipliers[..., 0] - multipliers[..., 1]))
     return np.column_stack([1 - second, second])
 
 

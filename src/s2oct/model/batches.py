@@ -58,6 +58,10 @@ T = TypeVar("T", bound=Sum)
 class Batches(Protocol):
     """All unlabeled rows of a table, a batch at a time."""
 
+    @property
+    def n_readers(self) -> int:
+        """How many batches are looked at side by side."""
+
     def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
         """Add up what a function finds in every batch; None if the deadline passes first.
 
@@ -113,6 +117,11 @@ class ArrayBatches:
             sizes = np.ones(len(X)) if self.sizes is None else self.sizes[part][is_unlabeled]
             yield Batch(X, sizes, domains)
             done += len(X)
+
+    @property
+    def n_readers(self) -> int:
+        """One batch after the other."""
+        return 1
 
     def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
         """Add up what a function finds in every batch; None if the deadline passes first."""

@@ -154,18 +154,14 @@ class Evidence:
     ) -> Evidence:
         """Price the rows of a problem that has a guide.
 
-        Half of what a class costs an unlabeled row is the lead of its likeliest class over this one; the other half is
-        due for every class but the likeliest, so that doubtful rows count, too. A labeled row costs as many rows as
-        ``guide_weight`` says.
+        A labeled row costs as many rows as ``guide_weight`` says, an unlabeled row what `unlabeled_costs` says.
         """
         n = problem.n_labeled
         cost = np.zeros((len(problem.X), problem.n_classes))
         cost[:n] = problem.labeled_size[:, None] / guide_weight
         cost[np.arange(n), problem.labels] = 0.0
         if problem.guide is not None:
-            # Charges of merged rows are means, so even the likeliest class may have one.
-            lead = problem.guide.charges - problem.guide.charges.min(axis=1, keepdims=True)
-            cost[n:] = problem.unlabeled_size[:, None] * (0.5 * lead + 0.5 * (lead > 0))
+            cost[n:] = unlabeled_costs(problem.guide.charges, problem.unlabeled_size)
         size = np.concatenate([np.zeros(n), problem.unlabeled_size])
         n_given = float(problem.labeled_size.sum() + problem.unlabeled_size.sum())
         # Sums of weights seldom reach a total exactly: they count as met as near as one row allows.
@@ -244,6 +240,17 @@ class Evidence:
         """No tree costs less in rows: equal rows end in one class."""
         _, groups = equal_rows(self.X)
         return float(np.min([group_sums(groups, column) for column in self.cost.T], axis=0).sum())
+
+
+def unlabeled_costs(charges: FloatArray, sizes: FloatArray) -> FloatArray:
+    """What each class costs unlabeled rows, by what the guide charges, shape (m, n_classes).
+
+    Half of it is the lead of the likeliest class over this one. The other half is due for every class but the
+    likeliest, so that doubtful rows count, too.
+    """
+    # Charges of merged rows are means, so even the likeliest class may have one.
+    lead = charges - charges.min(axis=1, keepdims=True)
+    return np.asarray(sizes[:, None] * (0.5 * lead + 0.5 * (lead > 0)))
 
 
 def _price_of_row_off(total_price: float, size: FloatArray, targets: Targets) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -82,11 +82,13 @@ class Advice(NamedTuple):
     """The answer of a guide: class probabilities of the unlabeled rows, and held-out votes on the labeled rows.
 
     ``probabilities`` has shape (m, n_classes). ``held_out`` has a row for each labeled row, from models that were not
-    fitted to that row, and is None if the guide has no such votes.
+    fitted to that row, and is None if the guide has no such votes. ``of_rows`` gives the probabilities of other rows of
+    features and their domains, as in a `Batch`; it is None if the guide reads tables of another form.
     """
 
     probabilities: FloatArray
     held_out: FloatArray | None = None
+    of_rows: Callable[[FloatArray, IntArray], FloatArray] | None = None
 
 
 @dataclass(frozen=True, eq=False)

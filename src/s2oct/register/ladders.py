@@ -123,7 +123,8 @@ def moved_near(
             break
         choices = [(*_cheapest(ladder, cells), k) for k, ladder in enumerate(moving)]
         price, _, rung, k = min(choices, default=(np.inf, 0.0, 0, 0))
-        steps = [(k, rung)] if price <= most_price and np.isfinite(price) else _through_a_third_class(moving, cells)
+        is_worth_it = price <= most_price and np.isfinite(price)
+        steps = [(k, rung)] if is_worth_it else _through_a_third_class(moving, cells, most_price)
         if not steps:
             break
         for k, rung in steps:
@@ -148,7 +149,12 @@ def _cheapest(ladder: Ladder, cells: Cells) -> tuple[float, float, int]:
     return float(price[rung]), -float(gain[rung]), rung
 
 
-def _through_a_third_class(ladders: Sequence[Ladder], cells: Cells) -> list[tuple[int, int]]:
+def moving_cost(before: Sequence[Ladder], after: Sequence[Ladder]) -> float:
+    """What the cuts of some ladders cost in evidence more than the cuts that they had before."""
+    return float(sum(one.extra[other.cut] for one, other in zip(before, after, strict=True)))
+
+
+def _through_a_third_class(ladders: Sequence[Ladder], cells: Cells, most_price: float) -> list[tuple[int, int]]:
     """With one domain, the two moves that together come nearest to the totals, if no single move comes nearer.
 
     One class has rows too many and another lacks some, and no node has both: rows go from one to a third class, and as
@@ -165,12 +171,19 @@ def _through_a_third_class(ladders: Sequence[Ladder], cells: Cells) -> list[tupl
             rung = int(np.argmin(np.abs(moved - amount)))
             between = cells.after(ladders[k], rung)
             off = between.off_after(ladders[other])
-            if off.min() < best:
-                best, steps = float(off.min()), [(k, rung), (other, int(np.argmin(off)))]
+            rung_of_other = int(np.argmin(off))
+            cost = ladders[k].extra[rung] + ladders[other].extra[rung_of_other]
+            if off.min() < best and cost <= _worth(most_price, cells.off - float(off.min())):
+                best, steps = float(off.min()), [(k, rung), (other, rung_of_other)]
     return steps
 
 
-def moved_in_pairs(ladders: Sequence[Ladder], cells: Cells) -> tuple[list[Ladder], Cells]:
+def _worth(most_price: float, gain: float) -> float:
+    """What so many rows less off may cost; the product of infinity and 0 would not be a number."""
+    return most_price * gain if gain > 0 else 0.0
+
+
+def moved_in_pairs(ladders: Sequence[Ladder], cells: Cells, most_price: float) -> tuple[list[Ladder], Cells]:
     """With one domain and two classes, move two offsets at once if that comes nearer to the total than single moves.
 
     Rows of equal value stay together, so that single moves may miss the total though two of them meet it.
@@ -178,11 +191,12 @@ def moved_in_pairs(ladders: Sequence[Ladder], cells: Cells) -> tuple[list[Ladder
     moving = list(ladders)
     if cells.counts.shape != (1, 2):
         return moving, cells
-    best = cells.off, 0.0
+    best, now = (cells.off, 0.0), cells.off
     chosen: tuple[tuple[int, int], ...] = ()
     for k, other in combinations(range(len(moving)), 2):
         for rung, rung_of_other, off, rows in _nearest_pair(moving[k], moving[other], cells):
-            if (off, rows) < best:
+            cost = moving[k].extra[rung] + moving[other].extra[rung_of_other]
+            if (off, rows) < best and cost <= _worth(most_price, now - off):
                 best, chosen = (off, rows), ((k, rung), (other, rung_of_other))
     for k, rung in chosen:
         cells = cells.after(moving[k], rung)

@@ -2,16 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.model.batches import Batch
-from s2oct.model.problem import rows_mark
+from s2oct.model.evidence import unlabeled_costs
+from s2oct.model.problem import Guide, rows_mark
 from s2oct.model.score import MARGIN_TOLERANCE
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
+
+GRAIN = 2.0**-20
+"""Costs and sizes of rows are multiples of this, in rows: sums of fewer than 2 ** 33 rows are exact in any order."""
+
+
+def grained(numbers: FloatArray) -> FloatArray:
+    """Numbers rounded to multiples of the grain."""
+    return np.asarray(np.round(numbers / GRAIN) * GRAIN)
+
+
+@dataclass(frozen=True, eq=False)
+class Pricing:
+    """What classes cost rows that the guide was not fitted to.
+
+    Attributes
+    ----------
+    probabilities : callable
+        What the guide says of rows of features and their domains; can be sent to other processes.
+    """
+
+    probabilities: Callable[[FloatArray, IntArray], FloatArray]
+
+    def costs(self, batch: Batch) -> FloatArray:
+        """What each class costs the rows of a batch, shape (rows, n_classes)."""
+        said = Guide.from_probabilities(self.probabilities(batch.X, batch.domains))
+        return grained(unlabeled_costs(said.charges, batch.sizes))
+
+
+@dataclass(frozen=True)
+class Lever:
+    """A split between two classes: its node, and the classes on its left and right."""
+
+    node: int
+    left: int
+    right: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,30 +85,50 @@ class CountRungs:
     ----------
     tree : ObliqueTree
         Routes the rows.
-    nodes : tuple of int
-        Ids of nodes of which none is above another.
+    levers : tuple of Lever
+        Splits of which none is above another.
     rungs : tuple of ndarray
         Ascending offsets of each.
     n_domains : int
         Domains of all margins.
+    pricing : Pricing or None
+        What classes cost rows between two rungs; nothing if None.
     """
 
     tree: ObliqueTree
-    nodes: tuple[int, ...]
+    levers: tuple[Lever, ...]
     rungs: tuple[FloatArray, ...]
     n_domains: int
+    pricing: Pricing | None
 
     def __call__(self, batch: Batch) -> Sums:
-        """Rows of each cell, then for each node the rows between rungs, those above the last one at the end."""
+        """Rows of each cell, then for each node the rows between rungs, those above the last one at the end.
+
+        After the sizes by domain come what they cost on the left more than on the right, and their number.
+        """
         leaf = self.tree.apply(batch.X)
+        batch = batch._replace(sizes=grained(batch.sizes))
         classes = self.tree.leaf_classes[leaf - self.tree.topology.n_leaves]
         n_classes = self.tree.topology.n_classes
         found = [_by_domain(batch, classes, n_classes, self.n_domains).T]
-        for node, rungs in zip(self.nodes, self.rungs, strict=True):
-            here = some_of(batch, comes_through(leaf, node))
-            place = np.searchsorted(rungs, values_at(self.tree, node, here.X))
-            found.append(_by_domain(here, place, len(rungs) + 1, self.n_domains))
+        for lever, rungs in zip(self.levers, self.rungs, strict=True):
+            here = some_of(batch, comes_through(leaf, lever.node))
+            place = np.searchsorted(rungs, values_at(self.tree, lever.node, here.X))
+            extra = np.zeros(len(place))
+            between = (place > 0) & (place < len(rungs))
+            extra[between] = _extra(some_of(here, between), lever, self.pricing)
+            sizes = _by_domain(here, place, len(rungs) + 1, self.n_domains)
+            number = np.bincount(place, minlength=len(sizes))
+            found.append(np.column_stack([sizes, np.bincount(place, weights=extra, minlength=len(sizes)), number]))
         return Sums(tuple(found))
+
+
+def _extra(batch: Batch, lever: Lever, pricing: Pricing | None) -> FloatArray:
+    """What rows cost on the left of a split more than on its right."""
+    if pricing is None or not len(batch.X):
+        return np.zeros(len(batch.X))
+    costs = pricing.costs(batch)
+    return np.asarray(costs[:, lever.left] - costs[:, lever.right])
 
 
 def _by_domain(batch: Batch, places: IntArray, n_places: int, n_domains: int) -> FloatArray:
@@ -101,7 +158,10 @@ def values_at(tree: ObliqueTree, node: int, X: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The distinct values of rows at some nodes, ascending, with the sizes of the rows that have them, by domain."""
+    """The distinct values of rows at some nodes, ascending, with the sizes of the rows that have them, by domain.
+
+    The last column of the sizes has what the rows cost on the left more than on the right.
+    """
 
     values: tuple[FloatArray, ...]
     sizes: tuple[FloatArray, ...]
@@ -132,29 +192,36 @@ class FindNeighbours:
     ----------
     tree : ObliqueTree
         Routes the rows.
-    nodes : tuple of int
-        Ids of nodes of which none is above another.
+    levers : tuple of Lever
+        Splits of which none is above another.
     windows : tuple of (float, float)
         For each, above which value and up to which one.
     n_domains : int
         Domains of all margins.
+    pricing : Pricing or None
+        What classes cost these rows; nothing if None.
     """
 
     tree: ObliqueTree
-    nodes: tuple[int, ...]
+    levers: tuple[Lever, ...]
     windows: tuple[tuple[float, float], ...]
     n_domains: int
+    pricing: Pricing | None
 
     def __call__(self, batch: Batch) -> Neighbours:
         """The values of a batch."""
         leaf = self.tree.apply(batch.X)
+        batch = batch._replace(sizes=grained(batch.sizes))
         found = []
-        for node, (low, high) in zip(self.nodes, self.windows, strict=True):
-            here = some_of(batch, comes_through(leaf, node))
-            value = values_at(self.tree, node, here.X)
+        for lever, (low, high) in zip(self.levers, self.windows, strict=True):
+            here = some_of(batch, comes_through(leaf, lever.node))
+            value = values_at(self.tree, lever.node, here.X)
             near = (value > low) & (value <= high)
             distinct, place = np.unique(value[near], return_inverse=True)
-            found.append((distinct, _by_domain(some_of(here, near), place, len(distinct), self.n_domains)))
+            here = some_of(here, near)
+            sizes = _by_domain(here, place, len(distinct), self.n_domains)
+            extra = np.bincount(place, weights=_extra(here, lever, self.pricing), minlength=len(distinct))
+            found.append((distinct, np.column_stack([sizes, extra])))
         return Neighbours(tuple(values for values, _ in found), tuple(sizes for _, sizes in found))
 
 

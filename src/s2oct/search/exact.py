@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -576,14 +576,7 @@ class ExactSearch:
 
     def _promising(self, questions: list[Question]) -> list[Question]:
         """The questions whose best single cut costs least: pairs of all would not fit into memory."""
-        cost = self.evidence.cost
-
-        def least(question: Question) -> float:
-            by_answer = [np.bincount(question.answers, weights=part) for part in cost.T]
-            left = np.cumsum(by_answer, axis=1)
-            return float((left.min(axis=0) + (left[:, -1:] - left).min(axis=0)).min())
-
-        costs = np.array([least(question) for question in questions])
+        costs = np.array([best_cut_cost(question, self.evidence.cost) for question in questions])
         return [questions[q] for q in np.sort(np.argsort(costs, kind="stable")[:MOST_QUESTIONS])]
 
     def _ask_levels(self, rows: IntArray, extra: FloatArray) -> None:
@@ -652,7 +645,7 @@ class ExactSearch:
                 pair = classes[first : first + 2].tolist()
                 is_turned = pair[0] > pair[1]
                 if topology.n_classes > 2 or pair[0] != pair[1]:
-                    leaf_classes[first : first + 2] = _two_classes(pair, topology.n_classes)
+                    leaf_classes[first : first + 2] = two_classes(pair, topology.n_classes)
             question = candidate.questions[b]
             right = np.zeros(len(X), dtype=bool)
             if question < 0:
@@ -683,7 +676,14 @@ def _order_of(evidence: Evidence, deadline: Deadline) -> ContentOrder:
     return replace(order, rows=np.concatenate([order.rows[is_labeled], order.rows[~is_labeled]]))
 
 
-def _two_classes(pair: list[int], n_classes: int) -> list[int]:
+def best_cut_cost(question: Question, cost: FloatArray) -> float:
+    """What rows cost if the best cut of a question is the only split; ``cost`` is that of each class for each row."""
+    by_answer = [np.bincount(question.answers, weights=part) for part in cost.T]
+    left = np.cumsum(by_answer, axis=1)
+    return float((left.min(axis=0) + (left[:, -1:] - left).min(axis=0)).min())
+
+
+def two_classes(pair: list[int], n_classes: int) -> list[int]:
     """The classes of two leaves in ascending order; where both have one class, another one beside it."""
     return sorted(pair if pair[0] != pair[1] else [pair[0], (pair[0] + 1) % n_classes])
 
@@ -715,6 +715,18 @@ class CellPrices:
     bound: float = np.inf
 
 
+class Priced(Protocol):
+    """A tree as prices of totals see it: what it costs without them, and the rows of each cell."""
+
+    @property
+    def fixed(self) -> float:
+        """Rows against it and the price of its splits."""
+
+    @property
+    def counts(self) -> FloatArray:
+        """Rows of each cell."""
+
+
 class TotalPrices:
     """The prices of cells that give the largest bound, for the trees so far: a linear program that grows by trees.
 
@@ -739,7 +751,7 @@ class TotalPrices:
             shares[self.n_cells + cell, 1 + self.n_cells + cell], shares[self.n_cells + cell, share] = -1.0, -row_off
         self._program.add_rows(shares, np.repeat([0.0, -row_off], self.n_cells))
 
-    def add(self, candidate: Candidate) -> None:
+    def add(self, candidate: Priced) -> None:
         """A tree bounds what all prices are good for."""
         row = np.zeros((1, self.size))
         row[0, 0] = -1.0

@@ -100,6 +100,11 @@ class FileBatches:
             yield self.encode(cells, first_row)
             first_row += cells.num_rows
 
+    @property
+    def n_readers(self) -> int:
+        """One batch after the other."""
+        return 1
+
     def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
         """Add up what a function finds in every batch; None if the deadline passes first."""
         return added_up(self, part, deadline)

@@ -85,6 +85,11 @@ class ClusterBatches:
     source: Source
     encode: EncodeBatch
 
+    @property
+    def n_readers(self) -> int:
+        """The threads of all workers."""
+        return max(int(sum(self.reader.client.nthreads().values())), 1)
+
     def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
         """Add up what a function finds in every batch; None if the deadline passes first."""
         found: T | None = self.reader.total(self.source, _TotalOfGroup(self.source, self.encode, part), deadline)

@@ -1,0 +1,542 @@
+"""The tree of a register, exact over all rows: histograms of pairs of questions add up, and trees are found from them.
+
+1. The search on the sample leaves questions. The most promising ones become lines with cuts.
+2. One pass over all rows asks the guide, prices the classes and adds up histograms of pairs of lines, in each region of
+   the splits above the last two levels, which are those of the sample's tree. A tree of depth 2 has one region.
+3. At any prices of the totals the cheapest tree follows from the histograms. The prices that give the largest lower
+   bound are found by cutting planes, as for a table that is looked at as a whole.
+4. Of the trees met on the way, the best one is that which costs least once its last offsets are moved to the totals.
+5. Once the offsets are moved, all trees are looked at that may still cost less than this one.
+
+Costs and sizes are multiples of a grain, whose sums are exact: batches in any order give the same tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from s2oct._core import Pairs
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.model.batches import Batch
+from s2oct.model.evidence import LEVEL_PRICE, split_price
+from s2oct.model.prepared import Columns
+from s2oct.model.targets import rows_beyond_bounds
+from s2oct.model.topology import Topology
+from s2oct.model.tree import ObliqueTree
+from s2oct.register.ladders import Cells, Ladder, moved_near, moving_cost
+from s2oct.register.lines import Asked, cuts_between, line_of
+from s2oct.register.passes import Pricing, Sums, grained
+from s2oct.search.exact import Candidate, CellPrices, ExactSearch, TotalPrices, best_cut_cost, two_classes
+from s2oct.search.questions import Question
+from s2oct.stopping import Deadline
+from s2oct.wording import plural
+
+MOST_NUMBERS = 2**23
+"""Numbers of all histograms, at most: 64 MiB, which workers of a cluster send for each part of a file."""
+
+CUTS, ENOUGH = (63, 31, 15), 24
+"""Cuts of a line: as many as all questions have room for, or at least so many of them."""
+
+NEAR_CUTS, NEAR_TREES = 16, 8
+"""How many of the cuts lie near those of the sample's best trees, and how many trees these are."""
+
+ROOM = 0.25
+"""How far a cut may be from a quantile to be a short number, as a share of the rows between two of them."""
+
+N_STEPS = 60
+"""Prices of totals at which a tree is found, at most."""
+
+MOST_TREES = 1_000_000
+"""Trees that are looked at to prove that none costs less."""
+
+CLOSE = 1e-3
+"""Bounds that differ by fewer rows are the same."""
+
+PARTS = 16
+"""Parts of a bin between which the cost of a tree near the totals is interpolated."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountPairs:
+    """Adds up histograms of pairs of lines.
+
+    Attributes
+    ----------
+    asked : tuple of Asked
+        The lines.
+    tree : ObliqueTree
+        The sample's tree; the nodes two levels above its leaves are the regions.
+    columns : tuple of int, optional
+        The features that the lines are about; all if None.
+    pricing : Pricing
+        What classes cost unlabeled rows.
+    n_domains : int
+        Domains of all margins.
+    """
+
+    asked: tuple[Asked, ...]
+    tree: ObliqueTree
+    columns: Columns
+    pricing: Pricing
+    n_domains: int
+
+    def __call__(self, batch: Batch) -> Sums:
+        """The histograms of a batch."""
+        batch = batch._replace(sizes=grained(batch.sizes))
+        costs = self.pricing.costs(batch) if len(batch.X) else np.empty((0, self.tree.topology.n_classes))
+        return Sums((self.added(batch.X, costs, np.ones(len(batch.X)), batch.sizes, batch.domains),))
+
+    def added(
+        self, X: FloatArray, costs: FloatArray, rows: FloatArray, sizes: FloatArray, domains: IntArray
+    ) -> FloatArray:
+        """The histograms of rows with these costs, shape (n_regions * n_cells, width)."""
+        histograms = np.zeros((self.n_regions * self.layout.n_cells, self.layout.width))
+        if len(X):
+            regions = (self.tree.apply(X) >> self.depth) - self.n_regions
+            narrow = X if self.columns is None else np.ascontiguousarray(X[:, list(self.columns)])
+            answers = np.array([asked.answers(narrow) for asked in self.asked], dtype=np.uint8)
+            self.layout.add(answers, regions, costs, rows, sizes, np.ascontiguousarray(domains), histograms)
+        return histograms
+
+    @property
+    def depth(self) -> int:
+        """Levels that the histograms are about."""
+        return min(self.tree.topology.depth, 2)
+
+    @property
+    def n_regions(self) -> int:
+        """Nodes that have a histogram each."""
+        return 1 << (self.tree.topology.depth - self.depth)
+
+    @property
+    def layout(self) -> Pairs:
+        """Where the cells of each pair are."""
+        n_answers = np.array([len(asked.cuts) + 1 for asked in self.asked])
+        return Pairs(n_answers, self.tree.topology.n_classes, self.n_domains, self.depth)
+
+
+def asked_of(search: ExactSearch, n_numbers: int) -> tuple[Asked, ...]:
+    """The most promising questions of a search with as many cuts as there is room for.
+
+    ``n_numbers`` is what a cell of one pair has, over all regions. Empty if there is no room for any.
+    """
+    trees = sorted(search.pool, key=lambda candidate: candidate.total)
+    order = _by_promise(search, trees)
+    n_answers = np.array([int(search.questions[q].answers.max()) + 1 for q in order], dtype=float)
+    chosen, n_cuts = 0, 0
+    for most in CUTS:
+        sizes = np.minimum(n_answers, most + 1)
+        # All pairs of the first k: half of the square of their sum and of the sum of their squares.
+        room = n_numbers * 0.5 * (np.cumsum(sizes) ** 2 + np.cumsum(sizes**2))
+        fitting = int(np.count_nonzero(room <= MOST_NUMBERS))
+        if fitting > chosen:
+            chosen, n_cuts = fitting, most
+        if chosen >= min(len(order), ENOUGH):
+            break
+    return tuple(_asked(search, q, trees[:NEAR_TREES], n_cuts) for q in sorted(order[:chosen]))
+
+
+def _by_promise(search: ExactSearch, trees: Sequence[Candidate]) -> list[int]:
+    """The questions of the cheapest trees first, then those whose best cut costs least."""
+    in_tree = {q: place for place, tree in reversed(list(enumerate(trees))) for q in tree.questions.tolist()}
+    alone = [best_cut_cost(question, search.evidence.cost) for question in search.questions]
+    return sorted(range(len(search.questions)), key=lambda q: (in_tree.get(q, len(trees)), alone[q]))
+
+
+def _asked(search: ExactSearch, q: int, trees: Sequence[Candidate], n_cuts: int) -> Asked:
+    question, line = search.questions[q], line_of(search.questions[q])
+    near = [int(cut) for tree in trees for own, cut in zip(tree.questions, tree.cuts, strict=True) if own == q]
+    first, last = _ranks(question, search.evidence.given, near, n_cuts)
+    cuts = cuts_between(question, line.of(search.evidence.X), first, last)
+    named = np.array(question.named, dtype=float)
+    extra = LEVEL_PRICE * named[first] if len(named) else np.zeros(len(cuts))
+    return Asked(line, cuts, split_price(question.n_terms), extra)
+
+
+def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: int) -> tuple[IntArray, IntArray]:
+    """After which answers a line is cut, at least and at most: near quantiles, finer near the cuts of good trees."""
+    n_answers = int(question.answers.max()) + 1
+    if n_answers - 1 <= n_cuts or len(question.named):
+        ranks = np.unique(np.linspace(0, n_answers - 2, min(n_answers - 1, n_cuts)).astype(int))
+        return ranks, ranks
+    below = np.cumsum(np.bincount(question.answers, weights=given, minlength=n_answers))
+    n_even = n_cuts - (min(NEAR_CUTS, n_cuts // 3) if near else 0)
+    step = below[-1] / (n_even + 1)
+
+    def at(rows: FloatArray) -> IntArray:
+        return np.clip(np.searchsorted(below, rows - 1e-9), 0, n_answers - 2)
+
+    even = step * np.arange(1, n_even + 1)
+    found = list(zip(at(even - ROOM * step).tolist(), at(even + ROOM * step).tolist(), strict=True))
+    for cut in dict.fromkeys(near):
+        beside = at(below[cut] + step * np.array([-0.5, -0.25, 0.25, 0.5])).tolist()
+        found += [(rank, rank) for rank in (min(cut, n_answers - 2), *beside)]
+    ranks = np.array(list(dict.fromkeys(found))[:n_cuts])
+    return ranks[:, 0], ranks[:, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class RegisterCandidate:
+    """A tree over the lines of a register.
+
+    Attributes
+    ----------
+    splits : ndarray of shape (n_regions, n_branches_below, 2)
+        For each region the line of each split, -1 for none, and the place of its cut.
+    classes : ndarray of shape (n_regions, n_leaves_below)
+        Classes of the leaves.
+    fixed : float
+        Rows against it and the price of its splits.
+    price : float
+        The price of its splits alone.
+    counts : ndarray of shape (n_cells,)
+        Rows of each cell.
+    """
+
+    splits: IntArray
+    classes: IntArray
+    fixed: float
+    price: float
+    counts: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTotal:
+    """What histograms of all rows say.
+
+    Attributes
+    ----------
+    tree : ObliqueTree
+        The best tree, over the features of the lines.
+    rows : float
+        What labels and guide charge for it, over all rows.
+    price : float
+        The price of its splits.
+    off : float
+        Rows by which it misses the totals before its last offsets are moved.
+    settled : float
+        What it will cost in all then, about.
+    """
+
+    tree: ObliqueTree
+    rows: float
+    price: float
+    off: float
+    settled: float
+
+
+@dataclass(frozen=True, eq=False)
+class RegisterTerms:
+    """Prices and totals of a register.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (n_domains, n_classes)
+        Bounds of the totals of all rows.
+    n_first : int
+        Domains of the first margin.
+    row_off, term : float
+        Prices of a row off and of a term, in rows.
+    above : float
+        The price of the splits above the regions, in prices of one term.
+    min_rows : float
+        Rows of a leaf at least.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    n_first: int
+    row_off: float
+    term: float
+    above: float
+    min_rows: float
+
+
+class RegisterSearch:
+    """The best tree of a register by its histograms.
+
+    Parameters
+    ----------
+    counting : CountPairs
+        The lines and regions.
+    histograms : ndarray of shape (n_regions * n_cells, width)
+        What all rows add up to.
+    terms : RegisterTerms
+        Prices and totals.
+    """
+
+    def __init__(self, counting: CountPairs, histograms: FloatArray, terms: RegisterTerms) -> None:
+        self.counting, self.terms = counting, terms
+        self.layout, self.asked = counting.layout, counting.asked
+        self.n_classes, self.n_domains = counting.tree.topology.n_classes, counting.n_domains
+        self.histograms = histograms.reshape(counting.n_regions, self.layout.n_cells, self.layout.width)
+        # A linear program in which numbers are about as large as in a sample.
+        self.scale = max(float(np.abs(terms.high[np.isfinite(terms.high)]).max(initial=1.0)) / 1e4, 1.0)
+        self.prices = CellPrices(np.zeros(terms.low.size), 0.0)
+        self.bound = -np.inf
+
+    def run(self, deadline: Deadline) -> ExactTotal:
+        """The best tree, and on the way a lower bound; sooner than at the deadline if nothing improves."""
+        master = TotalPrices(self._bounds / self.scale, self.n_classes, self.terms.row_off)
+        prices = self.prices
+        found: list[RegisterCandidate] = []
+        for _ in range(N_STEPS):
+            candidate = self.cheapest(prices.cells)
+            found.append(candidate)
+            least = candidate.fixed + float(prices.cells @ candidate.counts) - self.scale * prices.constant
+            if least > self.bound:
+                self.bound, self.prices = least, prices
+            master.add(_Scaled(candidate.fixed / self.scale, candidate.counts / self.scale))
+            better = None if deadline.passed else master.solve(deadline)
+            if better is None or self.scale * better.bound - self.bound < CLOSE:
+                break
+            prices = better
+        costs = [self.settled_cost(candidate) for candidate in found]
+        best = found[int(np.argmin(costs))]
+        rows = best.fixed - best.price
+        return ExactTotal(self.tree(best), rows, best.price, self._cells(best).off, min(costs))
+
+    def bound_beside(self, cost: float, deadline: Deadline) -> float:
+        """What every tree over the lines costs at least; no more than ``cost``, that of a tree which is known.
+
+        At the best prices no tree costs more than with rows off, but for a constant. So all trees are looked at that
+        cost less than the known one at these prices, unless they are too many.
+        """
+        above, cells = self.terms.term * self.terms.above, self.prices.cells
+        slack = cost - self.bound
+        if slack <= 0 or deadline.passed:
+            return min(self.bound, cost)
+        least = [self._best(histograms, cells)[0] for histograms in self.histograms]
+        costs, counts = np.full(1, above), np.zeros((1, len(cells)))
+        for r, histograms in enumerate(self.histograms):
+            is_complete, own, own_counts = self.layout.below(
+                histograms, *self._split_prices, cells, self.terms.min_rows, least[r] + slack, MOST_TREES
+            )
+            order = np.argsort(own, kind="stable")
+            # Trees of the regions so far and of this one, beside the cheapest ones of the others.
+            fitting = np.searchsorted(own[order], above + sum(least[: r + 1]) + slack - costs)
+            if not is_complete or fitting.sum() > MOST_TREES:
+                return self.bound
+            one = np.repeat(np.arange(len(costs)), fitting)
+            other = order[np.arange(len(one)) - np.repeat(np.cumsum(fitting) - fitting, fitting)]
+            costs = costs[one] + own[other]
+            counts = counts[one] + own_counts.reshape(-1, len(cells))[other]
+        low, high = self._bounds.reshape(2, self.n_domains, self.n_classes)
+        off = rows_beyond_bounds(counts.reshape(-1, self.n_domains, self.n_classes), low, high).sum(axis=-1)
+        totals = costs - counts @ cells + self.terms.row_off * off
+        return max(self.bound, float(totals.min(initial=cost)))
+
+    @property
+    def _bounds(self) -> FloatArray:
+        return np.array([self.terms.low.ravel(), self.terms.high.ravel()])
+
+    # ---- trees at prices ----
+
+    def cheapest(self, cell_prices: FloatArray) -> RegisterCandidate:
+        """The cheapest tree where a row of a cell costs its price more."""
+        splits, leaves = [], []
+        for histograms in self.histograms:
+            _, questions, cuts = self._best(histograms, cell_prices)
+            splits.append(np.column_stack([questions, cuts]))
+            leaves.append(self._leaves(histograms, splits[-1]))
+        return self._candidate(np.array(splits), np.array(leaves), cell_prices)
+
+    def _best(self, histograms: FloatArray, cell_prices: FloatArray) -> tuple[float, IntArray, IntArray]:
+        """The cheapest tree of a region: its cost, questions and cuts."""
+        return self.layout.best(histograms, *self._split_prices, cell_prices, self.terms.min_rows)
+
+    @cached_property
+    def _split_prices(self) -> tuple[FloatArray, FloatArray]:
+        extra = np.zeros((len(self.asked), max(len(asked.cuts) for asked in self.asked)))
+        for row, asked in zip(extra, self.asked, strict=True):
+            row[: len(asked.extra)] = self.terms.term * asked.extra
+        return self.terms.term * np.array([asked.price for asked in self.asked]), extra
+
+    def _candidate(self, splits: IntArray, leaves: FloatArray, cell_prices: FloatArray) -> RegisterCandidate:
+        """A tree whose leaves, shape (n_regions, n_leaves_below, width), have the classes that cost least."""
+        of_cells = leaves[..., self.n_classes + 1 :] @ cell_prices.reshape(self.n_domains, self.n_classes)
+        classes = (leaves[..., : self.n_classes] + of_cells).argmin(axis=-1)
+        if self.counting.depth == 2:
+            # The rows of a node that does not split are counted on its left.
+            for below in (1, 2):
+                unsplit = splits[:, below, 0] < 0
+                classes[unsplit, 2 * below - 1] = classes[unsplit, 2 * below - 2]
+        classes[splits[:, 0, 0] < 0] = classes[splits[:, 0, 0] < 0, :1]
+        prices, extra = self._split_prices
+        price = self.terms.term * self.terms.above
+        price += float(sum(prices[q] + extra[q, cut] for q, cut in splits.reshape(-1, 2) if q >= 0))
+        charged = np.take_along_axis(leaves[..., : self.n_classes], classes[..., None], axis=-1)
+        counts = np.zeros((self.n_domains, self.n_classes))
+        np.add.at(counts.T, classes.ravel(), leaves[..., self.n_classes + 1 :].reshape(-1, self.n_domains))
+        return RegisterCandidate(splits, classes, float(charged.sum()) + price, price, counts.ravel())
+
+    def _leaves(self, histograms: FloatArray, splits: IntArray) -> FloatArray:
+        """What lies in each leaf of a region, shape (n_leaves_below, width)."""
+        (f, cut), *below = splits.tolist()
+        n_leaves = 2**self.counting.depth
+        leaves = np.zeros((n_leaves, histograms.shape[1]))
+        if f < 0:
+            leaves[0] = self._block(histograms, 0, 0).sum(axis=(0, 1))
+            return leaves
+        sides = slice(cut + 1), slice(cut + 1, None)
+        if not below:
+            for side, rows in enumerate(sides):
+                leaves[side] = self._block(histograms, f, f)[rows].sum(axis=(0, 1))
+            return leaves
+        for side, (rows, (g, next_cut)) in enumerate(zip(sides, below, strict=True)):
+            block = self._block(histograms, f, max(g, 0))[rows].sum(axis=0)
+            leaves[2 * side] = block[: next_cut + 1].sum(axis=0) if g >= 0 else block.sum(axis=0)
+            leaves[2 * side + 1] = block[next_cut + 1 :].sum(axis=0) if g >= 0 else 0.0
+        return leaves
+
+    def _block(self, histograms: FloatArray, f: int, g: int) -> FloatArray:
+        """The histogram of two lines, shape (answers to f, answers to g, width)."""
+        n_f, n_g = (len(self.asked[q].cuts) + 1 for q in (f, g))
+        begin = self.layout.begin(min(f, g), max(f, g))
+        block = histograms[begin : begin + n_f * n_g]
+        if f <= g:
+            return block.reshape(n_f, n_g, -1)
+        return block.reshape(n_g, n_f, -1).transpose(1, 0, 2)
+
+    # ---- how near a tree comes to the totals ----
+
+    def settled_cost(self, candidate: RegisterCandidate) -> float:
+        """What a tree costs in all once its last offsets are moved, where rows spread evenly within bins."""
+        before = self._ladders(candidate)
+        after, cells = moved_near(before, self._cells(candidate), self.terms.row_off)
+        return candidate.fixed + moving_cost(before, after) + self.terms.row_off * cells.off
+
+    def _cells(self, candidate: RegisterCandidate) -> Cells:
+        counts = candidate.counts.reshape(self.n_domains, self.n_classes)
+        return Cells(counts, self.terms.low, self.terms.high, self.terms.n_first)
+
+    def _ladders(self, candidate: RegisterCandidate) -> list[Ladder]:
+        """The last splits, with the rows of each bin in equal parts."""
+        found = []
+        for histograms, splits, classes in zip(self.histograms, candidate.splits, candidate.classes, strict=True):
+            (f, cut), *below = splits.tolist()
+            if f < 0:
+                continue
+            if not below or all(g < 0 for g, _ in below):
+                found.append(self._ladder(self._block(histograms, f, f).sum(axis=1), cut, classes[[0, -1]]))
+                continue
+            for side, (rows, (g, next_cut)) in enumerate(
+                zip((slice(cut + 1), slice(cut + 1, None)), below, strict=True)
+            ):
+                if g >= 0:
+                    along = self._block(histograms, f, g)[rows].sum(axis=0)
+                    found.append(self._ladder(along, next_cut, classes[2 * side : 2 * side + 2]))
+        return found
+
+    def _ladder(self, along: FloatArray, cut: int, classes: IntArray) -> Ladder:
+        """A ladder whose rungs are parts of bins; ``along`` has what lies in each bin, shape (n_bins, width)."""
+        left, right = (int(k) for k in classes)
+        parts = np.repeat(along / PARTS, PARTS, axis=0)
+        parts = np.concatenate([np.zeros((1, parts.shape[1])), parts])
+        return Ladder(
+            node=0,
+            left=left,
+            right=right,
+            rungs=np.arange(len(parts), dtype=float),
+            sizes=parts[:, self.n_classes + 1 :],
+            evidence=parts[:, left] - parts[:, right],
+            cut=PARTS * (cut + 1),
+        )
+
+    # ---- trees ----
+
+    def tree(self, candidate: RegisterCandidate) -> ObliqueTree:
+        """The tree of a candidate, below the sample's splits above the last two levels."""
+        tree, depth, n_regions = self.counting.tree, self.counting.depth, self.counting.n_regions
+        topology, columns = tree.topology, self.counting.columns
+        omega, gamma, leaf_classes = tree.omega.copy(), tree.gamma.copy(), topology.leaf_classes.copy()
+        wide = slice(None) if columns is None else list(columns)
+        for region in range(n_regions):
+            for below in range(2**depth - 1):
+                level = (below + 1).bit_length() - 1
+                node = ((n_regions + region) << level) + below + 1 - (1 << level)
+                q, cut = candidate.splits[region, below].tolist()
+                leaf = 2 * node - topology.n_leaves
+                pair = candidate.classes[region].reshape(-1, 2)[below + 1 - (1 << level)].tolist() if leaf >= 0 else []
+                omega[node - 1], gamma[node - 1] = 0.0, 1.0
+                if pair and (topology.n_classes > 2 or pair[0] != pair[1]):
+                    leaf_classes[leaf : leaf + 2] = two_classes(pair, topology.n_classes)
+                if q < 0 or (pair and pair[0] == pair[1]):
+                    if pair and leaf_classes[leaf] != pair[0]:
+                        gamma[node - 1] = -1.0
+                    continue
+                split = self.asked[q].line.split(float(self.asked[q].cuts[cut]))
+                is_turned = bool(pair) and pair[0] > pair[1]
+                omega[node - 1, wide] = -split.omega if is_turned else split.omega
+                gamma[node - 1] = -split.high if is_turned else split.low
+        return ObliqueTree(topology, omega, gamma, leaf_classes)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactFit:
+    """The best tree by the histograms of a register, and the searches that found it and prove it."""
+
+    best: ExactTotal
+    searches: tuple[RegisterSearch, ...]
+
+    @classmethod
+    def of(cls, counting: CountPairs, histograms: FloatArray, terms: RegisterTerms, deadline: Deadline) -> ExactFit:
+        """Search below the sample's splits; the regions together also show all trees of depth 2."""
+        searches = [RegisterSearch(counting, histograms, terms)]
+        topology = counting.tree.topology
+        if counting.n_regions > 1 and topology.n_classes <= 4:
+            shallow = Topology(2, topology.n_classes)
+            nothing = np.zeros((shallow.n_branches, counting.tree.omega.shape[1]))
+            tree = ObliqueTree(shallow, nothing, np.ones(shallow.n_branches), shallow.leaf_classes)
+            together = histograms.reshape(counting.n_regions, -1, histograms.shape[1]).sum(axis=0)
+            searches.append(RegisterSearch(replace(counting, tree=tree), together, replace(terms, above=0.0)))
+        found = [search.run(deadline) for search in searches]
+        best = min(found, key=lambda total: total.settled)
+        return cls(replace(best, tree=deepened(best.tree, topology)), tuple(searches))
+
+    def bound_beside(self, cost: float, deadline: Deadline) -> float:
+        """What all these trees cost at least; no more than ``cost``, that of a tree which is known."""
+        return min(search.bound_beside(cost, deadline) for search in self.searches)
+
+    @property
+    def among(self) -> str:
+        """The trees that the bound is about."""
+        first, *others = self.searches
+        n_cuts = max(len(asked.cuts) for asked in first.asked)
+        above = "" if first.counting.n_regions == 1 else " with the sample's splits above the last two levels,"
+        any_split = " and of depth 2 with any splits," if others else ""
+        return (
+            f"trees of depth {first.counting.tree.topology.depth}{above}{any_split} over "
+            f"{plural(len(first.asked), 'question')} about the features, at up to {plural(n_cuts, 'cut')} each, with "
+            "the guide's answers about all rows"
+        )
+
+
+def deepened(tree: ObliqueTree, topology: Topology) -> ObliqueTree:
+    """The same tree with a shape of more levels, which split nothing."""
+    more = topology.depth - tree.topology.depth
+    if not more:
+        return tree
+    omega = np.zeros((topology.n_branches, tree.omega.shape[1]))
+    gamma, leaf_classes = np.ones(topology.n_branches), topology.leaf_classes.copy()
+    omega[: len(tree.omega)], gamma[: len(tree.gamma)] = tree.omega, tree.gamma
+    for leaf, k in enumerate(tree.leaf_classes.tolist()):
+        # Rows go left down to the last node, which sends them to a leaf of their class.
+        node = (tree.topology.n_leaves + leaf) << (more - 1)
+        place = 2 * node - topology.n_leaves
+        if topology.n_classes > 2:
+            leaf_classes[place : place + 2] = two_classes([k, k], topology.n_classes)
+        gamma[node - 1] = 1.0 if leaf_classes[place] == k else -1.0
+    return ObliqueTree(topology, omega, gamma, leaf_classes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """A tree in other units of rows."""
+
+    fixed: float
+    counts: FloatArray
