@@ -238,8 +238,7 @@ def test_a_guide_that_the_time_limit_leaves_behind_is_ended_and_the_fit_says_so(
         clf.fit(X, Y, totals={"yes": 4})
     warned = [str(warning.message) for warning in caught]
     assert clf.certificate_.ended == "time limit"
-    assert clf.certificate_.model == "paper"
+    assert not clf.certificate_.proved_best, "nothing is proved without the guide's answer"
     assert any(message.startswith("The guide gave no answer within") for message in warned)
     assert any(message.startswith("The time limit cut the fit off") for message in warned)
-    assert any("misses the total by 4 rows" in message for message in warned)
     assert Endless.ended.wait(60)

@@ -327,8 +327,13 @@ def test_splits_send_any_row_to_the_side_of_its_answer() -> None:
         for feature, level in zip(features, (None, "missing", "b", "c", "d", "e", None), strict=True)
     )
     seen = X[level != 3]
+    signs = np.array([-1.0, 1, 1, 1, 1, 1, -1])
     for sample in (seen, seen[(seen[:, 2:6].any(axis=1)) | (np.arange(len(seen)) < 0)]):
-        questions, _ = single_questions(sample, features)
+        questions = [
+            question
+            for sign in (1, -1)
+            for question in single_questions(sample, features, np.arange(7), np.where(signs < 0, sign, 1.0))[0]
+        ]
         kinds = set()
         for question in questions:
             line = line_of(question)
@@ -346,7 +351,7 @@ def test_splits_send_any_row_to_the_side_of_its_answer() -> None:
 
 def test_a_cut_may_divide_missing_values_from_all_others() -> None:
     X = np.array([[1.0, 0], [2.0, 0], [1.5, 1], [9.0, 0]])
-    below, above = (GapLine(0, 1, low, 1.5, 2.0, 2) for low in (True, False))
+    below, above = (GapLine(0, 1, 1.0, low, 1.5, 2.0, 2) for low in (True, False))
     for line, cut in ((below, -np.inf), (above, NOTHING_MISSING)):
         split = line.split(cut)
         assert (X @ split.omega <= split.low).tolist() == (line.of(X) <= cut).tolist()

@@ -187,6 +187,9 @@ class WeighEvidence:
         If the guide does not answer, labels and totals alone are the evidence.
         """
         said = advised(prepared, self.guidance, context) if prepared.problem.n_unlabeled else prepared
+        if said is None and context.clock.stopped():
+            # A tree without the guide is not worth keeping against somebody's will.
+            return _without_answer(Paper().run(prepared, context), self.guidance, context)
         guided = prepared if said is None else said
         context.listener.stage(SEARCHING)
         # Rules are in the user's units, and so is the search for them.

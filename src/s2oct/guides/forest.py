@@ -608,7 +608,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
     def _by_class(self, votes: FloatArray) -> FloatArray:
         """Votes or probabilities with the classes as the user has them; of two classes, one column is the second."""
         if votes.shape[1] > 1:
-            return np.asarray(votes[:, np.argsort(self._order.classes)])
+            return np.ascontiguousarray(votes[:, np.argsort(self._order.classes)])
         return votes if self._order.classes[0] == 0 else 1 - votes
 
     def predict_proba(self, X: Any) -> FloatArray:
