@@ -812,7 +812,8 @@ class PairsLayout {
                 pairs_, view(histograms), {view(prices), view(extra), view(cell_prices), min_rows}, limit,
                 static_cast<std::size_t>(most));
         }
-        return std::make_tuple(trees.is_complete, copied(trees.cost), copied(trees.cells));
+        return std::make_tuple(
+            trees.is_complete, copied(trees.cost), copied(trees.cells), copied(trees.splits), copied(trees.classes));
     }
 
    private:
@@ -966,5 +967,7 @@ NB_MODULE(_core, module) {
         .def(
             "below", &PairsLayout::below, "histograms"_a.noconvert(), "prices"_a.noconvert(), "extra"_a.noconvert(),
             "cell_prices"_a.noconvert(), "min_rows"_a, "limit"_a, "most"_a,
-            "All trees of one region that cost less than a limit: whether these are all, costs, and rows of cells.");
+            "All trees of one region that cost less than a limit: whether these are all, costs, rows of cells, "
+            "questions "
+            "and cuts of their splits, and classes of their leaves.");
 }

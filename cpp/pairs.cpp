@@ -164,7 +164,7 @@ class PairSearch {
                 }
             }
             for (std::size_t o = 0; o < open.size(); ++o) {
-                combine(sides[0][o], sides[1][o], price(f, open[o]), limit, most, found);
+                combine(sides[0][o], sides[1][o], {f, open[o]}, limit, most, found);
                 if (found.cost.size() > most) return {};
             }
         }
@@ -184,6 +184,8 @@ class PairSearch {
             if (corner.row(c, n)[n] >= limit) continue;
             double* cells = found.add(corner.row(c, n)[n], n_cells());
             for (Index d = 0; d < pairs_.n_domains; ++d) cells[d * k() + c] = corner.row(k() + 1 + d, n)[n];
+            for (Index b = 0; b < (pairs_.depth == 2 ? 3 : 1); ++b) found.splits.insert(found.splits.end(), {-1, 0});
+            found.classes.insert(found.classes.end(), pairs_.depth == 2 ? 4 : 2, c);
         }
     }
 
@@ -208,6 +210,9 @@ class PairSearch {
                 cells[d * k() + left] += below;
                 cells[d * k() + right] += all - below;
             }
+            const bool is_split = b < n_next;
+            found.splits.insert(found.splits.end(), {is_split ? g : -1, is_split ? b - 1 : 0});
+            found.classes.insert(found.classes.end(), {left, right});
         };
         const double n_rows = upto(k(), n_next);
         if (f == g && n_rows >= fewest_)
@@ -229,8 +234,9 @@ class PairSearch {
 
     // Puts trees together below a root cut.
     void combine(
-        const PairTrees& left, const PairTrees& right, double asked, double limit, std::size_t most,
+        const PairTrees& left, const PairTrees& right, const ExactSplit& root, double limit, std::size_t most,
         PairTrees& found) const {
+        const double asked = price(root.question, root.cut);
         const std::vector<Index> by_left = left.by_cost(), by_right = right.by_cost();
         for (const Index i : by_left) {
             for (const Index j : by_right) {
@@ -239,6 +245,13 @@ class PairSearch {
                 double* cells = found.add(cost, n_cells());
                 for (Index c = 0; c < n_cells(); ++c)
                     cells[c] = left.cells[i * n_cells() + c] + right.cells[j * n_cells() + c];
+                found.splits.insert(found.splits.end(), {root.question, root.cut});
+                for (const auto& [side, t] : {std::pair<const PairTrees&, Index>{left, i}, {right, j}}) {
+                    const auto split = side.splits.begin() + 2 * t;
+                    const auto own = side.classes.begin() + 2 * t;
+                    if (pairs_.depth == 2) found.splits.insert(found.splits.end(), split, split + 2);
+                    found.classes.insert(found.classes.end(), own, own + pairs_.depth);
+                }
                 if (found.cost.size() > most) return;
             }
         }

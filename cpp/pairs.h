@@ -54,13 +54,15 @@ struct PairPrices {
 // without rows costs nothing.
 ExactTree best_of_pairs(const Pairs& pairs, Matrix<const double> histograms, const PairPrices& prices);
 
-// Trees by what they cost and count.
+// Trees with what they cost and count.
 struct PairTrees {
-    std::vector<double> cost;   // (n,)
-    std::vector<double> cells;  // (n, n_domains * K)
+    std::vector<double> cost;    // (n,)
+    std::vector<double> cells;   // (n, n_domains * K)
+    std::vector<Index> splits;   // (n, n_branches, 2) question and cut; -1 and 0 if there is no split
+    std::vector<Index> classes;  // (n, n_leaves)
     bool is_complete = false;
 
-    double* add(double own, Index n_cells);  // the cells of another tree
+    double* add(double own, Index n_cells);  // the cells of another tree; the caller adds splits and classes
     std::vector<Index> by_cost() const;
 };
 

@@ -13,7 +13,7 @@ Costs and sizes are multiples of a grain, whose sums are exact: batches in any o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -51,7 +51,10 @@ N_STEPS = 60
 """Prices of totals at which a tree is found, at most."""
 
 MOST_TREES = 1_000_000
-"""Trees that are looked at to prove that none costs less."""
+"""Trees near the bound that are looked at."""
+
+N_NEAR, N_SLACKS = 32, 8
+"""Of these, how many are moved to the totals; and how often fewer are wanted, if they are too many."""
 
 CLOSE = 1e-3
 """Bounds that differ by fewer rows are the same."""
@@ -119,10 +122,58 @@ class CountPairs:
         return Pairs(n_answers, self.tree.topology.n_classes, self.n_domains, self.depth)
 
 
-def asked_of(search: ExactSearch, n_numbers: int) -> tuple[Asked, ...]:
+@dataclass(frozen=True, eq=False)
+class SampleTrees:
+    """The best trees of the sample, over the questions that are asked of all rows.
+
+    Attributes
+    ----------
+    search : ExactSearch
+        The search on the sample.
+    chosen : tuple of int
+        The questions that are asked of all rows.
+    asked : tuple of Asked
+        Their lines.
+    """
+
+    search: ExactSearch
+    chosen: tuple[int, ...]
+    asked: tuple[Asked, ...]
+
+    def below(self, counting: CountPairs) -> Iterator[tuple[IntArray, IntArray]]:
+        """Splits and classes of trees, region by region, with the nearest cuts; only those with the regions' splits."""
+        depth, n_regions, best = counting.tree.topology.depth, counting.n_regions, self.search.best
+        branches = np.arange(2**counting.depth - 1)
+        levels = np.array([int(b + 1).bit_length() - 1 for b in branches])
+        nodes = ((n_regions + np.arange(n_regions)[:, None]) << levels) + branches + 1 - (1 << levels)
+        for tree in sorted(self.search.pool, key=lambda tree: tree.total)[:NEAR_TREES]:
+            above = slice(n_regions - 1)
+            is_like = (tree.questions[above] == best.questions[above]) & (tree.cuts[above] == best.cuts[above])
+            questions = tree.questions[nodes - 1]
+            is_plain = ((questions[:, 0] >= 0) | (questions < 0).all(axis=1)).all()
+            if tree.depth > depth or not is_like.all() or not is_plain:
+                continue
+            if set(questions.ravel().tolist()) <= {-1, *self.chosen}:
+                splits = [
+                    self._split(*split) for split in zip(questions.ravel(), tree.cuts[nodes - 1].ravel(), strict=True)
+                ]
+                classes = tree.leaf_classes[:: len(tree.leaf_classes) >> depth]
+                yield np.array(splits).reshape(*nodes.shape, 2), classes.reshape(n_regions, -1)
+
+    def _split(self, q: int, rank: int) -> tuple[int, int]:
+        """The place of a question and of the cut after a rank, or of the next one."""
+        if q < 0:
+            return -1, 0
+        place, question = self.chosen.index(q), self.search.questions[q]
+        last = self.asked[place].line.of(self.search.evidence.X[question.answers <= rank]).max()
+        cuts = self.asked[place].cuts
+        return place, min(int(np.searchsorted(cuts, last)), len(cuts) - 1)
+
+
+def asked_of(search: ExactSearch, n_numbers: int) -> SampleTrees:
     """The most promising questions of a search with as many cuts as there is room for.
 
-    ``n_numbers`` is what a cell of one pair has, over all regions. Empty if there is no room for any.
+    ``n_numbers`` is what a cell of one pair has, over all regions. There are none if there is no room for any.
     """
     trees = sorted(search.pool, key=lambda candidate: candidate.total)
     order = _by_promise(search, trees)
@@ -137,7 +188,8 @@ def asked_of(search: ExactSearch, n_numbers: int) -> tuple[Asked, ...]:
             chosen, n_cuts = fitting, most
         if chosen >= min(len(order), ENOUGH):
             break
-    return tuple(_asked(search, q, trees[:NEAR_TREES], n_cuts) for q in sorted(order[:chosen]))
+    kept = tuple(sorted(order[:chosen]))
+    return SampleTrees(search, kept, tuple(_asked(search, q, trees[:NEAR_TREES], n_cuts) for q in kept))
 
 
 def _by_promise(search: ExactSearch, trees: Sequence[Candidate]) -> list[int]:
@@ -230,6 +282,22 @@ class ExactTotal:
 
 
 @dataclass(frozen=True, eq=False)
+class _Near:
+    """Trees near the bound: what they cost in all, and of each the places of its parts in the lists of the regions."""
+
+    totals: FloatArray  # (n,)
+    places: IntArray  # (n, n_regions)
+    lists: tuple[tuple[IntArray, IntArray], ...]  # splits and classes
+
+    def tree(self, t: int) -> tuple[IntArray, IntArray]:
+        """Splits and classes of a tree, region by region."""
+        parts = [
+            (splits[place], classes[place]) for (splits, classes), place in zip(self.lists, self.places[t], strict=True)
+        ]
+        return np.array([splits for splits, _ in parts]), np.array([classes for _, classes in parts])
+
+
+@dataclass(frozen=True, eq=False)
 class RegisterTerms:
     """Prices and totals of a register.
 
@@ -279,11 +347,12 @@ class RegisterSearch:
         self.prices = CellPrices(np.zeros(terms.low.size), 0.0)
         self.bound = -np.inf
 
-    def run(self, deadline: Deadline) -> ExactTotal:
-        """The best tree, and on the way a lower bound; sooner than at the deadline if nothing improves."""
+    def run(self, deadline: Deadline, known: Sequence[RegisterCandidate] = ()) -> ExactTotal:
+        """The best tree, ``known`` ones among them, and on the way a lower bound; until nothing improves."""
         master = TotalPrices(self._bounds / self.scale, self.n_classes, self.terms.row_off)
-        prices = self.prices
-        found: list[RegisterCandidate] = []
+        prices, found = self.prices, list(known)
+        for candidate in found:
+            master.add(_Scaled(candidate.fixed / self.scale, candidate.counts / self.scale))
         for _ in range(N_STEPS):
             candidate = self.cheapest(prices.cells)
             found.append(candidate)
@@ -296,39 +365,60 @@ class RegisterSearch:
                 break
             prices = better
         costs = [self.settled_cost(candidate) for candidate in found]
+        if not deadline.passed:
+            found += self._cheapest_near(min(costs) - self.bound)
+            costs += [self.settled_cost(candidate) for candidate in found[len(costs) :]]
         best = found[int(np.argmin(costs))]
         rows = best.fixed - best.price
         return ExactTotal(self.tree(best), rows, best.price, self._cells(best).off, min(costs))
 
     def bound_beside(self, cost: float, deadline: Deadline) -> float:
-        """What every tree over the lines costs at least; no more than ``cost``, that of a tree which is known.
+        """What every tree over the lines costs at least; no more than ``cost``, that of a tree which is known."""
+        if cost <= self.bound or deadline.passed:
+            return min(self.bound, cost)
+        near = self._near(cost - self.bound)
+        return self.bound if near is None else max(self.bound, float(near.totals.min(initial=cost)))
 
-        At the best prices no tree costs more than with rows off, but for a constant. So all trees are looked at that
-        cost less than the known one at these prices, unless they are too many.
+    def _near(self, slack: float) -> _Near | None:
+        """All trees that cost less than the bound and the slack at the best prices; None if they are too many.
+
+        At these prices no tree costs more than with rows off, but for a constant. So no other tree costs less in all.
         """
         above, cells = self.terms.term * self.terms.above, self.prices.cells
-        slack = cost - self.bound
-        if slack <= 0 or deadline.passed:
-            return min(self.bound, cost)
         least = [self._best(histograms, cells)[0] for histograms in self.histograms]
-        costs, counts = np.full(1, above), np.zeros((1, len(cells)))
+        costs, counts, places = np.full(1, above), np.zeros((1, len(cells))), np.zeros((1, 0), dtype=np.int64)
+        n_leaves, lists = 2**self.counting.depth, []
         for r, histograms in enumerate(self.histograms):
-            is_complete, own, own_counts = self.layout.below(
+            is_complete, own, own_counts, splits, classes = self.layout.below(
                 histograms, *self._split_prices, cells, self.terms.min_rows, least[r] + slack, MOST_TREES
             )
             order = np.argsort(own, kind="stable")
             # Trees of the regions so far and of this one, beside the cheapest ones of the others.
             fitting = np.searchsorted(own[order], above + sum(least[: r + 1]) + slack - costs)
             if not is_complete or fitting.sum() > MOST_TREES:
-                return self.bound
+                return None
             one = np.repeat(np.arange(len(costs)), fitting)
             other = order[np.arange(len(one)) - np.repeat(np.cumsum(fitting) - fitting, fitting)]
             costs = costs[one] + own[other]
             counts = counts[one] + own_counts.reshape(-1, len(cells))[other]
+            places = np.column_stack([places[one], other])
+            lists.append((splits.reshape(len(own), n_leaves - 1, 2), classes.reshape(len(own), n_leaves)))
         low, high = self._bounds.reshape(2, self.n_domains, self.n_classes)
         off = rows_beyond_bounds(counts.reshape(-1, self.n_domains, self.n_classes), low, high).sum(axis=-1)
-        totals = costs - counts @ cells + self.terms.row_off * off
-        return max(self.bound, float(totals.min(initial=cost)))
+        return _Near(costs - counts @ cells + self.terms.row_off * off, places, tuple(lists))
+
+    def _cheapest_near(self, slack: float) -> list[RegisterCandidate]:
+        """Of the trees near the bound, those that cost least in all; of as many as can be looked at."""
+        near = None
+        for _ in range(N_SLACKS):
+            near = self._near(slack)
+            if near is not None:
+                break
+            slack /= 4
+        if near is None:
+            return []
+        best = np.argsort(near.totals, kind="stable")[:N_NEAR]
+        return [self.candidate(*near.tree(t)) for t in best]
 
     @property
     def _bounds(self) -> FloatArray:
@@ -343,7 +433,12 @@ class RegisterSearch:
             _, questions, cuts = self._best(histograms, cell_prices)
             splits.append(np.column_stack([questions, cuts]))
             leaves.append(self._leaves(histograms, splits[-1]))
-        return self._candidate(np.array(splits), np.array(leaves), cell_prices)
+        return self._candidate(np.array(splits), np.array(leaves), self._cheapest_classes(splits, leaves, cell_prices))
+
+    def candidate(self, splits: IntArray, classes: IntArray) -> RegisterCandidate:
+        """A tree with these splits and classes."""
+        leaves = [self._leaves(histograms, own) for histograms, own in zip(self.histograms, splits, strict=True)]
+        return self._candidate(splits, np.array(leaves), self._without_idle_classes(splits, classes))
 
     def _best(self, histograms: FloatArray, cell_prices: FloatArray) -> tuple[float, IntArray, IntArray]:
         """The cheapest tree of a region: its cost, questions and cuts."""
@@ -356,16 +451,26 @@ class RegisterSearch:
             row[: len(asked.extra)] = self.terms.term * asked.extra
         return self.terms.term * np.array([asked.price for asked in self.asked]), extra
 
-    def _candidate(self, splits: IntArray, leaves: FloatArray, cell_prices: FloatArray) -> RegisterCandidate:
-        """A tree whose leaves, shape (n_regions, n_leaves_below, width), have the classes that cost least."""
+    def _cheapest_classes(
+        self, all_splits: Sequence[IntArray], all_leaves: Sequence[FloatArray], cell_prices: FloatArray
+    ) -> IntArray:
+        """The classes that cost least in the leaves of each region, shape (n_regions, n_leaves_below)."""
+        splits, leaves = np.array(all_splits), np.array(all_leaves)
         of_cells = leaves[..., self.n_classes + 1 :] @ cell_prices.reshape(self.n_domains, self.n_classes)
-        classes = (leaves[..., : self.n_classes] + of_cells).argmin(axis=-1)
+        return self._without_idle_classes(splits, (leaves[..., : self.n_classes] + of_cells).argmin(axis=-1))
+
+    def _without_idle_classes(self, splits: IntArray, classes: IntArray) -> IntArray:
+        """One class for both leaves of a node that does not split: its rows are counted on its left."""
+        classes = classes.copy()
         if self.counting.depth == 2:
-            # The rows of a node that does not split are counted on its left.
             for below in (1, 2):
                 unsplit = splits[:, below, 0] < 0
                 classes[unsplit, 2 * below - 1] = classes[unsplit, 2 * below - 2]
         classes[splits[:, 0, 0] < 0] = classes[splits[:, 0, 0] < 0, :1]
+        return classes
+
+    def _candidate(self, splits: IntArray, leaves: FloatArray, classes: IntArray) -> RegisterCandidate:
+        """A tree by what lies in its leaves, shape (n_regions, n_leaves_below, width)."""
         prices, extra = self._split_prices
         price = self.terms.term * self.terms.above
         price += float(sum(prices[q] + extra[q, cut] for q, cut in splits.reshape(-1, 2) if q >= 0))
@@ -484,7 +589,14 @@ class ExactFit:
     searches: tuple[RegisterSearch, ...]
 
     @classmethod
-    def of(cls, counting: CountPairs, histograms: FloatArray, terms: RegisterTerms, deadline: Deadline) -> ExactFit:
+    def of(
+        cls,
+        counting: CountPairs,
+        histograms: FloatArray,
+        terms: RegisterTerms,
+        sample: SampleTrees,
+        deadline: Deadline,
+    ) -> ExactFit:
         """Search below the sample's splits; the regions together also show all trees of depth 2."""
         searches = [RegisterSearch(counting, histograms, terms)]
         topology = counting.tree.topology
@@ -494,7 +606,10 @@ class ExactFit:
             tree = ObliqueTree(shallow, nothing, np.ones(shallow.n_branches), shallow.leaf_classes)
             together = histograms.reshape(counting.n_regions, -1, histograms.shape[1]).sum(axis=0)
             searches.append(RegisterSearch(replace(counting, tree=tree), together, replace(terms, above=0.0)))
-        found = [search.run(deadline) for search in searches]
+        found = [
+            search.run(deadline, [search.candidate(*tree) for tree in sample.below(search.counting)])
+            for search in searches
+        ]
         best = min(found, key=lambda total: total.settled)
         return cls(replace(best, tree=deepened(best.tree, topology)), tuple(searches))
 

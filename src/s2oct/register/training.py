@@ -168,11 +168,11 @@ def _exact(
     low, high = (part.reshape(-1, targets.n_classes) for part in (targets.low, targets.high))
     depth = trained.tree.topology.depth
     n_regions = 2 ** max(depth - 2, 0)
-    asked = asked_of(search, n_regions * (targets.n_classes + 1 + len(low)))
-    if not asked:
+    sample = asked_of(search, n_regions * (targets.n_classes + 1 + len(low)))
+    if not sample.asked:
         return NO_ROOM if search.questions else ""
     pricing = Pricing(said.of_rows)
-    counting = CountPairs(asked, trained.tree, simplification.columns, pricing, len(low))
+    counting = CountPairs(sample.asked, trained.tree, simplification.columns, pricing, len(low))
     needed = pass_seconds + _seconds(counting, register)
     # What is begun in vain would take the time of the passes that meet the totals.
     sums = register.batches.total(counting, deadline) if deadline.allows(needed) else None
@@ -191,7 +191,7 @@ def _exact(
         above=_price_above(search, n_regions),
         min_rows=float(task.evidence_spec.min_rows),
     )
-    return _Exact(ExactFit.of(counting, sums.parts[0] + own, terms, deadline), pricing, evidence.row_off)
+    return _Exact(ExactFit.of(counting, sums.parts[0] + own, terms, sample, deadline), pricing, evidence.row_off)
 
 
 def _seconds(counting: CountPairs, register: Register) -> float:
