@@ -90,6 +90,9 @@ def rows_of_domains(draw):
 def test_errors_of_labeled_rows_are_those_of_a_loop(rows):
     observed, predicted, importance, codes, n_domains = rows
     errors, variances = labeled_errors(*rows)
+    everybody = sum(w * (o - p) for w, o, p in zip(importance, observed, predicted, strict=True)) / max(
+        sum(importance), 1e-300
+    )
     for d in range(n_domains):
         here = [i for i in range(len(codes)) if codes[i] == d]
         if not here:
@@ -97,25 +100,28 @@ def test_errors_of_labeled_rows_are_those_of_a_loop(rows):
             assert variances[d] == np.inf
             continue
         total = sum(importance[i] for i in here)
-        assert errors[d] == pytest.approx(sum(importance[i] * (observed[i] - predicted[i]) for i in here) / total)
+        mean = sum(importance[i] * (observed[i] - predicted[i]) for i in here) / total
+        assert errors[d] == pytest.approx(mean - everybody, abs=1e-12)
         noise = sum(importance[i] ** 2 * max(predicted[i] * (1 - predicted[i]), LEAST_VARIANCE) for i in here)
         assert variances[d] == pytest.approx(noise / total**2)
 
 
 def test_one_domain_has_no_spread():
-    assert spread_of_shares(np.array([0.1, 0.9]), np.ones(2), np.zeros(2, dtype=np.int64), 1) == 0
+    assert spread_of_shares(np.array([0.1, 0.9]), np.ones(2), np.ones(2), np.zeros(2, dtype=np.int64), 1) == 0
 
 
 def test_domains_of_rows_dealt_at_random_have_hardly_any_spread_and_different_ones_have_theirs():
     rng = np.random.default_rng(0)
     codes = np.repeat(np.arange(10), 100)
     dealt = rng.random(1000)
-    assert spread_of_shares(dealt, np.ones(1000), codes, 10) < 0.03
+    assert spread_of_shares(dealt, np.ones(1000), np.ones(1000), codes, 10) < 0.03
     apart = np.where(codes < 5, 0.2, 0.8)
-    assert spread_of_shares(apart, np.ones(1000), codes, 10) == pytest.approx(0.3 * np.sqrt(10 / 9), abs=0.01)
+    assert spread_of_shares(apart, np.ones(1000), np.ones(1000), codes, 10) == pytest.approx(
+        0.3 * np.sqrt(10 / 9), abs=0.01
+    )
 
 
 def test_a_domain_without_unlabeled_rows_does_not_count():
     codes = np.array([0, 0, 2, 2])
-    with_gap = spread_of_shares(np.array([0.0, 0.1, 0.9, 1.0]), np.ones(4), codes, 3)
-    assert with_gap == spread_of_shares(np.array([0.0, 0.1, 0.9, 1.0]), np.ones(4), codes // 2, 2)
+    with_gap = spread_of_shares(np.array([0.0, 0.1, 0.9, 1.0]), np.ones(4), np.ones(4), codes, 3)
+    assert with_gap == spread_of_shares(np.array([0.0, 0.1, 0.9, 1.0]), np.ones(4), np.ones(4), codes // 2, 2)

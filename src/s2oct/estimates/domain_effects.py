@@ -69,16 +69,21 @@ def domain_effects(errors: FloatArray, variances: FloatArray, spread: float) -> 
     return DomainEffects((believed @ weight) * np.where(seen, errors, 0.0), left @ weight)
 
 
-def spread_of_shares(probabilities: FloatArray, sizes: FloatArray, codes: IntArray, n_domains: int) -> float:
-    """Standard deviation of the mean probability over the domains, beyond what rows dealt at random would show."""
+def spread_of_shares(
+    probabilities: FloatArray, sizes: FloatArray, squares: FloatArray, codes: IntArray, n_domains: int
+) -> float:
+    """Standard deviation of the mean probability over the domains, beyond what rows dealt at random would show.
+
+    ``sizes`` is what each row or group of equal rows counts, ``squares`` the sum of the squares of what its rows count.
+    """
     rows = np.bincount(codes, weights=sizes, minlength=n_domains)
     used = rows > 0
     if used.sum() < 2:
         return 0.0
     means = np.bincount(codes, weights=sizes * probabilities, minlength=n_domains)[used] / rows[used]
-    squares = np.bincount(codes, weights=sizes**2, minlength=n_domains)[used] / rows[used] ** 2
-    by_chance = float(np.mean(probabilities.var() * squares))
-    return float(np.sqrt(max(means.var(ddof=1) - by_chance, 0.0)))
+    in_rows = np.bincount(codes, weights=squares, minlength=n_domains)[used] / rows[used] ** 2
+    of_rows = float(np.average((probabilities - np.average(probabilities, weights=sizes)) ** 2, weights=sizes))
+    return float(np.sqrt(max(means.var(ddof=1) - of_rows * float(np.mean(in_rows)), 0.0)))
 
 
 def labeled_errors(
@@ -86,10 +91,13 @@ def labeled_errors(
 ) -> tuple[FloatArray, FloatArray]:
     """Mean error of the labeled rows of each domain, and its variance; infinite where there are none.
 
-    ``importance`` weights rows to the known shares of their classes.
+    ``importance`` weights rows to the known shares of their classes. Errors are those beside the mean error of all
+    labeled rows, which the known totals put right.
     """
     total = np.bincount(codes, weights=importance, minlength=n_domains)
-    error = np.bincount(codes, weights=importance * (observed - predicted), minlength=n_domains)
+    off = observed - predicted
+    off = off - float(importance @ off) / max(float(importance.sum()), 1e-300)
+    error = np.bincount(codes, weights=importance * off, minlength=n_domains)
     row_variance = np.maximum(predicted * (1 - predicted), LEAST_VARIANCE)
     variance = np.bincount(codes, weights=importance**2 * row_variance, minlength=n_domains)
     known = total > 0

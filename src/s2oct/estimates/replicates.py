@@ -59,6 +59,46 @@ class Bootstrap:
 BOOTSTRAP = Bootstrap()
 
 
+@dataclass(frozen=True)
+class Folds:
+    """Rows held out in turn, every row once, so that each label is predicted by a fit that has not seen it.
+
+    Attributes
+    ----------
+    n_folds : int
+        Number of fits.
+    """
+
+    n_folds: int
+
+    @property
+    def identity(self) -> bytes:
+        """The number of folds."""
+        return f"folds {self.n_folds}".encode()
+
+    def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
+        """0 for the rows of a fold, 1 for the others. Every class is dealt to the folds in turn.
+
+        The last label of a class is in no fold: a fit without it would not know the class.
+        """
+        counts = np.ones(len(codes))
+        for k in np.unique(codes):
+            rows = np.flatnonzero(codes == k)
+            if len(rows) > 1:
+                # The same order for every fold, whatever the generator of a replicate.
+                dealt = np.random.default_rng(len(rows)).permutation(rows)
+                counts[dealt[number :: self.n_folds]] = 0.0
+        return counts
+
+    def varying(self, n_replicates: int) -> int:
+        """None: the spread of folds, which share most labels, says little about other samples."""
+        return 0
+
+    def variance(self, replicated: FloatArray, fitted: FloatArray) -> FloatArray:
+        """Nothing: what the held-out rows of a domain show includes the errors of the fit."""
+        return np.zeros_like(fitted)
+
+
 @dataclass(frozen=True, eq=False)
 class ReplicateWeights:
     """Replicate weights that a survey brings: jackknife, balanced half samples, or its own bootstrap.

@@ -40,7 +40,7 @@ class Estimates(Sequence[dict[str, Any]]):
     confidence : float
         What the intervals should cover.
     n_replicates : int
-        Replicates of the fit behind the standard errors.
+        Replicates of the fit behind the standard errors; 0 for the difference estimator, which has a formula for them.
     notes : tuple of str
         What a reader of the estimates should know.
     """
@@ -87,4 +87,5 @@ class Estimates(Sequence[dict[str, Any]]):
         )
 
     def __repr__(self) -> str:
-        return f"<Estimates of {len(self._rows)} domains and classes from {self.n_replicates} replicates>"
+        how = f"from {self.n_replicates} replicates" if self.n_replicates else "by the difference estimator"
+        return f"<Estimates of {len(self._rows)} domains and classes {how}>"
