@@ -7,6 +7,9 @@ from typing import Any, overload
 
 from s2oct.wording import amount, printable
 
+METHODS = AUTO, REPLICATES, DIFFERENCE = "auto", "replicates", "difference"
+"""Ways to estimate: by replicates of the fit, by the difference estimator, or whichever suits."""
+
 COLUMNS = {
     "domain": 'The domain; "all" for the whole table.',
     "class": "The class.",

@@ -19,7 +19,7 @@ from s2oct.estimates.difference import N_FOLDS, Groups, difference_estimation, w
 from s2oct.estimates.estimating import Estimation
 from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Folds, Replicate, ReplicateWeights, replicate
 from s2oct.estimates.running import run_replicates
-from s2oct.estimates.table import Estimates
+from s2oct.estimates.table import AUTO, DIFFERENCE, METHODS, REPLICATES, Estimates
 from s2oct.estimators.fitted import FittedRows, known_of_rows
 from s2oct.estimators.fitting import FitTask, leaves_in_batches, sample_of
 from s2oct.fit.context import Budget, Guidance
@@ -37,9 +37,6 @@ from s2oct.register.register import Register
 from s2oct.search.exact import SearchParams
 from s2oct.version import __version__
 from s2oct.wording import brief, listed, plural
-
-AUTO, REPLICATES, DIFFERENCE = "auto", "replicates", "difference"
-METHODS = (AUTO, REPLICATES, DIFFERENCE)
 
 OF_TABLE = ("totals", "population_totals", "domains", "as_shares", "sample_weight")
 """What may be known about a table that is passed, as in ``fit``."""

@@ -14,11 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
-from s2oct.estimates.table import Estimates
+from s2oct.estimates.table import REPLICATES, Estimates
 from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.estimators.estimating import (
-    REPLICATES,
     estimate_by_difference,
     estimate_domains,
     known_of_table,
