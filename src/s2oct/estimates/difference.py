@@ -17,7 +17,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.estimating import Estimation
-from s2oct.estimates.replicates import Folds, Replicate
+from s2oct.estimates.replicates import Replicate
 from s2oct.model.known import Known
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
@@ -98,7 +98,7 @@ def difference_estimation(
             probabilities,
             folds,
             others=others,
-            drawing=Folds(N_FOLDS),
+            drawing=None,
             squares=squares,
             label_weights=weights,
         )

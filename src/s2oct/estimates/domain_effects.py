@@ -14,8 +14,13 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 
-PRIOR_SPREAD, PRIOR_SLOPE = 0.01, 0.7
-"""Mean of the prior of tau: a constant, and a part of the spread of the predicted shares over the domains."""
+PRIOR_SPREAD, PRIOR_SLOPE = 0.06, 0.7
+"""Mean of the prior of tau: a constant over the root of the number of labels, because more labels leave less to domains
+that have nothing to do with the classes, and a part of the spread of the predicted shares over the domains."""
+
+LABEL_SPREAD, LABEL_SLOPE = 0.1, 3.0
+"""Standard deviation of a predicted share from sample to sample, times the root of the number of labels: a constant,
+and a multiple of the spread of the shares. Replicates measure it; these are about their means over many populations."""
 
 SPREADS = np.linspace(0.0, 0.5, 51)
 """Values of tau that are weighed against each other."""
@@ -40,7 +45,7 @@ class DomainEffects:
     variance: FloatArray
 
 
-def domain_effects(errors: FloatArray, variances: FloatArray, spread: float) -> DomainEffects:
+def domain_effects(errors: FloatArray, variances: FloatArray, spread: float, n_labels: int) -> DomainEffects:
     """Weigh all values of tau by prior and labeled rows.
 
     Parameters
@@ -51,6 +56,8 @@ def domain_effects(errors: FloatArray, variances: FloatArray, spread: float) -> 
         Its variance if tau were 0; infinite for a domain without labeled rows.
     spread : float
         Spread of the predicted shares over the domains beyond chance.
+    n_labels : int
+        Labeled rows of the fit.
 
     Returns
     -------
@@ -60,13 +67,18 @@ def domain_effects(errors: FloatArray, variances: FloatArray, spread: float) -> 
     seen = np.isfinite(variances)
     total = variances[seen, None] + SPREADS**2
     fits = -0.5 * (np.log(total) + errors[seen, None] ** 2 / total).sum(axis=0)
-    log_weight = fits - SPREADS / (PRIOR_SPREAD + PRIOR_SLOPE * spread)
+    log_weight = fits - SPREADS / (PRIOR_SPREAD / np.sqrt(n_labels) + PRIOR_SLOPE * spread)
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
     believed = np.zeros((len(errors), len(SPREADS)))
     believed[seen] = SPREADS**2 / np.maximum(total, 1e-300)
     left = (1 - believed) * SPREADS**2
     return DomainEffects((believed @ weight) * np.where(seen, errors, 0.0), left @ weight)
+
+
+def variance_from_labels(spread: float, n_labels: int) -> float:
+    """Variance of the predicted share of a domain over samples of so many labels, without replicates."""
+    return (LABEL_SPREAD**2 + (LABEL_SLOPE * spread) ** 2) / n_labels
 
 
 def spread_of_shares(

@@ -10,7 +10,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.estimates.correction import Correction, chosen_correction, combined, raked, true_given_predicted
-from s2oct.estimates.domain_effects import domain_effects, labeled_errors, spread_of_shares
+from s2oct.estimates.domain_effects import domain_effects, labeled_errors, spread_of_shares, variance_from_labels
 from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate
 from s2oct.estimates.table import COLUMNS
 from s2oct.model.known import Known
@@ -42,8 +42,9 @@ class Estimation:
         Replicates of the fit.
     others : tuple of ndarray
         Classes of all rows by other trees that are as good.
-    drawing : Drawing
-        How the labeled rows of replicates were drawn.
+    drawing : Drawing or None
+        How the labeled rows of replicates were drawn; None if replicates only hold rows out, as `Folds` do. Standard
+        errors then come from a formula.
     squares : ndarray of shape (m,), optional
         Where unlabeled rows stand for groups of equal rows that weigh as much together: for each group, the sum of the
         squared weights of its rows.
@@ -59,7 +60,7 @@ class Estimation:
         replicates: Sequence[Replicate],
         *,
         others: tuple[IntArray, ...] = (),
-        drawing: Drawing = BOOTSTRAP,
+        drawing: Drawing | None = BOOTSTRAP,
         squares: FloatArray | None = None,
         label_weights: FloatArray | None = None,
     ) -> None:
@@ -83,7 +84,8 @@ class Estimation:
         self.correction = chosen_correction(self.votes, self.said, self.labels, self.label_weights, self.shares)
         self.corrected = self.correction.probabilities(predicted[unlabeled], self.guide_says[unlabeled])
         self.unlabeled = raked(self.corrected, self.sizes, known.targets)
-        self.replicated = [self._replicated(found) for found in replicates[: drawing.varying(len(replicates))]]
+        n_varying = 0 if drawing is None else drawing.varying(len(replicates))
+        self.replicated = [self._replicated(found) for found in replicates[:n_varying]]
         by_tree = self.votes @ self.correction.confusion.T
         self.labeled = combined(by_tree, self.said, self.correction.guide_power, self.correction.tree_power)
 
@@ -148,12 +150,14 @@ class Estimation:
         spread = spread_of_shares(q, self.sizes, self.squares, unlabeled, n_domains)
         observed = (self.labels == k).astype(float)
         errors = labeled_errors(observed, self.labeled[:, k], self._importance(), labeled, n_domains)
-        effects = domain_effects(*errors, spread)
+        effects = domain_effects(*errors, spread, len(self.labels))
         # What one domain gains, the others lose: the total of the class is known.
         rest = 1 - rows / max(float(rows.sum()), 1e-300)
         again = [np.bincount(unlabeled, weights=self.sizes * p[:, k], minlength=n_domains) for p in self.replicated]
-        by_labels = self.drawing.variance(np.array(again), counts.astype(float))
-        if not again:
+        if self.drawing is not None:
+            by_labels = self.drawing.variance(np.array(again), counts.astype(float))
+        else:
+            by_labels = rows**2 * variance_from_labels(spread, len(self.labels)) * rest
             by_labels = by_labels + self._variance_of_totals(k, unlabeled, n_domains)
         by_chance = np.bincount(unlabeled, weights=self.squares * q * (1 - q), minlength=n_domains)
         chance_left = 1 - by_chance / max(float(by_chance.sum()), 1e-300)

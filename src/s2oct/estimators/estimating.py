@@ -17,7 +17,7 @@ from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.difference import N_FOLDS, Groups, difference_estimation, weighted_totals
 from s2oct.estimates.estimating import Estimation
-from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Folds, Replicate, ReplicateWeights, replicate
+from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Draws, Folds, Replicate, ReplicateWeights, replicate
 from s2oct.estimates.running import run_replicates
 from s2oct.estimates.table import AUTO, DIFFERENCE, METHODS, REPLICATES, Estimates
 from s2oct.estimators.fitted import FittedRows, known_of_rows
@@ -140,11 +140,12 @@ def estimate_domains(
         )
     else:
         n_replicates, n_runs = _agreed_number(replicates, weights), weights.n_runs
-    refits = Refits(fit, BOOTSTRAP if weights is None else weights)
+    drawing: Drawing = BOOTSTRAP if weights is None else weights
+    refits = Refits(fit, drawing)
     found = run_replicates(refits, fit.budget.seed, n_runs, n_jobs, folder, progress)
     said = None if fit.advice is None else fit.advice.probabilities
     others = tuple(other.predict(fit.rows) for other in alternatives)
-    estimation = Estimation(fit.known, tree.predict(fit.rows), said, found, others=others, drawing=refits.drawing)
+    estimation = Estimation(fit.known, tree.predict(fit.rows), said, found, others=others, drawing=drawing)
     rows = [row for name, domains, codes in divisions for row in estimation.rows(name, domains, codes, covered)]
     return Estimates(rows, covered, n_replicates, (*estimation.notes, *about_gaps))
 
@@ -211,14 +212,14 @@ class Refits:
     ----------
     fit : FitTask
         The fit.
-    drawing : Drawing
+    drawing : Draws
         How labeled rows are drawn.
     by_leaf : bool
         Whether the guide says the same of all rows of a leaf, the mean over its unlabeled rows.
     """
 
     fit: FitTask
-    drawing: Drawing = BOOTSTRAP
+    drawing: Draws = BOOTSTRAP
     by_leaf: bool = False
 
     @cached_property
