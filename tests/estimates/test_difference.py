@@ -33,9 +33,9 @@ def table(n=120, seed=0, weights=None, totals=(50, 40)):
     return known, (leaves >= 2).astype(np.int64), leaves, regions
 
 
-def in_groups(known, predicted, leaves, regions, said=None, **changes):
+def in_groups(known, predicted, leaves, regions, said=None, sampled=(), **changes):
     """Estimates of regions from groups of rows."""
-    groups = Groups.of(known, leaves, regions)
+    groups = Groups.of(known, leaves, regions, np.array(sampled, dtype=np.int64))
     unlabeled = groups.rows[~groups.known.is_labeled]
     estimation = difference_estimation(
         groups.known,
@@ -67,13 +67,40 @@ def test_groups_of_equal_rows_give_the_estimates_of_single_rows(is_weighted):
         known = replace(known, targets=Targets.exact(known.unlabeled_sizes.sum() * np.array([0.6, 0.4]), 90))
     said = np.array([[0.8, 0.2], [0.6, 0.4], [0.5, 0.5], [0.1, 0.9]])[leaves]
     found = in_groups(known, predicted, leaves, regions, said)
-    alone = in_groups(known, predicted, np.arange(120), regions, said)
+    alone = in_groups(known, predicted, leaves, regions, said, sampled=np.arange(30, 120))
     plain = difference_estimation(known, predicted, said[~known.is_labeled], []).rows("region", REGIONS, regions, 0.95)
     for name in ("estimate", "se", "rows", "observed", "uncorrected", "guide"):
-        assert [row[name] for row in found] == pytest.approx([row[name] for row in alone]), name
-        assert [row[name] for row in found] == pytest.approx([row[name] for row in plain]), name
-    if not is_weighted:
-        assert [row["low"] for row in found] == pytest.approx([row["low"] for row in plain])
+        assert [row[name] for row in alone] == pytest.approx([row[name] for row in plain]), name
+        if name != "se":
+            assert [row[name] for row in found] == pytest.approx([row[name] for row in plain]), name
+    assert all(one["se"] >= other["se"] - 1e-9 for one, other in zip(found, plain, strict=True))
+
+
+def test_rows_that_stand_for_others_add_the_variance_of_a_sample():
+    known, predicted, leaves, regions = table(n=400, totals=(230, 140))
+    said = np.random.default_rng(5).dirichlet([2, 2], size=400)
+    sampled = np.arange(30, 400, 3)
+    groups = Groups.of(known, leaves, regions, sampled)
+    chosen, sizes = groups.rows[30:], groups.known.weights[30:]
+    for d in range(3):
+        for leaf in range(4):
+            everyone = [i for i in range(30, 400) if regions[i] == d and leaves[i] == leaf]
+            here = [n for n, i in enumerate(chosen) if regions[i] == d and leaves[i] == leaf]
+            assert sum(sizes[n] for n in here) == pytest.approx(len(everyone))
+            assert len(here) == max(sum(i in sampled for i in everyone), 1)
+    arguments = (groups.known, predicted[groups.rows], said[chosen], [])
+    rough = difference_estimation(*arguments, squares=groups.squares)
+    exact = difference_estimation(*arguments, squares=sizes**2)
+    q, classes = rough.unlabeled[:, 1], predicted[chosen]
+    for d in range(3):
+        added = 0.0
+        for n in np.flatnonzero(regions[chosen] == d):
+            alike = [i for i in range(len(chosen)) if classes[i] == classes[n]]
+            mean = sum(sizes[i] * q[i] for i in alike) / sum(sizes[i] for i in alike)
+            variance = sum(sizes[i] * (q[i] - mean) ** 2 for i in alike) / sum(sizes[i] for i in alike)
+            added += (sizes[n] ** 2 - groups.squares[n]) * variance
+        assert rough._variance_of_sample(1, regions[chosen], 3)[d] == pytest.approx(added)
+    assert not exact._variance_of_sample(1, regions[chosen], 3).any()
 
 
 def test_estimates_of_a_class_add_up_to_labels_and_total_and_those_of_a_domain_to_its_rows():

@@ -3,8 +3,9 @@
 For domain d and class k it is the sum of p_k(x_i) over the unlabeled rows, plus the rows of the domain times the mean
 error of its labeled rows, each weighted by the rows that it stands for and shrunk as `domain_effects` says, raked to
 the totals. `Estimation` computes it where fits hold rows out in `Folds`, or where no label took part in the fit. Its
-variance is a formula, so that nothing is fitted 200 times. Rows with the same leaf and the same domains are one group:
-a register of any size becomes a short table.
+variance is a formula, so that nothing is fitted 200 times. A guide that has seen a sample of the unlabeled rows
+predicts these rows, and each of them stands for others with the same leaf and the same domains: a register of any size
+becomes a short table.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ N_FOLDS = 10
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The labeled rows of a table, and behind them its unlabeled rows in groups.
+    """The labeled rows of a table, and behind them unlabeled rows that stand for all others.
 
     Attributes
     ----------
     known : Known
-        What is known about them; a group weighs as much as its rows together.
+        What is known about them; an unlabeled row weighs as much as the rows that it stands for.
     rows : ndarray of int
-        The labeled rows of the table, and one row of each group.
-    squares : ndarray of shape (n_groups,)
-        For each group the sum of the squared weights of its rows.
+        Where these rows are in the table.
+    squares : ndarray of shape (n_unlabeled,)
+        For each of the unlabeled rows the sum of the squared weights of the rows that it stands for.
     """
 
     known: Known
@@ -46,23 +47,35 @@ class Groups:
     squares: FloatArray
 
     @classmethod
-    def of(cls, known: Known, leaves: IntArray, codes: IntArray) -> Groups:
-        """Group the unlabeled rows of a table by leaf, domain and the domains of the totals."""
+    def of(cls, known: Known, leaves: IntArray, codes: IntArray, sampled: IntArray) -> Groups:
+        """Let sampled rows stand for the unlabeled rows of a table with the same leaf and domains.
+
+        Where none of them is sampled, one row stands for all.
+        """
         labeled, unlabeled = np.flatnonzero(known.is_labeled), np.flatnonzero(~known.is_labeled)
         keys = _joint(leaves[unlabeled], codes[unlabeled], *(margin.codes for margin in known.targets.margins))
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        sizes = known.sizes[unlabeled]
-        rows = np.concatenate([labeled, unlabeled[first]])
+        sizes, n_groups = known.sizes[unlabeled], len(first)
+        chosen = np.searchsorted(unlabeled, sampled)
+        has_sampled = np.bincount(group[chosen], minlength=n_groups) > 0
+        chosen = np.sort(np.concatenate([chosen, first[~has_sampled]]))
+        own, here = sizes[chosen], group[chosen]
+        factor, square = (
+            np.bincount(group, weights=sizes**power, minlength=n_groups)
+            / np.bincount(here, weights=own**power, minlength=n_groups)
+            for power in (1, 2)
+        )
+        rows = np.concatenate([labeled, unlabeled[chosen]])
         grouped = replace(
             known,
             labels=Labels(known.classes, known.labels.codes[rows]),
-            targets=known.targets.of_rows(first),
-            weights=np.concatenate([known.sizes[labeled], np.bincount(group, weights=sizes, minlength=len(first))]),
+            targets=known.targets.of_rows(chosen),
+            weights=np.concatenate([known.sizes[labeled], own * factor[here]]),
             domains=(),
             counted=None,
             given=None,
         )
-        return cls(grouped, rows, np.bincount(group, weights=sizes**2, minlength=len(first)).astype(float))
+        return cls(grouped, rows, own**2 * square[here])
 
 
 def _joint(*codes: IntArray) -> IntArray:

@@ -46,8 +46,8 @@ class Estimation:
         How the labeled rows of replicates were drawn; None if replicates only hold rows out, as `Folds` do. Standard
         errors then come from a formula.
     squares : ndarray of shape (m,), optional
-        Where unlabeled rows stand for groups of equal rows that weigh as much together: for each group, the sum of the
-        squared weights of its rows.
+        Where unlabeled rows stand for several rows each and weigh as much as these together: for each of them, the sum
+        of the squared weights of the rows that it stands for.
     label_weights : ndarray of shape (n_labeled,), optional
         How many unlabeled rows each labeled row stands for, beside the others of its class; its weight by default.
     """
@@ -159,6 +159,7 @@ class Estimation:
         else:
             by_labels = rows**2 * variance_from_labels(spread, len(self.labels)) * rest
             by_labels = by_labels + self._variance_of_totals(k, unlabeled, n_domains)
+            by_labels = by_labels + self._variance_of_sample(k, unlabeled, n_domains)
         by_chance = np.bincount(unlabeled, weights=self.squares * q * (1 - q), minlength=n_domains)
         chance_left = 1 - by_chance / max(float(by_chance.sum()), 1e-300)
         variance = by_labels + by_chance * chance_left + rows**2 * effects.variance * rest
@@ -176,6 +177,17 @@ class Estimation:
             part = part / np.maximum(part.sum(axis=0), 1e-300)
             found += part**2 @ margin.se[:, k] ** 2
         return found
+
+    def _variance_of_sample(self, k: int, codes: IntArray, n_domains: int) -> FloatArray:
+        """Variance from rows that stand for others: these may have other probabilities, as rows of one class have."""
+        q, classes = self.unlabeled[:, k], self.predicted[~self.is_labeled]
+        spread = np.zeros(self.n_classes)
+        for j in np.unique(classes):
+            here = classes == j
+            mean = np.average(q[here], weights=self.sizes[here])
+            spread[j] = np.average((q[here] - mean) ** 2, weights=self.sizes[here])
+        others = np.maximum(self.sizes**2 - self.squares, 0.0)
+        return np.bincount(codes, weights=others * spread[classes], minlength=n_domains).astype(float)
 
     def _importance(self) -> FloatArray:
         """Weights of the labeled rows with which the classes have their known shares."""

@@ -161,31 +161,33 @@ def estimate_by_difference(
 ) -> Estimates:
     """The same by the difference estimator; without ``running``, no label has taken part in the fit of the tree.
 
-    Tree and guide predict every row if the fit has asked the guide about all rows; otherwise they predict its leaf.
+    Tree and guide predict all rows, if the fit has asked the guide about them, or else a sample that stands for all.
+    Where no label took part in the fit, the tree predicts alone.
     """
     covered = BETWEEN_ZERO_AND_ONE.read("confidence", confidence)
     divisions, notes = _divisions(by, fit)
     leaves, known = leaves_in_batches(tree, fit.rows), fit.known
-    predicted, by_leaf = tree.leaf_classes[leaves - tree.topology.n_leaves], fit.advice is None
+    predicted, unlabeled = tree.leaf_classes[leaves - tree.topology.n_leaves], np.flatnonzero(~known.is_labeled)
     folds: list[Replicate] = []
-    said: FloatArray | None = None
+    said, sampled = None, np.empty(0, dtype=np.int64)
     if running is not None:
         n_jobs, folder, progress = running
-        sample = _fold_sample(fit)
-        refits = Refits(sample, Folds(N_FOLDS), by_leaf)
+        sample, positions = _fold_sample(fit)
+        refits = Refits(sample, Folds(N_FOLDS))
         folds = run_replicates(refits, fit.budget.seed, N_FOLDS, n_jobs, folder, progress)
-        said = refits.said_of_all(tree)[leaves - tree.topology.n_leaves] if by_leaf else None
-    if fit.advice is not None:
-        said = np.zeros((len(leaves), len(known.classes)))
-        said[~known.is_labeled] = fit.advice.probabilities
+        if fit.advice is not None:
+            sampled, said = unlabeled, fit.advice.probabilities
+        elif fit.guide is not None:
+            sampled, said = positions[~sample.known.is_labeled], refits.said_of_unlabeled()
     others = [other.predict(fit.rows) for other in alternatives]
     rows: list[dict[str, Any]] = []
     for name, domains, codes in divisions:
-        groups = Groups.of(known, leaves if by_leaf else np.arange(len(leaves)), codes)
+        groups = Groups.of(known, leaves, codes, sampled)
+        chosen = groups.rows[~groups.known.is_labeled]
         estimation = difference_estimation(
             groups.known,
             predicted[groups.rows],
-            None if said is None else said[groups.rows][~groups.known.is_labeled],
+            None if said is None else _said_of(chosen, sampled, said, leaves),
             folds,
             others=tuple(other[groups.rows] for other in others),
             squares=groups.squares,
@@ -195,32 +197,33 @@ def estimate_by_difference(
     return Estimates(rows, covered, 0, (*estimation.notes, *notes))
 
 
-def _fold_sample(fit: FitTask) -> FitTask:
-    """The labeled rows of a fit, and some of the others if they are many."""
-    n_unlabeled = int((~fit.known.is_labeled).sum())
-    if n_unlabeled <= FOLD_ROWS:
-        return replace(fit, rows=np.asarray(fit.rows, dtype=float))
+def _fold_sample(fit: FitTask) -> tuple[FitTask, IntArray]:
+    """The labeled rows of a fit, and some of the others if they are many; and where they are."""
+    if int((~fit.known.is_labeled).sum()) <= FOLD_ROWS:
+        return replace(fit, rows=np.asarray(fit.rows, dtype=float)), np.arange(len(fit.rows))
     register = Register.of_arrays(fit.rows, fit.known, fit.budget.seed, FOLD_ROWS)
-    return replace(sample_of(fit, register), evidence_spec=fit.evidence_spec.of_sample(register.share))
+    sample = replace(sample_of(fit, register), evidence_spec=fit.evidence_spec.of_sample(register.share))
+    return sample, register.positions
+
+
+def _said_of(rows: IntArray, sampled: IntArray, said: FloatArray, leaves: IntArray) -> FloatArray:
+    """What the guide said of rows, shape (rows, n_classes); of those that it was not asked about, the mean in their
+    leaf, or of all rows for a leaf without a sampled row.
+    """
+    place = np.minimum(np.searchsorted(sampled, rows), len(sampled) - 1)
+    found = said[place]
+    for row in np.flatnonzero(sampled[place] != rows):
+        here = leaves[sampled] == leaves[rows[row]]
+        found[row] = (said[here] if here.any() else said).mean(axis=0)
+    return np.asarray(found)
 
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Fits a guide and a tree again to some of the rows of a fit, as often as replicates need it.
-
-    Attributes
-    ----------
-    fit : FitTask
-        The fit.
-    drawing : Draws
-        How labeled rows are drawn.
-    by_leaf : bool
-        Whether the guide says the same of all rows of a leaf, the mean over its unlabeled rows.
-    """
+    """Fits a guide and a tree again to some of the rows of a fit, as often as replicates need it."""
 
     fit: FitTask
     drawing: Draws = BOOTSTRAP
-    by_leaf: bool = False
 
     @cached_property
     def identity(self) -> str:
@@ -236,7 +239,7 @@ class Refits:
         for part in parts:
             if part is not None:
                 digest.update(np.ascontiguousarray(part).tobytes())
-        digest.update(self.drawing.identity + (b" by leaf" if self.by_leaf else b""))
+        digest.update(self.drawing.identity)
         return digest.hexdigest()
 
     @cached_property
@@ -247,11 +250,10 @@ class Refits:
             return clone(guide).set_params(n_estimators=max(guide.n_estimators // 2, 1))
         return guide
 
-    def said_of_all(self, tree: ObliqueTree) -> FloatArray:
-        """What a guide that is fitted to all rows says of the leaves of a tree, shape (n_leaves, n_classes)."""
-        known = self.fit.known.in_rows
-        said, _, _ = self._advice(np.arange(len(self.fit.rows)), known, self.fit.budget.seed)
-        return _means_of_leaves(tree, self.fit.rows[~known.is_labeled], said)
+    def said_of_unlabeled(self) -> FloatArray:
+        """What a guide that is fitted to all rows says of the unlabeled ones."""
+        fit = self.fit
+        return self._advice(np.arange(len(fit.rows)), fit.known.in_rows, fit.budget.seed)[0]
 
     def replicate(self, seed: int, number: int) -> Replicate:
         """One replicate of the fit."""
@@ -274,15 +276,6 @@ class Refits:
         said, said_of, guidance = self._advice(chosen, drawn, seed)
         budget = Budget(fit.budget.solver, fit.budget.time_limit, 1, seed)
         tree = train(problem, fit.spec, budget, guidance, alone=True).tree
-        if self.by_leaf:
-            unlabeled = fit.rows[chosen[~drawn.is_labeled]]
-            means, first = _means_of_leaves(tree, unlabeled, said), tree.topology.n_leaves
-            said = means[tree.apply(unlabeled) - first]
-            return (
-                lambda rows: tree.predict(fit.rows[rows]),
-                said,
-                lambda rows: means[tree.apply(fit.rows[rows]) - first],
-            )
         return lambda rows: tree.predict(fit.rows[rows]), said, said_of
 
     def _advice(
@@ -298,14 +291,6 @@ class Refits:
         said = guide.probabilities
         guidance = Guidance(lambda deadline: Advice(said), fit.guide_weight, fit.evidence_spec, effort=QUICK)
         return said, lambda rows: guide.of_rows(_safe_indexing(table, rows)), guidance
-
-
-def _means_of_leaves(tree: ObliqueTree, rows: FloatArray, said: FloatArray) -> FloatArray:
-    """Mean of what is said of the rows of each leaf; of all rows for a leaf without any."""
-    places, n_leaves = tree.apply(rows) - tree.topology.n_leaves, tree.topology.n_leaves
-    counts = np.bincount(places, minlength=n_leaves)
-    sums = np.column_stack([np.bincount(places, weights=column, minlength=n_leaves) for column in said.T])
-    return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], said.mean(axis=0))
 
 
 def _settings(guide: Any) -> dict[str, Any]:
