@@ -18,6 +18,9 @@ PRIOR_SPREAD, PRIOR_SLOPE = 0.06, 0.7
 """Mean of the prior of tau: a constant over the root of the number of labels, because more labels leave less to domains
 that have nothing to do with the classes, and a part of the spread of the predicted shares over the domains."""
 
+SLOPE_OF_TREE = 2.0
+"""The same part where a tree predicts without a guide and without replicates: its few leaves hide more of a domain."""
+
 LABEL_SPREAD, LABEL_SLOPE = 0.1, 3.0
 """Standard deviation of a predicted share from sample to sample, times the root of the number of labels: a constant,
 and a multiple of the spread of the shares. Replicates measure it; these are about their means over many populations."""
@@ -45,7 +48,9 @@ class DomainEffects:
     variance: FloatArray
 
 
-def domain_effects(errors: FloatArray, variances: FloatArray, spread: float, n_labels: int) -> DomainEffects:
+def domain_effects(
+    errors: FloatArray, variances: FloatArray, spread: float, n_labels: int, slope: float = PRIOR_SLOPE
+) -> DomainEffects:
     """Weigh all values of tau by prior and labeled rows.
 
     Parameters
@@ -58,6 +63,8 @@ def domain_effects(errors: FloatArray, variances: FloatArray, spread: float, n_l
         Spread of the predicted shares over the domains beyond chance.
     n_labels : int
         Labeled rows of the fit.
+    slope : float
+        Part of the spread in the mean of the prior of tau.
 
     Returns
     -------
@@ -67,7 +74,7 @@ def domain_effects(errors: FloatArray, variances: FloatArray, spread: float, n_l
     seen = np.isfinite(variances)
     total = variances[seen, None] + SPREADS**2
     fits = -0.5 * (np.log(total) + errors[seen, None] ** 2 / total).sum(axis=0)
-    log_weight = fits - SPREADS / (PRIOR_SPREAD / np.sqrt(n_labels) + PRIOR_SLOPE * spread)
+    log_weight = fits - SPREADS / (PRIOR_SPREAD / np.sqrt(n_labels) + slope * spread)
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
     believed = np.zeros((len(errors), len(SPREADS)))

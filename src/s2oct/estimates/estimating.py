@@ -10,7 +10,14 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.estimates.correction import Correction, chosen_correction, combined, raked, true_given_predicted
-from s2oct.estimates.domain_effects import domain_effects, labeled_errors, spread_of_shares, variance_from_labels
+from s2oct.estimates.domain_effects import (
+    PRIOR_SLOPE,
+    SLOPE_OF_TREE,
+    domain_effects,
+    labeled_errors,
+    spread_of_shares,
+    variance_from_labels,
+)
 from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate
 from s2oct.estimates.table import COLUMNS
 from s2oct.model.known import Known
@@ -150,7 +157,8 @@ class Estimation:
         spread = spread_of_shares(q, self.sizes, self.squares, unlabeled, n_domains)
         observed = (self.labels == k).astype(float)
         errors = labeled_errors(observed, self.labeled[:, k], self._importance(), labeled, n_domains)
-        effects = domain_effects(*errors, spread, len(self.labels))
+        is_alone = self.drawing is None and not self.has_guide
+        effects = domain_effects(*errors, spread, len(self.labels), SLOPE_OF_TREE if is_alone else PRIOR_SLOPE)
         # What one domain gains, the others lose: the total of the class is known.
         rest = 1 - rows / max(float(rows.sum()), 1e-300)
         again = [np.bincount(unlabeled, weights=self.sizes * p[:, k], minlength=n_domains) for p in self.replicated]
