@@ -15,6 +15,7 @@ import pytest
 from s2oct import S2OCTClassifier, save
 from s2oct.cli.app import run
 from s2oct.estimates.table import COLUMNS
+from s2oct.export import read_model
 from tests.processes import started
 from tests.writers.r_reader import run_r
 
@@ -254,3 +255,45 @@ def test_replicate_weights_in_columns_are_those_of_the_python_call(workplace, su
 def test_replicate_weights_that_cannot_be_are_refused(workplace, options, said, capsys):
     assert estimate(*options) == 2
     assert said.split(", got")[0] in capsys.readouterr().err
+
+
+def by_difference(*options, data="people.csv"):
+    return run(["estimate", "model.json", data, "--method", "difference", "--out", "estimates.csv", *options])
+
+
+def test_the_difference_estimator_has_the_numbers_of_the_python_call(workplace, survey, capsys):
+    assert by_difference("--by", "region") == 0
+    said = capsys.readouterr()
+    assert "running 10 fits that hold labels out" in said.err
+    found = pd.read_csv("estimates.csv")
+    yes = region_counts(survey)["yes"].sum()
+    X, y = survey[["age", "education"]], survey["employed"]
+    again = read_model("model.json").estimator.estimate(survey["region"], X=X, y=y, totals={"yes": yes})
+    for name in ("estimate", "se", "low", "high"):
+        assert found[name].tolist() == pytest.approx([row[name] for row in again])
+
+
+def test_new_labels_judge_the_tree_of_a_model_without_another_fit(workplace, survey, capsys):
+    """In another sample of the population, everybody over 50 has answered, and nothing is known but the design."""
+    other = survey.assign(age=survey["age"].sample(frac=1, random_state=1).to_numpy())
+    answered = np.arange(150) % 3 == 0
+    other["employed"] = np.where(answered, np.where(other["age"] > 40, "yes", "no"), None)
+    other.assign(inverse=np.where(answered, 3.0, np.nan)).to_csv("other.csv", index=False)
+    assert by_difference("--held-out", "--design-weight", "inverse", data="other.csv") == 0
+    assert "running" not in capsys.readouterr().err
+    found = pd.read_csv("estimates.csv").set_index("class")
+    assert abs(found.loc["yes", "estimate"] - (other["age"] > 40).sum()) <= 4 * found.loc["yes", "se"] + 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "both"], "Expected --method to be one of auto, replicates, difference, got 'both'."),
+        (["--method", "difference"], "The difference estimator has no replicates"),
+        (["--method", "replicates", "--held-out"], "--held-out cannot go with --method replicates."),
+        (["--design-weight", "nothing"], "nothing"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(workplace, capsys, options, message):
+    assert estimate(*options) != 0
+    assert message in capsys.readouterr().err

@@ -34,16 +34,32 @@ def test_outside_a_terminal_a_long_fit_says_a_line_now_and_then(stepping_clock, 
 
 
 def test_replicates_are_forecast_and_counted_outside_a_terminal(stepping_clock, capsys):
-    with replicate_progress(200, seconds_each=3.0, n_jobs=2) as progress:
+    with replicate_progress(200, "replicate", seconds_each=3.0, n_jobs=2) as progress:
         for done in range(1, 41):
             stepping_clock.advance(2)
             progress(done, 200)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "s2oct: running 200 replicates of the fit, which took 3 s: about 5 min"
+    assert lines[0] == "s2oct: running 200 replicates of the fit, which took 3 s: about 2 min"
     assert lines[1:] == [
-        "s2oct: 30.0 s   15 of 200 replicates   about 6 min left",
-        "s2oct: 60.0 s   30 of 200 replicates   about 6 min left",
+        "s2oct: 10.0 s   5 of 200 replicates   about 6 min left",
+        "s2oct: 40.0 s   20 of 200 replicates   about 6 min left",
+        "s2oct: 70.0 s   35 of 200 replicates   about 6 min left",
     ]
+
+
+def test_replicates_that_a_folder_kept_do_not_shorten_the_forecast(stepping_clock, capsys):
+    with replicate_progress(200, "replicate", seconds_each=3.0, n_jobs=1) as progress:
+        for done in range(150, 155):
+            stepping_clock.advance(12)
+            progress(done, 200)
+    # 2 runs in 24 s, 48 to go; 152 runs in 36 s would leave 11 s.
+    assert "36.0 s   152 of 200 replicates   about 10 min left" in capsys.readouterr().err
+
+
+def test_nothing_is_said_where_nothing_is_fitted(capsys):
+    with replicate_progress(0, "fit", None, 1):
+        pass
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

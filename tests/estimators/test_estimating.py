@@ -319,3 +319,96 @@ def test_what_does_not_go_with_replicate_weights_is_refused(two_classes, given, 
     clf, region = two_classes
     with pytest.raises(InvalidProblem, match=said):
         clf.estimate(region, **given)
+
+
+@pytest.fixture(scope="module")
+def difference(two_classes):
+    clf, region = two_classes
+    return clf.estimate(region, method="difference")
+
+
+def test_the_difference_estimator_adds_up_and_says_what_it_is(two_classes, difference):
+    _, y, truth, region = people()
+    assert difference.n_replicates == 0
+    assert repr(difference) == "<Estimates of 6 domains and classes by the difference estimator>"
+    for label in ("a", "b"):
+        total = (y == label).sum() + totals_of(y, truth)[label]
+        assert sum(row["estimate"] for row in difference if row["class"] == label) == pytest.approx(total)
+    for name in np.unique(region):
+        here = [row for row in difference if row["domain"] == name]
+        assert sum(row["estimate"] for row in here) == pytest.approx((region == name).sum())
+    assert all(row["se"] > 0 and row["low"] <= row["estimate"] <= row["high"] for row in difference)
+
+
+def test_a_classifier_without_its_rows_estimates_from_a_table_that_is_passed(two_classes):
+    clf, region = two_classes
+    X, y, truth, _ = people()
+    kept = pickle.loads(pickle.dumps(clf))
+    found = kept.estimate(region, X=X, y=y, totals=totals_of(y, truth))
+    again = clf.estimate(region, X=X, y=y, totals=totals_of(y, truth), n_jobs=2)
+    assert (numbers(found) == numbers(again)).all()
+    assert sum(row["predicted"] for row in found if row["class"] == "a") == pytest.approx(totals_of(y, truth)["a"])
+
+
+def test_labels_that_took_no_part_in_the_fit_need_no_further_fit(two_classes):
+    """With one region, one class by the tree and a known total the formula is short: the total itself."""
+    clf, _ = two_classes
+    X, y, truth, region = people(seed=5)
+    told = []
+    found = clf.estimate(
+        {"region": region},
+        X=X,
+        y=y,
+        population_totals=known_totals(y, truth),
+        held_out=True,
+        progress=lambda done, of: told.append(done),
+    )
+    assert not told
+    uncorrected = pd.Series(np.where(pd.isna(y), clf.predict(X), y)).groupby(region).apply(lambda s: (s == "a").sum())
+    assert [row["uncorrected"] for row in found if row["class"] == "a"] == uncorrected.tolist()
+    for label, total in known_totals(y, truth).items():
+        assert sum(row["estimate"] for row in found if row["class"] == label) == pytest.approx(total)
+
+
+def test_a_probability_sample_needs_no_totals(two_classes):
+    clf, _ = two_classes
+    X, y, truth, _ = people(n=400, seed=7)
+    design = np.where(pd.isna(y), np.nan, 1 / 0.35)
+    found = clf.estimate(X=X, y=y, design_weight=design, held_out=True)
+    for row in found:
+        assert abs(row["estimate"] - (truth == row["class"]).sum()) < 4 * row["se"]
+        assert 0 < row["se"] < 40
+    assert sum(row["estimate"] for row in found) == pytest.approx(400)
+
+
+def test_a_table_with_many_rows_is_judged_by_a_sample_and_counted_in_full(two_classes, monkeypatch):
+    clf, _ = two_classes
+    X, y, truth, region = people(n=600, seed=8)
+    monkeypatch.setattr("s2oct.estimators.estimating.FOLD_ROWS", 60)
+    found = clf.estimate(region, X=X, y=y, totals=totals_of(y, truth))
+    assert {row["domain"]: row["rows"] for row in found} == pytest.approx(pd.Series(region).value_counts().to_dict())
+    assert sum(row["predicted"] for row in found if row["class"] == "b") == pytest.approx(totals_of(y, truth)["b"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "bootstrap"}, "Expected method to be one of 'auto', 'replicates', 'difference', got 'bootstrap'."),
+        ({"method": "difference", "replicates": 5}, "The difference estimator has no replicates"),
+        ({"totals": {"a": 3}}, "totals without X"),
+        ({"held_out": True}, "held_out without X"),
+        ({"X": "table", "method": "replicates"}, "Replicates repeat the fit of this session"),
+        ({"X": "table"}, "No totals are known: pass totals or population_totals, or design_weight"),
+        ({"X": "table", "y": None}, "Expected some labeled rows in y, got none"),
+        ({"X": "table", "total": 5}, "Expected arguments among totals, population_totals, domains, as_shares, "),
+        ({"X": "table", "design_weight": np.zeros(120)}, "Expected "),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_one_sentence(two_classes, arguments, message):
+    clf, _ = two_classes
+    X, y, _, _ = people()
+    if "X" in arguments:
+        arguments = {"y": y} | arguments | {"X": X}
+    with pytest.raises(InvalidProblem) as refusal:
+        clf.estimate(**arguments)
+    assert str(refusal.value).startswith(message)

@@ -40,12 +40,15 @@ def test_prices_and_least_leaves_are_in_rows_of_the_register() -> None:
     assert EvidenceSpec(term_price=10, min_rows=7).of_sample(0.25) == EvidenceSpec(term_price=2.5, min_rows=2)
 
 
-def test_estimates_of_a_register_are_refused_and_simpler_trees_are_those_of_the_sample(
+def test_estimates_of_a_register_need_its_rows_again_and_simpler_trees_are_those_of_the_sample(
     fitted: tuple[Table, S2OCTClassifier],
 ) -> None:
-    _, clf = fitted
+    small, clf = fitted
     with pytest.raises(InvalidProblem, match="a sample of 340 of 2,000 rows"):
         clf.estimate()
+    found = clf.estimate(np.arange(2000) % 2, X=small.X, y=small.y, totals=small.totals)
+    observed = (small.y == "A").sum()
+    assert sum(row["estimate"] for row in found if row["class"] == "A") == pytest.approx(small.totals["A"] + observed)
     assert len(clf.simplicity_path()) > 0
     assert len(clf.stability_) == 300
 

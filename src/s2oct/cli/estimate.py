@@ -19,10 +19,13 @@ from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model,
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.cli.total_options import GivenTotals
 from s2oct.errors import InvalidProblem
+from s2oct.estimates.table import AUTO, DIFFERENCE, METHODS, REPLICATES
+from s2oct.model.batches import MOST_WHOLE
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE
 from s2oct.tables.partly_labeled import Roles, domain_of_rows, margin_name, replicate_weights_of_rows
+from s2oct.tables.source import Source
 from s2oct.tables.target import Target, check_table_name
-from s2oct.wording import plural
+from s2oct.wording import listed, plural
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_again
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a fit needs
@@ -73,6 +76,56 @@ class ReplicateOptions:
             raise InvalidProblem("Expected --jobs to be a number of replicates at a time, or -1 for all cores, got 0.")
 
 
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions:
+    """How the estimates are made, and how the labels came about."""
+
+    panel: ClassVar[str] = "Method"
+
+    method: Annotated[
+        str,
+        typer.Option(
+            help="replicates fits the tree again and replicates that fit; difference takes the tree of the model and "
+            "fits ten times at most, also for tables of millions of rows. auto: replicates up to 100,000 rows."
+        ),
+    ] = "auto"
+    design_weight: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that says how many rows each labeled row of a probability sample stands for. Without --total "
+            "totals are then estimated, too."
+        ),
+    ] = None
+    held_out: Annotated[
+        bool,
+        typer.Option(
+            "--held-out", help="No label of this table took part in the fit of the model: nothing is fitted again."
+        ),
+    ] = False
+
+    def chosen(self, source: Source, replicates: ReplicateOptions) -> str:
+        """The method for a table; refuses options that do not go together."""
+        if self.method not in METHODS:
+            raise InvalidProblem(f"Expected --method to be one of {', '.join(METHODS)}, got {self.method!r}.")
+        source.require([] if self.design_weight is None else [self.design_weight], "design weight")
+        of_difference = [
+            name
+            for name, is_given in (("--design-weight", self.design_weight is not None), ("--held-out", self.held_out))
+            if is_given
+        ]
+        method = self.method
+        if method == AUTO:
+            method = DIFFERENCE if of_difference or source.has_more_rows_than(MOST_WHOLE) else REPLICATES
+        if method == REPLICATES and of_difference:
+            raise InvalidProblem(f"{listed(of_difference)} cannot go with --method replicates.")
+        if method == DIFFERENCE and (replicates.replicates is not None or replicates.replicate_weights):
+            raise InvalidProblem(
+                "The difference estimator has no replicates: leave --replicates and --replicate-weights out, or use "
+                "--method replicates, which is for tables of up to 100,000 rows."
+            )
+        return method
+
+
 @takes_groups
 def estimate(
     model: ModelPath,
@@ -81,6 +134,7 @@ def estimate(
         Path, typer.Option(help="Table to write: CSV (.csv, .tsv, .txt) or Parquet (.parquet); - prints CSV.")
     ],
     totals: GivenTotals,
+    how: MethodOptions,
     replicates: ReplicateOptions,
     by: Annotated[
         list[str] | None,
@@ -102,22 +156,25 @@ def estimate(
         source.require(columns, "domain")
     columns_of_weights = split_names(replicates.replicate_weights, source.columns)
     source.require(columns_of_weights, "replicate weight")
+    method = how.chosen(source, replicates)
     # Refusals should not wait for the packages that a model needs.
     from s2oct.export import read_model
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
         read = read_model(model)
-    encoded = _encoded(read, data, totals)
-    fitted, table = _refitted(read, encoded), encoded.table
-    domains = {
-        margin_name(columns): domain_of_rows(table.cells, columns, table.source.dialect) for columns in divisions
-    }
-    weights = replicate_weights_of_rows(table.cells, columns_of_weights, table.source.dialect)
-    _write(_estimated(fitted, domains, replicates, weights), encoded, out, keep_formulas=keep_formulas)
+    encoded = _encoded(read, data, totals, how)
+    table, dialect = encoded.table, encoded.table.source.dialect
+    domains = {margin_name(columns): domain_of_rows(table.cells, columns, dialect) for columns in divisions}
+    if method == DIFFERENCE:
+        found = _by_difference(read, encoded, domains, how, replicates)
+    else:
+        weights = replicate_weights_of_rows(table.cells, columns_of_weights, dialect)
+        found = _estimated(_refitted(read, encoded), domains, replicates, weights)
+    _write(found, encoded, out, keep_formulas=keep_formulas)
 
 
-def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTable:
+def _encoded(model: Model, data: DataOptions, totals: GivenTotals, how: MethodOptions) -> EncodedTable:
     """Read the table with the columns, totals and parameters of the model's fit, unless options give other totals."""
     from s2oct.estimators import S2OCTClassifier
     from s2oct.workflow.encoded_table import RememberedTotals
@@ -125,13 +182,14 @@ def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTab
     clf, origin = model.estimator, model.origin
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to estimate from, got {type(clf).__name__}.")
-    _refuse_lost_guide(model)
+    if not how.held_out:
+        _refuse_lost_guide(model)
     if origin.label is None:
         raise InvalidProblem("Expected a model that s2oct fit has written, got one that names no column of labels.")
     given = totals.totals()
     known = (
         given
-        if totals.are_given
+        if totals.are_given or how.design_weight is not None
         else RememberedTotals(tuple(model.classes), clf.data_summary_.totals, clf.certificate_.cells)
     )
     margins = origin.margins if not totals.are_given or len(origin.margins) == len(totals.paths) else ()
@@ -167,6 +225,39 @@ def _refitted(model: Model, encoded: EncodedTable) -> FittedTable:
     return fitted
 
 
+def _by_difference(
+    model: Model,
+    encoded: EncodedTable,
+    domains: Mapping[str, ObjectArray],
+    how: MethodOptions,
+    options: ReplicateOptions,
+) -> Estimates:
+    """Estimate with the tree of the model."""
+    from s2oct.cli.progress import replicate_progress
+    from s2oct.estimates.difference import N_FOLDS
+
+    table, clf = encoded.table, model.estimator
+    design = None
+    if how.design_weight is not None:
+        columns = replicate_weights_of_rows(table.cells, [how.design_weight], table.source.dialect)
+        design = columns[how.design_weight]
+    n_fits, n_jobs = 0 if how.held_out else N_FOLDS, _at_a_time(options.jobs)
+    with warnings.catch_warnings(), replicate_progress(n_fits, "fit", None, n_jobs) as progress:
+        warnings.simplefilter("ignore")
+        return clf.estimate(
+            domains or None,
+            confidence=options.confidence,
+            method=DIFFERENCE,
+            X=encoded.features,
+            y=encoded.known,
+            design_weight=design,
+            held_out=how.held_out,
+            n_jobs=options.jobs,
+            folder=options.folder,
+            progress=progress,
+        )
+
+
 def _estimated(
     fitted: FittedTable,
     domains: Mapping[str, ObjectArray],
@@ -178,8 +269,7 @@ def _estimated(
 
     done, clf = 0, fitted.classifier
     n_replicates = len(weights) or options.replicates or DEFAULT
-    n_jobs = options.jobs if options.jobs > 0 else os.cpu_count() or 1
-    with replicate_progress(n_replicates, seconds_each=clf.certificate_.seconds, n_jobs=n_jobs) as show:
+    with replicate_progress(n_replicates, "replicate", clf.certificate_.seconds, _at_a_time(options.jobs)) as show:
 
         def progress(number: int, of: int) -> None:
             nonlocal done
@@ -200,6 +290,10 @@ def _estimated(
         except KeyboardInterrupt as interrupt:
             kept = "" if options.folder is None else "; the same command goes on from there"
             raise KeyboardInterrupt(f"interrupted after {plural(done, 'replicate')}{kept}") from interrupt
+
+
+def _at_a_time(jobs: int) -> int:
+    return jobs if jobs > 0 else os.cpu_count() or 1
 
 
 def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas: bool) -> None:

@@ -82,8 +82,8 @@ class _Spaced:
     def __init__(self) -> None:
         self._last = now()
 
-    def say(self, teller: _HasLine) -> None:
-        if now() - self._last >= _QUIET_SECONDS:
+    def say(self, teller: _HasLine, *, at_once: bool = False) -> None:
+        if at_once or now() - self._last >= _QUIET_SECONDS:
             self._last = now()
             print_note(teller.line().plain.strip())
 
@@ -100,46 +100,62 @@ def live_progress(time_limit: float) -> Iterator[Listener]:
         yield ticker
 
 
-class _Counter:
-    """A line with seconds and replicates, and with the time that is left."""
+_SHARE = 0.5
+"""Seconds of a replicate over those of the fit, about: replicates search less thoroughly."""
 
-    def __init__(self) -> None:
-        self._began, self._state = now(), "replicates"
+
+class _Counter:
+    """A line with seconds and runs of a fit, and with the time that is left."""
+
+    def __init__(self, what: str) -> None:
+        self._began, self._what, self._state = now(), what, f"{what}s"
+        self._first: tuple[int, float] | None = None
 
     def progress(self, done: int, of: int) -> None:
-        left = (now() - self._began) * (of - done) / done
-        self._state = f"{done} of {of} replicates   about {_roughly(left)} left"
+        # Runs that a folder has kept take no time, and the first ones wait for their processes.
+        if self._first is None:
+            self._first = done, now()
+        n_before, moment = self._first
+        each = (now() - moment) / (done - n_before) if done > n_before else now() - self._began
+        self._state = f"{done} of {plural(of, self._what)}   about {_roughly(each * (of - done))} left"
 
     def line(self) -> Text:
         return Text(f"{now() - self._began:6.1f} s   {self._state}")
 
 
 @contextmanager
-def replicate_progress(n_replicates: int, *, seconds_each: float, n_jobs: int) -> Iterator[Callable[[int, int], None]]:
-    """Say on standard error how long replicates will take, and how many of them are done.
+def replicate_progress(
+    number: int, what: str, seconds_each: float | None, n_jobs: int
+) -> Iterator[Callable[[int, int], None]]:
+    """Say on standard error how long many fits will take, and how many of them are done.
 
     Parameters
     ----------
-    n_replicates : int
-        All replicates.
-    seconds_each : float
-        How long the fit took.
+    number : int
+        All fits; nothing is said if there are none.
+    what : str
+        What they are called.
+    seconds_each : float or None
+        How long the fit took that they repeat, if it is known.
     n_jobs : int
-        Replicates that run at a time.
+        Fits that run at a time.
     """
-    console, counter = Console(stderr=True), _Counter()
-    forecast = _roughly(seconds_each * math.ceil(n_replicates / n_jobs))
-    what = plural(n_replicates, "replicate")
-    print_note(f"running {what} of the fit, which took {_roughly(seconds_each)}: about {forecast}")
-    if console.is_terminal:
+    console, counter, spoken = Console(stderr=True), _Counter(what), _Spaced()
+    if number and seconds_each is not None:
+        forecast = _roughly(_SHARE * seconds_each * math.ceil(number / n_jobs))
+        print_note(f"running {plural(number, what)} of the fit, which took {_roughly(seconds_each)}: about {forecast}")
+    elif number:
+        print_note(f"running {plural(number, what)} that hold labels out")
+    if console.is_terminal and number:
         with Live(console=console, get_renderable=counter.line, refresh_per_second=_REFRESHES, transient=True):
             yield counter.progress
         return
-    spoken = _Spaced()
+    few = 2 * n_jobs + 1
 
     def progress(done: int, of: int) -> None:
         counter.progress(done, of)
-        spoken.say(counter)
+        # After the first few the forecast is made again.
+        spoken.say(counter, at_once=done == few and of > 2 * few)
 
     yield progress
 

@@ -106,7 +106,7 @@ def raked(probabilities: FloatArray, sizes: FloatArray, targets: Targets) -> Flo
         [np.where(np.isnan(margin.value), margin.high, margin.value).ravel() for margin in targets.margins]
     )
     place = first[:, :, None] + np.arange(targets.n_classes)
-    tolerance = 1e-6 * max(float(sizes.sum()), 1.0)
+    tolerance = 1e-9 * max(float(sizes.sum()), 1.0)
     for _ in range(RAKINGS):
         worst = 0.0
         for cells in place:

@@ -10,7 +10,14 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.estimates.correction import Correction, chosen_correction, combined, raked, true_given_predicted
-from s2oct.estimates.domain_effects import domain_effects, labeled_errors, spread_of_shares
+from s2oct.estimates.domain_effects import (
+    PRIOR_SLOPE,
+    SLOPE_OF_TREE,
+    domain_effects,
+    labeled_errors,
+    spread_of_shares,
+    variance_from_labels,
+)
 from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate
 from s2oct.estimates.table import COLUMNS
 from s2oct.model.known import Known
@@ -42,8 +49,14 @@ class Estimation:
         Replicates of the fit.
     others : tuple of ndarray
         Classes of all rows by other trees that are as good.
-    drawing : Drawing
-        How the labeled rows of replicates were drawn.
+    drawing : Drawing or None
+        How the labeled rows of replicates were drawn; None if replicates only hold rows out, as `Folds` do. Standard
+        errors then come from a formula.
+    squares : ndarray of shape (m,), optional
+        Where unlabeled rows stand for several rows each and weigh as much as these together: for each of them, the sum
+        of the squared weights of the rows that it stands for.
+    label_weights : ndarray of shape (n_labeled,), optional
+        How many unlabeled rows each labeled row stands for, beside the others of its class; its weight by default.
     """
 
     def __init__(
@@ -54,15 +67,21 @@ class Estimation:
         replicates: Sequence[Replicate],
         *,
         others: tuple[IntArray, ...] = (),
-        drawing: Drawing = BOOTSTRAP,
+        drawing: Drawing | None = BOOTSTRAP,
+        squares: FloatArray | None = None,
+        label_weights: FloatArray | None = None,
     ) -> None:
         self.known, self.predicted, self.others, self.drawing = known, predicted, others, drawing
         self.codes, self.weights, self.unit = known.labels.codes, known.sizes, known.unit
         self.is_labeled, self.n_classes = known.is_labeled, len(known.classes)
         self.shares = _known_shares(known)
         labeled, unlabeled = self.is_labeled, ~self.is_labeled
-        self.labels, self.label_weights = self.codes[labeled], self.weights[labeled]
+        self.labels = self.codes[labeled]
+        self.label_weights = self.weights[labeled] if label_weights is None else label_weights
         self.sizes = self.weights[unlabeled]
+        self.squares = self.sizes**2 if squares is None else squares
+        # What one row counts, in the mean.
+        self.row = float(np.mean(self.weights) if squares is None else squares.sum() / max(self.sizes.sum(), 1e-300))
         # Without a guide every class is alike.
         alike = np.full((len(self.codes), self.n_classes), 1 / self.n_classes)
         self.has_guide, self.guide_says = probabilities is not None, alike
@@ -70,9 +89,10 @@ class Estimation:
             alike[unlabeled] = probabilities
         self.votes, self.said = self._held_out(replicates)
         self.correction = chosen_correction(self.votes, self.said, self.labels, self.label_weights, self.shares)
-        corrected = self.correction.probabilities(predicted[unlabeled], self.guide_says[unlabeled])
-        self.unlabeled = raked(corrected, self.sizes, known.targets)
-        self.replicated = [self._replicated(found) for found in replicates[: drawing.varying(len(replicates))]]
+        self.corrected = self.correction.probabilities(predicted[unlabeled], self.guide_says[unlabeled])
+        self.unlabeled = raked(self.corrected, self.sizes, known.targets)
+        n_varying = 0 if drawing is None else drawing.varying(len(replicates))
+        self.replicated = [self._replicated(found) for found in replicates[:n_varying]]
         by_tree = self.votes @ self.correction.confusion.T
         self.labeled = combined(by_tree, self.said, self.correction.guide_power, self.correction.tree_power)
 
@@ -134,18 +154,48 @@ class Estimation:
         unlabeled, labeled = codes[~self.is_labeled], codes[self.is_labeled]
         rows = np.bincount(unlabeled, weights=self.sizes, minlength=n_domains)
         counts = np.bincount(unlabeled, weights=self.sizes * q, minlength=n_domains)
-        spread = spread_of_shares(q, self.sizes, unlabeled, n_domains)
+        spread = spread_of_shares(q, self.sizes, self.squares, unlabeled, n_domains)
         observed = (self.labels == k).astype(float)
         errors = labeled_errors(observed, self.labeled[:, k], self._importance(), labeled, n_domains)
-        effects = domain_effects(*errors, spread)
+        is_alone = self.drawing is None and not self.has_guide
+        effects = domain_effects(*errors, spread, len(self.labels), SLOPE_OF_TREE if is_alone else PRIOR_SLOPE)
         # What one domain gains, the others lose: the total of the class is known.
         rest = 1 - rows / max(float(rows.sum()), 1e-300)
         again = [np.bincount(unlabeled, weights=self.sizes * p[:, k], minlength=n_domains) for p in self.replicated]
-        by_labels = self.drawing.variance(np.array(again), counts.astype(float))
-        by_chance = np.bincount(unlabeled, weights=self.sizes**2 * q * (1 - q), minlength=n_domains)
+        if self.drawing is not None:
+            by_labels = self.drawing.variance(np.array(again), counts.astype(float))
+        else:
+            by_labels = rows**2 * variance_from_labels(spread, len(self.labels)) * rest
+            by_labels = by_labels + self._variance_of_totals(k, unlabeled, n_domains)
+            by_labels = by_labels + self._variance_of_sample(k, unlabeled, n_domains)
+        by_chance = np.bincount(unlabeled, weights=self.squares * q * (1 - q), minlength=n_domains)
         chance_left = 1 - by_chance / max(float(by_chance.sum()), 1e-300)
         variance = by_labels + by_chance * chance_left + rows**2 * effects.variance * rest
         return np.clip(counts + rows * effects.shift, 0.0, rows), variance
+
+    def _variance_of_totals(self, k: int, codes: IntArray, n_domains: int) -> FloatArray:
+        """Variance that estimated totals leave in the counts of each domain.
+
+        Where a total moves, raking moves each row in proportion to q (1 - q).
+        """
+        found, moves = np.zeros(n_domains), self.sizes * self.unlabeled[:, k] * (1 - self.unlabeled[:, k])
+        for margin in self.known.targets.margins:
+            joint = np.bincount(codes * margin.n_domains + margin.codes, moves, minlength=n_domains * margin.n_domains)
+            part = joint.reshape(n_domains, margin.n_domains)
+            part = part / np.maximum(part.sum(axis=0), 1e-300)
+            found += part**2 @ margin.se[:, k] ** 2
+        return found
+
+    def _variance_of_sample(self, k: int, codes: IntArray, n_domains: int) -> FloatArray:
+        """Variance from rows that stand for others: these may have other probabilities, as rows of one class have."""
+        q, classes = self.unlabeled[:, k], self.predicted[~self.is_labeled]
+        spread = np.zeros(self.n_classes)
+        for j in np.unique(classes):
+            here = classes == j
+            mean = np.average(q[here], weights=self.sizes[here])
+            spread[j] = np.average((q[here] - mean) ** 2, weights=self.sizes[here])
+        others = np.maximum(self.sizes**2 - self.squares, 0.0)
+        return np.bincount(codes, weights=others * spread[classes], minlength=n_domains).astype(float)
 
     def _importance(self) -> FloatArray:
         """Weights of the labeled rows with which the classes have their known shares."""
@@ -165,9 +215,7 @@ class Estimation:
         rows = added_up(everything, everything)
         observed, known = added_up(labeled, self.codes == k), added_up(labeled, labeled)
         total = observed + estimate
-        reach = NormalDist().inv_cdf(0.5 + confidence / 2) * se + np.where(
-            se > 0, ROUNDING * float(np.mean(self.weights)), 0
-        )
+        reach = NormalDist().inv_cdf(0.5 + confidence / 2) * se + np.where(se > 0, ROUNDING * self.row, 0)
         low, high = np.maximum(total - reach, observed), np.minimum(total + reach, observed + rows - known)
         counts = [observed + added_up(~labeled, classes == k) for classes in (self.predicted, *self.others)]
         safe = np.where(rows > 0, rows, 1.0)

@@ -16,8 +16,8 @@ HELD_OUT_DRAWS = 20
 """Bootstrap replicates beside replicate weights that leave nothing out: mistakes show on rows not seen."""
 
 
-class Drawing(Protocol):
-    """How much each labeled row counts in each replicate, and what the spread of replicates says."""
+class Draws(Protocol):
+    """How much each labeled row counts in each replicate."""
 
     @property
     def identity(self) -> bytes:
@@ -25,6 +25,10 @@ class Drawing(Protocol):
 
     def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
         """How much each labeled row counts in one replicate, compared with the fit; ``codes`` are their classes."""
+
+
+class Drawing(Draws, Protocol):
+    """The same, and what the spread of replicates says."""
 
     def varying(self, n_replicates: int) -> int:
         """How many replicates, from the first on, measure the spread."""
@@ -57,6 +61,40 @@ class Bootstrap:
 
 
 BOOTSTRAP = Bootstrap()
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Rows held out in turn, every row once, so that each label is predicted by a fit that has not seen it.
+
+    Folds share most labels: their spread says little about other samples.
+
+    Attributes
+    ----------
+    n_folds : int
+        Number of fits.
+    """
+
+    n_folds: int
+
+    @property
+    def identity(self) -> bytes:
+        """The number of folds."""
+        return f"folds {self.n_folds}".encode()
+
+    def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
+        """0 for the rows of a fold, 1 for the others. Every class is dealt to the folds in turn.
+
+        The last label of a class is in no fold: a fit without it would not know the class.
+        """
+        counts = np.ones(len(codes))
+        for k in np.unique(codes):
+            rows = np.flatnonzero(codes == k)
+            if len(rows) > 1:
+                # The same order for every fold, whatever the generator of a replicate.
+                dealt = np.random.default_rng(len(rows)).permutation(rows)
+                counts[dealt[number :: self.n_folds]] = 0.0
+        return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +188,7 @@ def drawn_change(targets: Targets, rng: np.random.Generator) -> FloatArray:
     return np.concatenate([(margin.se * rng.normal(size=margin.se.shape)).ravel() for margin in targets.margins])
 
 
-def replicate(codes: IntArray, targets: Targets, refit: Refit, drawing: Drawing, seed: int, number: int) -> Replicate:
+def replicate(codes: IntArray, targets: Targets, refit: Refit, drawing: Draws, seed: int, number: int) -> Replicate:
     """One replicate; the same for the same seed and number, whatever ran before it."""
     rng = np.random.default_rng([seed, number])
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)

@@ -7,6 +7,9 @@ from typing import Any, overload
 
 from s2oct.wording import amount, printable
 
+METHODS = AUTO, REPLICATES, DIFFERENCE = "auto", "replicates", "difference"
+"""Ways to estimate: by replicates of the fit, by the difference estimator, or whichever suits."""
+
 COLUMNS = {
     "domain": 'The domain; "all" for the whole table.',
     "class": "The class.",
@@ -40,7 +43,7 @@ class Estimates(Sequence[dict[str, Any]]):
     confidence : float
         What the intervals should cover.
     n_replicates : int
-        Replicates of the fit behind the standard errors.
+        Replicates of the fit behind the standard errors; 0 for the difference estimator, which has a formula for them.
     notes : tuple of str
         What a reader of the estimates should know.
     """
@@ -87,4 +90,5 @@ class Estimates(Sequence[dict[str, Any]]):
         )
 
     def __repr__(self) -> str:
-        return f"<Estimates of {len(self._rows)} domains and classes from {self.n_replicates} replicates>"
+        how = f"from {self.n_replicates} replicates" if self.n_replicates else "by the difference estimator"
+        return f"<Estimates of {len(self._rows)} domains and classes {how}>"

@@ -14,10 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
-from s2oct.estimates.table import Estimates
+from s2oct.estimates.table import REPLICATES, Estimates
 from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
-from s2oct.estimators.estimating import estimate_domains
+from s2oct.estimators.estimating import (
+    estimate_by_difference,
+    estimate_domains,
+    known_of_table,
+    read_design_weights,
+    read_method,
+    refuse_without_table,
+)
+from s2oct.estimators.fitted import read_fit
 from s2oct.estimators.fitting import (
     FitTask,
     certified_choice,
@@ -449,11 +457,17 @@ class S2OCTClassifier(TreeClassifier):
         replicates: int | None = None,
         confidence: float = 0.95,
         *,
+        method: str = "auto",
+        X: Any = None,
+        y: Any = None,
+        design_weight: Any = None,
+        held_out: bool = False,
         replicate_weights: Any = None,
         replicate_scale: float | None = None,
         n_jobs: int | None = None,
         folder: str | Path | None = None,
         progress: Callable[[int, int], None] | None = None,
+        **table: Any,
     ) -> Estimates:
         """Estimate how many rows of each class every domain has, with standard errors and intervals.
 
@@ -463,16 +477,33 @@ class S2OCTClassifier(TreeClassifier):
         The standard error has three parts: how far replicates differ, chance in the classes of single rows, and what
         rows of a domain have in common that the features do not show.
 
+        The difference estimator needs ten fits in place of 200. Each holds a tenth of the labels out, and sees at most
+        5,000 unlabeled rows. The predictions of all rows are added up and corrected by the errors of the held-out
+        labels, and the standard error is a formula. So it also works for a large table and for a tree from a model
+        file, if these rows are passed as ``X`` and ``y``.
+
         Parameters
         ----------
         by : array-like of shape (n_rows,), column name of X, or list of these, optional
-            The domain of each row of the fit, labeled and unlabeled ones; a list for several divisions. Without it, the
-            whole table is the only domain. Rows with a missing value form a domain of their own, called "missing", or
-            "(missing)" if that is a value.
+            The domain of each row of the fit, or of ``X``, labeled and unlabeled ones; a list for several divisions.
+            Without it, the whole table is the only domain. Rows with a missing value form a domain of their own, called
+            "missing", or "(missing)" if that is a value.
         replicates : int, optional
-            Replicates of the fit; 200 by default. Each takes about as long as the fit.
+            Replicates of the fit; 200 by default.
         confidence : float
-            What the intervals should cover.
+            Confidence level of the intervals.
+        method : {"auto", "replicates", "difference"}
+            "replicates" needs the rows of a fit of this session. "auto" takes it, unless ``X`` or ``design_weight`` is
+            given.
+        X, y : array-like or data frame, optional
+            All rows and their labels, as in ``fit``, if the classifier does not have the rows of its fit: after a fit
+            to a sample of a large table, and from a model file or a pickle.
+        design_weight : array-like of shape (n_rows,), optional
+            If the labeled rows are a probability sample: how many rows each of them stands for, the inverse of its
+            probability of being labeled. Other rows are not looked at. Totals are then estimated, too, if none are
+            known. Without it, rows of a class count as labeled at random, and totals must be known.
+        held_out : bool
+            Whether no label in ``y`` took part in the fit of the tree, so that nothing has to be fitted again.
         replicate_weights : array-like or data frame of shape (n_rows, n_replicates), or column names of X, optional
             Replicate weights of a survey, which stand for drawing labeled rows: every column is one replicate. Those of
             unlabeled rows are not looked at; these rows are what the estimates are about. Where some row is in all
@@ -486,7 +517,10 @@ class S2OCTClassifier(TreeClassifier):
         folder : path, optional
             Keeps every replicate as a file there. A run that was interrupted goes on where it ended.
         progress : callable, optional
-            Is told how many replicates are done, and of how many.
+            Is told how many replicates or folds are done, and of how many.
+        **table : object
+            What is known about ``X``, as in ``fit``: ``totals`` or ``population_totals``, ``domains``, ``as_shares``
+            and ``sample_weight``.
 
         Returns
         -------
@@ -506,15 +540,28 @@ class S2OCTClassifier(TreeClassifier):
         >>> all(row["low"] <= row["estimate"] <= row["high"] for row in found)
         True
         """
-        return estimate_domains(
-            self._fit_of_session(),
-            self.tree_,
-            self.alternatives_,
-            by,
-            (replicates, replicate_weights, replicate_scale),
-            confidence,
-            (n_jobs, folder, progress),
-        )
+        asked, running = (replicates, replicate_weights, replicate_scale), (n_jobs, folder, progress)
+        is_given = X is not None or y is not None or design_weight is not None
+        if X is None:
+            refuse_without_table(y, table, held_out=held_out)
+        if read_method(method, asked, is_given=is_given) == REPLICATES:
+            fit = self._fit_of_session()
+            return estimate_domains(fit, self.tree_, self.alternatives_, by, asked, confidence, running)
+        others: tuple[ObliqueTree, ...] = ()
+        if X is None:
+            fit, others = self._fit_of_session(), self.alternatives_
+        else:
+            fit = self._task_of(X, y, design_weight, table)
+        weights = read_design_weights(design_weight, fit.known, len(fit.features))
+        return estimate_by_difference(fit, self.tree_, others, by, weights, confidence, None if held_out else running)
+
+    def _task_of(self, X: Any, y: Any, design_weight: Any, table: dict[str, Any]) -> FitTask:
+        """A fit like that of this classifier to rows that it does not have any more."""
+        check_is_fitted(self)
+        rows = read_fit(self, X, y)
+        known = known_of_table(self, rows, X, y, table, design_weight)
+        features = Features(X, self.encoding_, rows.X, text_columns(X, table.get("domains")))
+        return self._planned(features, known)
 
     def _fit_of_session(self) -> FitTask:
         """The data of the fit; refuses a classifier that does not have them."""
@@ -522,13 +569,13 @@ class S2OCTClassifier(TreeClassifier):
         fit: FitTask | None = getattr(self, "_fit", None)
         if fit is None and self.certificate_.n_register is not None:
             raise InvalidProblem(
-                f"The fit saw a sample of {self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows. "
-                "Estimates and other trees need all rows: fit fewer rows."
+                f"The fit saw a sample of {self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows and "
+                "did not keep the others: pass X, y and the totals to estimate, and fit fewer rows for other trees."
             )
         if fit is None:
             raise InvalidProblem(
                 "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
-                "model files nor pickles keep them."
+                "model files nor pickles keep them. Pass X, y and the totals to estimate."
             )
         return fit
 

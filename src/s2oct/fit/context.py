@@ -12,6 +12,7 @@ from s2oct.model.problem import Advice, Guide, Problem
 from s2oct.model.proof import Moment
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
+from s2oct.search.exact import SearchParams
 from s2oct.solvers import Solver
 from s2oct.stopping import Clock, Deadline, Stop, never
 
@@ -156,12 +157,15 @@ class Guidance:
         What the user chose about trees of the evidence model.
     is_busy : callable
         Whether the guide still runs although the fit no longer waits for it.
+    effort : SearchParams
+        How hard the search for a tree tries.
     """
 
     ask: Callable[[Deadline], Advice | None]
     weight: float = AUTO_GUIDE_WEIGHT
     spec: EvidenceSpec = field(default_factory=EvidenceSpec)
     is_busy: Callable[[], bool] = never
+    effort: SearchParams = field(default_factory=SearchParams)
     _answers: list[Advice] = field(default_factory=list)
 
     @property

@@ -199,7 +199,7 @@ class WeighEvidence:
         least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "identical rows share a class")
         listener = replace(context.listener, convert=lambda tree: context.listener.convert(scaling.to_model(tree)))
         incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, listener)
-        search = ExactSearch(evidence, self.guidance.spec, context.clock.deadline())
+        search = ExactSearch(evidence, self.guidance.spec, context.clock.deadline(), self.guidance.effort)
         found = search.run(incumbent.offer if context.listener.wants_trees else None)
         incumbent.offer(found.tree)
         ended = ended_by(context.clock, PROVED if found.is_proved else CONVERGED)
