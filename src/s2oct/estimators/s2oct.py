@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
+from s2oct.estimates.assessment import N_FOLDS, Assessment
 from s2oct.estimates.table import Estimates
+from s2oct.estimators.assessing import CrossFit, cross_fit
 from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.estimators.estimating import estimate_domains
@@ -47,10 +50,14 @@ from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Problem
 from s2oct.model.totals import Totals
 from s2oct.model.tree import ObliqueTree
+from s2oct.parameters import whole_from
 from s2oct.register.register import Register, is_large
 from s2oct.stopping import Deadline, Stop, now
 from s2oct.tables.encoding import Encoding, Features
 from s2oct.wording import brief, plural
+
+_OF_SESSION = ("_fit", "_simplification", "_path", "_cross_fit")
+"""What holds the rows of the fit, and neither a pickle nor a model file keeps."""
 
 
 class S2OCTClassifier(TreeClassifier):
@@ -176,6 +183,7 @@ class S2OCTClassifier(TreeClassifier):
     _fit: FitTask | None
     _simplification: Simplification | None
     _path: SimplicityPath | None
+    _cross_fit: CrossFit | None
 
     def __init__(
         self,
@@ -350,9 +358,8 @@ class S2OCTClassifier(TreeClassifier):
         self.tree_, self.witness_, self.scaling_ = trained.tree, trained.witness, trained.scaling
         self.stability_, self.stability_note_ = trained.stability, trained.stability_note
         self.alternatives_, self.data_summary_ = trained.others, found.summary
-        self._simplification, self._path = trained.simplification, None
-        # Replicates repeat a fit, which nobody can do without all rows.
-        self._fit = found.fit if register is None else None
+        self._simplification, self._path, self._cross_fit = trained.simplification, None, None
+        self._fit = found.fit
         self._slope = self._fitted_slope(found.fit.problem)
         doubts = (*fit.features.doubts, *(known.doubts if register is None else register.doubts))
         self.notices_ = notices_of((*doubts, *trained.notices), self.certificate_, self.classes_)
@@ -516,11 +523,82 @@ class S2OCTClassifier(TreeClassifier):
             (n_jobs, folder, progress),
         )
 
-    def _fit_of_session(self) -> FitTask:
-        """The data of the fit; refuses a classifier that does not have them."""
+    def assess(
+        self,
+        X: Any = None,
+        y: Any = None,
+        totals: Totals | None = None,
+        population_totals: Totals | None = None,
+        *,
+        n_folds: int = N_FOLDS,
+        stop: Stop | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        **fit_params: Any,
+    ) -> Assessment:
+        """Expect how many unlabeled rows the tree classifies correctly, overall and by class.
+
+        Labeled rows are divided into folds. For each fold, guide and tree are fitted again without its labels: its rows
+        join the unlabeled ones. Recall comes from the held-out labels of each class, so a sample may have labels of one
+        class more often than of another; the known totals say how the classes share the unlabeled rows. Standard errors
+        and the interval count few labels and uncertain totals. The fits have a tenth of the labels less than the fit
+        itself, so the accuracy may be slightly too low. A label that is the only one of its class cannot be held out.
+
+        Each fold takes about as long as the fit. Of a fit to a sample of the rows, the sample is assessed.
+
+        Parameters
+        ----------
+        X, y : array-like, optional
+            Rows and labels as in ``fit``, by default those of the fit. A classifier that was not fitted in this
+            session, as one from a model file, needs them.
+        totals, population_totals : mapping, series or data frame, optional
+            Known totals as in ``fit``, with ``X`` and ``y``.
+        n_folds : int
+            Number of folds, at least 2.
+        stop : callable, optional
+            Polled often. Once it returns True, KeyboardInterrupt is raised.
+        progress : callable, optional
+            Is called with the number of folds that are done, and of all folds.
+        **fit_params : object
+            Further arguments of ``fit`` that go with ``X`` and ``y``: ``domains``, ``as_shares`` and ``sample_weight``.
+
+        Returns
+        -------
+        Assessment
+            Accuracy, recall and precision with standard errors, and what chance gives; printed, a table and sentences.
+
+        Examples
+        --------
+        >>> from s2oct import S2OCTClassifier
+        >>> from s2oct.datasets import make_labour_force
+        >>> survey = make_labour_force(n_people=300, n_labeled=60, seed=2)
+        >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
+        >>> found = clf.assess(n_folds=5)
+        >>> found.interval[0] < found.accuracy < found.interval[1]
+        True
+        >>> [expected.label for expected in found.per_class]
+        ['no', 'yes']
+        """
+        n_folds = whole_from(2).read("n_folds", n_folds)
+        if X is not None:
+            other: S2OCTClassifier = clone(self)
+            other.fit(X, y, totals, population_totals, stop=stop, **fit_params)
+            return other.assess(n_folds=n_folds, stop=stop, progress=progress)
+        return self._cross_fitted(n_folds, stop, progress).assessment
+
+    def _cross_fitted(
+        self, n_folds: int = N_FOLDS, stop: Stop | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> CrossFit:
+        """The fits without some of the labels, which assessment, path, report and page share."""
+        fit = self._fit_of_session(of_sample=True)
+        if self._cross_fit is None or self._cross_fit.n_asked != n_folds:
+            self._cross_fit = cross_fit(fit, n_folds, stop, progress)
+        return self._cross_fit
+
+    def _fit_of_session(self, *, of_sample: bool = False) -> FitTask:
+        """The data of the fit, or of its sample if that will do; refuses a classifier that does not have them."""
         check_is_fitted(self)
         fit: FitTask | None = getattr(self, "_fit", None)
-        if fit is None and self.certificate_.n_register is not None:
+        if fit is not None and self.certificate_.n_register is not None and not of_sample:
             raise InvalidProblem(
                 f"The fit saw a sample of {self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows. "
                 "Estimates and other trees need all rows: fit fewer rows."
@@ -616,7 +694,7 @@ class S2OCTClassifier(TreeClassifier):
         chosen._slope = chosen._fitted_slope(fit.problem)
         doubts = (*fit.features.doubts, *fit.known.doubts)
         chosen.notices_ = notices_of(doubts, chosen.certificate_, chosen.classes_)
-        chosen._simplification, chosen._path = self._simplification, self._path
+        chosen._simplification, chosen._path, chosen._cross_fit = self._simplification, self._path, None
         chosen._complete(fit, fit)
         return chosen
 
@@ -682,4 +760,4 @@ class S2OCTClassifier(TreeClassifier):
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the rows of the fit."""
         state: dict[str, Any] = super().__getstate__()
-        return {name: None if name in ("_fit", "_simplification", "_path") else value for name, value in state.items()}
+        return {name: None if name in _OF_SESSION else value for name, value in state.items()}

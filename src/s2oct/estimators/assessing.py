@@ -1,0 +1,100 @@
+"""Fits of guide and tree without some of the labels, to assess a tree by labels that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.estimates.assessment import N_FOLDS, Assessment, HeldOut, held_out_folds
+from s2oct.estimators.edge import edge_of_request
+from s2oct.estimators.fitting import FitTask, run_task
+from s2oct.fit.training import Trained
+from s2oct.model.labels import UNLABELED
+from s2oct.model.proof import INTERRUPTED
+from s2oct.model.tree import ObliqueTree
+from s2oct.stopping import Stop, now
+
+Progress = Callable[[int, int], None]
+"""Is told how many folds are done, and of how many."""
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """One fit for each fold of the labeled rows, without the labels of the fold.
+
+    Attributes
+    ----------
+    fit : FitTask
+        The fit to all labels.
+    folds : tuple of ndarray
+        Rows that each fit holds out.
+    trained : tuple of Trained
+        What each fit found.
+    n_asked : int
+        Folds that were asked for; few labels make fewer.
+    """
+
+    fit: FitTask
+    folds: tuple[IntArray, ...]
+    trained: tuple[Trained, ...]
+    n_asked: int
+
+    @property
+    def held_out(self) -> HeldOut:
+        """The rows that were held out, to judge what they were given."""
+        return HeldOut.of_folds(self.fit.known, self.folds)
+
+    @cached_property
+    def assessment(self) -> Assessment:
+        """What is expected of the tree, and of rows on which near-optimal trees agree."""
+        return self.held_out.assess(self.assigned, self._agreed())
+
+    @cached_property
+    def assigned(self) -> IntArray:
+        """Class that each row was given while it was held out; -1 for other rows."""
+        return self.assigned_by([trained.tree for trained in self.trained])
+
+    def assigned_by(self, trees: list[ObliqueTree]) -> IntArray:
+        """The same by other trees, one for each fold."""
+        assigned = np.full(len(self.fit.rows), UNLABELED, dtype=np.int64)
+        for held, tree in zip(self.folds, trees, strict=True):
+            assigned[held] = tree.predict(self.fit.rows[held])
+        return assigned
+
+    def _agreed(self) -> FloatArray:
+        """Whether all near-optimal trees of its fold put a held-out row into the same class; NaN if there are none."""
+        agreed = np.full(len(self.fit.rows), np.nan)
+        for held, trained in zip(self.folds, self.trained, strict=True):
+            if trained.others:
+                rows = self.fit.rows[held]
+                classes = trained.tree.predict(rows)
+                agreed[held] = np.logical_and.reduce([other.predict(rows) == classes for other in trained.others])
+        return agreed
+
+
+def cross_fit(
+    fit: FitTask, n_folds: int = N_FOLDS, stop: Stop | None = None, progress: Progress | None = None
+) -> CrossFit:
+    """Fit guide and tree once for each fold of the labeled rows, without the labels of the fold.
+
+    The rows of the fold join the unlabeled ones, and the totals grow accordingly. A request to stop and Ctrl-C raise
+    KeyboardInterrupt: an accuracy from some of the folds would be about other labels.
+    """
+    folds = held_out_folds(fit.known.labels.codes, n_folds, fit.budget.seed)
+    found = []
+    with edge_of_request(stop) as edge:
+        for number, held in enumerate(folds):
+            if progress is not None:
+                progress(number, len(folds))
+            task = replace(fit, known=fit.known.without(held), advice=None)
+            trained = None if edge.stop() else run_task(task, edge, now()).trained
+            if trained is None or trained.certificate.ended == INTERRUPTED:
+                raise KeyboardInterrupt(f"The assessment was interrupted after {number} of {len(folds)} folds")
+            found.append(trained)
+    if progress is not None:
+        progress(len(folds), len(folds))
+    return CrossFit(fit, tuple(folds), tuple(found), n_folds)
