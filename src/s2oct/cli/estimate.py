@@ -108,8 +108,8 @@ def estimate(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
         read = read_model(model)
-    encoded = _encoded(read, data, totals)
-    fitted, table = _refitted(read, encoded), encoded.table
+    encoded = encoded_again(read, data, totals)
+    fitted, table = refitted(read, encoded), encoded.table
     domains = {
         margin_name(columns): domain_of_rows(table.cells, columns, table.source.dialect) for columns in divisions
     }
@@ -117,16 +117,17 @@ def estimate(
     _write(_estimated(fitted, domains, replicates, weights), encoded, out, keep_formulas=keep_formulas)
 
 
-def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTable:
-    """Read the table with the columns, totals and parameters of the model's fit, unless options give other totals."""
+def encoded_again(model: Model, data: DataOptions, totals: GivenTotals, label: str | None = None) -> EncodedTable:
+    """Read the table with the columns, totals and parameters of the model's fit, unless options give others."""
     from s2oct.estimators import S2OCTClassifier
     from s2oct.workflow.encoded_table import RememberedTotals
 
     clf, origin = model.estimator, model.origin
     if not isinstance(clf, S2OCTClassifier):
-        raise InvalidProblem(f"Expected a model of S2OCTClassifier to estimate from, got {type(clf).__name__}.")
+        raise InvalidProblem(f"Expected a model of S2OCTClassifier, got {type(clf).__name__}.")
     _refuse_lost_guide(model)
-    if origin.label is None:
+    label = label or origin.label
+    if label is None:
         raise InvalidProblem("Expected a model that s2oct fit has written, got one that names no column of labels.")
     given = totals.totals()
     known = (
@@ -135,7 +136,7 @@ def _encoded(model: Model, data: DataOptions, totals: GivenTotals) -> EncodedTab
         else RememberedTotals(tuple(model.classes), clf.data_summary_.totals, clf.certificate_.cells)
     )
     margins = origin.margins if not totals.are_given or len(origin.margins) == len(totals.paths) else ()
-    roles = Roles(origin.label, features=model.encoding.names, margins=margins, weight=origin.weight)
+    roles = Roles(label, features=model.encoding.names, margins=margins, weight=origin.weight)
     request = FitRequest(data.source(origin.dialect), roles, totals=known, parameters=clf.get_params(deep=False))
     return encode_again(request, model.encoding)
 
@@ -145,11 +146,11 @@ def _refuse_lost_guide(model: Model) -> None:
     if isinstance(guide, Mapping):
         raise InvalidProblem(
             f"Expected a model whose guide is the default one or none, got one with {guide.get('not_kept')}, which a "
-            "model file does not keep: call estimate in Python."
+            "model file does not keep: use Python instead."
         )
 
 
-def _refitted(model: Model, encoded: EncodedTable) -> FittedTable:
+def refitted(model: Model, encoded: EncodedTable) -> FittedTable:
     """Fit the tree again, and say where the data or the tree are not those of the model."""
     from s2oct.cli.progress import live_progress
     from s2oct.workflow.fitted_table import fit_encoded
@@ -160,10 +161,10 @@ def _refitted(model: Model, encoded: EncodedTable) -> FittedTable:
     clf = fitted.classifier
     if clf.data_summary_ != model.estimator.data_summary_:
         print_warning(
-            "The data or totals are not those of the fit: the estimates are about a tree that was fitted to these."
+            "The data or totals are not those of the fit: the result is about a tree that was fitted to these."
         )
     elif clf.rules_ != model.estimator.rules_:
-        print_warning("The tree that was fitted again is not that of the model: the estimates are about the new one.")
+        print_warning("The tree that was fitted again is not that of the model: the result is about the new one.")
     return fitted
 
 
@@ -173,13 +174,13 @@ def _estimated(
     options: ReplicateOptions,
     weights: Mapping[str, FloatArray],
 ) -> Estimates:
-    from s2oct.cli.progress import replicate_progress
+    from s2oct.cli.progress import repeat_progress
     from s2oct.estimators.estimating import DEFAULT
 
     done, clf = 0, fitted.classifier
     n_replicates = len(weights) or options.replicates or DEFAULT
     n_jobs = options.jobs if options.jobs > 0 else os.cpu_count() or 1
-    with replicate_progress(n_replicates, seconds_each=clf.certificate_.seconds, n_jobs=n_jobs) as show:
+    with repeat_progress(n_replicates, seconds_each=clf.certificate_.seconds, n_jobs=n_jobs) as show:
 
         def progress(number: int, of: int) -> None:
             nonlocal done

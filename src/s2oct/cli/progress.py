@@ -101,35 +101,39 @@ def live_progress(time_limit: float) -> Iterator[Listener]:
 
 
 class _Counter:
-    """A line with seconds and replicates, and with the time that is left."""
+    """A line with seconds and fits that are done, and with the time that is left."""
 
-    def __init__(self) -> None:
-        self._began, self._state = now(), "replicates"
+    def __init__(self, noun: str) -> None:
+        self._began, self._state, self._noun = now(), f"{noun}s", noun
 
     def progress(self, done: int, of: int) -> None:
-        left = (now() - self._began) * (of - done) / done
-        self._state = f"{done} of {of} replicates   about {_roughly(left)} left"
+        left = (now() - self._began) * (of - done) / max(done, 1)
+        self._state = f"{done} of {of} {self._noun}s" + (f"   about {_roughly(left)} left" if done else "")
 
     def line(self) -> Text:
         return Text(f"{now() - self._began:6.1f} s   {self._state}")
 
 
 @contextmanager
-def replicate_progress(n_replicates: int, *, seconds_each: float, n_jobs: int) -> Iterator[Callable[[int, int], None]]:
-    """Say on standard error how long replicates will take, and how many of them are done.
+def repeat_progress(
+    n_fits: int, *, seconds_each: float, n_jobs: int = 1, noun: str = "replicate"
+) -> Iterator[Callable[[int, int], None]]:
+    """Say on standard error how long repeated fits will take, and how many of them are done.
 
     Parameters
     ----------
-    n_replicates : int
-        All replicates.
+    n_fits : int
+        All fits.
     seconds_each : float
-        How long the fit took.
+        How long the first fit took.
     n_jobs : int
-        Replicates that run at a time.
+        Fits that run at a time.
+    noun : str
+        What one of them is: a replicate, or a fold.
     """
-    console, counter = Console(stderr=True), _Counter()
-    forecast = _roughly(seconds_each * math.ceil(n_replicates / n_jobs))
-    what = plural(n_replicates, "replicate")
+    console, counter = Console(stderr=True), _Counter(noun)
+    forecast = _roughly(seconds_each * math.ceil(n_fits / n_jobs))
+    what = plural(n_fits, noun)
     print_note(f"running {what} of the fit, which took {_roughly(seconds_each)}: about {forecast}")
     if console.is_terminal:
         with Live(console=console, get_renderable=counter.line, refresh_per_second=_REFRESHES, transient=True):

@@ -108,8 +108,8 @@ class Assessment:
         return (
             f"{plural(self.n_labels, 'label')} were held out once each, in {plural(self.n_folds, 'fold')}: guide and "
             "tree were fitted without them. The classes are weighted to their known shares. This corrects a sample in "
-            "which some classes are labeled more often, but no bias within a class. The held-out fits have fewer labels than "
-            "the fit itself, so the accuracy may be slightly too low."
+            "which some classes are labeled more often, but no bias within a class. The held-out fits have fewer "
+            "labels than the fit itself, so the accuracy may be slightly too low."
         )
 
     @property
@@ -146,6 +146,11 @@ class Assessment:
         return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),)
 
     def __str__(self) -> str:
+        return "\n".join([self.text, *self.cautions])
+
+    @property
+    def text(self) -> str:
+        """The accuracy, a table of the classes, and how it was found."""
         cells = [
             (
                 printable(found.label),
@@ -163,8 +168,7 @@ class Assessment:
             for row in (tuple(zip(line, widths, strict=True)) for line in table)
         ]
         agreed = [self.about_agreement] if self.about_agreement else []
-        sentences = [self.headline, "", *lines, "", *agreed, self.method, *map(str, self.cautions)]
-        return "\n".join(sentences)
+        return "\n".join([self.headline, "", *lines, "", *agreed, self.method])
 
     @property
     def about_agreement(self) -> str:
@@ -275,7 +279,7 @@ class HeldOut:
                 variance += share**2 * float(np.var([*of_class, -1.0, 0.0, 1.0])) / n_rows
         return float(self.weights @ gain), float(np.sqrt(variance))
 
-    def assess(self, assigned: IntArray, agreed: FloatArray | None = None) -> Assessment:
+    def assess(self, assigned: IntArray, agreed: FloatArray | None = None, apart: float = 0.0) -> Assessment:
         """Judge the classes that held-out rows got.
 
         Parameters
@@ -284,6 +288,8 @@ class HeldOut:
             Class that each labeled row got while it was held out.
         agreed : ndarray of shape (n_rows,), optional
             Whether all near-optimal trees put it into this class, 1 or 0; NaN where no such trees are known.
+        apart : float
+            Share of the unlabeled rows on which the classifier to assess differs from those of the folds, in the mean.
 
         Returns
         -------
@@ -298,7 +304,9 @@ class HeldOut:
         accuracy = self.score(assigned[self.rows] == self.truth)
         # A class without a held-out row counts with the others' accuracy, and with all the doubt of its prior.
         middle = np.where(n > 0, center, accuracy)
-        variance = float(shares**2 @ recall_variance) + self._variance_of_shares(middle)
+        # Where it differs from the classifiers of the folds, it may be right more often than they are, or less often:
+        # the gain is between the share of these rows and its negative, each value as likely as any other.
+        variance = float(shares**2 @ recall_variance) + self._variance_of_shares(middle) + apart**2 / 3
         precision = [self._precision(rates, k) for k in range(len(shares))]
         counts = self.known.labels.counts()
         return Assessment(

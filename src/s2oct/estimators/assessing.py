@@ -30,6 +30,8 @@ class CrossFit:
     ----------
     fit : FitTask
         The fit to all labels.
+    tree : ObliqueTree
+        The tree that it found, which is to be assessed.
     folds : tuple of ndarray
         Rows that each fit holds out.
     trained : tuple of Trained
@@ -39,6 +41,7 @@ class CrossFit:
     """
 
     fit: FitTask
+    tree: ObliqueTree
     folds: tuple[IntArray, ...]
     trained: tuple[Trained, ...]
     n_asked: int
@@ -51,7 +54,7 @@ class CrossFit:
     @cached_property
     def assessment(self) -> Assessment:
         """What is expected of the tree, and of rows on which near-optimal trees agree."""
-        return self.held_out.assess(self.assigned, self._agreed())
+        return self.held_out.assess(self.assigned, self._agreed(), self.apart([found.tree for found in self.trained]))
 
     @cached_property
     def assigned(self) -> IntArray:
@@ -65,6 +68,15 @@ class CrossFit:
             assigned[held] = tree.predict(self.fit.rows[held])
         return assigned
 
+    def apart(self, trees: list[ObliqueTree], tree: ObliqueTree | None = None) -> float:
+        """Share of the unlabeled rows on which trees of the folds differ from a tree of the fit, in the mean."""
+        known, unlabeled = self.fit.known, ~self.fit.known.is_labeled
+        if not unlabeled.any():
+            return 0.0
+        rows, sizes = self.fit.rows[unlabeled], known.unlabeled_sizes
+        classes = (self.tree if tree is None else tree).predict(rows)
+        return float(np.mean([np.average(other.predict(rows) != classes, weights=sizes) for other in trees]))
+
     def _agreed(self) -> FloatArray:
         """Whether all near-optimal trees of its fold put a held-out row into the same class; NaN if there are none."""
         agreed = np.full(len(self.fit.rows), np.nan)
@@ -77,9 +89,13 @@ class CrossFit:
 
 
 def cross_fit(
-    fit: FitTask, n_folds: int = N_FOLDS, stop: Stop | None = None, progress: Progress | None = None
+    fit: FitTask,
+    tree: ObliqueTree,
+    n_folds: int = N_FOLDS,
+    stop: Stop | None = None,
+    progress: Progress | None = None,
 ) -> CrossFit:
-    """Fit guide and tree once for each fold of the labeled rows, without the labels of the fold.
+    """Fit guide and tree once for each fold of the labeled rows, without the labels of the fold; to assess a tree.
 
     The rows of the fold join the unlabeled ones, and the totals grow accordingly. A request to stop and Ctrl-C raise
     KeyboardInterrupt: an accuracy from some of the folds would be about other labels.
@@ -97,4 +113,4 @@ def cross_fit(
             found.append(trained)
     if progress is not None:
         progress(len(folds), len(folds))
-    return CrossFit(fit, tuple(folds), tuple(found), n_folds)
+    return CrossFit(fit, tree, tuple(folds), tuple(found), n_folds)

@@ -591,7 +591,7 @@ class S2OCTClassifier(TreeClassifier):
         """The fits without some of the labels, which assessment, path, report and page share."""
         fit = self._fit_of_session(of_sample=True)
         if self._cross_fit is None or self._cross_fit.n_asked != n_folds:
-            self._cross_fit = cross_fit(fit, n_folds, stop, progress)
+            self._cross_fit = cross_fit(fit, self.tree_, n_folds, stop, progress)
         return self._cross_fit
 
     def _fit_of_session(self, *, of_sample: bool = False) -> FitTask:
