@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from s2oct.arrays import FloatArray, IntArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.estimates.assessment import N_FOLDS, Assessment, HeldOut, held_out_folds
 from s2oct.estimators.edge import edge_of_request
 from s2oct.estimators.fitting import FitTask, run_task
+from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
 from s2oct.fit.training import Trained
 from s2oct.model.labels import UNLABELED
 from s2oct.model.proof import INTERRUPTED
 from s2oct.model.tree import ObliqueTree
-from s2oct.stopping import Stop, now
+from s2oct.stopping import Deadline, Stop, never, now
+
+NEARLY = 0.02
+"""Share of the unlabeled rows by which a recommended tree may miss the totals by more than the fitted one does."""
 
 Progress = Callable[[int, int], None]
 """Is told how many folds are done, and of how many."""
@@ -86,6 +91,59 @@ class CrossFit:
                 classes = trained.tree.predict(rows)
                 agreed[held] = np.logical_and.reduce([other.predict(rows) == classes for other in trained.others])
         return agreed
+
+    def assessed_path(self, path: SimplicityPath, stop: Stop = never) -> SimplicityPath:
+        """The same path with the accuracy of each tree, and one that is recommended.
+
+        Each fold has a path of its own. A tree with so many terms is assessed by the richest trees of the folds with no
+        more terms, and the fitted tree by those that the folds fitted.
+        """
+        deadline = Deadline(math.inf, stop)
+        fronts = [
+            [(0, found.tree)] if found.simplification is None else found.simplification.frontier(deadline)
+            for found in self.trained
+        ]
+        if stop():
+            raise KeyboardInterrupt("The assessment was interrupted before all simpler trees were fitted")
+
+        def judged(step: SimplicityStep) -> _Judged:
+            trees = [found.tree for found in self.trained]
+            if step is not path.fitted:
+                trees = [_richest(front, step.n_terms) for front in fronts]
+            assigned = self.assigned_by(trees)
+            found = self.held_out.assess(assigned, apart=self.apart(trees, step.tree))
+            right = (assigned == self.fit.known.labels.codes)[self.held_out.rows]
+            return _Judged(replace(step, accuracy=found.accuracy, accuracy_se=found.accuracy_se), right)
+
+        all_steps = {id(step): judged(step) for step in path.with_fitted}
+        fitted = all_steps[id(path.fitted)].step
+        recommended = self._recommended(list(all_steps.values()), fitted)
+        return SimplicityPath([all_steps[id(step)].step for step in path], fitted, recommended)
+
+    def _recommended(self, judged: list[_Judged], fitted: SimplicityStep) -> SimplicityStep:
+        """The simplest tree within one standard error of the most accurate, of those that nearly meet the totals."""
+        most_off = fitted.rows_off + NEARLY * float(self.fit.known.in_rows.unlabeled_sizes.sum())
+        near = [found for found in judged if found.step.rows_off <= most_off]
+        best = max(near, key=lambda found: (found.step.accuracy, -found.step.n_terms))
+
+        def is_as_good(found: _Judged) -> bool:
+            behind, error = self.held_out.difference(best.right, found.right)
+            return found is best or behind <= error
+
+        return min(filter(is_as_good, near), key=lambda found: found.step.n_terms).step
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """A tree of a path, and whether each held-out row was right."""
+
+    step: SimplicityStep
+    right: BoolArray
+
+
+def _richest(front: list[tuple[int, ObliqueTree]], n_terms: int) -> ObliqueTree:
+    """The richest tree with at most so many terms, or else the simplest."""
+    return next((tree for terms, tree in reversed(front) if terms <= n_terms), front[0][1])
 
 
 def cross_fit(

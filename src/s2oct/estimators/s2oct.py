@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
@@ -52,7 +53,7 @@ from s2oct.model.totals import Totals
 from s2oct.model.tree import ObliqueTree
 from s2oct.parameters import whole_from
 from s2oct.register.register import Register, is_large
-from s2oct.stopping import Deadline, Stop, now
+from s2oct.stopping import Deadline, Stop, never, now
 from s2oct.tables.encoding import Encoding, Features
 from s2oct.wording import brief, plural
 
@@ -610,20 +611,41 @@ class S2OCTClassifier(TreeClassifier):
             )
         return fit
 
-    def simplicity_path(self) -> SimplicityPath:
-        """Fit trees from the simplest to the richest, and say what each loses.
+    def simplicity_path(
+        self,
+        *,
+        assess: bool = True,
+        stop: Stop | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> SimplicityPath:
+        """Fit trees from the simplest to the richest, assess each, and recommend one.
 
         The trees are fitted to the rows of the fit at several prices of a feature in a split. A tree is left out if a
         simpler one has no more evidence against it. All trees together have the time limit of one fit. Only a
         classifier that was fitted with a guide in this session has such a path: neither model files nor pickles keep
         the rows. Of a fit to a sample of the rows, the path is about the sample: its trees meet the totals of the
-        sample, and lose rows of the sample.
+        sample.
+
+        The accuracy of each tree comes from labels held out of guide and tree, as in `assess`. The simplest tree whose
+        accuracy is within one standard error of the best is recommended, if it misses the totals by no more than the
+        fitted tree and 2 % of the rows.
+
+        Parameters
+        ----------
+        assess : bool
+            Whether to assess the trees, which takes about twenty times as long as the fit. Without it there is no
+            recommended tree, unless the trees have been assessed before.
+        stop : callable, optional
+            Polled often. Once it returns True, KeyboardInterrupt is raised.
+        progress : callable, optional
+            Is called with the number of folds of the assessment that are done, and of all folds.
 
         Returns
         -------
         SimplicityPath
-            Trees with their rules and numbers of terms and splits, the rows they lose against the best tree of the
-            path, and the rows by which they miss the totals. Its attribute ``fitted`` is the tree of the fit.
+            Trees with their rules, numbers of terms and splits, expected accuracy, agreement with the guide, and the
+            rows by which they miss the totals. Its attribute ``fitted`` is the tree of the fit, and ``recommended`` the
+            recommended one.
 
         Examples
         --------
@@ -632,8 +654,10 @@ class S2OCTClassifier(TreeClassifier):
         >>> survey = make_labour_force(n_people=200, n_labeled=30, seed=2)
         >>> clf = S2OCTClassifier(depth=2, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
         >>> path = clf.simplicity_path()
-        >>> path[0].n_terms < path[-1].n_terms, path[0].rows_lost > path[-1].rows_lost
+        >>> path[0].n_terms < path[-1].n_terms, path[0].agreement < path[-1].agreement
         (True, True)
+        >>> path.recommended.n_terms <= path[-1].n_terms
+        True
         """
         if not self.has_simplicity_path:
             raise InvalidProblem(
@@ -643,8 +667,27 @@ class S2OCTClassifier(TreeClassifier):
         assert self._simplification is not None
         if self._path is None:
             # A page and a report ask for the same path, which takes longer than the fit.
-            self._path = self._simplification.path(self._rules_of, Deadline.after(self.time_limit))
+            self._path = self._simplification.path(self._rules_of, self._agreement_of, Deadline.after(self.time_limit))
+        if assess and self._path.recommended is None and self.can_be_assessed:
+            cross_fitted = self._cross_fitted(N_FOLDS, stop, progress)
+            self._path = cross_fitted.assessed_path(self._path, stop or never)
         return self._path
+
+    def _agreement_of(self, tree: ObliqueTree) -> float:
+        """Share of the unlabeled rows on which a tree agrees with the guide, by their weights; NaN if there are none."""
+        problem = self._fit_of_session(of_sample=True).guided_problem
+        if problem.guide is None or not len(problem.unlabeled_size):
+            return math.nan
+        return 1 - float(
+            np.average(problem.guide.is_against(tree.predict(problem.X_unlabeled)), weights=problem.unlabeled_size)
+        )
+
+    @property
+    def can_be_assessed(self) -> bool:
+        """Whether the rows of the fit are still there, and some class has two labels, of which one can be held out."""
+        check_is_fitted(self)
+        fit: FitTask | None = getattr(self, "_fit", None)
+        return fit is not None and int(fit.known.labels.counts().max(initial=0)) > 1
 
     @property
     def has_simplicity_path(self) -> bool:
