@@ -607,7 +607,7 @@ class S2OCTClassifier(TreeClassifier):
         if fit is None:
             raise InvalidProblem(
                 "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
-                "model files nor pickles keep them."
+                "model files nor pickles keep them. Fit it again; assess takes the rows, labels and totals as arguments."
             )
         return fit
 
@@ -674,7 +674,7 @@ class S2OCTClassifier(TreeClassifier):
         return self._path
 
     def _agreement_of(self, tree: ObliqueTree) -> float:
-        """Share of the unlabeled rows on which a tree agrees with the guide, by their weights; NaN if there are none."""
+        """Share of the unlabeled rows on which a tree agrees with the guide, by their weights; NaN without any."""
         problem = self._fit_of_session(of_sample=True).guided_problem
         if problem.guide is None or not len(problem.unlabeled_size):
             return math.nan
