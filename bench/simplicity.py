@@ -3,8 +3,8 @@
     python bench/simplicity.py --data FOLDER
 
 For every draw the path is computed, and for every budget the richest tree of the path with no more terms is taken. The
-table has means over the draws: terms, the share of the unlabeled rows on which the tree agrees with the guide, and MCC on the unlabeled rows. The fitted tree
-and its guide stand below.
+table has means over the draws: terms, the share of the unlabeled rows on which the tree agrees with the guide, and MCC
+on the unlabeled rows. The fitted tree and its guide stand below.
 """
 
 from __future__ import annotations

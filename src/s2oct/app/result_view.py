@@ -105,6 +105,7 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
         "has_given_totals": bool(fitted.encoded.known.stated.tables),
         "columns": [dataclasses.asdict(use) | {"remedies": []} for use in fitted.encoded.uses],
         "stability_note": clf.stability_note_,
+        "can_be_assessed": clf.can_be_assessed,
         "command": command,
         "ids": list(fitted.table.roles.ids),
         "rule_columns": _columns_in_rules(fitted),

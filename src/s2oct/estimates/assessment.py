@@ -32,6 +32,9 @@ _LEAST = 2
 _HALF = 0.5
 """Jeffreys' prior: half a right and half a wrong row, or a small error-free sample would have no variance."""
 
+_MOST_APART = 0.2
+"""Share of rows beyond which classifiers do not differ by blocks of rows: gains and losses then cancel each other."""
+
 
 @dataclass(frozen=True)
 class ClassAssessment:
@@ -306,7 +309,8 @@ class HeldOut:
         middle = np.where(n > 0, center, accuracy)
         # Where it differs from the classifiers of the folds, it may be right more often than they are, or less often:
         # the gain is between the share of these rows and its negative, each value as likely as any other.
-        variance = float(shares**2 @ recall_variance) + self._variance_of_shares(middle) + apart**2 / 3
+        gain_variance = min(apart, _MOST_APART) ** 2 / 3
+        variance = float(shares**2 @ recall_variance) + self._variance_of_shares(middle) + gain_variance
         precision = [self._precision(rates, k) for k in range(len(shares))]
         counts = self.known.labels.counts()
         return Assessment(

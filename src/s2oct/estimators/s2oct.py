@@ -607,7 +607,7 @@ class S2OCTClassifier(TreeClassifier):
         if fit is None:
             raise InvalidProblem(
                 "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
-                "model files nor pickles keep them. Fit it again; assess takes the rows, labels and totals as arguments."
+                "model files nor pickles keep them. Fit it again, or pass rows, labels and totals to assess."
             )
         return fit
 
