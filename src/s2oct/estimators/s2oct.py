@@ -152,6 +152,9 @@ class S2OCTClassifier(TreeClassifier):
         Why ``stability_`` is not known, or how many trees it comes from if they are fewer than five; empty otherwise.
     notices_ : tuple of str
         What the user should know of how the fit went; the same sentences are issued as warnings.
+    resolved_params_ : dict
+        What the parameters that are "auto" stood for: depth, name of the guide and its weight, features per split at
+        most, and the prices of a term and of a row off the totals, in rows.
     scaling_ : Scaling
         The map from the user's units to those of the model.
     data_summary_ : DataSummary
@@ -180,6 +183,7 @@ class S2OCTClassifier(TreeClassifier):
     certificate_: Certificate
     contradicted_: IntArray
     alternatives_: tuple[ObliqueTree, ...]
+    resolved_params_: dict[str, Any]
     _slope: float
     _fit: FitTask | None
     _simplification: Simplification | None
@@ -361,6 +365,9 @@ class S2OCTClassifier(TreeClassifier):
         self.alternatives_, self.data_summary_ = trained.others, found.summary
         self._simplification, self._path, self._cross_fit = trained.simplification, None, None
         self._fit = found.fit
+        self.resolved_params_ = found.fit.resolved(
+            self.tree_.topology.depth, 1.0 if register is None else register.share
+        )
         self._slope = self._fitted_slope(found.fit.problem)
         doubts = (*fit.features.doubts, *(known.doubts if register is None else register.doubts))
         self.notices_ = notices_of((*doubts, *trained.notices), self.certificate_, self.classes_)
@@ -730,6 +737,7 @@ class S2OCTClassifier(TreeClassifier):
         elif self.certificate_.evidence_bound is not None:
             bound = self.certificate_.evidence_bound
         chosen._fit, chosen.tree_, chosen.witness_ = fit, tree, tree
+        chosen.resolved_params_ = fit.resolved(tree.topology.depth)
         chosen.certificate_ = certified_choice(fit, tree, self.certificate_, bound)
         chosen.alternatives_ = ()
         chosen.stability_ = np.full(int((~fit.known.is_labeled).sum()), np.nan)
