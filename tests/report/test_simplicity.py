@@ -50,8 +50,8 @@ def test_numbers_and_rules_are_those_of_the_estimator(browser, report, path):
     assert len(path) > 1
     for row, step in zip(rows, shown, strict=True):
         assert [number(cell) for cell in row[1:3]] == [step.n_terms, step.n_splits]
-        assert row[3] == f"{step.accuracy:.1%} ± {step.accuracy_se:.1%}"
-        assert row[4] == f"{step.agreement:.1%}"
+        assert row[3] == f"{100 * step.accuracy:.1f} % ± {100 * step.accuracy_se:.1f} %"
+        assert row[4] == f"{100 * step.agreement:.1f} %"
         assert number(row[5]) == step.rows_off
         assert ("recommended" in row[0]) == (step is path.recommended)
     assert rules == [step.rules for step in shown]

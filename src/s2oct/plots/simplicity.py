@@ -129,12 +129,12 @@ class SimplicityDisplay(Display):
             name = "expected accuracy ± standard error"
             ax.errorbar(terms, self.accuracy, self.accuracy_se, label=name, zorder=3, **look)
         shown = self.accuracy if is_assessed else self.agreement
-        marked = [("the fitted tree", self.fitted, "o", 5)]
+        marked = [("the fitted tree", self.fitted, "o", ink.strong)]
         if self.recommended is not None:
-            marked.append(("recommended", self.recommended, "s", 2))
-        for name, place, marker, number in marked:
+            marked.append(("recommended", self.recommended, "s", CLASS_COLOURS[2]))
+        for name, place, marker, edge in marked:
             ring: dict[str, Any] = {"s": 210, "marker": marker, "facecolor": "none", "linewidths": 1.8}
-            ax.scatter([terms[place]], [shown[place]], label=name, edgecolor=CLASS_COLOURS[number], zorder=2, **ring)
+            ax.scatter([terms[place]], [shown[place]], label=name, edgecolor=edge, zorder=2, **ring)
         self._dress(ax, _apart(sorted(set(terms.tolist()))))
 
     def _dress(self, ax: Axes, ticks: list[int]) -> None:
