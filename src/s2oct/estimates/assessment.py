@@ -113,7 +113,7 @@ class Assessment:
             f"{plural(self.n_labels, 'label')} were held out once each, in {plural(self.n_folds, 'fold')}: guide and "
             "tree were fitted without them. The classes are weighted to their known shares. This corrects a sample in "
             "which some classes are labeled more often, but no bias within a class. The held-out fits have fewer "
-            "labels than the fit itself, so the accuracy may be slightly too low."
+            "labels than the fit itself, and may be slightly worse."
         )
 
     @property
@@ -308,9 +308,11 @@ class HeldOut:
         recall = np.where(n > 0, np.diag(rates), np.nan)
         center = (np.nan_to_num(recall) * n + _HALF) / (n + 1)
         recall_variance = center * (1 - center) / (n + 2)
-        accuracy = self.score(assigned[self.rows] == self.truth)
-        # A class without a held-out row counts with the others' accuracy, and with all the doubt of its prior.
-        middle = np.where(n > 0, center, accuracy)
+        # Nothing is known of a class without a held-out row, except that a tree that meets the totals puts as many rows
+        # of other classes into it as it puts rows of it elsewhere. It has all the doubt of its prior.
+        implied = np.clip(1 - shares @ rates / np.where(shares > 0, shares, 1.0), 0.0, 1.0)
+        accuracy = float(shares @ np.where(n > 0, np.nan_to_num(recall), implied))
+        middle = np.where(n > 0, center, implied)
         # Where it differs from the classifiers of the folds, it may be right more often than they are, or less often:
         # the gain is between the share of these rows and its negative, each value as likely as any other.
         gain_variance = min(apart, _MOST_APART) ** 2 / 3

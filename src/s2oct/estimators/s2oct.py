@@ -548,8 +548,9 @@ class S2OCTClassifier(TreeClassifier):
         Labeled rows are divided into folds. For each fold, guide and tree are fitted again without its labels: its rows
         join the unlabeled ones. Recall comes from the held-out labels of each class, so a sample may have labels of one
         class more often than of another; the known totals say how the classes share the unlabeled rows. Standard errors
-        and the interval count few labels and uncertain totals. The fits have a tenth of the labels less than the fit
-        itself, so the accuracy may be slightly too low. A label that is the only one of its class cannot be held out.
+        and the interval count few labels, uncertain totals and how far the trees of the folds differ from the tree. The
+        fits have a tenth of the labels less than the fit itself, and may be slightly worse. A label that is the only one
+        of its class cannot be held out.
 
         Each fold takes about as long as the fit. Of a fit to a sample of the rows, the sample is assessed.
 
