@@ -87,9 +87,9 @@ print(f"for Dole among all people, by the tree: {np.mean(tree.transduction_ == '
 print(tree.explain(X[~answered].iloc[[0]]))
 
 # %%
-# How much of the tree is needed? The path shows what simpler trees lose, in rows. A feature with a small coefficient
-# often only tells apart people who are otherwise equal, so that the total is met. If the sign of such a coefficient
-# surprises you, look at a simpler tree. This is the simplest one:
+# How much of the tree is needed? The path shows how accurate simpler trees are expected to be. A feature with
+# a small coefficient often only tells apart people who are otherwise equal, so that the total is met. If the sign of
+# such a coefficient surprises you, look at a simpler tree. This is the simplest one:
 
 path = tree.simplicity_path()
 print(path)

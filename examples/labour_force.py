@@ -25,8 +25,6 @@ from s2oct.export import tree_to_text
 WIDTH = 100
 OTHERS = 15
 """How many further populations to try."""
-AFFORDABLE = 0.05
-"""Share of the rows that a simpler tree may lose."""
 
 OURS = "s2oct tree"
 
@@ -141,13 +139,12 @@ def show_the_totals(survey: Survey, tree: S2OCTClassifier) -> None:
 
 def show_a_simpler_tree(survey: Survey, tree: S2OCTClassifier) -> None:
     path = tree.simplicity_path()
-    most = AFFORDABLE * len(survey.y)
-    step = next(step for step in path if step.rows_lost <= most)
-    heading("Simpler trees, and the rows that they lose")
+    step = path.recommended
+    heading("Simpler trees, and how good they are")
     print(textwrap.indent(str(path), "  ") + "\n")
     say(
-        f"A term is a feature in a rule. The simplest tree that loses at most {most:g} rows, {share(AFFORDABLE)}, has "
-        f"{step.n_terms}:"
+        "A term is a feature in a rule. The simplest tree whose expected accuracy is within one standard error of the "
+        f"best has {step.n_terms}:"
     )
     show_rules(survey, step.tree, tree.classes_)
 

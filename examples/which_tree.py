@@ -66,14 +66,15 @@ for weight in (0.05, 0.5, 3):
 # %%
 # ``stability_`` compares a tree with others. For each person, it is the share of the other trees that give the person
 # the same class. In the paper's model, the others are trees that cost no more. With a guide, they are trees that the
-# search found on the way and that are nearly as good. Near 1, the evidence decides. Near 1/2, it does not. It is NaN
-# if there are fewer than five other trees.
+# search found on the way and that are nearly as good. Near 1, the class hardly depends on the choice of the
+# tree. It is NaN if there are fewer than five other trees.
 
 figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.2), sharey=True, layout="constrained")
 for ax, tree, title in zip(axes, (plain, guided), ("paper's model", "with a guide"), strict=True):
     known = tree.stability_[~np.isnan(tree.stability_)]
     if len(known):
-        print(f"{title}: {np.mean(known > 0.9):.1%} of the rows are settled, {np.mean(known < 0.6):.1%} are open")
+        alike, divided = np.mean(known > 0.9), np.mean(known < 0.6)
+        print(f"{title}: trees agree on {alike:.1%} of the rows, and are divided on {divided:.1%}")
     ax.hist(known, bins=np.linspace(0, 1, 21), color="#4c72b0")
     ax.set_title(title)
     ax.set_xlabel("share of the other trees that agree")

@@ -82,7 +82,7 @@ def test_demo_tells_its_story_in_time(demo):
         "The tree: is this person employed?",
         "What the tree does, in rows",
         "Totals among those who did not answer",
-        "Simpler trees, and the rows that they lose",
+        "Simpler trees, and how good they are",
         "Against the truth",
     ):
         assert part in story

@@ -187,7 +187,8 @@ for sentence in tree.certificate_.sentences(tree.classes_):
 print(tree.explain(register(last)[:1]))
 
 # %%
-# Readers may want even fewer features. ``simplicity_path`` shows what simpler trees lose, in rows. You choose.
+# Readers may want even fewer features. ``simplicity_path`` assesses simpler trees by answers that were held out, and
+# recommends one. You choose.
 
 print(tree.simplicity_path())
 plot_simplicity(tree)
@@ -224,8 +225,14 @@ for name in ("random forest, answers only", STRONG_FOREST, TREE):
 settled = tree.stability_
 if not np.isnan(settled).any():
     print(
-        f"of those who did not answer {np.mean(settled > 0.9):.1%} are settled, {np.mean(settled < 0.6):.1%} are open"
+        f"the trees agree on {np.mean(settled > 0.9):.1%} of those who did not answer, and are divided on "
+        f"{np.mean(settled < 0.6):.1%}"
     )
+
+# %%
+# Agreement is not accuracy. ``assess`` fits the tree again without some of the answers, and says how often it is right.
+
+print(tree.assess())
 
 # %%
 # **Variances.** Labels from a model are not observations. Estimates from a completed table look more certain than they
@@ -239,6 +246,6 @@ if not np.isnan(settled).any():
 # - Compare with at least one other method that is given the same total. The report does this:
 #   ``s2oct.export.write_report(tree, X, y, "report.html")`` or ``s2oct fit --report``.
 # - Print the rules, ``tree.rules_``. They have exactly the numbers that decide.
-# - Say how many answers the tree contradicts, and how many rows are open according to ``stability_``.
+# - Say how often the tree is expected to be right, according to ``assess``, and how many answers it contradicts.
 # - Call the tree the best one only if ``certificate_.proved_best`` is true. This means that no tree of that depth has
 #   less evidence against it. It does not mean that the tree is true.

@@ -29,6 +29,11 @@ def amount(value: float, digits: int = 4) -> str:
     return "0" if text == "-0" else text
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """A share in percent: 81 %."""
+    return f"{100 * share:.{digits}f} %"
+
+
 def plural(number: float, noun: str, nouns: str | None = None) -> str:
     """A number with its noun: 1 row, 2 rows; ``nouns`` is the plural where it does not end with s alone."""
     return f"{amount(number)} {noun if number == 1 else nouns or f'{noun}s'}"

@@ -97,6 +97,18 @@ def test_two_classes_with_estimates_and_single_rows(server, browser, tmp_path, m
         hands.wait(f"document.querySelector('#rules').textContent !== {json.dumps(rules)}")
         assert hands.text("#simplicity-words").startswith("Terms: ")
         hands.wait("!document.querySelector('#stop')")
+        # The fitted tree again, above which its expected accuracy stands; one of the trees is recommended.
+        words = []
+        for step in range(int(hands.page.evaluate("Number(document.querySelector('#simplicity').max)")) + 1):
+            hands.page.evaluate(
+                f"(() => {{ const slider = document.querySelector('#simplicity'); slider.value = {step};"
+                "slider.dispatchEvent(new Event('input', { bubbles: true })); })()"
+            )
+            words.append(hands.text("#simplicity-words"))
+            if "This is the fitted tree." in words[-1]:
+                accuracy, classes = hands.text("#accuracy"), hands.table("#accuracy-table")
+        assert all("Expected accuracy: " in said for said in words)
+        assert sum("recommended" in said for said in words) == 1
         files = {name: hands.download(name) for name in ("completed.csv", "predict.sql", "predict.R", "tree.svg")}
         report = hands.download("report.html").decode()
         hands.write("#replicates", "2")
@@ -127,6 +139,11 @@ def test_two_classes_with_estimates_and_single_rows(server, browser, tmp_path, m
     assert "people.csv" in report
     assert "A tree for employed" in report
     capsys.readouterr()
+    assert run(["assess", "model.json", "people.csv"]) == 0
+    assessed = capsys.readouterr().out
+    shown_share = accuracy.split(" of the")[0].removeprefix("About ").removesuffix("%")
+    assert assessed.startswith(f"About {shown_share} %")
+    assert [row[0] for row in classes] == ["no", "yes"]
     assert run(["explain", "model.json", "people.csv", "--row", first]) == 0
     explained = " ".join(capsys.readouterr().out.split())
     assert all(" ".join(step.split()) in explained for step in way.split(". It would")[0:1])

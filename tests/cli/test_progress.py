@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from s2oct.cli.app import run
-from s2oct.cli.progress import Ticker, live_progress, replicate_progress
+from s2oct.cli.progress import Ticker, live_progress, repeat_progress
 from s2oct.fit.context import SEARCHING
 from s2oct.model.proof import Moment
 from tests.cli.test_outputs import FIT
@@ -34,7 +34,7 @@ def test_outside_a_terminal_a_long_fit_says_a_line_now_and_then(stepping_clock, 
 
 
 def test_replicates_are_forecast_and_counted_outside_a_terminal(stepping_clock, capsys):
-    with replicate_progress(200, "replicate", seconds_each=3.0, n_jobs=2) as progress:
+    with repeat_progress(200, "replicate", seconds_each=3.0, n_jobs=2) as progress:
         for done in range(1, 41):
             stepping_clock.advance(2)
             progress(done, 200)
@@ -48,7 +48,7 @@ def test_replicates_are_forecast_and_counted_outside_a_terminal(stepping_clock, 
 
 
 def test_replicates_that_a_folder_kept_do_not_shorten_the_forecast(stepping_clock, capsys):
-    with replicate_progress(200, "replicate", seconds_each=3.0, n_jobs=1) as progress:
+    with repeat_progress(200, "replicate", seconds_each=3.0, n_jobs=1) as progress:
         for done in range(150, 155):
             stepping_clock.advance(12)
             progress(done, 200)
@@ -57,7 +57,7 @@ def test_replicates_that_a_folder_kept_do_not_shorten_the_forecast(stepping_cloc
 
 
 def test_nothing_is_said_where_nothing_is_fitted(capsys):
-    with replicate_progress(0, "fit", None, 1):
+    with repeat_progress(0, "fit", None, 1):
         pass
     assert not capsys.readouterr().err
 

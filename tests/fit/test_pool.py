@@ -58,9 +58,9 @@ def test_a_fit_with_a_stability_has_no_note(survey):
     ("n_found", "weighed", "said"),
     [
         (LEAST_POOL, True, ""),
-        (3, True, "may be open, too."),
+        (3, True, "may differ on further rows."),
         (0, False, "the fit found no other tree of no higher cost."),
-        (0, True, "though rows may be open where nothing was found."),
+        (0, True, "though trees that were not found may differ."),
     ],
 )
 def test_what_is_said_of_too_few_trees(n_found, weighed, said):

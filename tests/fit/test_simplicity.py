@@ -72,12 +72,12 @@ def evidence_by_loops(fit: Fit, answer: np.ndarray, tree) -> tuple[float, float]
     return against + AUTO_TOTAL_PRICE * off, off
 
 
-def test_each_tree_has_more_terms_and_loses_fewer_rows(path):
+def test_each_tree_has_more_terms_and_less_evidence_against_it(path):
     assert len(path) > 2, "a path of fewer trees tests nothing"
-    assert path[-1].rows_lost == 0
+    assert path[-1].evidence_gap == 0
     for simple, rich in pairwise(path):
         assert simple.n_terms < rich.n_terms
-        assert simple.rows_lost > rich.rows_lost + 0.5
+        assert simple.evidence_gap > rich.evidence_gap + 0.5
 
 
 def test_numbers_are_those_of_the_trees_in_the_units_of_the_rows(fit, answer, path):
@@ -85,8 +85,8 @@ def test_numbers_are_those_of_the_trees_in_the_units_of_the_rows(fit, answer, pa
     best, _ = against[-1]
     for step, (rows, off) in zip(path, against, strict=True):
         assert step.rows_off == off
-        assert step.rows_lost == pytest.approx(rows - best, abs=1e-6)
-        assert step.bound <= step.rows_lost + 1e-6
+        assert step.evidence_gap == pytest.approx(rows - best, abs=1e-6)
+        assert step.gap_bound <= step.evidence_gap + 1e-6
         assert step.n_splits == len(re.findall(r"\bif ", step.rules))
         assert step.n_terms == sum(step.rules.count(name) for name in fit.X.columns)
 
@@ -96,11 +96,44 @@ def test_fitted_tree_is_on_the_path_or_matched_by_a_simpler_one(fit, answer, pat
     assert found.tree.omega.tolist() == clf.tree_.omega.tolist()
     assert found.tree.gamma.tolist() == clf.tree_.gamma.tolist()
     assert found.rules == clf.rules_
-    simpler = any(step.n_terms < found.n_terms and step.rows_lost <= found.rows_lost + 0.5 for step in path)
-    better = any(step.n_terms == found.n_terms and step.rows_lost < found.rows_lost - 0.5 for step in path)
+    simpler = any(step.n_terms < found.n_terms and step.evidence_gap <= found.evidence_gap + 0.5 for step in path)
+    better = any(step.n_terms == found.n_terms and step.evidence_gap < found.evidence_gap - 0.5 for step in path)
     assert found in path or simpler or better
     best, _ = evidence_by_loops(fit, answer, path[-1].tree)
-    assert found.rows_lost == pytest.approx(evidence_by_loops(fit, answer, clf.tree_)[0] - best, abs=1e-6)
+    assert found.evidence_gap == pytest.approx(evidence_by_loops(fit, answer, clf.tree_)[0] - best, abs=1e-6)
+
+
+def test_agreement_is_the_share_of_rows_with_the_likeliest_class_of_the_guide(fit, answer, path):
+    rows = fit.rows[~fit.is_labeled]
+    for step in path:
+        given = answer[np.arange(len(rows)), step.tree.predict(rows)]
+        assert step.agreement == pytest.approx(np.mean(given >= answer.max(axis=1)))
+
+
+def test_each_tree_is_assessed_by_trees_as_simple_and_the_fitted_one_by_the_fit(fit, path):
+    found = fit.clf.assess()
+    assert (path.fitted.accuracy, path.fitted.accuracy_se) == (found.accuracy, found.accuracy_se)
+    cross_fitted = fit.clf._cross_fitted()
+    held, codes = cross_fitted.held_out, fit.clf._fit.known.labels.codes
+    for step in path:
+        if step is path.fitted:
+            continue
+        right = np.zeros(len(codes), dtype=bool)
+        for rows, trained in zip(cross_fitted.folds, cross_fitted.trained, strict=True):
+            simple = [tree for terms, tree in trained.simplification.frontier() if terms <= step.n_terms]
+            right[rows] = simple[-1].predict(fit.rows[rows]) == codes[rows]
+        assert step.accuracy == pytest.approx(held.score(right[held.rows]))
+
+
+def test_the_recommended_tree_is_the_simplest_that_is_about_as_accurate_as_the_best(fit, path):
+    nearly = path.fitted.rows_off + 0.02 * (~fit.is_labeled).sum()
+    near = [step for step in path.with_fitted if step.rows_off <= nearly]
+    assert path.recommended in near
+    best = max(step.accuracy for step in near)
+    simpler = [step for step in near if step.n_terms < path.recommended.n_terms]
+    # What is simpler is worse by some standard errors of a difference, each of which is at least one of 30 labels'.
+    assert all(step.accuracy < best for step in simpler)
+    assert path.recommended.accuracy <= best
 
 
 def test_trees_are_rules_that_predict_what_they_say(fit, path):
@@ -119,8 +152,8 @@ def test_it_prints_a_table_and_slices_are_paths(path):
     n_shown = len(path) + (path.fitted not in path)
     assert lines[0].split("  ")[0] == "terms"
     assert len(lines) == 1 + n_shown
-    assert [int(line.split()[0]) for line in lines[1 : len(path) + 1]] == [step.n_terms for step in path]
-    (marked,) = [line for line in lines if line.endswith("the fitted tree")]
+    assert [int(line.split()[0]) for line in lines[1:]] == [step.n_terms for step in path.with_fitted]
+    (marked,) = [line for line in lines if "the fitted tree" in line]
     assert int(marked.split()[0]) == path.fitted.n_terms
     assert list(path[1:]) == list(path)[1:]
     assert path[:0].fitted is path.fitted
@@ -129,8 +162,10 @@ def test_it_prints_a_table_and_slices_are_paths(path):
 
 
 def test_it_repeats_itself(fit, path):
-    again = fit.clf._simplification.path(fit.clf._rules_of)
-    assert str(again) == str(path)
+    again = fit.clf._simplification.path(fit.clf._rules_of, fit.clf._agreement_of)
+    assert [(step.evidence_gap, step.agreement) for step in again] == [
+        (step.evidence_gap, step.agreement) for step in path
+    ]
     assert [step.rules for step in again] == [step.rules for step in path]
 
 
@@ -156,11 +191,11 @@ def test_path_has_the_time_limit_of_a_fit_and_at_least_the_fitted_tree(fit):
     clf = fitted().clf
     clf.time_limit = 1e-9
     began = now()
-    path = clf.simplicity_path()
+    path = clf.simplicity_path(assess=False)
     assert now() - began <= 0.1
     assert list(path) == [path.fitted]
     assert path.fitted.rules == clf.rules_
-    assert path.fitted.rows_lost == 0
+    assert path.fitted.evidence_gap == 0
 
 
 def test_pickles_and_model_files_have_no_path(tmp_path):
@@ -200,9 +235,12 @@ def test_a_fit_without_unlabeled_rows_has_a_path_by_its_labels(survey):
 def test_a_path_is_fitted_once_and_anew_after_another_fit(survey):
     X, y, totals = survey
     clf = S2OCTClassifier(depth=2, random_state=0).fit(X, y, totals=totals)
-    path = clf.simplicity_path()
-    assert clf.simplicity_path() is path
-    assert clf.fit(X, y, totals=totals).simplicity_path() is not path
+    path = clf.simplicity_path(assess=False)
+    assert clf.simplicity_path(assess=False) is path
+    assert path.recommended is None
+    assessed = clf.simplicity_path()
+    assert clf.simplicity_path() is clf.simplicity_path(assess=False) is assessed
+    assert clf.fit(X, y, totals=totals).simplicity_path() is not assessed
 
 
 @pytest.mark.filterwarnings("ignore:The tree misses the total")

@@ -372,7 +372,7 @@ def test_disagreement_with_the_guide_is_recomputed_from_the_tree(clusters):
     assert certificate.guide_cost == pytest.approx(np.maximum(charged, 0).sum() + certificate.xi, abs=1e-9)
     n_against = int((charged > 0).sum())
     assert certificate.n_against_guide == n_against
-    assert f"differs from the guide on {n_against} of 90 unlabeled rows" in str(certificate)
+    assert f"agrees with the guide on {90 - n_against} of 90 unlabeled rows" in str(certificate)
 
 
 def test_more_weight_never_charges_more(clusters):

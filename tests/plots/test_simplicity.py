@@ -31,43 +31,52 @@ def marks(display):
     return {drawn.get_label(): drawn.get_offsets() for drawn in display.ax_.collections}
 
 
-def test_points_are_the_trees_and_the_ring_is_the_fitted_one(guided):
+def lines(display):
+    return {drawn.get_label(): drawn.get_xydata() for drawn in display.ax_.lines}
+
+
+def test_points_are_the_trees_and_rings_are_the_fitted_and_the_recommended_one(guided):
     path = guided.simplicity_path()
+    steps = path.with_fitted
     assert len(path) > 1
     for display in (plot_simplicity(guided), SimplicityDisplay.from_path(path)):
-        points = marks(display)["trees of the path"]
-        np.testing.assert_array_equal(points[:, 0], [step.n_terms for step in path])
-        np.testing.assert_allclose(points[:, 1], [step.rows_lost for step in path])
-        np.testing.assert_allclose(marks(display)["the fitted tree"], [[path.fitted.n_terms, path.fitted.rows_lost]])
+        points = lines(display)["agreement with the guide"]
+        np.testing.assert_allclose(points, [[step.n_terms, step.agreement] for step in steps])
+        (bars,) = display.ax_.containers
+        np.testing.assert_allclose(bars[0].get_xydata(), [[step.n_terms, step.accuracy] for step in steps])
+        ends = [segment[:, 1].tolist() for segment in bars[2][0].get_segments()]
+        reach = [[step.accuracy - step.accuracy_se, step.accuracy + step.accuracy_se] for step in steps]
+        np.testing.assert_allclose(ends, reach)
+        for name, step in (("the fitted tree", path.fitted), ("recommended", path.recommended)):
+            np.testing.assert_allclose(marks(display)[name], [[step.n_terms, step.accuracy]])
         assert np.count_nonzero(guided.tree_.omega) == path.fitted.n_terms
-        lost = [f"{step.rows_lost:.1f}" if step.rows_lost < 100 else f"{step.rows_lost:,.0f}" for step in path]
-        assert [text.get_text() for text in display.ax_.texts] == lost
-        assert set(display.ax_.get_xticks()) == {*(step.n_terms for step in path), path.fitted.n_terms}
+        assert set(display.ax_.get_xticks()) <= {step.n_terms for step in steps}
 
 
-def test_it_draws_on_given_axes_and_a_tree_beside_the_path():
+NOT_ASSESSED = [np.nan] * 2
+
+
+def test_it_draws_on_given_axes_and_the_agreement_alone_if_nothing_was_assessed():
     figure, ax = plt.subplots()
-    display = SimplicityDisplay(n_terms=[1, 5], rows_lost=[9.0, 0.0], fitted=(3, 20.0)).plot(ax)
+    display = SimplicityDisplay(
+        n_terms=[1, 5], agreement=[0.8, 0.9], accuracy=NOT_ASSESSED, accuracy_se=NOT_ASSESSED, fitted=1
+    ).plot(ax)
     assert display.figure_ is figure
     assert display.ax_ is ax
-    assert marks(display)["the fitted tree"].tolist() == [[3, 20]]
-    low, high = ax.get_ylim()
-    assert low < 0 < 20 < high
+    assert marks(display)["the fitted tree"].tolist() == [[5, 0.9]]
+    assert "recommended" not in marks(display)
+    assert not ax.containers
 
 
 def test_labels_do_not_touch():
-    n_terms = [1, 2, 3, 4, 40, 41, 80]
-    display = SimplicityDisplay(n_terms=n_terms, rows_lost=np.arange(7.0)[::-1] * 300, fitted=(1, 1800.0)).plot()
+    share = np.arange(7.0) / 10
+    display = SimplicityDisplay(
+        n_terms=[1, 2, 3, 4, 40, 41, 80], agreement=share, accuracy=share, accuracy_se=share / 10, fitted=0
+    ).plot()
     display.figure_.canvas.draw()
     boxes = [label.get_window_extent() for label in display.ax_.get_xticklabels()]
     assert [label.get_text() for label in display.ax_.get_xticklabels()] == ["1", "40", "80"]
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
-    assert [text.get_text() for text in display.ax_.texts] == ["1,800", "600", "0.0"]
-
-
-def test_path_of_one_tree_is_one_point():
-    display = SimplicityDisplay(n_terms=[2], rows_lost=[0.0], fitted=(2, 0.0)).plot()
-    assert len(marks(display)["trees of the path"]) == 1
 
 
 def test_what_has_no_path_is_refused(labour_force):

@@ -203,6 +203,24 @@ def test_leaves_and_splits_are_those_of_the_tree(browser, report, stable):
         assert number(row[2]) + number(row[3]) == here.sum()
 
 
+def test_the_expected_accuracy_stands_at_the_top_with_its_interval_and_chance(browser, report, stable):
+    found = stable.clf.assess()
+    with browser.page(report) as page:
+        first = page.evaluate("document.querySelector('.figures div').innerText")
+        section = page.evaluate("document.querySelector('main section').id")
+        headline = page.evaluate("document.querySelector('#accuracy strong').innerText")
+        rows = table(page, "accuracy")
+    low, high = found.interval
+    assert percent(found.accuracy) in first
+    assert f"{percent(low)} to {percent(high)}" in first
+    assert f"chance gives {percent(found.chance)}" in first
+    assert (section, headline) == ("accuracy", found.headline)
+    for row, line in zip(rows, found.per_class, strict=True):
+        assert (row[0], number(row[1])) == (line.label, line.n_labels)
+        assert row[3] == f"{100 * line.recall:.1f} % ± {100 * line.recall_se:.1f} %"
+        assert row[4] == f"{100 * line.precision:.1f} % ± {100 * line.precision_se:.1f} %"
+
+
 def test_stability_is_counted_overall_and_by_leaf(browser, report, stable):
     values = stable.clf.stability_
     with browser.page(report) as page:
@@ -211,7 +229,7 @@ def test_stability_is_counted_overall_and_by_leaf(browser, report, stable):
         by_leaf = table(page, "stability")
         bars = page.evaluate("document.querySelectorAll('#stability svg path[clip-path]').length")
     assert f"For {percent((values >= 0.95).mean())} of the unlabeled rows" in said
-    assert f"{percent((values < 0.75).mean())} are open" in said
+    assert f"For {percent((values < 0.75).mean())} they are divided" in said
     ends = stable.clf.apply(stable.X)[~stable.is_labeled]
     for row, leaf in zip(by_leaf, (leaf for leaf in pruned(stable.clf.tree_).leaves), strict=True):
         here = values[np.isin(ends, leaf.ids)]

@@ -41,25 +41,23 @@ def report(clf, labour_force, tmp_path_factory):
 
 
 def test_numbers_and_rules_are_those_of_the_estimator(browser, report, path):
-    shown = sorted({*path, path.fitted}, key=lambda step: step.n_terms)
+    shown = list(path.with_fitted)
     with browser.page(report) as page:
         rows = table(page, "simplicity")
         rules = page.evaluate("[...document.querySelectorAll('#simplicity pre')].map(text => text.textContent)")
         bold = page.evaluate("[...document.querySelectorAll('#simplicity .fitted')].map(row => row.rowIndex - 1)")
         words = page.evaluate("document.getElementById('simplicity').innerText")
-        drawn = page.evaluate("[...document.querySelectorAll('#simplicity svg text')].map(text => text.textContent)")
     assert len(path) > 1
     for row, step in zip(rows, shown, strict=True):
         assert [number(cell) for cell in row[1:3]] == [step.n_terms, step.n_splits]
-        assert number(row[3]) == pytest.approx(step.rows_lost, abs=0.05)
-        assert number(row[4]) == step.rows_off
+        assert row[3] == f"{100 * step.accuracy:.1f} % ± {100 * step.accuracy_se:.1f} %"
+        assert row[4] == f"{100 * step.agreement:.1f} %"
+        assert number(row[5]) == step.rows_off
+        assert ("recommended" in row[0]) == (step is path.recommended)
     assert rules == [step.rules for step in shown]
     assert bold == [shown.index(path.fitted)]
-    assert rows[bold[0]][0] == "the fitted one"
+    assert rows[bold[0]][0].startswith("the fitted one")
     assert ("not on the path" in words) == (path.fitted not in path)
-    assert {f"{lost:.1f}" if lost < 100 else f"{lost:,.0f}" for lost in (step.rows_lost for step in path)} <= {
-        text.strip() for text in drawn
-    }
 
 
 @pytest.mark.parametrize(("width", "dark"), VIEWS)
@@ -80,7 +78,7 @@ def test_page_is_whole_with_all_rules_unfolded(browser, report, width, dark):
 @pytest.mark.parametrize("on_path", [False, True])
 def test_fitted_tree_beside_the_path_has_its_line_and_a_sentence(clf, labour_force, path, monkeypatch, on_path):
     made_up = SimplicityPath([path[0], path[-1]], path[-1] if on_path else path[1])
-    monkeypatch.setattr(S2OCTClassifier, "simplicity_path", lambda self: made_up)
+    monkeypatch.setattr(S2OCTClassifier, "simplicity_path", lambda self, assess: made_up)
     page = report_html(clf, labour_force.X, labour_force.y, rivals=False)
     section = page[page.index('<section id="simplicity">') : page.index('<section id="stability">')]
     assert section.count("<details>") == (2 if on_path else 3)
@@ -99,7 +97,7 @@ def test_names_are_those_that_the_report_shows(clf, labour_force):
 
 def test_fit_without_guide_or_rows_and_a_path_without_choice_have_no_section(clf, labour_force):
     without_time = copy.copy(clf)
-    without_time._simplification = clf._simplification
+    without_time._simplification, without_time._fit = clf._simplification, clf._fit
     without_time.time_limit = 1e-9
     for other in (labour_force.clf, pickle.loads(pickle.dumps(clf)), without_time):
         page = report_html(other, labour_force.X, labour_force.y, rivals=False)

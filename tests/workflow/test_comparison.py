@@ -68,15 +68,15 @@ def test_rows_held_back_are_unlabeled_and_counted_in_the_totals():
 def test_weighted_scores_are_means_of_the_classes_by_their_known_shares(request_for):
     """15 of 20 labels are of class a, but 16 of 20 unlabeled rows are of class b."""
     comparison = compare_encoded(encode_table(request_for(["a"] * 15 + ["b"] * 5, total=16)), n_folds=5)
-    assert (comparison.n_labeled, comparison.n_rarer, comparison.n_folds, comparison.notes) == (20, 5, 5, ())
+    assert (comparison.n_labeled, comparison.n_rarer, comparison.n_folds) == (20, 5, 5)
     for score in comparison.scores:
         # Both accuracies follow from the shares that are right in each class, and the other way round.
         equations = [[15 / 20, 5 / 20], [4 / 20, 16 / 20]]
         right_a, right_b = np.linalg.solve(equations, [score.accuracy, score.weighted_accuracy])
         assert right_a * 15 == pytest.approx(round(right_a * 15))
         assert right_b * 5 == pytest.approx(round(right_b * 5))
-        rates = [((right_a * 15 + 1) / 17, 15, 0.2), ((right_b * 5 + 1) / 7, 5, 0.8)]
-        variance = sum(share**2 * rate * (1 - rate) / n for rate, n, share in rates)
+        rates = [((right_a * 15 + 0.5) / 16, 15, 0.2), ((right_b * 5 + 0.5) / 6, 5, 0.8)]
+        variance = sum(share**2 * rate * (1 - rate) / (n + 2) for rate, n, share in rates)
         assert score.standard_error == pytest.approx(math.sqrt(variance))
 
 
@@ -104,15 +104,21 @@ def test_the_same_seed_gives_the_same_scores(request_for):
     ]
 
 
-def test_fewer_labeled_rows_than_folds_reduce_the_folds_with_a_note(request_for):
+def test_a_class_with_fewer_labels_than_folds_is_held_out_in_some_of_them(request_for):
     comparison = compare_encoded(encode_table(request_for(["a"] * 6 + ["b"] * 3)), n_folds=5)
-    assert comparison.n_folds == 3
-    assert comparison.notes[0] == "Some class has only 3 labeled rows: 3 folds instead of 5."
+    assert (comparison.n_folds, comparison.n_labeled) == (5, 9)
+    assert any("class 'a' (6 labels) and class 'b' (3 labels)" in note for note in comparison.notes)
 
 
-def test_a_class_with_one_labeled_row_is_refused(request_for):
-    with pytest.raises(InvalidProblem, match=r"at least 2 labeled rows of every class, .* got 1 of class b"):
-        compare_encoded(encode_table(request_for(["a"] * 6 + ["b"])))
+def test_a_single_label_of_a_class_is_not_held_out_and_the_notes_say_so(request_for):
+    comparison = compare_encoded(encode_table(request_for(["a"] * 6 + ["b"])), n_folds=3)
+    assert comparison.n_labeled == 6
+    assert any("No label of class 'b' (1 label) can be held out" in note for note in comparison.notes)
+
+
+def test_labels_none_of_which_can_be_held_out_are_refused(request_for):
+    with pytest.raises(InvalidProblem, match="No class has two labeled rows"):
+        compare_encoded(encode_table(request_for(["a", "b"])))
 
 
 def test_an_interrupted_fit_ends_the_comparison(request_for, monkeypatch):
@@ -144,4 +150,4 @@ def score(name, difference, error):
 )
 def test_the_last_sentence_says_how_much_the_labels_can_say(difference, error, words):
     scores = (score("tree", 0.0, 0.0), score("worse", -0.2, 0.01), score("forest", difference, error))
-    assert words in TableComparison(scores, 40, 9, 5, ()).findings()[-1]
+    assert words in TableComparison(scores, 40, 9, 5, (), 0.5).findings()[-1]

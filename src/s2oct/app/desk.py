@@ -158,12 +158,17 @@ class Desk:
         return {"number": job.folder.name, **self.job_state(job)}
 
     def result(self, job: StoredJob) -> dict[str, Any]:
-        """The result of a job, with the simpler trees if they are there."""
+        """The result of a job, with the simpler trees and the assessment if they are there."""
         self.workforce.prepare()
         get_ready_for_rows()
+        later: dict[str, Any] = {"trees": [], "assessment": None}
+
+        def read(name: str) -> Any:
+            file = job.folder / f"{name}.json"
+            return json.loads(file.read_text(encoding="utf-8")) if file.exists() else later[name]
+
         found = json.loads((job.folder / "result.json").read_text(encoding="utf-8"))
-        trees = job.folder / "trees.json"
-        return dict(found) | {"trees": json.loads(trees.read_text(encoding="utf-8")) if trees.exists() else []}
+        return dict(found) | {name: read(name) for name in later}
 
     def leaf_rows(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
         """Rows of a leaf."""

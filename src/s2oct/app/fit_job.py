@@ -9,9 +9,11 @@ from typing import Any
 
 from s2oct.app.command import command_line
 from s2oct.app.ordered import Ordered
-from s2oct.app.result_view import TreeViews, result_view
+from s2oct.app.result_view import TreeViews, assessment_view, result_view
+from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.fitted import read_fit
 from s2oct.files import write_whole
+from s2oct.fit.simplicity import SimplicityPath
 from s2oct.model.proof import Moment
 from s2oct.model.rules import as_rules, rule_lines
 from s2oct.model.tree import ObliqueTree
@@ -91,13 +93,37 @@ def run_fit(ordered: Ordered) -> None:
     log.append("result")
     write_exports(fitted, model, folder)
     log.append("prepared", what="exports")
-    if fitted.classifier.has_simplicity_path and not ordered.stop.is_set():
-        log.append("stage", stage="simpler trees")
-        write_whole(folder / "trees.json", json.dumps(views.path(fitted.classifier.simplicity_path())))
-        log.append("prepared", what="trees")
+    assessed = assess_trees(fitted.classifier, views, ordered)
     log.append("stage", stage="writing the report")
-    write_table_report(fitted, folder / "report.html", command=command, data_name=ordered.session.name)
+    name = ordered.session.name
+    write_table_report(fitted, folder / "report.html", command=command, data_name=name, assess=assessed)
     log.append("prepared", what="report")
+
+
+def assess_trees(clf: S2OCTClassifier, views: TreeViews, ordered: Ordered) -> bool:
+    """Show simpler trees, then how often each tree is expected to be right; whether nobody stopped it."""
+    folder, log, stop = ordered.job.folder, ordered.job.log, ordered.stop.is_set
+
+    def show_trees(path: SimplicityPath) -> None:
+        write_whole(folder / "trees.json", json.dumps(views.path(path)))
+        log.append("prepared", what="trees")
+
+    if clf.has_simplicity_path and not stop():
+        log.append("stage", stage="simpler trees")
+        show_trees(clf.simplicity_path(assess=False))
+    if not clf.can_be_assessed:
+        return True
+    log.append("stage", stage="assessing")
+    try:
+        found = clf.assess(stop=stop, progress=lambda done, of: log.append("folds", done=done, of=of))
+        write_whole(folder / "assessment.json", json.dumps(assessment_view(found)))
+        log.append("prepared", what="assessment")
+        if clf.has_simplicity_path:
+            log.append("stage", stage="assessing simpler trees")
+            show_trees(clf.simplicity_path(stop=stop))
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 def write_exports(fitted: FittedTable, model: Model, folder: Path) -> None:

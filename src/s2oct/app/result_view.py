@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.app.complaints import in_terms_of_the_page
+from s2oct.estimates.assessment import Assessment
 from s2oct.estimators.fitted import FittedRows, see_totals
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
 from s2oct.looks import class_colour, short_sets, text_on
@@ -34,17 +36,17 @@ class TreeViews:
 
     def path(self, path: SimplicityPath) -> list[dict[str, Any]]:
         """The trees from the simplest to the richest, the fitted one where it belongs."""
-        steps: list[SimplicityStep] = [*path]
-        if path.fitted not in steps:
-            steps = sorted([*steps, path.fitted], key=lambda step: step.n_terms)
-        return [self._step(step, number, is_fitted=step is path.fitted) for number, step in enumerate(steps, 1)]
+        return [self._step(step, number, path) for number, step in enumerate(path.with_fitted, 1)]
 
-    def _step(self, step: SimplicityStep, number: int, *, is_fitted: bool) -> dict[str, Any]:
-        rows = replace(self.rows, tree=step.tree)
+    def _step(self, step: SimplicityStep, number: int, path: SimplicityPath) -> dict[str, Any]:
+        rows, is_fitted = replace(self.rows, tree=step.tree), step is path.fitted
         return self._view(rows, 0 if is_fitted else number) | {
             "n_terms": step.n_terms,
             "n_splits": step.n_splits,
-            "rows_lost": max(step.rows_lost, 0.0),
+            "agreement": _or_none(step.agreement),
+            "accuracy": _or_none(step.accuracy),
+            "accuracy_se": _or_none(step.accuracy_se),
+            "is_recommended": step is path.recommended,
             "rows_off": step.rows_off,
             "term_price": step.term_price,
             "is_fitted": is_fitted,
@@ -103,11 +105,45 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
         "has_given_totals": bool(fitted.encoded.known.stated.tables),
         "columns": [dataclasses.asdict(use) | {"remedies": []} for use in fitted.encoded.uses],
         "stability_note": clf.stability_note_,
+        "can_be_assessed": clf.can_be_assessed,
         "command": command,
         "ids": list(fitted.table.roles.ids),
         "rule_columns": _columns_in_rules(fitted),
         "domain_columns": [name for name in fitted.table.cells.column_names if name != fitted.table.roles.label],
     }
+
+
+def assessment_view(found: Assessment) -> dict[str, Any]:
+    """What the page shows of an assessment."""
+    return {
+        "accuracy": found.accuracy,
+        "low": found.interval[0],
+        "high": found.interval[1],
+        "chance": found.chance,
+        "n_labels": found.n_labels,
+        "n_folds": found.n_folds,
+        "agreed": _or_none(found.agreed),
+        "agreed_accuracy": _or_none(found.agreed_accuracy),
+        "agreed_accuracy_se": _or_none(found.agreed_accuracy_se),
+        "cautions": [in_terms_of_the_page(caution) for caution in found.cautions],
+        "classes": [
+            {
+                "name": str(line.label),
+                "n_labels": line.n_labels,
+                "share": line.share,
+                "recall": _or_none(line.recall),
+                "recall_se": _or_none(line.recall_se),
+                "precision": _or_none(line.precision),
+                "precision_se": _or_none(line.precision_se),
+            }
+            for line in found.per_class
+        ],
+    }
+
+
+def _or_none(value: float) -> float | None:
+    """A number that JSON has."""
+    return None if math.isnan(value) else value
 
 
 def _sample_view(sample: Sample) -> dict[str, Any]:

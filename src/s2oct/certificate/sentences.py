@@ -41,7 +41,7 @@ def about_end(certificate: Certificate) -> Iterator[str]:
     """What only the fit knows: how far the tree follows the guide, how the fit ended, and what it has proved."""
     if certificate.n_against_guide is not None:
         rows = plural(certificate.n_unlabeled, "unlabeled row")
-        yield f"differs from the guide on {certificate.n_against_guide:,} of {rows}"
+        yield f"agrees with the guide on {certificate.n_unlabeled - certificate.n_against_guide:,} of {rows}"
     yield f"ended: {certificate.ended} after {duration(certificate.seconds)}"
     if not certificate.minimises_p2:
         yield _outlook(certificate)

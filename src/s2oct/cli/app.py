@@ -17,6 +17,7 @@ from s2oct.version import __version__
 
 COMMANDS = {
     "fit": "Fit a tree to a table in which some rows are labeled and the total of a class is known.",
+    "assess": "Assess how many unlabeled rows a model classifies correctly, by labels that are held out of its fit.",
     "compare": "Compare the tree with other classifiers that know the total, by cross-validation over labeled rows.",
     "predict": "Predict the rows of a table and write them with their classes and leaves.",
     "explain": "Explain the class of one row of a table: each rule on its way, with the row's values.",

@@ -163,37 +163,49 @@ def estimate(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
         read = read_model(model)
-    encoded = _encoded(read, data, totals, how)
+    encoded = encoded_again(read, data, totals, needs_guide=not how.held_out, remembers=how.design_weight is None)
     table, dialect = encoded.table, encoded.table.source.dialect
     domains = {margin_name(columns): domain_of_rows(table.cells, columns, dialect) for columns in divisions}
     if method == DIFFERENCE:
         found = _by_difference(read, encoded, domains, how, replicates)
     else:
         weights = replicate_weights_of_rows(table.cells, columns_of_weights, dialect)
-        found = _estimated(_refitted(read, encoded), domains, replicates, weights)
+        found = _estimated(refitted(read, encoded), domains, replicates, weights)
     _write(found, encoded, out, keep_formulas=keep_formulas)
 
 
-def _encoded(model: Model, data: DataOptions, totals: GivenTotals, how: MethodOptions) -> EncodedTable:
-    """Read the table with the columns, totals and parameters of the model's fit, unless options give other totals."""
+def encoded_again(
+    model: Model,
+    data: DataOptions,
+    totals: GivenTotals,
+    label: str | None = None,
+    *,
+    needs_guide: bool = True,
+    remembers: bool = True,
+) -> EncodedTable:
+    """Read the table with the columns, totals and parameters of the model's fit, unless options give others.
+
+    ``needs_guide`` says whether the guide is fitted again, and ``remembers`` whether the totals of the fit still hold.
+    """
     from s2oct.estimators import S2OCTClassifier
     from s2oct.workflow.encoded_table import RememberedTotals
 
     clf, origin = model.estimator, model.origin
     if not isinstance(clf, S2OCTClassifier):
-        raise InvalidProblem(f"Expected a model of S2OCTClassifier to estimate from, got {type(clf).__name__}.")
-    if not how.held_out:
+        raise InvalidProblem(f"Expected a model of S2OCTClassifier, got {type(clf).__name__}.")
+    if needs_guide:
         _refuse_lost_guide(model)
-    if origin.label is None:
+    label = label or origin.label
+    if label is None:
         raise InvalidProblem("Expected a model that s2oct fit has written, got one that names no column of labels.")
     given = totals.totals()
     known = (
         given
-        if totals.are_given or how.design_weight is not None
+        if totals.are_given or not remembers
         else RememberedTotals(tuple(model.classes), clf.data_summary_.totals, clf.certificate_.cells)
     )
     margins = origin.margins if not totals.are_given or len(origin.margins) == len(totals.paths) else ()
-    roles = Roles(origin.label, features=model.encoding.names, margins=margins, weight=origin.weight)
+    roles = Roles(label, features=model.encoding.names, margins=margins, weight=origin.weight)
     request = FitRequest(data.source(origin.dialect), roles, totals=known, parameters=clf.get_params(deep=False))
     return encode_again(request, model.encoding)
 
@@ -203,11 +215,11 @@ def _refuse_lost_guide(model: Model) -> None:
     if isinstance(guide, Mapping):
         raise InvalidProblem(
             f"Expected a model whose guide is the default one or none, got one with {guide.get('not_kept')}, which a "
-            "model file does not keep: call estimate in Python."
+            "model file does not keep: use Python instead."
         )
 
 
-def _refitted(model: Model, encoded: EncodedTable) -> FittedTable:
+def refitted(model: Model, encoded: EncodedTable) -> FittedTable:
     """Fit the tree again, and say where the data or the tree are not those of the model."""
     from s2oct.cli.progress import live_progress
     from s2oct.workflow.fitted_table import fit_encoded
@@ -218,10 +230,10 @@ def _refitted(model: Model, encoded: EncodedTable) -> FittedTable:
     clf = fitted.classifier
     if clf.data_summary_ != model.estimator.data_summary_:
         print_warning(
-            "The data or totals are not those of the fit: the estimates are about a tree that was fitted to these."
+            "The data or totals are not those of the fit: the result is about a tree that was fitted to these."
         )
     elif clf.rules_ != model.estimator.rules_:
-        print_warning("The tree that was fitted again is not that of the model: the estimates are about the new one.")
+        print_warning("The tree that was fitted again is not that of the model: the result is about the new one.")
     return fitted
 
 
@@ -233,7 +245,7 @@ def _by_difference(
     options: ReplicateOptions,
 ) -> Estimates:
     """Estimate with the tree of the model."""
-    from s2oct.cli.progress import replicate_progress
+    from s2oct.cli.progress import repeat_progress
     from s2oct.estimates.difference import N_FOLDS
 
     table, clf = encoded.table, model.estimator
@@ -242,7 +254,7 @@ def _by_difference(
         columns = replicate_weights_of_rows(table.cells, [how.design_weight], table.source.dialect)
         design = columns[how.design_weight]
     n_fits, n_jobs = 0 if how.held_out else N_FOLDS, _at_a_time(options.jobs)
-    with warnings.catch_warnings(), replicate_progress(n_fits, "fit", None, n_jobs) as progress:
+    with warnings.catch_warnings(), repeat_progress(n_fits, "fit", None, n_jobs) as progress:
         warnings.simplefilter("ignore")
         return clf.estimate(
             domains or None,
@@ -264,12 +276,12 @@ def _estimated(
     options: ReplicateOptions,
     weights: Mapping[str, FloatArray],
 ) -> Estimates:
-    from s2oct.cli.progress import replicate_progress
+    from s2oct.cli.progress import repeat_progress
     from s2oct.estimators.estimating import DEFAULT
 
     done, clf = 0, fitted.classifier
     n_replicates = len(weights) or options.replicates or DEFAULT
-    with replicate_progress(n_replicates, "replicate", clf.certificate_.seconds, _at_a_time(options.jobs)) as show:
+    with repeat_progress(n_replicates, "replicate", clf.certificate_.seconds, _at_a_time(options.jobs)) as show:
 
         def progress(number: int, of: int) -> None:
             nonlocal done

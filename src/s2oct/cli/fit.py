@@ -110,21 +110,42 @@ def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: s
         if options.out is not None:
             outputs.write(options.out, model_to_json(model))
         if options.report is not None:
-            print_note(
-                f"writing the report to {name_of(options.report)}, for which other classifiers are fitted to the table"
-            )
-            outputs.write(options.report, lambda draft: _write_report(fitted, draft, command))
+            name = name_of(options.report)
+            print_note(f"writing the report to {name}, for which the tree is assessed and other classifiers are fitted")
+            assess = _assessed(fitted)
+            outputs.write(options.report, lambda draft: _write_report(fitted, draft, command, assess=assess))
         if options.sql is not None:
             outputs.write(options.sql, query_of(model, options.table, options.dialect) + "\n")
         if options.predictions is not None:
             outputs.write(options.predictions, lambda draft: _write_predictions(fitted, draft, options))
 
 
-def _write_report(fitted: FittedTable, draft: Path, command: str) -> None:
+def _assessed(fitted: FittedTable) -> bool:
+    """Assess the tree and simpler ones for the report; Ctrl-C leaves that out, but not the report."""
+    from s2oct.cli.progress import repeat_progress
+    from s2oct.estimates.assessment import N_FOLDS
+
+    clf = fitted.classifier
+    if not clf.can_be_assessed:
+        return True
+    try:
+        with repeat_progress(N_FOLDS, "fold", clf.certificate_.seconds, 1) as progress:
+            if clf.has_simplicity_path:
+                clf.simplicity_path(progress=progress)
+            else:
+                clf.assess(progress=progress)
+    except KeyboardInterrupt:
+        print_warning("The assessment was interrupted: the report says nothing about the accuracy of the tree.")
+        return False
+    return True
+
+
+def _write_report(fitted: FittedTable, draft: Path, command: str, *, assess: bool) -> None:
     from s2oct.report.table_report import write_table_report
 
     with printed_warnings():
-        write_table_report(fitted, draft, command=command, data_name=fitted.table.source.path.name)
+        name = fitted.table.source.path.name
+        write_table_report(fitted, draft, command=command, data_name=name, assess=assess)
 
 
 def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions) -> None:

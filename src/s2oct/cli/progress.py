@@ -124,7 +124,7 @@ class _Counter:
 
 
 @contextmanager
-def replicate_progress(
+def repeat_progress(
     number: int, what: str, seconds_each: float | None, n_jobs: int
 ) -> Iterator[Callable[[int, int], None]]:
     """Say on standard error how long many fits will take, and how many of them are done.

@@ -37,7 +37,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
         return call
 
 
-__all__ = ["CallbackSupportMixin", "Edge", "edge_of", "notices_of", "warn_of", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Edge", "edge_of", "edge_of_request", "notices_of", "warn_of", "with_callbacks"]
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,15 @@ def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Ite
             listener=Listeners(tuple(listeners)),
             has_asked=lambda: callbacks.stop() or asked(),
         )
+
+
+@contextmanager
+def edge_of_request(stop: Stop | None) -> Iterator[Edge]:
+    """The edge of fits that serve another call than ``fit``: they stop on Ctrl-C or when asked, and tell nobody."""
+    _check_callables(stop, None)
+    asked = stop or never
+    with _ctrl_c() as pressed:
+        yield Edge(lambda: pressed() or asked(), Listeners(()), asked)
 
 
 def _check_callables(stop: Any, listener: Any) -> None:

@@ -85,6 +85,24 @@ class FitTask:
         """Whether the fit weighs evidence, which a sample can show: P2 is about all rows."""
         return self.guide is not None and self.guide_weight > 0 and not self.known.is_labeled.all()
 
+    def resolved(self, depth: int, share: float = 1.0) -> dict[str, Any]:
+        """What "auto" stood for, by the names of the parameters; of a sample, its share makes rows of the whole table.
+
+        Of the evidence model, prices are in rows and features per split are at most so many; P2 has neither.
+        """
+        guide = None if self.guide is None else type(self.guide).__name__
+        found: dict[str, Any] = {"depth": depth, "guide": guide}
+        if self.guide is None or self.guide_weight == 0:
+            return found | {"max_features_per_split": self.spec.max_features_per_split}
+        problem, spec = self.problem, self.evidence_spec
+        n_rows = float(problem.labeled_size.sum() + problem.unlabeled_size.sum())
+        return found | {
+            "guide_weight": self.guide_weight,
+            "max_features_per_split": spec.most,
+            "term_price": spec.price_of(n_rows) / share,
+            "total_price": spec.total_price,
+        }
+
     @property
     def guide_table(self) -> Any:
         """The counted rows in a form that the guide can read: the user's table, or the features as numbers."""

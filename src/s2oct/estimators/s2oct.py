@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
@@ -9,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
+from s2oct.estimates.assessment import N_FOLDS, Assessment
 from s2oct.estimates.table import REPLICATES, Estimates
+from s2oct.estimators.assessing import CrossFit, cross_fit
 from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.estimators.estimating import (
@@ -55,10 +59,14 @@ from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Problem
 from s2oct.model.totals import Totals
 from s2oct.model.tree import ObliqueTree
+from s2oct.parameters import whole_from
 from s2oct.register.register import Register, is_large
-from s2oct.stopping import Deadline, Stop, now
+from s2oct.stopping import Deadline, Stop, never, now
 from s2oct.tables.encoding import Encoding, Features
 from s2oct.wording import brief, plural
+
+_OF_SESSION = ("_fit", "_simplification", "_path", "_cross_fit")
+"""What holds the rows of the fit, and neither a pickle nor a model file keeps."""
 
 
 class S2OCTClassifier(TreeClassifier):
@@ -152,6 +160,9 @@ class S2OCTClassifier(TreeClassifier):
         Why ``stability_`` is not known, or how many trees it comes from if they are fewer than five; empty otherwise.
     notices_ : tuple of str
         What the user should know of how the fit went; the same sentences are issued as warnings.
+    resolved_params_ : dict
+        What the parameters that are "auto" stood for: depth, name of the guide and its weight, features per split at
+        most, and the prices of a term and of a row off the totals, in rows.
     scaling_ : Scaling
         The map from the user's units to those of the model.
     data_summary_ : DataSummary
@@ -180,10 +191,12 @@ class S2OCTClassifier(TreeClassifier):
     certificate_: Certificate
     contradicted_: IntArray
     alternatives_: tuple[ObliqueTree, ...]
+    resolved_params_: dict[str, Any]
     _slope: float
     _fit: FitTask | None
     _simplification: Simplification | None
     _path: SimplicityPath | None
+    _cross_fit: CrossFit | None
 
     def __init__(
         self,
@@ -358,9 +371,11 @@ class S2OCTClassifier(TreeClassifier):
         self.tree_, self.witness_, self.scaling_ = trained.tree, trained.witness, trained.scaling
         self.stability_, self.stability_note_ = trained.stability, trained.stability_note
         self.alternatives_, self.data_summary_ = trained.others, found.summary
-        self._simplification, self._path = trained.simplification, None
-        # Replicates repeat a fit, which nobody can do without all rows.
-        self._fit = found.fit if register is None else None
+        self._simplification, self._path, self._cross_fit = trained.simplification, None, None
+        self._fit = found.fit
+        self.resolved_params_ = found.fit.resolved(
+            self.tree_.topology.depth, 1.0 if register is None else register.share
+        )
         self._slope = self._fitted_slope(found.fit.problem)
         doubts = (*fit.features.doubts, *(known.doubts if register is None else register.doubts))
         self.notices_ = notices_of((*doubts, *trained.notices), self.certificate_, self.classes_)
@@ -563,11 +578,83 @@ class S2OCTClassifier(TreeClassifier):
         features = Features(X, self.encoding_, rows.X, text_columns(X, table.get("domains")))
         return self._planned(features, known)
 
-    def _fit_of_session(self) -> FitTask:
-        """The data of the fit; refuses a classifier that does not have them."""
+    def assess(
+        self,
+        X: Any = None,
+        y: Any = None,
+        totals: Totals | None = None,
+        population_totals: Totals | None = None,
+        *,
+        n_folds: int = N_FOLDS,
+        stop: Stop | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        **fit_params: Any,
+    ) -> Assessment:
+        """Expect how many unlabeled rows the tree classifies correctly, overall and by class.
+
+        Labeled rows are divided into folds. For each fold, guide and tree are fitted again without its labels: its rows
+        join the unlabeled ones. Recall comes from the held-out labels of each class, so a sample may have labels of one
+        class more often than of another; the known totals say how the classes share the unlabeled rows. Standard errors
+        and the interval count few labels, uncertain totals and how far the trees of the folds differ from the tree. The
+        fits have a tenth of the labels less than the fit itself, and may be slightly worse. A label that is the only one
+        of its class cannot be held out.
+
+        Each fold takes about as long as the fit. Of a fit to a sample of the rows, the sample is assessed.
+
+        Parameters
+        ----------
+        X, y : array-like, optional
+            Rows and labels as in ``fit``, by default those of the fit. A classifier that was not fitted in this
+            session, as one from a model file, needs them.
+        totals, population_totals : mapping, series or data frame, optional
+            Known totals as in ``fit``, with ``X`` and ``y``.
+        n_folds : int
+            Number of folds, at least 2.
+        stop : callable, optional
+            Polled often. Once it returns True, KeyboardInterrupt is raised.
+        progress : callable, optional
+            Is called with the number of folds that are done, and of all folds.
+        **fit_params : object
+            Further arguments of ``fit`` that go with ``X`` and ``y``: ``domains``, ``as_shares`` and ``sample_weight``.
+
+        Returns
+        -------
+        Assessment
+            Accuracy, recall and precision with standard errors, and what chance gives; printed, a table and sentences.
+
+        Examples
+        --------
+        >>> from s2oct import S2OCTClassifier
+        >>> from s2oct.datasets import make_labour_force
+        >>> survey = make_labour_force(n_people=300, n_labeled=60, seed=2)
+        >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
+        >>> found = clf.assess(n_folds=5)
+        >>> found.interval[0] < found.accuracy < found.interval[1]
+        True
+        >>> [expected.label for expected in found.per_class]
+        ['no', 'yes']
+        """
+        n_folds = whole_from(2).read("n_folds", n_folds)
+        if X is not None:
+            other: S2OCTClassifier = clone(self)
+            other.fit(X, y, totals, population_totals, stop=stop, **fit_params)
+            return other.assess(n_folds=n_folds, stop=stop, progress=progress)
+        return self._cross_fitted(n_folds, stop, progress).assessment
+
+    def _cross_fitted(
+        self, n_folds: int = N_FOLDS, stop: Stop | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> CrossFit:
+        """The fits without some of the labels, which assessment, path, report and page share."""
+        fit = self._fit_of_session(of_sample=True)
+        if self._cross_fit is None or self._cross_fit.n_asked != n_folds:
+            self._cross_fit = cross_fit(fit, self.tree_, n_folds, stop, progress)
+        return self._cross_fit
+
+    def _fit_of_session(self, *, of_sample: bool = False) -> FitTask:
+        """The data of the fit, or of its sample if that will do; refuses a classifier that does not have them."""
         check_is_fitted(self)
         fit: FitTask | None = getattr(self, "_fit", None)
-        if fit is None and self.certificate_.n_register is not None:
+        if fit is not None and self.certificate_.n_register is not None and not of_sample:
             raise InvalidProblem(
                 f"The fit saw a sample of {self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows and "
                 "did not keep the others: pass X, y and the totals to estimate, and fit fewer rows for other trees."
@@ -575,24 +662,45 @@ class S2OCTClassifier(TreeClassifier):
         if fit is None:
             raise InvalidProblem(
                 "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
-                "model files nor pickles keep them. Pass X, y and the totals to estimate."
+                "model files nor pickles keep them. Fit it again, or pass X, y and the totals to estimate or assess."
             )
         return fit
 
-    def simplicity_path(self) -> SimplicityPath:
-        """Fit trees from the simplest to the richest, and say what each loses.
+    def simplicity_path(
+        self,
+        *,
+        assess: bool = True,
+        stop: Stop | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> SimplicityPath:
+        """Fit trees from the simplest to the richest, assess each, and recommend one.
 
         The trees are fitted to the rows of the fit at several prices of a feature in a split. A tree is left out if a
         simpler one has no more evidence against it. All trees together have the time limit of one fit. Only a
         classifier that was fitted with a guide in this session has such a path: neither model files nor pickles keep
         the rows. Of a fit to a sample of the rows, the path is about the sample: its trees meet the totals of the
-        sample, and lose rows of the sample.
+        sample.
+
+        The accuracy of each tree comes from labels held out of guide and tree, as in `assess`. The simplest tree whose
+        accuracy is within one standard error of the best is recommended, if it misses the totals by no more than the
+        fitted tree and 2 % of the rows.
+
+        Parameters
+        ----------
+        assess : bool
+            Whether to assess the trees, which takes about twenty times as long as the fit. Without it there is no
+            recommended tree, unless the trees have been assessed before.
+        stop : callable, optional
+            Polled often. Once it returns True, KeyboardInterrupt is raised.
+        progress : callable, optional
+            Is called with the number of folds of the assessment that are done, and of all folds.
 
         Returns
         -------
         SimplicityPath
-            Trees with their rules and numbers of terms and splits, the rows they lose against the best tree of the
-            path, and the rows by which they miss the totals. Its attribute ``fitted`` is the tree of the fit.
+            Trees with their rules, numbers of terms and splits, expected accuracy, agreement with the guide, and the
+            rows by which they miss the totals. Its attribute ``fitted`` is the tree of the fit, and ``recommended`` the
+            recommended one.
 
         Examples
         --------
@@ -601,8 +709,10 @@ class S2OCTClassifier(TreeClassifier):
         >>> survey = make_labour_force(n_people=200, n_labeled=30, seed=2)
         >>> clf = S2OCTClassifier(depth=2, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
         >>> path = clf.simplicity_path()
-        >>> path[0].n_terms < path[-1].n_terms, path[0].rows_lost > path[-1].rows_lost
+        >>> path[0].n_terms < path[-1].n_terms, path[0].agreement < path[-1].agreement
         (True, True)
+        >>> path.recommended.n_terms <= path[-1].n_terms
+        True
         """
         if not self.has_simplicity_path:
             raise InvalidProblem(
@@ -612,8 +722,27 @@ class S2OCTClassifier(TreeClassifier):
         assert self._simplification is not None
         if self._path is None:
             # A page and a report ask for the same path, which takes longer than the fit.
-            self._path = self._simplification.path(self._rules_of, Deadline.after(self.time_limit))
+            self._path = self._simplification.path(self._rules_of, self._agreement_of, Deadline.after(self.time_limit))
+        if assess and self._path.recommended is None and self.can_be_assessed:
+            cross_fitted = self._cross_fitted(N_FOLDS, stop, progress)
+            self._path = cross_fitted.assessed_path(self._path, stop or never)
         return self._path
+
+    def _agreement_of(self, tree: ObliqueTree) -> float:
+        """Share of the unlabeled rows on which a tree agrees with the guide, by their weights; NaN without any."""
+        problem = self._fit_of_session(of_sample=True).guided_problem
+        if problem.guide is None or not len(problem.unlabeled_size):
+            return math.nan
+        return 1 - float(
+            np.average(problem.guide.is_against(tree.predict(problem.X_unlabeled)), weights=problem.unlabeled_size)
+        )
+
+    @property
+    def can_be_assessed(self) -> bool:
+        """Whether the rows of the fit are still there, and some class has two labels, of which one can be held out."""
+        check_is_fitted(self)
+        fit: FitTask | None = getattr(self, "_fit", None)
+        return fit is not None and int(fit.known.labels.counts().max(initial=0)) > 1
 
     @property
     def has_simplicity_path(self) -> bool:
@@ -656,6 +785,7 @@ class S2OCTClassifier(TreeClassifier):
         elif self.certificate_.evidence_bound is not None:
             bound = self.certificate_.evidence_bound
         chosen._fit, chosen.tree_, chosen.witness_ = fit, tree, tree
+        chosen.resolved_params_ = fit.resolved(tree.topology.depth)
         chosen.certificate_ = certified_choice(fit, tree, self.certificate_, bound)
         chosen.alternatives_ = ()
         chosen.stability_ = np.full(int((~fit.known.is_labeled).sum()), np.nan)
@@ -663,7 +793,7 @@ class S2OCTClassifier(TreeClassifier):
         chosen._slope = chosen._fitted_slope(fit.problem)
         doubts = (*fit.features.doubts, *fit.known.doubts)
         chosen.notices_ = notices_of(doubts, chosen.certificate_, chosen.classes_)
-        chosen._simplification, chosen._path = self._simplification, self._path
+        chosen._simplification, chosen._path, chosen._cross_fit = self._simplification, self._path, None
         chosen._complete(fit, fit)
         return chosen
 
@@ -729,4 +859,4 @@ class S2OCTClassifier(TreeClassifier):
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the rows of the fit."""
         state: dict[str, Any] = super().__getstate__()
-        return {name: None if name in ("_fit", "_simplification", "_path") else value for name, value in state.items()}
+        return {name: None if name in _OF_SESSION else value for name, value in state.items()}

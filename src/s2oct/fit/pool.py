@@ -78,14 +78,14 @@ def too_few_others(n_found: int, ended: str, *, weighed: bool) -> str:
         return "The stability of rows is not known: the fit was interrupted before it looked for other trees."
     if not n_found and all_starts_agree(ended, weighed=weighed):
         return (
-            "The search led to no other tree as good from any of its starts: every row counts as stable, though rows "
-            "may be open where nothing was found."
+            "The search led to no other tree as good from any of its starts: every row counts as stable, though trees "
+            "that were not found may differ."
         )
     if not n_found:
         return f"The stability of rows is not known: the fit found no other tree {which}."
     return (
         f"The stability of rows comes from {plural(n_found, 'other tree')} {which}, and at least {LEAST_POOL} are "
-        "wanted: rows that change class are open, but rows that do not may be open, too."
+        "wanted: trees that were not found may differ on further rows."
     )
 
 

@@ -1,7 +1,8 @@
-"""The path of trees from the simplest to the richest: what each further feature saves in rows."""
+"""The path of trees from the simplest to the richest: how far each agrees with labels, guide and totals."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
@@ -12,12 +13,16 @@ from s2oct.model.rules import pruned
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import ExactSearch
 from s2oct.stopping import NO_DEADLINE, Deadline
+from s2oct.wording import percent
 
 PRICES = (32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.0)
 """Prices of a term at which trees are found, where 1 is that of the fit."""
 
+FEW_PRICES = (16.0, 4.0, 1.0, 0.25)
+"""The same for one of many fits, which should not take much longer than the fit itself."""
+
 WORTH = 0.5
-"""Rows that a richer tree must save to be on the path."""
+"""Rows of evidence that a richer tree must save to be on the path."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +37,20 @@ class SimplicityStep:
         Columns in its splits, added up over the splits.
     n_splits : int
         Splits that decide something.
-    rows_lost : float
-        Evidence against it beyond that of the richest tree of the path, in rows; rows off the totals count at their
-        price.
+    agreement : float
+        Share of the unlabeled rows on which it agrees with the guide: the classifier that was asked about them.
+    accuracy, accuracy_se : float
+        Share of the unlabeled rows that it is expected to classify correctly, from labels held out of guide and tree,
+        and its standard error; NaN if it was not assessed.
+    evidence_gap : float
+        Evidence against it beyond that of the richest tree of the path, in rows: labels and guide that it contradicts,
+        and rows off the totals, at their prices.
     rows_off : float
         Rows by which it misses the totals.
     rules : str
         The tree as text.
-    bound : float
-        No tree as simple as this one, over the questions of the fit, loses fewer rows.
+    gap_bound : float
+        No tree as simple as this one, over the questions of the fit, has a smaller gap.
     term_price : float, optional
         Rows that a term had to save when this tree was found; None for the tree of the fit itself.
     evidence_bound : float
@@ -50,16 +60,19 @@ class SimplicityStep:
     tree: ObliqueTree
     n_terms: int
     n_splits: int
-    rows_lost: float
+    agreement: float
+    evidence_gap: float
     rows_off: float
     rules: str
-    bound: float
+    gap_bound: float
+    accuracy: float = math.nan
+    accuracy_se: float = math.nan
     term_price: float | None = None
     evidence_bound: float = 0.0
 
 
 class SimplicityPath(Sequence[SimplicityStep]):
-    """Trees from the simplest to the richest; printed, a table of what each loses.
+    """Trees from the simplest to the richest; printed, a table of them.
 
     Parameters
     ----------
@@ -67,11 +80,21 @@ class SimplicityPath(Sequence[SimplicityStep]):
         The trees, each with more terms and less evidence against it than the one before.
     fitted : SimplicityStep
         The tree of the fit. It is one of the steps, unless a simpler tree has no more evidence against it.
+    recommended : SimplicityStep, optional
+        The simplest tree whose accuracy is within one standard error of the best; None if no tree was assessed.
     """
 
-    def __init__(self, steps: Sequence[SimplicityStep], fitted: SimplicityStep) -> None:
+    def __init__(
+        self, steps: Sequence[SimplicityStep], fitted: SimplicityStep, recommended: SimplicityStep | None = None
+    ) -> None:
         self._steps = tuple(steps)
-        self.fitted = fitted
+        self.fitted, self.recommended = fitted, recommended
+
+    @property
+    def with_fitted(self) -> tuple[SimplicityStep, ...]:
+        """All trees by their number of terms, the fitted one where it belongs."""
+        beside = () if self.fitted in self._steps else (self.fitted,)
+        return tuple(sorted((*self._steps, *beside), key=lambda step: step.n_terms))
 
     @overload
     def __getitem__(self, index: int) -> SimplicityStep: ...
@@ -79,7 +102,7 @@ class SimplicityPath(Sequence[SimplicityStep]):
     def __getitem__(self, index: slice) -> SimplicityPath: ...
     def __getitem__(self, index: int | slice) -> SimplicityStep | SimplicityPath:
         found = self._steps[index]
-        return SimplicityPath(found, self.fitted) if isinstance(found, tuple) else found
+        return SimplicityPath(found, self.fitted, self.recommended) if isinstance(found, tuple) else found
 
     def __len__(self) -> int:
         return len(self._steps)
@@ -88,13 +111,15 @@ class SimplicityPath(Sequence[SimplicityStep]):
         return iter(self._steps)
 
     def __str__(self) -> str:
-        shown = self._steps if self.fitted in self._steps else (*self._steps, self.fitted)
-        lines = ["terms  splits  rows lost  at least  rows off"]
-        lines += [
-            f"{step.n_terms:5d}  {step.n_splits:6d}  {step.rows_lost:9.1f}  {step.bound:8.1f}  {step.rows_off:8g}"
-            f"{'  the fitted tree' if step is self.fitted else ''}"
-            for step in shown
-        ]
+        lines = ["terms  splits          accuracy  agreement  rows off"]
+        for step in self.with_fitted:
+            accuracy = (
+                "-" if math.isnan(step.accuracy) else f"{percent(step.accuracy, 1)} ± {percent(step.accuracy_se, 1)}"
+            )
+            marks = ("the fitted tree", step is self.fitted), ("recommended", step is self.recommended)
+            agreement = "-" if math.isnan(step.agreement) else percent(step.agreement, 1)
+            numbers = f"{step.n_terms:5d}  {step.n_splits:6d}  {accuracy:>16s}  {agreement:>9s}  {step.rows_off:8g}"
+            lines.append(f"{numbers}  {', '.join(name for name, is_marked in marks if is_marked)}".rstrip())
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -129,7 +154,12 @@ class Simplification:
     columns: Columns
     n_features: int
 
-    def path(self, write_rules: Callable[[ObliqueTree], str], deadline: Deadline = NO_DEADLINE) -> SimplicityPath:
+    def path(
+        self,
+        write_rules: Callable[[ObliqueTree], str],
+        agreement: Callable[[ObliqueTree], float],
+        deadline: Deadline = NO_DEADLINE,
+    ) -> SimplicityPath:
         """The best tree for each number of terms.
 
         At a price per term the search finds the best tree and a bound. With n terms, no tree costs less than that bound
@@ -140,6 +170,8 @@ class Simplification:
         ----------
         write_rules : callable
             From a tree over all columns to its text.
+        agreement : callable
+            From a tree over all columns to the share of unlabeled rows on which it agrees with the guide.
         deadline : Deadline
             When to end with the trees so far.
 
@@ -148,9 +180,40 @@ class Simplification:
         SimplicityPath
             The trees, the fitted one among them unless a simpler one matches it.
         """
+        fitted, kept, bounds = self._found(PRICES, deadline)
+        least = kept[-1].against
+
+        def as_step(step: _Tree) -> SimplicityStep:
+            bound = max((total - price * step.cost.price for price, total in bounds), default=0.0)
+            widened = self._widened(step.tree)
+            return SimplicityStep(
+                tree=widened,
+                n_terms=step.cost.terms,
+                n_splits=len(pruned(step.tree).splits),
+                agreement=agreement(widened),
+                evidence_gap=step.against - least,
+                rows_off=step.cost.off,
+                rules=write_rules(widened),
+                gap_bound=max(min(bound, step.against) - least, 0.0),
+                term_price=step.price,
+                evidence_bound=step.bound,
+            )
+
+        shown = {id(step): as_step(step) for step in (*kept, fitted)}
+        return SimplicityPath([shown[id(step)] for step in kept], shown[id(fitted)])
+
+    def frontier(self, deadline: Deadline = NO_DEADLINE) -> list[tuple[int, ObliqueTree]]:
+        """Terms and trees of a path from the simplest, found at fewer prices: for one of many fits."""
+        _, kept, _ = self._found(FEW_PRICES, deadline)
+        return [(step.cost.terms, self._widened(step.tree)) for step in kept]
+
+    def _found(
+        self, factors: Sequence[float], deadline: Deadline
+    ) -> tuple[_Tree, list[_Tree], list[tuple[float, float]]]:
+        """The fitted tree, the trees of the path, and each price of a term with the bound at this price."""
         steps = [self._step(self.fitted, self.fitted_cost, None, 0.0)]
         bounds: list[tuple[float, float]] = []
-        for factor in PRICES:
+        for factor in factors:
             if deadline.passed:
                 break
             price = factor * self.search.term_price
@@ -160,28 +223,13 @@ class Simplification:
             steps += [self._step(tree, self.evidence.cost_of(tree), price, found.bound) for tree in search.frontier()]
         kept: list[_Tree] = []
         # Of trees with as many terms, the fitted one comes first unless another is better by more than it is worth.
-        for step in sorted(steps, key=lambda step: (step.cost.terms, step.lost - WORTH * (step is steps[0]))):
-            if not kept or step.lost < kept[-1].lost - WORTH:
+        for step in sorted(steps, key=lambda step: (step.cost.terms, step.against - WORTH * (step is steps[0]))):
+            if not kept or step.against < kept[-1].against - WORTH:
                 kept.append(step)
-        least = kept[-1].lost
+        return steps[0], kept, bounds
 
-        def as_step(step: _Tree) -> SimplicityStep:
-            bound = max((total - price * step.cost.price for price, total in bounds), default=0.0)
-            widened = widened_tree(step.tree, self.columns, self.n_features)
-            return SimplicityStep(
-                tree=widened,
-                n_terms=step.cost.terms,
-                n_splits=len(pruned(step.tree).splits),
-                rows_lost=step.lost - least,
-                rows_off=step.cost.off,
-                rules=write_rules(widened),
-                bound=max(min(bound, step.lost) - least, 0.0),
-                term_price=step.price,
-                evidence_bound=step.bound,
-            )
-
-        shown = {id(step): as_step(step) for step in (*kept, steps[0])}
-        return SimplicityPath([shown[id(step)] for step in kept], shown[id(steps[0])])
+    def _widened(self, tree: ObliqueTree) -> ObliqueTree:
+        return widened_tree(tree, self.columns, self.n_features)
 
     def _step(self, tree: ObliqueTree, cost: EvidenceCost, price: float | None, bound: float) -> _Tree:
         return _Tree(tree, cost, cost.rows + self.evidence.row_off * cost.off, price, bound)
@@ -189,10 +237,10 @@ class Simplification:
 
 @dataclass(frozen=True, eq=False)
 class _Tree:
-    """A tree, what it costs, what it loses in rows, the price of a term at which it was found, and the bound there."""
+    """A tree, its cost, the evidence against it in rows, the price of a term at which it was found, and the bound."""
 
     tree: ObliqueTree
     cost: EvidenceCost
-    lost: float
+    against: float
     price: float | None
     bound: float

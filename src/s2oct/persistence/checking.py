@@ -39,6 +39,7 @@ TRUSTED = (
     "provenance.s2oct",
     "provenance.written",
     "provenance.parameters",
+    "provenance.resolved",
     "provenance.table",
     "provenance.n_columns",
     "provenance.column_names",

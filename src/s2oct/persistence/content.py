@@ -113,6 +113,7 @@ def _provenance(model: Model) -> dict[str, Any]:
         "s2oct": __version__,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "parameters": parameters,
+        "resolved": {name: _parameter(value) for name, value in getattr(clf, "resolved_params_", {}).items()},
         "seed": seed if isinstance(seed, int) else None,
         "data": encoded(clf.data_summary_),
         "table": encoded(model.origin),
@@ -168,6 +169,8 @@ def _fitted(content: Mapping[str, Any]) -> TreeEstimator:
     clf.data_summary_ = decoded(DataSummary, provenance["data"], "provenance.data", skip_unknown=True)
     if isinstance(clf, S2OCTClassifier):
         clf._slope = float(content["probability"]["slope"])
+        stood_for = provenance.get("resolved", {})  # earlier versions did not say
+        clf.resolved_params_ = {name: math.inf if value == "inf" else value for name, value in stood_for.items()}
     else:
         clf._leaf_shares = np.array(content["probability"]["leaf_shares"], dtype=float)
     return clf

@@ -1,4 +1,4 @@
-"""The path of simpler and richer trees: rows lost against terms."""
+"""The path of simpler and richer trees: expected accuracy and agreement with the guide over terms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LABELS = 12
 
 
 class SimplicityDisplay(Display):
-    """Picture of a simplicity path: the rows that each tree loses over its number of terms.
+    """Picture of a simplicity path: how good each tree is, over its number of terms.
 
     It is recommended to use `SimplicityDisplay.from_estimator` or `SimplicityDisplay.from_path` to make one.
 
@@ -32,10 +32,14 @@ class SimplicityDisplay(Display):
     ----------
     n_terms : ndarray of shape (steps,)
         Terms of each tree of the path, the simplest first.
-    rows_lost : ndarray of shape (steps,)
-        Rows that each tree loses against the best one.
-    fitted : tuple of (int, float)
-        Terms of the fitted tree, and the rows that it loses. It may be beside the path.
+    agreement : ndarray of shape (steps,)
+        Share of the unlabeled rows on which each tree agrees with the guide.
+    accuracy, accuracy_se : ndarray of shape (steps,)
+        Expected accuracy of each tree and its standard error; NaN if the trees were not assessed.
+    fitted : int
+        Position of the fitted tree.
+    recommended : int or None
+        Position of the recommended tree; None if the trees were not assessed.
 
     Attributes
     ----------
@@ -47,16 +51,21 @@ class SimplicityDisplay(Display):
         self,
         *,
         n_terms: Sequence[int] | IntArray,
-        rows_lost: Sequence[float] | FloatArray,
-        fitted: tuple[int, float],
+        agreement: Sequence[float] | FloatArray,
+        accuracy: Sequence[float] | FloatArray,
+        accuracy_se: Sequence[float] | FloatArray,
+        fitted: int,
+        recommended: int | None = None,
     ) -> None:
         self.n_terms = np.asarray(n_terms, dtype=int)
-        self.rows_lost = np.asarray(rows_lost, dtype=float)
-        self.fitted = fitted
+        self.agreement, self.accuracy, self.accuracy_se = (
+            np.asarray(values, dtype=float) for values in (agreement, accuracy, accuracy_se)
+        )
+        self.fitted, self.recommended = fitted, recommended
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> SimplicityDisplay:
-        """Fit the trees of the path and draw what they lose.
+        """Fit and assess the trees of the path, and draw how good they are.
 
         Parameters
         ----------
@@ -76,7 +85,7 @@ class SimplicityDisplay(Display):
 
     @classmethod
     def from_path(cls, path: SimplicityPath, *, ax: Axes | None = None) -> SimplicityDisplay:
-        """Draw what the trees of a path lose.
+        """Draw how good the trees of a path are.
 
         Parameters
         ----------
@@ -90,10 +99,14 @@ class SimplicityDisplay(Display):
         SimplicityDisplay
             The display, drawn.
         """
+        steps = path.with_fitted
         return cls(
-            n_terms=[step.n_terms for step in path],
-            rows_lost=[step.rows_lost for step in path],
-            fitted=(path.fitted.n_terms, path.fitted.rows_lost),
+            n_terms=[step.n_terms for step in steps],
+            agreement=[step.agreement for step in steps],
+            accuracy=[step.accuracy for step in steps],
+            accuracy_se=[step.accuracy_se for step in steps],
+            fitted=steps.index(path.fitted),
+            recommended=None if path.recommended is None else steps.index(path.recommended),
         ).plot(ax=ax)
 
     def _new_axes(self) -> Axes:
@@ -101,37 +114,48 @@ class SimplicityDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         ink, colour = Ink.in_force(), CLASS_COLOURS[0]
-        terms, lost = self.n_terms, self.rows_lost
-        # With as many terms as there are before the next step, no better tree is on the path.
-        ax.step(terms, lost, where="post", color=ink.faint, linewidth=1.8, zorder=1)
-        ring: dict[str, Any] = {"s": 190, "facecolor": "none", "edgecolor": CLASS_COLOURS[5], "linewidths": 1.8}
-        ax.scatter(*([value] for value in self.fitted), label="the fitted tree", zorder=2, **ring)
-        ax.scatter(terms, lost, s=45, color=colour, label="trees of the path", zorder=3)
-        ticks = _apart(sorted({*terms.tolist(), self.fitted[0]}))
-        beside: dict[str, Any] = {"textcoords": "offset points", "color": ink.muted, "fontsize": 9}
-        for x, y in zip(terms, lost, strict=True):
-            if x in ticks:
-                ax.annotate(f"{y:,.1f}" if y < 100 else f"{y:,.0f}", (x, y), (7, 5), **beside)
-        self._dress(ax, ticks)
+        terms, is_assessed = self.n_terms, not np.isnan(self.accuracy).all()
+        ax.plot(
+            terms,
+            self.agreement,
+            color=ink.muted,
+            marker=".",
+            linewidth=1.4,
+            label="agreement with the guide",
+            zorder=1,
+        )
+        if is_assessed:
+            look: dict[str, Any] = {"fmt": "o", "markersize": 6, "color": colour, "elinewidth": 1.4, "capsize": 3}
+            name = "expected accuracy ± standard error"
+            ax.errorbar(terms, self.accuracy, self.accuracy_se, label=name, zorder=3, **look)
+        shown = self.accuracy if is_assessed else self.agreement
+        marked = [("the fitted tree", self.fitted, "o", ink.strong)]
+        if self.recommended is not None:
+            marked.append(("recommended", self.recommended, "s", CLASS_COLOURS[2]))
+        for name, place, marker, edge in marked:
+            ring: dict[str, Any] = {"s": 210, "marker": marker, "facecolor": "none", "linewidths": 1.8}
+            ax.scatter([terms[place]], [shown[place]], label=name, edgecolor=edge, zorder=2, **ring)
+        self._dress(ax, _apart(sorted(set(terms.tolist()))))
 
     def _dress(self, ax: Axes, ticks: list[int]) -> None:
         """Scales, names and legend."""
-        high = max(float(self.rows_lost.max(initial=0.0)), self.fitted[1], 1.0)
-        ax.set_ylim(-0.08 * high, 1.15 * high)
-        first, last = (end([*self.n_terms, self.fitted[0]]) for end in (min, max))
+        first, last = int(self.n_terms.min()), int(self.n_terms.max())
         margin = max(0.5, 0.05 * (last - first))
         ax.set_xlim(first - margin, last + 1.5 * margin)
+        low, high = ax.get_ylim()
+        ax.set_ylim(max(low, -0.02), min(high, 1.04))
         ax.set_xticks(ticks)
         ax.set_xlabel("terms: features over all splits")
-        ax.set_ylabel("rows lost")
+        ax.set_ylabel("unlabeled rows")
         plain_ticks(ax)
+        ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         open_frame(ax)
         ax.legend(frameon=False, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
 @with_sections_of(SimplicityDisplay.from_estimator)
 def plot_simplicity(estimator: Any, *, ax: Axes | None = None) -> SimplicityDisplay:
-    """Fit simpler and richer trees, and draw the rows that each loses over its number of terms.
+    """Fit and assess simpler and richer trees, and draw how good each is over its number of terms.
 
     Examples
     --------
@@ -141,7 +165,7 @@ def plot_simplicity(estimator: Any, *, ax: Axes | None = None) -> SimplicityDisp
     >>> survey = make_labour_force(n_people=200, n_labeled=30, seed=2)
     >>> clf = S2OCTClassifier(depth=2, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
     >>> display = plot_simplicity(clf)
-    >>> bool(display.rows_lost[0] > display.rows_lost[-1])
+    >>> bool(display.agreement[0] < display.agreement[-1])
     True
     >>> import matplotlib.pyplot as plt
     >>> plt.close(display.figure_)

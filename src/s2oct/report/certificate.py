@@ -21,11 +21,12 @@ _WHY_OPEN = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is proved, in a word and a note; ``good`` unless there is something to know beside it."""
+    """What is proved, in a word and a note; ``defect`` if the fit was cut short or lacks labels."""
 
     good: bool
     word: str
     note: str
+    defect: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,13 @@ class CertificateText:
 def give_verdict(certificate: Any, depth: int, class_names: Sequence[str]) -> Verdict:
     """Whether the tree is proved the best of its depth in the model that was fitted."""
     if not certificate.proved_best:
-        return Verdict(False, "open", _WHY_OPEN.get(certificate.ended, "a better tree may exist"))
+        why = _WHY_OPEN.get(certificate.ended, "a better tree may exist")
+        return Verdict(False, "open", why, certificate.ended in (TIME_LIMIT, INTERRUPTED))
     at_depth = f"at depth {depth}" if _minimises_p2(certificate) else _kind(certificate.proved_among, depth)
     unseen = getattr(certificate, "classes_without_label", ())
     if unseen:
         names = listed([f"“{class_names[c]}”" for c in unseen])
-        return Verdict(False, "optimal", f"{at_depth}, but no label of {names}")
+        return Verdict(False, "optimal", f"{at_depth}, but no label of {names}", defect=True)
     return Verdict(True, "optimal", at_depth)
 
 

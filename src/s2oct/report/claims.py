@@ -11,7 +11,8 @@ from s2oct.report.reproduce import parameters, seed_note, versions
 
 OTHER_DATA = (
     "The rows, labels or totals are not those of the fit. The report shows what the tree does with these data, and "
-    "leaves out what holds for the data of the fit alone: proofs, stability, other trees and the recipe."
+    "leaves out what holds for the data of the fit alone: the accuracy, proofs, agreement "
+    "among trees, other trees and the recipe."
 )
 """What a user should know of a report about other data."""
 

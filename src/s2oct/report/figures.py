@@ -20,7 +20,7 @@ from s2oct.plots.simplicity import SimplicityDisplay
 from s2oct.plots.style import Ink, open_frame
 from s2oct.plots.totals import TotalsDisplay
 from s2oct.plots.tree import TreeDisplay
-from s2oct.report.stability import DETERMINED
+from s2oct.report.stability import ALIKE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,8 +61,8 @@ def progress_picture(estimator: Any) -> Picture:
 
 
 def simplicity_picture(path: SimplicityPath) -> Picture:
-    """Rows lost over terms."""
-    title = "Rows lost by simpler trees over their terms"
+    """Expected accuracy and agreement with the guide over terms."""
+    title = "Expected accuracy of simpler trees, and their agreement with the guide, over their terms"
     with page_style():
         return _picture("simplicity", (WIDTH, 2.7), lambda ax: SimplicityDisplay.from_path(path, ax=ax), title)
 
@@ -85,12 +85,12 @@ def _histogram(ax: Axes, values: FloatArray) -> None:
     ink = Ink.in_force()
     edges = np.linspace(0, 1, 21)
     counts, _ = np.histogram(values[~np.isnan(values)], bins=edges)
-    colours = [CLASS_COLOURS[2] if left >= DETERMINED - 1e-9 else ink.muted for left in edges[:-1]]
+    colours = [CLASS_COLOURS[2] if left >= ALIKE - 1e-9 else ink.muted for left in edges[:-1]]
     ax.bar(edges[:-1], counts, width=0.05, align="edge", color=colours, edgecolor=ink.paper, linewidth=0.8)
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     ax.locator_params(axis="y", integer=True)
-    ax.set_xlabel("equally good trees that agree with this one")
+    ax.set_xlabel("near-optimal trees that agree with this one")
     ax.set_ylabel("unlabeled rows")
     open_frame(ax)
 

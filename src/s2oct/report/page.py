@@ -25,6 +25,7 @@ from s2oct.pages.page import Page
 from s2oct.pages.pictures import Picture
 from s2oct.plots.totals import TotalsDisplay
 from s2oct.report.alternatives import describe_alternatives
+from s2oct.report.assessment import describe_assessment
 from s2oct.report.claims import claims_of_fit, warn_of_other_data
 from s2oct.report.data import Sample, chance_difference, describe_columns, describe_features, describe_sample
 from s2oct.report.estimates import describe_estimates
@@ -40,7 +41,7 @@ from s2oct.report.reproduce import python_code
 from s2oct.report.rivals import Comparison, compare_rivals
 from s2oct.report.simplicity import describe_simplicity
 from s2oct.report.single_rows import describe_contradictions, names_of_rows
-from s2oct.report.stability import DETERMINED, OPEN, Stability, describe_stability
+from s2oct.report.stability import ALIKE, DIVIDED, Stability, describe_stability
 from s2oct.report.wording import FILTERS, clean, with_clean_names
 from s2oct.wording import amount
 
@@ -96,6 +97,7 @@ def report_html(
     sample_weight: Any = None,
     estimates: Estimates | None = None,
     rivals: bool | Mapping[str, Any] = True,
+    assess: bool = True,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     label: str | None = None,
@@ -110,8 +112,9 @@ def report_html(
     With other rows, labels or totals than those of the fit there is a warning, and the report says nothing about the
     fit that need not hold for them.
 
-    For a classifier that was fitted with a guide in this session, simpler and richer trees are fitted for the report,
-    which takes as long as its time limit at most.
+    A classifier that was fitted in this session is assessed for the report, by fits without some of the labels, unless
+    that was done before. With a guide, simpler and richer trees are fitted and assessed as well. This takes about
+    twenty times as long as the fit.
 
     Parameters
     ----------
@@ -131,6 +134,8 @@ def report_html(
         Which classifiers to compare the tree with: logistic regression and a random forest, the ones given here by
         name, or none. They are fitted to the same rows, with the labeled rows weighted by the known shares, and their
         thresholds are moved to meet the same totals.
+    assess : bool
+        Whether to assess the tree and those of the simplicity path.
     feature_names, class_names : sequence of str, optional
         Names to show instead of the estimator's.
     label, data_name : str, optional
@@ -170,7 +175,8 @@ def report_html(
     stability = describe_stability(estimator, rows) if is_of_fit else None
     names = names_of_rows(rows, row_ids)
     comparison = _comparison(rows, sample, rivals, stability, names)
-    simplicity = describe_simplicity(estimator, rows) if is_of_fit else None
+    assessment = describe_assessment(estimator, rows, wanted=assess) if is_of_fit else None
+    simplicity = describe_simplicity(estimator, rows, assess=assess) if is_of_fit else None
     by_domain = describe_estimates(estimates)
     side_by_side = describe_alternatives(estimator, rows, names) if is_of_fit else None
     column = clean(label) if label else None
@@ -178,13 +184,14 @@ def report_html(
         title=f"A tree for {column}" if column else "A fitted tree",
         contents=_contents(
             [
+                ("accuracy", "Accuracy", assessment is not None),
                 ("data", "Data and sample", True),
                 ("totals", "Totals" if sample.has_total else "Assigned classes", sample.n_unlabeled > 0),
                 ("estimates", "Estimates", by_domain is not None),
                 ("tree", "Tree", True),
                 ("leaves", "Leaves", True),
                 ("simplicity", "Simpler trees", simplicity is not None),
-                ("stability", "Stability", stability is not None),
+                ("stability", "Agreement among trees", stability is not None),
                 ("alternatives", "Another tree", side_by_side is not None),
                 ("certificate", "Proof", is_of_fit),
                 ("rivals", "Other methods", comparison is not None),
@@ -195,12 +202,13 @@ def report_html(
         label=column,
         date=f"{when or datetime.now(UTC):%-d %B %Y}",
         sample=sample,
+        assessment=assessment,
         estimates=by_domain,
         simplicity=simplicity,
         stability=stability,
         side_by_side=side_by_side,
-        determined=DETERMINED,
-        open=OPEN,
+        alike=ALIKE,
+        divided=DIVIDED,
         comparison=comparison,
         contradictions=describe_contradictions(rows, names),
         pictures=_pictures(estimator, rows, seen, stability),

@@ -55,8 +55,17 @@ def _code(value: Any) -> str:
 
 
 def parameters(estimator: Any) -> Mapping[str, str]:
-    """All parameters, the defaults included."""
-    return {name: repr(value) for name, value in estimator.get_params(deep=False).items()}
+    """All parameters, the defaults included; beside "auto" stands what it stood for."""
+    resolved = getattr(estimator, "resolved_params_", {})
+
+    def shown(name: str, value: Any) -> str:
+        if not isinstance(value, str) or value != "auto" or name not in resolved:
+            return repr(value)
+        found = resolved[name]
+        text = f"{found:.4g}" if isinstance(found, float) else str(found)
+        return f"{'at most ' if name == 'max_features_per_split' and found else ''}{text} (auto)"
+
+    return {name: shown(name, value) for name, value in estimator.get_params(deep=False).items()}
 
 
 def versions(estimator: Any) -> Mapping[str, str]:

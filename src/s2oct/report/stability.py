@@ -1,4 +1,4 @@
-"""Which of the unlabeled rows are really determined: how often equally good trees agree on them."""
+"""On which unlabeled rows near-optimal trees agree."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import FittedRows
 from s2oct.report.leaves import LeafRows, unlabeled_by_leaf
 
-DETERMINED, OPEN = 0.95, 0.75
-"""From here on a row counts as determined, below as open."""
+ALIKE, DIVIDED = 0.95, 0.75
+"""Share of near-optimal trees from which on they agree on a row, and below which they are divided."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class LeafStability:
     """Stability of the unlabeled rows of one leaf."""
 
     leaf: LeafRows
-    determined: float
-    open: float
+    alike: float
+    divided: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,9 @@ class Stability:
     values: FloatArray
     known: bool
     note: str
-    determined: float
+    alike: float
     between: float
-    open: float
+    divided: float
     leaves: tuple[LeafStability, ...]
 
 
@@ -52,13 +52,13 @@ def describe_stability(estimator: Any, rows: FittedRows) -> Stability | None:
             "unlabeled rows."
         )
     leaves = tuple(LeafStability(leaf, *_shares(values[here])) for leaf, here in unlabeled_by_leaf(rows))
-    determined, still_open = _shares(values)
+    alike, divided = _shares(values)
     known = not np.isnan(values).all()
     note = getattr(estimator, "stability_note_", "")
-    return Stability(values, known, note, determined, 1 - determined - still_open, still_open, leaves)
+    return Stability(values, known, note, alike, 1 - alike - divided, divided, leaves)
 
 
 def _shares(values: FloatArray) -> tuple[float, float]:
-    """Shares of determined and of open rows among those whose stability is known; rows of weight 0 have none."""
+    """Shares of rows on which trees agree and are divided, among those whose stability is known."""
     known = values[~np.isnan(values)]
-    return (float((known >= DETERMINED).mean()), float((known < OPEN).mean())) if len(known) else (0.0, 0.0)
+    return (float((known >= ALIKE).mean()), float((known < DIVIDED).mean())) if len(known) else (0.0, 0.0)

@@ -8,7 +8,7 @@ from s2oct.report.page import write_report
 from s2oct.workflow.fitted_table import FittedTable
 
 
-def write_table_report(fitted: FittedTable, path: Path, *, command: str, data_name: str) -> Path:
+def write_table_report(fitted: FittedTable, path: Path, *, command: str, data_name: str, assess: bool = True) -> Path:
     """Write the HTML report; it shows the command that repeats the fit, and names rows by their ids."""
     table = fitted.table
     return write_report(
@@ -19,6 +19,7 @@ def write_table_report(fitted: FittedTable, path: Path, *, command: str, data_na
         label=table.roles.label,
         data_name=data_name,
         command=command,
+        assess=assess,
         row_ids=table.row_ids,
         variable_labels=table.source.variable_labels,
     )

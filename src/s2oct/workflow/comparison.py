@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score, matthews_corrcoef
+from sklearn.metrics import matthews_corrcoef
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem, Notice
-from s2oct.estimators import LabeledKFold, S2OCTClassifier
+from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, Notice
+from s2oct.estimates.assessment import HeldOut, held_out_folds
+from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.tree_size import tree_size
 from s2oct.guides.rivals import light_rivals, strong
 from s2oct.model.bounds import paper_depth
@@ -77,6 +78,7 @@ class TableComparison:
     n_rarer: int
     n_folds: int
     notes: tuple[str, ...]
+    chance: float
     n_classes: int = 2
 
     def findings(self) -> tuple[str, ...]:
@@ -89,10 +91,11 @@ class TableComparison:
         rarer = "rarer" if self.n_classes == 2 else "rarest"
         apart = f"{abs(best.difference):.3f} {side} that" if round(best.difference, 3) else "that"
         return (
-            f"Each of the {self.n_labeled} labeled rows was held back once, in {self.n_folds} folds. Every method knew "
+            f"Each of {self.n_labeled} labeled rows was held back once, in {self.n_folds} folds. Every method knew "
             "the totals of the rows without a label, the rows held back included.",
             "As sampled, every labeled row counts once. By known shares, they are weighted so that the classes have "
-            "the shares of the totals. This corrects the shares of a biased sample, but no bias within a class.",
+            "the shares of the totals. This corrects the shares of a biased sample, but no bias within a class. Chance "
+            f"with the same totals has an accuracy of {self.chance:.3f}.",
             f"With {self.n_labeled} labels, {self.n_rarer} of them of the {rarer} class, the standard error (±) of an "
             f"accuracy by known shares is {min(errors):.3f} to {max(errors):.3f}. "
             f"The accuracy of the best rival, {best.name}, is {apart} of the {tree.name}, "
@@ -109,7 +112,7 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     encoded : EncodedTable
         The table, what is known about it, and the parameters of the tree.
     n_folds : int
-        Folds; there are fewer if a class has fewer labeled rows.
+        Folds; a class with fewer labeled rows is in some of them only.
     announce : callable
         Is called with a few words before every fit.
 
@@ -123,26 +126,20 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     features = Features(rows, encoded.encoding, rows)
     # Classes by their index: the names of the user's classes mean nothing to the scores.
     labels = Labels(np.arange(len(counted.classes)), counted.labels.codes)
-    known, counts = replace(counted, labels=labels, counted=None, given=None), counted.targets.class_totals()
-    fewest = int(labels.counts().min())
-    if fewest < 2:
-        name = counted.classes[int(labels.counts().argmin())]
-        raise InvalidProblem(
-            f"Expected at least 2 labeled rows of every class, so that some can be held back, got {fewest} of class "
-            f"{name!s}."
-        )
+    known = replace(counted, labels=labels, counted=None, given=None)
     methods, seed = _methods(encoded, len(labels.classes))
-    y = np.where(labels.is_labeled, labels.codes, np.nan)
-    folds = [held for _, held in LabeledKFold(min(n_folds, fewest), random_state=seed).split(None, y)]
+    folds = held_out_folds(labels.codes, n_folds, seed)
+    held = HeldOut.of_folds(replace(known, labels=Labels(counted.classes, labels.codes)), folds)
     trials = cross_fit(methods, features, known, folds, announce)
-    fewer = f"Some class has only {fewest} labeled rows: {fewest} folds instead of {n_folds}."
+    tree = held.assess(trials[0].assigned)
     notices = dict.fromkeys(notice for trial in trials for notice in trial.notices)
     return TableComparison(
-        scores=tuple(_score(trial, trials[0], labels, counts) for trial in trials),
-        n_labeled=int(labels.is_labeled.sum()),
-        n_rarer=fewest,
+        scores=tuple(_score(trial, trials[0], held) for trial in trials),
+        n_labeled=len(held.rows),
+        n_rarer=int(labels.counts().min()),
         n_folds=len(folds),
-        notes=(*counted.doubts, *([fewer] if len(folds) < n_folds else []), *notices),
+        notes=(*counted.doubts, *tree.cautions, *notices),
+        chance=tree.chance,
         n_classes=len(labels.classes),
     )
 
@@ -238,43 +235,28 @@ def _fit_without(method: Any, features: Features, known: Known, held: IntArray) 
     return clf
 
 
-def _score(trial: Trial, tree: Trial, labels: Labels, counts: FloatArray) -> HeldOutScore:
-    known = labels.is_labeled
-    truth, assigned = labels.codes[known], trial.assigned[known]
-    sampled = labels.counts() / known.sum()
-    shares = counts / counts.sum() if counts.sum() else sampled
-    weights = (shares / sampled)[truth]
-    right, tree_right = assigned == truth, tree.assigned[known] == truth
-    difference = right.astype(float) - tree_right
+def _score(trial: Trial, tree: Trial, held: HeldOut) -> HeldOutScore:
+    truth, assigned, found = held.truth, trial.assigned[held.rows], held.assess(trial.assigned)
+    right = assigned == truth
+    difference, error = held.difference(right, tree.assigned[held.rows] == truth)
     return HeldOutScore(
         name=trial.name,
         accuracy=float(right.mean()),
-        mcc=float(matthews_corrcoef(truth, assigned)),
-        weighted_accuracy=float(accuracy_score(truth, assigned, sample_weight=weights)),
-        weighted_mcc=float(matthews_corrcoef(truth, assigned, sample_weight=weights)),
-        standard_error=_error([_rate_variance(right[truth == c]) for c in range(len(shares))], shares),
-        difference=float(weights @ difference / len(truth)),
-        difference_error=_error([_mean_variance(difference[truth == c]) for c in range(len(shares))], shares),
+        mcc=_mcc(truth, assigned),
+        weighted_accuracy=found.accuracy,
+        weighted_mcc=_mcc(truth, assigned, held.weights),
+        standard_error=found.accuracy_se,
+        difference=difference,
+        difference_error=error,
         features_per_split=_mean([size.features_per_split for size in trial.sizes]),
         n_terms=_mean([float(size.n_terms) for size in trial.sizes]),
         seconds=trial.seconds,
     )
 
 
-def _error(variances: Sequence[float], shares: FloatArray) -> float:
-    """Standard error of a mean over classes with known shares, from the variance of the mean in each class."""
-    return float(np.sqrt(shares**2 @ np.asarray(variances)))
-
-
-def _rate_variance(right: Any) -> float:
-    """Variance of a share; one right and one wrong row are added, or few rows without an error would leave no doubt."""
-    rate = (right.sum() + 1) / (len(right) + 2)
-    return float(rate * (1 - rate) / len(right))
-
-
-def _mean_variance(values: FloatArray) -> float:
-    """Variance of a mean of -1, 0 and 1; one of each is added for the same reason."""
-    return float(np.var([*values, -1, 0, 1]) / len(values))
+def _mcc(truth: IntArray, assigned: IntArray, weights: FloatArray | None = None) -> float:
+    """The correlation of classes and truth, 0 if only one class could be held out."""
+    return float(matthews_corrcoef(truth, assigned, sample_weight=weights)) if np.ptp(truth) else 0.0
 
 
 def _mean(values: Sequence[float]) -> float | None:

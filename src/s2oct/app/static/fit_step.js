@@ -86,6 +86,7 @@ async function hear(job, event) {
   if (event.kind === "progress") Object.assign(job, { cost: event.cost, bound: event.bound });
   if (event.kind === "tree") Object.assign(job, { rules: event.rules, off: event.rows_off });
   if (event.kind === "replicates") job.words = t("replicates_done", { done: number(event.done), of: number(event.of) });
+  if (event.kind === "folds") job.words = t("folds_done", { done: number(event.done), of: number(event.of) });
   if (event.kind === "result") await arrived(job);
   if (event.kind === "prepared") await refreshJob(job.number);
   if (event.kind === "end") await ended(job, event);
@@ -127,7 +128,7 @@ export function endText(event) {
 const STAGES = {
   starting: "stage_starting", reading: "stage_reading", preparing: "stage_preparing", "asking the guide": "stage_guide", searching: "stage_searching",
   "choosing between trees of equal cost": "stage_ties", "searching and solving": "stage_solving", "looking for other trees of this cost": "stage_others",
-  "simpler trees": "stage_simpler", "writing the report": "stage_report", "fitting again": "stage_again", replicates: "stage_replicates", comparing: "stage_comparing",
+  "simpler trees": "stage_simpler", assessing: "stage_assessing", "assessing simpler trees": "stage_assessing_path", "writing the report": "stage_report", "fitting again": "stage_again", replicates: "stage_replicates", comparing: "stage_comparing",
 };
 
 export function stageText(job) {

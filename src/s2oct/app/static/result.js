@@ -75,6 +75,7 @@ function draw(place, fits) {
   fill(place,
     h("h2", { id: "result-heading", tabindex: "-1" }, t("result_heading")),
     fits.length > 1 ? chooseFit(fits) : null,
+    chosen ? null : accuracy(),
     h("p", { id: "verdict" }, chosen ? t("verdict_other") : verdict()),
     chosen ? null : result.notes.map((note) => h("p", { class: "doubt" }, note)),
     picture(),
@@ -93,6 +94,27 @@ function chooseFit(fits) {
     id: "which-fit", onchange: (event) => { state.shown = event.target.value; showJobResult(); },
   }, fits.map((job, i) => [job.number, t("fit_number", { n: i + 1 })]), state.shown));
 }
+
+// How often the tree is expected to be right stands first; it arrives after the tree.
+function accuracy() {
+  const found = result.assessment;
+  if (!found) return h("p", { id: "accuracy", class: "muted" }, t(accuracyMissing()));
+  const rows = found.classes.map((line) => [line.name, number(line.n_labels), share(line.share), withError(line.recall, line.recall_se), withError(line.precision, line.precision_se)]);
+  return [h("p", { id: "accuracy" }, h("strong", {}, t("accuracy_words", { accuracy: percent(found.accuracy), low: percent(found.low), high: percent(found.high), chance: percent(found.chance) }))),
+    found.cautions.map((caution) => h("p", { class: "doubt" }, caution)),
+    h("details", { id: "accuracy-details" }, h("summary", {}, t("accuracy_by_class")),
+      table(t("accuracy_by_class"), [t("class"), t("accuracy_labels"), t("accuracy_share"), t("recall"), t("precision")], rows, { numbers: [1, 2, 3, 4], id: "accuracy-table" }),
+      found.agreed_accuracy === null ? null : h("p", {}, t("accuracy_agreed", { agreed: percent(found.agreed), accuracy: withError(found.agreed_accuracy, found.agreed_accuracy_se) })),
+      h("p", {}, t("accuracy_how", { n: number(found.n_labels), folds: number(found.n_folds) })))];
+}
+
+function accuracyMissing() {
+  if (result.can_be_assessed === false) return "accuracy_few";
+  return state.jobs.find((job) => job.number === state.shown)?.ending ? "accuracy_none" : "accuracy_wait";
+}
+
+const percent = (value) => share(Math.round(100 * value) / 100);
+const withError = (value, error) => (value === null ? t("not_known") : `${share(value)} ± ${share(error)}`);
 
 function verdict() {
   const { certificate, sample } = result;
@@ -152,7 +174,13 @@ function slider() {
   if (steps.length < 2) return steps.length ? null : h("p", { class: "muted small", id: "simplicity-wait" }, t("simplicity_wait"));
   const here = Math.max(steps.findIndex((step) => step.number === chosen), 0);
   const step = steps[here];
-  const words = t("simplicity_step", { terms: number(step.n_terms), splits: number(step.n_splits), lost: number(step.rows_lost, 2), off: number(step.rows_off) }) + (step.is_fitted ? ` ${t("simplicity_fitted")}` : "");
+  const words = [
+    t("simplicity_step", { terms: number(step.n_terms), splits: number(step.n_splits), off: number(step.rows_off) }),
+    step.accuracy === null ? null : t("simplicity_accuracy", { accuracy: withError(step.accuracy, step.accuracy_se) }),
+    step.agreement === null ? null : t("simplicity_agreement", { agreement: percent(step.agreement) }),
+    step.is_fitted ? t("simplicity_fitted") : null,
+    step.is_recommended ? t("simplicity_recommended") : null,
+  ].filter(Boolean).join(" ");
   return h("div", { class: "slider" },
     h("label", { for: "simplicity" }, t("simplicity")),
     h("input", {

@@ -1,0 +1,67 @@
+"""How often the tree is expected to be right, for the top of the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from s2oct.estimates.assessment import Assessment, with_error
+from s2oct.estimators import S2OCTClassifier
+from s2oct.estimators.fitted import FittedRows
+
+
+@dataclass(frozen=True)
+class AssessedClass:
+    """One class as a line of a table."""
+
+    name: str
+    index: int
+    n_labels: int
+    share: float
+    recall: str
+    precision: str
+
+
+@dataclass(frozen=True)
+class AssessmentText:
+    """The assessment in words and as a table; ``found`` is None where there is none, and ``headline`` says why."""
+
+    headline: str
+    found: Assessment | None = None
+    classes: tuple[AssessedClass, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+
+def describe_assessment(estimator: Any, rows: FittedRows, *, wanted: bool) -> AssessmentText | None:
+    """Assess the tree, unless that was done before; None for classifiers that have no assessment."""
+    if not isinstance(estimator, S2OCTClassifier):
+        return None
+    if not wanted:
+        return AssessmentText("The tree was not assessed, so nothing is known about its accuracy.")
+    if not estimator.can_be_assessed:
+        return AssessmentText(_why_not(rows))
+    found = estimator.assess()
+    lines = tuple(
+        AssessedClass(
+            name,
+            index,
+            line.n_labels,
+            line.share,
+            with_error(line.recall, line.recall_se),
+            with_error(line.precision, line.precision_se),
+        )
+        for index, (name, line) in enumerate(zip(rows.class_names, found.per_class, strict=True))
+    )
+    return AssessmentText(found.headline, found, lines, tuple(map(str, found.cautions)))
+
+
+def _why_not(rows: FittedRows) -> str:
+    if any((rows.codes == k).sum() > 1 for k in range(rows.n_classes)):
+        return (
+            "The tree was not assessed, because this classifier does not have the rows of its fit: call assess with "
+            "rows, labels and totals."
+        )
+    return (
+        "There are too few labels to tell how often the tree is right: no class has two labels, of which one could be "
+        "held out."
+    )

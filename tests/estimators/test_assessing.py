@@ -1,0 +1,117 @@
+"""``assess``: labels held out of guide and tree, beside the same fits made by hand."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from s2oct import S2OCTClassifier
+from s2oct.datasets import make_labour_force
+from s2oct.errors import InvalidProblem
+from s2oct.estimates.assessment import held_out_folds
+from s2oct.inputs import read_seed
+from tests.register.tables import PLAIN, table
+
+# Trees of depth 1 miss totals, and a logistic regression may not converge: neither matters here.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+QUICK = {"depth": 1, "guide": LogisticRegression(), "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return make_labour_force(n_people=240, n_labeled=60, seed=2)
+
+
+@pytest.fixture(scope="module")
+def fitted(survey):
+    return S2OCTClassifier(**QUICK).fit(survey.X, survey.y, totals=survey.totals)
+
+
+@pytest.fixture(scope="module")
+def by_hand(survey):
+    """Whether each held-out row was right, and the classes of these rows, by fits made one by one."""
+    y = np.asarray(survey.y, dtype=object)
+    labeled = np.array([label is not None for label in y])
+    codes = np.where(labeled, (y == "yes").astype(int), -1)
+    right = {"no": [], "yes": []}
+    for held in held_out_folds(codes, 5, read_seed(0)):
+        without, totals = y.copy(), dict(survey.totals)
+        without[held] = None
+        for label in y[held]:
+            if label in totals:
+                totals[label] += 1
+        clf = S2OCTClassifier(**QUICK).fit(survey.X, without, totals=totals)
+        for row, given in zip(held, clf.transduction_[held], strict=True):
+            right[y[row]].append(given == y[row])
+    return {label: np.mean(found) for label, found in right.items()}
+
+
+def test_it_is_what_fits_without_the_labels_of_each_fold_give(fitted, survey, by_hand):
+    found = fitted.assess(n_folds=5)
+    assert {line.label: line.recall for line in found.per_class} == pytest.approx(by_hand)
+    share = survey.totals["yes"] / 180
+    assert found.accuracy == pytest.approx(share * by_hand["yes"] + (1 - share) * by_hand["no"])
+    assert (found.n_labels, found.n_folds) == (60, 5)
+
+
+def test_the_fit_itself_stays_as_it_is(fitted, survey):
+    rules, before = fitted.rules_, fitted.transduction_.copy()
+    fitted.assess(n_folds=5)
+    assert fitted.rules_ == rules
+    assert (fitted.transduction_ == before).all()
+
+
+def test_a_pickled_classifier_is_assessed_with_the_rows_of_the_fit(fitted, survey):
+    loaded = pickle.loads(pickle.dumps(fitted))
+    with pytest.raises(InvalidProblem, match="without the rows of its fit"):
+        loaded.assess()
+    assert loaded.assess(survey.X, survey.y, totals=survey.totals, n_folds=5) == fitted.assess(n_folds=5)
+
+
+def test_progress_is_told_and_a_request_to_stop_ends_it(survey):
+    clf = S2OCTClassifier(**QUICK).fit(survey.X, survey.y, totals=survey.totals)
+    told = []
+    with pytest.raises(KeyboardInterrupt, match="after 2 of 4 folds"):
+        clf.assess(n_folds=4, progress=lambda *step: told.append(step), stop=lambda: len(told) > 2)
+    assert told == [(0, 4), (1, 4), (2, 4)]
+    clf.assess(n_folds=2, progress=lambda *step: told.append(step))
+    assert told[-1] == (2, 2)
+
+
+def test_rows_of_weight_0_take_no_part(survey):
+    weights = np.ones(len(survey.X))
+    weights[[0, 5, -1]] = 0
+    counts = weights > 0
+    given = [label for label, counted in zip(survey.y, counts, strict=True) if counted]
+    n_unlabeled = sum(label is None for label in given)
+    totals = {"yes": n_unlabeled // 2}
+    whole = S2OCTClassifier(**QUICK).fit(survey.X, survey.y, totals=totals, sample_weight=weights)
+    part = S2OCTClassifier(**QUICK).fit(np.asarray(survey.X)[counts], given, totals=totals)
+    assert whole.assess(n_folds=3).accuracy == part.assess(n_folds=3).accuracy
+
+
+def test_a_tree_from_labels_that_mean_nothing_is_not_better_than_chance():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(np.arange(300) < 80, rng.choice(["a", "b"], 300), None)
+    clf = S2OCTClassifier(**QUICK).fit(X, y, totals={"a": 110})
+    found = clf.assess(n_folds=5)
+    assert found.interval[0] <= found.chance
+    assert "chance" in found.cautions[0]
+
+
+def test_a_register_is_assessed_on_its_sample():
+    small = table()
+    clf = S2OCTClassifier(depth=1, random_state=0)._fit_register(small.register(most=300), PLAIN)
+    found = clf.assess(n_folds=2)
+    assert found.n_labels == 40
+    assert found.per_class[0].share == pytest.approx(small.totals["A"] / 1960, abs=0.01)
+
+
+def test_one_fold_is_refused(fitted):
+    with pytest.raises(InvalidProblem, match="n_folds"):
+        fitted.assess(n_folds=1)
