@@ -34,6 +34,7 @@ from s2oct.estimators.totals_path import TotalsPath, fit_totals_path
 from s2oct.fit.context import Listener
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep, Simplification
 from s2oct.guides import SelfTrainedForest
+from s2oct.guides.unknown_totals import ESTIMATING_SHARE, with_estimated_totals
 from s2oct.inputs import (
     learn_features,
     names_of_columns,
@@ -48,7 +49,7 @@ from s2oct.model.problem import Problem
 from s2oct.model.totals import Totals
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.register import Register, is_large
-from s2oct.stopping import Deadline, Stop, now
+from s2oct.stopping import Deadline, Stop, never, now
 from s2oct.tables.encoding import Encoding, Features
 from s2oct.wording import brief, plural
 
@@ -246,6 +247,8 @@ class S2OCTClassifier(TreeClassifier):
             Number of unlabeled rows of each class: a count, bounds ``(low, high)`` or an `Estimate`. One class may be
             left out and follows from the others. With ``domains``, a table with domains as rows and classes as columns,
             a mapping of domains to such mappings, or a long table; with several margins, a list of these.
+            ``"estimate"`` in the place of a total, of those of a domain or of all estimates them from the unlabeled
+            rows. This assumes that whether a row is labeled depends on its class and on nothing else.
         population_totals : mapping, series or data frame, optional
             The same for all rows, the labeled ones included.
         domains : array-like of shape (n_rows,), column name of X, or list of these, optional
@@ -280,12 +283,18 @@ class S2OCTClassifier(TreeClassifier):
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
         fit = self._planned(features, known)
+        fit = replace(fit, known=self._with_estimates(known, fit, began, stop))
         register = None
         if is_large(fit.rows) and fit.weighs_evidence:
-            register = Register.of_arrays(fit.rows, known, fit.budget.seed)
+            register = Register.of_arrays(fit.rows, fit.known, fit.budget.seed)
         self._complete(fit, self._run(fit, register, began, stop, listener), register)
         warn_of(self.notices_, self.certificate_, self.classes_)
         return self
+
+    def _with_estimates(self, known: Known, fit: FitTask, began: float, stop: Stop | None = None) -> Known:
+        """What is known, with estimates in the place of totals that are to be estimated."""
+        deadline = Deadline(began + ESTIMATING_SHARE * fit.budget.time_limit, stop or never)
+        return with_estimated_totals(known, fit.rows, fit.budget.seed, deadline)
 
     def _fit_register(
         self, register: Register, encoding: Encoding, stop: Stop | None = None, listener: Listener | None = None

@@ -22,6 +22,7 @@ from s2oct.inputs.known import (
     warn_caller,
     warn_of_column,
     warn_of_doubts,
+    warn_of_unlabeled,
 )
 
 __all__ = [
@@ -43,5 +44,6 @@ __all__ = [
     "warn_caller",
     "warn_of_column",
     "warn_of_doubts",
+    "warn_of_unlabeled",
     "without_columns",
 ]

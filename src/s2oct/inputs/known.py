@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
-from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, S2OCTWarning, UnlabeledScoreWarning
 from s2oct.model.known import Known, known_of
 from s2oct.model.labels import (
@@ -261,16 +261,21 @@ def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sampl
     """Share of the labeled rows of ``y`` that are predicted correctly; warns if other rows are left out."""
     labels = read_labels(y, n_rows=len(predicted), named=classes.tolist())
     known = labels.is_labeled
-    if not known.all():
-        warn_caller(
-            f"{count((~known).sum())} of {plural(len(known), 'row')} to be scored are unlabeled and do not count. In "
-            "cross-validation, use LabeledKFold: other splitters take unlabeled rows out of the training set, so that "
-            "the known totals no longer hold there.",
-            UnlabeledScoreWarning,
-        )
+    warn_of_unlabeled(known)
     weights = read_weights(sample_weight, len(predicted))
     truth = labels.classes[labels.codes[known]]
     return float(accuracy_score(truth, predicted[known], sample_weight=None if weights is None else weights[known]))
+
+
+def warn_of_unlabeled(is_labeled: BoolArray) -> None:
+    """Warn if some of the rows to be scored are unlabeled."""
+    if not is_labeled.all():
+        warn_caller(
+            f"{count((~is_labeled).sum())} of {plural(len(is_labeled), 'row')} to be scored are unlabeled and do not "
+            "count. In cross-validation, use LabeledKFold: other splitters take unlabeled rows out of the training set, "
+            "so that the known totals no longer hold there.",
+            UnlabeledScoreWarning,
+        )
 
 
 def read_seed(random_state: Any) -> int:

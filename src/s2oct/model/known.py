@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.errors import InvalidProblem, Notice, Remedy
+from s2oct.errors import EstimatedTotalsWarning, InvalidProblem, Notice, OpenTotalsWarning, Remedy
 from s2oct.model.labels import UNLABELED, Labels, read_labels, refuse_unusable_classes
 from s2oct.model.targets import Margin, Targets
 from s2oct.model.totals import NOTHING_STATED, WHOLE, Domains, StatedTotals, read_targets
@@ -167,12 +167,31 @@ class Known:
         m = int((~self.is_labeled).sum()) + self.n_unseen
         if m == 0:
             return (Notice("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree"),)
+        if self.stated.wants_estimates:
+            finding = "The time limit left no time to estimate the totals, so that they are left open"
+            return (Notice(finding, Remedy.MORE_TIME, Remedy.GIVE_TOTALS, category=OpenTotalsWarning),)
+        if self.stated.has_estimates:
+            return (self._about_estimates(m),)
         if self.stated.tables:
             return ()
         counts = self.targets.class_totals()
         shares = listed([f"{amount(n)} {label!r}" for label, n in zip(self.classes.tolist(), counts, strict=True)])
         finding = f"the class shares of the labeled rows are used, {shares} of {plural(m, 'unlabeled row')}"
         return (Notice(f"No totals were given: {finding}. A biased sample has wrong shares", Remedy.GIVE_TOTALS),)
+
+    def _about_estimates(self, m: int) -> Notice:
+        """The totals that the fit has estimated, and what this assumes."""
+        margin, labels = self.targets.margins[0], self.classes.tolist()
+        errors = [f" ± {amount(se, 2)}" if se else "" for se in margin.se[0]] if margin.n_domains == 1 else [""] * len(labels)
+        counts = self.targets.class_totals()
+        found = [f"{count:.0f}{se} {label!r}" for label, count, se in zip(labels, counts, errors, strict=True)]
+        where = "" if margin.n_domains == 1 else f", by {plural(margin.n_domains, 'domain')}"
+        return Notice(
+            f"Totals were estimated: {listed(found)} of {plural(m, 'unlabeled row')}{where}. This is right if whether a "
+            "row is labeled depends on its class and on nothing else",
+            Remedy.GIVE_TOTALS,
+            category=EstimatedTotalsWarning,
+        )
 
     def of_counted(self, rows: Any) -> Any:
         """Those rows of an array that count."""

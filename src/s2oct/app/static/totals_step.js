@@ -1,4 +1,4 @@
-// Totals: none, class by class, typed by domain into a grid, or in a file.
+// Totals: none, estimated by the fit, class by class, typed by domain into a grid, or in a file.
 
 import { ask } from "./api.js";
 import { bounds, checkSum } from "./amounts.js";
@@ -6,7 +6,7 @@ import { announce, field, fill, h, select } from "./elements.js";
 import { number, share, t } from "./texts.js";
 import { choose, complaintsAt, state, TABLE_FILES, trouble } from "./state.js";
 
-const FORMS = ["none", "classes", "grid", "file"];
+const FORMS = ["none", "estimate", "classes", "grid", "file"];
 const MOST_DOMAINS = 500;
 
 const totals = () => ({ form: "none", of_all: false, as_shares: false, amounts: {}, by: [], rows: [], ...state.choices.totals });
@@ -19,12 +19,12 @@ export function showTotals() {
   const given = totals();
   const complaint = complaintsAt("totals");
   const isToDo = !complaint && state.view.complaints.some((one) => one.field === "totals");
-  const body = { none: none, classes: byClass, grid: grid, file: upload }[given.form];
+  const body = { none: none, estimate: estimated, classes: byClass, grid: grid, file: upload }[given.form];
   fill(document.getElementById("totals"),
     h("h2", { id: "totals-heading" }, t("totals_heading")),
     h("p", {}, t("totals_words")),
     h("fieldset", { class: "choices" }, h("legend", {}, t("totals_form")), FORMS.map((form) => radio("form", form, given.form, t(`totals_${form}`)))),
-    given.form === "none" ? null : counting(given),
+    ["none", "estimate"].includes(given.form) ? null : counting(given),
     body(given),
     isToDo ? h("p", { class: "muted", id: "totals-to-do" }, t(given.form === "file" ? "totals_to_load" : "totals_to_type")) : null,
     complaint ? h("p", { class: "complaint", role: "alert", id: "complaint-totals" }, complaint) : null);
@@ -49,6 +49,10 @@ function counting(given) {
 
 function none() {
   return h("p", { class: "muted" }, t("totals_none_words"));
+}
+
+function estimated(given) {
+  return [h("p", { class: "muted" }, t("totals_estimate_words")), byField(given)];
 }
 
 const isShares = (given, texts) => given.as_shares || texts.some((text) => text.trim().endsWith("%"));
@@ -128,7 +132,7 @@ function byField(given) {
     else by.splice(i);
     change({ by: [...new Set(by)], rows: [] });
   };
-  const options = [["", t(given.form === "file" ? "by_none" : "choose")], ...names.map((name) => [name, name])];
+  const options = [["", t(given.form === "grid" ? "choose" : "by_none")], ...names.map((name) => [name, name])];
   return h("div", { class: "fields" },
     field(t("by"), select({ id: "by", onchange: chosen(0) }, options, given.by[0])),
     given.by.length ? field(t("by_and"), select({ id: "by-and", onchange: chosen(1) }, [["", t("by_alone")], ...options.slice(1).filter(([name]) => name !== given.by[0])], given.by[1])) : null,
