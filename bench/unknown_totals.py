@@ -15,6 +15,7 @@ Draws 0 and 1 were used to choose settings; the default draws are later ones.
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -65,7 +66,10 @@ def main() -> None:
     found = Parallel(n_jobs=options.jobs, return_as="generator")(
         delayed(measure)(case, options) for case in all_cases(options)
     )
-    rows = [row for row in found if row is not None]
+    rows = []
+    for number, row in enumerate(found, 1):
+        rows += [] if row is None else [row]
+        print(f"{number} draws", end="\r", file=sys.stderr, flush=True)
     for title in dict.fromkeys(row["title"] for row in rows):
         report(title, [row for row in rows if row["title"] == title], options)
 
@@ -170,7 +174,9 @@ def report(title: str, rows: list[dict[str, object]], options: argparse.Namespac
         se = gain.std(ddof=1) / np.sqrt(len(gain))
         won, lost = int((gain > 1e-9).sum()), int((gain < -1e-9).sum())
         tied = len(gain) - won - lost
-        print(f"  estimate minus labels {gain.mean():+.3f} (standard error {se:.3f}), won/tied/lost {won}/{tied}/{lost}")
+        print(
+            f"  estimate minus labels {gain.mean():+.3f} (standard error {se:.3f}), won/tied/lost {won}/{tied}/{lost}"
+        )
 
 
 if __name__ == "__main__":

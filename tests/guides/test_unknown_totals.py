@@ -208,7 +208,9 @@ def test_totals_stay_open_when_there_is_no_time_to_estimate_them():
 
 def test_the_same_seed_gives_the_same_estimate():
     X, y, _ = shifted_table((20, 20), (60, 40))
-    assert shares_and_errors(estimated(X, y, seed=3))[0].tolist() == shares_and_errors(estimated(X, y, seed=3))[0].tolist()
+    assert (
+        shares_and_errors(estimated(X, y, seed=3))[0].tolist() == shares_and_errors(estimated(X, y, seed=3))[0].tolist()
+    )
 
 
 def test_a_tree_that_knows_no_total_is_better_with_an_estimate_than_with_the_shares_of_biased_labels():

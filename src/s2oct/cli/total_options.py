@@ -66,7 +66,7 @@ class GivenTotals:
             raise InvalidProblem(f"Expected totals one by one or in files, got both {one_by_one[0]} and {in_files[0]}.")
         if len(in_files) > 1:
             raise InvalidProblem("Expected either --totals or --population-totals, got both.")
-        if self._estimates_all:
+        if self.estimates_all:
             if len(self.total or ()) > 1 or self.population_total or in_files:
                 raise InvalidProblem("Expected --total estimate alone, got other totals beside it.")
             return ClassTotals(estimates_all=True)
@@ -79,7 +79,7 @@ class GivenTotals:
         )
 
     @property
-    def _estimates_all(self) -> bool:
+    def estimates_all(self) -> bool:
         """Whether all totals are to be estimated."""
         return any(is_to_estimate(entry) for entry in self.total or ())
 

@@ -219,7 +219,7 @@ class SeenTotals:
     @property
     def is_plain(self) -> bool:
         """Whether all totals are exact and about the whole table."""
-        return all(not seen.cell.domain and seen.cell.low == seen.cell.high for seen in self.cells)
+        return all(not seen.cell.domain and seen.cell.low == seen.cell.high and not seen.cell.se for seen in self.cells)
 
     @property
     def margins(self) -> tuple[tuple[SeenCell, ...], ...]:

@@ -40,6 +40,7 @@ from s2oct.inputs import (
     names_of_columns,
     read_known,
     read_rule_features,
+    refuse_to_estimate,
     text_columns,
 )
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TOTAL_PRICE, EvidenceSpec
@@ -288,7 +289,7 @@ class S2OCTClassifier(TreeClassifier):
         if is_large(fit.rows) and fit.weighs_evidence:
             register = Register.of_arrays(fit.rows, fit.known, fit.budget.seed)
         self._complete(fit, self._run(fit, register, began, stop, listener), register)
-        warn_of(self.notices_, self.certificate_, self.classes_)
+        warn_of(self.notices_)
         return self
 
     def _with_estimates(self, known: Known, fit: FitTask, began: float, stop: Stop | None = None) -> Known:
@@ -686,6 +687,7 @@ class S2OCTClassifier(TreeClassifier):
             as_shares=fit_params.pop("as_shares", False),
             sample_weight=fit_params.get("sample_weight"),
         )
+        refuse_to_estimate(known, "totals_path")
         return fit_totals_path(self, X, y, known, of, values, fit_params)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -23,10 +23,9 @@ from s2oct.guides.forest import MOST_DEPTH, MOST_FEATURES, GuideStopped, Splitte
 from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED
 from s2oct.model.targets import Margin
-from s2oct.model.totals import Cells, Division, EstimatedShare, is_to_estimate, read_divisions, text_of
+from s2oct.model.totals import Cells, Division, EstimatedShare, StatedTotals, is_to_estimate, read_divisions, text_of
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.wording import brief, listed
-
 
 ESTIMATING_SHARE = 0.3
 """Part of the time limit of a fit in which totals are estimated; it usually takes less than a second."""
@@ -75,25 +74,28 @@ def with_estimated_totals(
     unseen: FloatArray | None = None,
     spec: ShareSpec | None = None,
 ) -> Known:
-    """Put an estimate in the place of every total that is to be estimated.
+    """Put an estimate in the place of every total that is to be estimated; of all totals if none is given.
 
     Parameters
     ----------
     known : Known
-        What is known. Totals that are stated as ``"estimate"`` are estimated; all others stay and are respected.
+        What is known. Totals that are stated as ``"estimate"`` are estimated; all others stay.
     rows : ndarray of shape (n_rows, p)
         Features of the rows that count.
     seed : int
         Seed of forests and replicates.
     deadline : Deadline
-        After it, the totals are left open.
+        After it, totals that are to be estimated are left open; where none is given, the labels' shares stay.
     unseen : ndarray of shape (n_rows,), optional
         What unlabeled rows of a register count that are not among these rows, beside one of their domain.
     spec : ShareSpec, optional
         How shares are estimated.
     """
-    if not known.stated.wants_estimates or known.is_labeled.all():
+    if known.is_labeled.all() or (known.stated.tables and not known.stated.wants_estimates):
         return known
+    as_given = known
+    if not known.stated.tables:
+        known = replace(known, domains=()).with_totals(StatedTotals.by_default(known.classes.tolist()), unseen)
     _refuse_unlabeled_classes(known)
     spec, rng = spec or ShareSpec(), np.random.RandomState(seed)
     try:
@@ -101,7 +103,7 @@ def with_estimated_totals(
         replicates = [scores.redrawn(rng if number else None, spec) for number in range(spec.n_replicates + 1)]
         go_on_until(deadline)
     except GuideStopped:
-        return known
+        return as_given
     divisions = read_divisions(known.domains, known.labels, needs_all=False)
     tables = tuple(
         _filled(place, division, scores, replicates, known, spec) for place, division in enumerate(divisions)
@@ -218,7 +220,11 @@ def _votes(
     targets, members = np.eye(n_classes)[codes], [np.flatnonzero(codes == k) for k in range(n_classes)]
     odds = [np.cumsum(weights[of_class]) / weights[of_class].sum() for of_class in members]
     size = max(len(codes) // n_classes, 2)
-    of_seen, n_unseen, of_others = np.zeros(targets.shape), np.zeros((len(codes), 1)), np.zeros((len(others), n_classes))
+    of_seen, n_unseen, of_others = (
+        np.zeros(targets.shape),
+        np.zeros((len(codes), 1)),
+        np.zeros((len(others), n_classes)),
+    )
     for seed in rng.randint(2**31 - 1, size=spec.n_trees):
         go_on_until(deadline)
         random = np.random.RandomState(np.random.PCG64(int(seed)))
@@ -269,7 +275,9 @@ def calibrate(scores: FloatArray, codes: IntArray, weights: FloatArray, slope_sd
     n, n_classes = scores.shape
     shares = np.bincount(codes, weights=weights, minlength=n_classes) / weights.sum()
     # One column for the slope, and one for the offset of each class but the first.
-    design = np.concatenate([scores[:, :, None], np.broadcast_to(np.eye(n_classes)[:, 1:], (n, n_classes, n_classes - 1))], axis=2)
+    design = np.concatenate(
+        [scores[:, :, None], np.broadcast_to(np.eye(n_classes)[:, 1:], (n, n_classes, n_classes - 1))], axis=2
+    )
     given, found = design[np.arange(n), codes], np.array([1.0, *np.zeros(n_classes - 1)])
     # The little that is added for offsets keeps them finite where the scores separate the classes.
     precision = np.array([slope_sd**-2, *np.full(n_classes - 1, _LOOSE)])
@@ -439,9 +447,10 @@ def _settled(
 ) -> FloatArray:
     """Shares and standard errors, shape (2, n_domains, n_classes), from the estimates of all replicates.
 
-    On the scale of logarithms, an estimate is the mean of a normal distribution whose variance is that of the replicates
-    and of the numbers of labels: few labels vary less than they should when they are drawn again. The prior has equal
-    shares in its mean. ``of_all`` are shares of all domains before and after this; domains move as they do.
+    On the scale of logarithms, an estimate is the mean of a normal distribution. Its variance is that of the
+    replicates, and more for small numbers of labels, which vary less than they should when they are drawn again. The
+    prior has equal shares in its mean. ``of_all`` are shares of all domains before and after this; domains move as they
+    do.
     """
     is_free = np.isnan(fixed)
     n_free = is_free.sum(axis=1, keepdims=True)

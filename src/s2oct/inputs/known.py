@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.errors import InvalidProblem, S2OCTWarning, UnlabeledScoreWarning
+from s2oct.errors import InvalidProblem, Message, S2OCTWarning, UnlabeledScoreWarning
 from s2oct.model.known import Known, known_of
 from s2oct.model.labels import (
     UNLABELED,
@@ -207,6 +207,12 @@ def read_known(
     return known
 
 
+def refuse_to_estimate(known: Known, who: str) -> None:
+    """Refuse totals that are to be estimated where nobody does so."""
+    if known.stated.wants_estimates:
+        raise InvalidProblem(f"{who} takes no totals to be estimated: pass numbers. S2OCTClassifier estimates totals.")
+
+
 def _refuse_labels_in(X: Any, y: Any) -> None:
     """Refuse a table that has the labels in a column of their name: its rules would say nothing about other rows."""
     name = getattr(y, "name", None)
@@ -228,7 +234,7 @@ def warn_caller(message: str, category: type[Warning] = S2OCTWarning) -> None:
 def warn_of_doubts(doubts: Iterable[str]) -> None:
     """Warn about doubtful input."""
     for doubt in doubts:
-        warn_caller(doubt)
+        warn_caller(doubt, doubt.category if isinstance(doubt, Message) else S2OCTWarning)
 
 
 def counted_part(X: Any, known: Known) -> Any:
@@ -272,8 +278,8 @@ def warn_of_unlabeled(is_labeled: BoolArray) -> None:
     if not is_labeled.all():
         warn_caller(
             f"{count((~is_labeled).sum())} of {plural(len(is_labeled), 'row')} to be scored are unlabeled and do not "
-            "count. In cross-validation, use LabeledKFold: other splitters take unlabeled rows out of the training set, "
-            "so that the known totals no longer hold there.",
+            "count. In cross-validation, use LabeledKFold: other splitters take unlabeled rows out of the training "
+            "set, so that the known totals no longer hold there.",
             UnlabeledScoreWarning,
         )
 

@@ -182,13 +182,16 @@ class Known:
     def _about_estimates(self, m: int) -> Notice:
         """The totals that the fit has estimated, and what this assumes."""
         margin, labels = self.targets.margins[0], self.classes.tolist()
-        errors = [f" ± {amount(se, 2)}" if se else "" for se in margin.se[0]] if margin.n_domains == 1 else [""] * len(labels)
-        counts = self.targets.class_totals()
-        found = [f"{count:.0f}{se} {label!r}" for label, count, se in zip(labels, counts, errors, strict=True)]
+        errors = margin.se[0] if margin.n_domains == 1 else np.zeros(len(labels))
+        found = [
+            f"{count:.0f}{f' ± {amount(se, 2)}' if se else ''} {label!r}"
+            for label, count, se in zip(labels, self.targets.class_totals(), errors, strict=True)
+        ]
+        opening = "No totals were given: they were estimated as" if self.stated.is_default else "Totals were estimated:"
         where = "" if margin.n_domains == 1 else f", by {plural(margin.n_domains, 'domain')}"
         return Notice(
-            f"Totals were estimated: {listed(found)} of {plural(m, 'unlabeled row')}{where}. This is right if whether a "
-            "row is labeled depends on its class and on nothing else",
+            f"{opening} {listed(found)} of {plural(m, 'unlabeled row')}{where}. This is right if whether a row is "
+            "labeled depends on its class and on nothing else",
             Remedy.GIVE_TOTALS,
             category=EstimatedTotalsWarning,
         )

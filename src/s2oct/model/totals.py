@@ -157,6 +157,8 @@ def number_text(number: float) -> str:
 
 def read_total(label: Any, given: Any, base: Base) -> Total:
     """Read what is given for one class: a number, a pair of bounds or an `Estimate`, or a share of the rows."""
+    if isinstance(given, Total):
+        return given
     if isinstance(given, Estimate):
         return _estimate(label, given, base)
     if isinstance(given, (tuple, list)) and len(given) == 2:
@@ -818,11 +820,8 @@ def read_margin(cells: Cells, division: Division, counting: Counting) -> Margin:
         base = counting.base(everything[k] if counting.of_all_rows else unlabeled[k], division, domain)
         if are_shares:
             refuse_unsaid_shares(list(entries.items()), base)
-        own = labeled[k] if counting.of_all_rows else np.zeros(len(labels.classes))
-        entries = {
-            label: _in_units(total, unlabeled[k], float(own[labels.classes.tolist().index(label)]), base)
-            for label, total in entries.items()
-        }
+        own = dict(zip(labels.classes.tolist(), labeled[k] if counting.of_all_rows else 0 * labeled[k], strict=True))
+        entries = {label: _in_rows(total, float(unlabeled[k]), float(own[label])) for label, total in entries.items()}
         known = _domain_totals(entries, labels.classes.tolist(), base)
         if counting.of_all_rows:
             known = _less_labeled(known, labeled[k], unlabeled[k], labels.classes.tolist(), base)
@@ -835,14 +834,17 @@ def read_margin(cells: Cells, division: Division, counting: Counting) -> Margin:
     return Margin(division.name, domains[kept], codes.astype(np.int64), *totals[:, kept])
 
 
-def _in_units(given: Any, unlabeled: float, labeled: float, base: Base) -> Any:
-    """A total that was estimated as the user would give it, and open bounds for one that is still to be estimated."""
+def _in_rows(given: Any, unlabeled: float, labeled: float) -> Any:
+    """A total that the fit has estimated in rows, and open bounds for one that is still to be estimated.
+
+    The fit aims at its estimate: within the interval of an `Estimate`, guide and tree would follow the biased labels.
+    """
     if is_to_estimate(given):
         return (None, None)
     if not isinstance(given, EstimatedShare):
         return given
-    unit = max(base.rows, 1.0) if base.as_shares else 1.0
-    return Estimate((given.value * unlabeled + labeled) / unit, given.se * unlabeled / unit)
+    rows = given.value * unlabeled + labeled
+    return Total(rows, rows, rows, given.se * unlabeled)
 
 
 def _domain_totals(given: Mapping[Any, Any], classes: list[Any], base: Base) -> list[Total]:
@@ -851,7 +853,7 @@ def _domain_totals(given: Mapping[Any, Any], classes: list[Any], base: Base) -> 
     known = {classes.index(label): read_total(label, total, base) for label, total in given.items()}
     missing = [index for index in range(len(classes)) if index not in known]
     _refuse_impossible_sums(list(known.values()), given, base, is_complete=not missing)
-    if base.as_shares and not base.is_weighted:
+    if (base.as_shares or any(isinstance(total, Total) for total in given.values())) and not base.is_weighted:
         known = _in_whole_rows(known, base)
     low, high = sum(total.low for total in known.values()), sum(total.high for total in known.values())
     rest = Total(0.0, base.rows, math.nan, 0.0)
@@ -951,11 +953,19 @@ class StatedTotals:
         Whether they count all rows, the labeled ones included.
     as_shares : bool
         Whether they are shares of the rows of their domain.
+    is_default : bool
+        Whether nobody stated them: the fit estimates totals where none are given.
     """
 
     tables: tuple[Cells, ...] = ()
     of_all: bool = False
     as_shares: bool = False
+    is_default: bool = False
+
+    @classmethod
+    def by_default(cls, classes: Sequence[Any]) -> StatedTotals:
+        """All totals of the whole table are to be estimated, because none is given."""
+        return cls(({WHOLE: dict.fromkeys(classes, ESTIMATE)},), is_default=True)
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-// Totals: none, estimated by the fit, class by class, typed by domain into a grid, or in a file.
+// Totals: none, so that they are estimated, class by class, typed by domain into a grid, or in a file.
 
 import { ask } from "./api.js";
 import { bounds, checkSum } from "./amounts.js";
@@ -6,7 +6,7 @@ import { announce, field, fill, h, select } from "./elements.js";
 import { number, share, t } from "./texts.js";
 import { choose, complaintsAt, state, TABLE_FILES, trouble } from "./state.js";
 
-const FORMS = ["none", "estimate", "classes", "grid", "file"];
+const FORMS = ["none", "classes", "grid", "file"];
 const MOST_DOMAINS = 500;
 
 const totals = () => ({ form: "none", of_all: false, as_shares: false, amounts: {}, by: [], rows: [], ...state.choices.totals });
@@ -19,12 +19,12 @@ export function showTotals() {
   const given = totals();
   const complaint = complaintsAt("totals");
   const isToDo = !complaint && state.view.complaints.some((one) => one.field === "totals");
-  const body = { none: none, estimate: estimated, classes: byClass, grid: grid, file: upload }[given.form];
+  const body = { none: none, classes: byClass, grid: grid, file: upload }[given.form];
   fill(document.getElementById("totals"),
     h("h2", { id: "totals-heading" }, t("totals_heading")),
     h("p", {}, t("totals_words")),
     h("fieldset", { class: "choices" }, h("legend", {}, t("totals_form")), FORMS.map((form) => radio("form", form, given.form, t(`totals_${form}`)))),
-    ["none", "estimate"].includes(given.form) ? null : counting(given),
+    given.form === "none" ? null : counting(given),
     body(given),
     isToDo ? h("p", { class: "muted", id: "totals-to-do" }, t(given.form === "file" ? "totals_to_load" : "totals_to_type")) : null,
     complaint ? h("p", { class: "complaint", role: "alert", id: "complaint-totals" }, complaint) : null);
@@ -47,12 +47,8 @@ function counting(given) {
       h("label", { for: "as-shares" }, t("as_shares"))));
 }
 
-function none() {
-  return h("p", { class: "muted" }, t("totals_none_words"));
-}
-
-function estimated(given) {
-  return [h("p", { class: "muted" }, t("totals_estimate_words")), byField(given)];
+function none(given) {
+  return [h("p", { class: "muted" }, t("totals_none_words")), byField(given)];
 }
 
 const isShares = (given, texts) => given.as_shares || texts.some((text) => text.trim().endsWith("%"));
