@@ -9,7 +9,7 @@ labeling depends on a feature instead of the class:
 - MCC of the trees on the unlabeled rows, fitted with the labels' shares, with ``totals="estimate"``, and with the
   true totals.
 
-Draws 0 and 1 were used to choose settings; the default draws are later ones.
+Draws 0 and 1 were used to choose settings; the default draws are later ones. Ctrl-C reports the draws until then.
 """
 
 from __future__ import annotations
@@ -67,9 +67,12 @@ def main() -> None:
         delayed(measure)(case, options) for case in all_cases(options)
     )
     rows = []
-    for number, row in enumerate(found, 1):
-        rows += [] if row is None else [row]
-        print(f"{number} draws", end="\r", file=sys.stderr, flush=True)
+    try:
+        for number, row in enumerate(found, 1):
+            rows += [] if row is None else [row]
+            print(f"{number} draws", end="\r", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted: only the draws until now")
     for title in dict.fromkeys(row["title"] for row in rows):
         report(title, [row for row in rows if row["title"] == title], options)
 

@@ -54,7 +54,7 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
 
 
 def _own_totals(model: Model, totals: TotalOptions) -> RememberedTotals | None:
-    """The totals of a model that its fit has estimated, unless others are given: there is nothing to check them with."""
+    """The totals of a model that its fit has estimated, unless others are given: nobody else knows them."""
     clf: Any = model.estimator
     cells = getattr(clf.certificate_, "cells", ())
     if not any(cell.is_aim for cell in cells) or (totals.are_given and not totals.estimates_all):
