@@ -63,17 +63,18 @@ class Case:
 
 def main() -> None:
     options = read_options()
-    found = Parallel(n_jobs=options.jobs, return_as="generator")(
-        delayed(measure)(case, options) for case in all_cases(options)
-    )
+    cases = list(all_cases(options))
+    # In random order, so that a run that is interrupted has some of every kind.
+    order = np.random.default_rng(0).permutation(len(cases))
+    found = Parallel(n_jobs=options.jobs, return_as="generator")(delayed(measure)(cases[i], options) for i in order)
     rows = []
     try:
         for number, row in enumerate(found, 1):
             rows += [] if row is None else [row]
-            print(f"{number} draws", end="\r", file=sys.stderr, flush=True)
+            print(f"{number} of {len(cases)} draws", end="\r", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("interrupted: only the draws until now")
-    for title in dict.fromkeys(row["title"] for row in rows):
+    for title in sorted({row["title"] for row in rows}):
         report(title, [row for row in rows if row["title"] == title], options)
 
 
