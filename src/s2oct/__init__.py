@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from s2oct.estimators import LabeledKFold as LabeledKFold
     from s2oct.estimators import OCTHClassifier as OCTHClassifier
     from s2oct.estimators import S2OCTClassifier as S2OCTClassifier
+    from s2oct.estimators import by_known_shares as by_known_shares
     from s2oct.guides import PriorCorrectedClassifier as PriorCorrectedClassifier
     from s2oct.guides import SelfTrainedForest as SelfTrainedForest
     from s2oct.guides import TopTotalClassifier as TopTotalClassifier
@@ -42,7 +43,7 @@ __getattr__, _lazy = import_on_use(
     {
         "s2oct.certificate": ("Certificate", "OCTHCertificate"),
         "s2oct.errors": ("S2OCTError", "S2OCTWarning"),
-        "s2oct.estimators": ("LabeledKFold", "OCTHClassifier", "S2OCTClassifier"),
+        "s2oct.estimators": ("LabeledKFold", "OCTHClassifier", "S2OCTClassifier", "by_known_shares"),
         "s2oct.guides": ("PriorCorrectedClassifier", "SelfTrainedForest", "TopTotalClassifier"),
         "s2oct.model.totals": ("Estimate",),
         "s2oct.model.problem": ("Problem",),

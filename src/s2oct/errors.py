@@ -239,5 +239,13 @@ class OpenTotalsWarning(S2OCTWarning):
     """The totals leave open how many rows some classes get."""
 
 
+class EstimatedTotalsWarning(S2OCTWarning):
+    """Totals were estimated from the unlabeled rows, which is right if labeling depends on the class alone."""
+
+
+class MisfitTotalsWarning(S2OCTWarning):
+    """A classifier that is scored by known shares was fitted to others, or a class has no row to be scored."""
+
+
 class UnlabeledScoreWarning(S2OCTWarning):
     """Some of the rows to be scored are unlabeled, as in a cross-validation that splits unlabeled rows."""

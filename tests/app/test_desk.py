@@ -12,6 +12,7 @@ import pytest
 
 from s2oct.app.choices import read_choices
 from s2oct.app.command import fit_arguments
+from s2oct.tables.class_totals import ClassTotals
 from tests.app.asking import Asked
 from tests.app.conftest import TABLE
 
@@ -162,6 +163,13 @@ def test_choices_become_options_of_the_command_line():
         *("--order", "c=lo,hi", "--impute", "most-frequent", "--population-total", '"x, z"=0.4', "--shares"),
         *("--delimiter", ";", "--missing", "-9", "--depth", "2"),
     ]
+
+
+def test_without_totals_a_column_of_domains_asks_for_estimates_by_domain(asked, session):
+    choices = read_choices({"label": "employed", "totals": {"form": "none", "by": ["region"]}})
+    assert fit_arguments(choices, "") == ["--label", "employed", "--total", "estimate", "--by", "region"]
+    assert choices.known_totals(None) == ClassTotals(estimates_all=True)
+    assert fit_arguments(read_choices({"label": "y", "totals": {"form": "none"}}), "") == ["--label", "y"]
 
 
 def test_sessions_are_listed_survive_the_server_and_can_be_deleted(asked, session, tmp_path):

@@ -200,6 +200,29 @@ def test_three_classes_with_regions_and_weights_typed_into_the_grid(server, brow
     assert [row[4] for row in shown] == [f"{cell['assigned']:g}" for cell in cells]
 
 
+def test_totals_are_estimated_by_region_where_none_is_known(server, browser, tmp_path, monkeypatch):
+    frame, _ = people()
+    content = frame.to_csv(index=False).encode()
+    with opened(browser, server.base) as hands:
+        hands.drop("people.csv", content)
+        hands.see("#label-counts")
+        hands.choose("#role-0", "id")
+        hands.settle()
+        hands.choose("#by", "region")
+        hands.settle()
+        hands.page.evaluate("document.querySelector('#options').open = true")
+        hands.write("#option-depth", "1")
+        hands.fit()
+        model = hands.download("model.json")
+        said = str(hands.page.evaluate("document.body.textContent"))
+        assert "Totals were estimated" in said
+        assert "depends on its class and on nothing else" in said
+        assert "--total estimate --by region" in hands.text("#command")
+        assert faults(hands) == []
+        written = by_command_line(hands, tmp_path, monkeypatch, {"people.csv": content})
+    assert same_but_for_time(model) == same_but_for_time(written)
+
+
 def test_latin_1_with_decimal_commas(server, browser, tmp_path, monkeypatch):
     frame, totals = people()
     frame["größe"] = (frame["age"] / 7).round(2)

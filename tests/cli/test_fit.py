@@ -171,11 +171,12 @@ def test_parquet_columns_of_every_number_kind_are_features(folder):
     assert read_model("out.json").encoding.features == ("small", "single", "flag", "nullable", "kind=v")
 
 
-def test_without_a_total_the_labeled_shares_are_taken_with_a_warning(folder, capsys):
+def test_without_a_total_they_are_estimated_with_a_warning(folder, capsys):
     assert run(["fit", "people.csv", *FIT, "--features", "age", "--features", "health"]) == 0
-    assert capsys.readouterr().err.startswith(
-        "s2oct: warning: No totals were given: the class shares of the labeled rows are used"
-    )
+    said = capsys.readouterr()
+    assert said.err.startswith("s2oct: warning: No totals were given: they were estimated as")
+    assert "estimated totals of the unlabeled ones: no: " in said.out
+    assert "(estimated)" in said.out
 
 
 def test_parameters_reach_the_classifier(folder):

@@ -11,6 +11,7 @@ import pytest
 
 from s2oct import Estimate, S2OCTClassifier
 from s2oct.cli.app import run
+from s2oct.errors import EstimatedTotalsWarning
 from s2oct.export import read_model
 
 QUICK = ["--solver", "none", "--guide", "none", "--time-limit", "1", "--depth", "2"]
@@ -249,3 +250,61 @@ def test_a_body_weight_is_a_feature_if_its_unit_or_its_user_says_so(workplace, s
     people.rename(columns={"design": "weight"}).to_csv("bodies.csv", index=False)
     given = ["--total", "employed=78,inactive=32", "--weight", "none"]
     assert fitted(*given, data="bodies.csv")["features"] == ["age", "weight"]
+
+
+def estimating_fit(*options):
+    """The default fit, whose time limit leaves time to estimate totals."""
+    assert run(["fit", "people.csv", "--label", "status", "--out", "model.json", "--depth", "2", *options]) == 0
+    return json.loads(open("model.json", encoding="utf-8").read())
+
+
+def estimated_cells(model):
+    return [cell for cell in model["certificate"]["cells"] if cell["se"] > 0]
+
+
+def test_the_word_estimate_gives_the_model_of_the_python_call(workplace, survey):
+    model = estimating_fit("--total", "estimate", "--features", "age,education", "--seed", "3")
+    clf = S2OCTClassifier(depth=2, random_state=3)
+    with pytest.warns(EstimatedTotalsWarning):
+        clf.fit(survey[FEATURES], survey["status"], totals="estimate")
+    assert model["certificate"]["totals"] == list(clf.certificate_.totals)
+    assert len(estimated_cells(model)) == len(CLASSES)
+    assert sum(cell["value"] for cell in estimated_cells(model)) == 160
+
+
+def test_totals_are_estimated_by_domain_and_their_model_can_be_checked(workplace, survey, capsys):
+    model = estimating_fit("--total", "estimate", "--by", "region")
+    rows = survey[survey["status"].isna()].groupby("region").size()
+    found = pd.DataFrame(model["certificate"]["cells"]).groupby("domain")["value"].sum()
+    assert found.to_dict() == rows.to_dict()
+    capsys.readouterr()
+    assert run(["check", "model.json", "people.csv", "--label", "status"]) == 0
+    assert "15 totals that the fit has estimated" in capsys.readouterr().out
+
+
+def test_a_known_total_stays_beside_one_that_is_estimated(workplace):
+    model = estimating_fit("--total", "employed=90,inactive=estimate,unemployed=estimate")
+    assert model["certificate"]["totals"][0] == 90
+    assert len(estimated_cells(model)) == 2
+
+
+def test_a_file_of_totals_may_have_the_word_estimate(workplace, survey):
+    by_region = counts(survey, "region").astype(object)
+    by_region.loc[["east", "north"]] = "estimate"
+    by_region.to_csv("totals.csv")
+    model = estimating_fit("--totals", "totals.csv", "--by", "region")
+    assert {cell["domain"] for cell in estimated_cells(model)} == {"east", "north"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--total", "estimate", "--total", "employed=4"], "Expected --total estimate alone"),
+        (["--total", "estimate", "--population-total", "employed=4"], "Expected --total estimate alone"),
+        (["--total", "employed=guess"], "or the word estimate, got 'guess'"),
+        (["--by", "region"], "Expected --totals, --population-totals or --total estimate with --by region"),
+    ],
+)
+def test_options_that_leave_open_what_to_estimate_are_refused(workplace, capsys, options, message):
+    assert run(["fit", "people.csv", "--label", "status", *options]) == 2
+    assert message in capsys.readouterr().err

@@ -14,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 
 from s2oct import Estimate, S2OCTClassifier
+from s2oct.datasets import make_labour_force
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import COLUMNS
 from tests.conftest import require_package
@@ -412,3 +413,14 @@ def test_what_does_not_go_together_is_refused_in_one_sentence(two_classes, argum
     with pytest.raises(InvalidProblem) as refusal:
         clf.estimate(**arguments)
     assert str(refusal.value).startswith(message)
+
+
+@pytest.mark.filterwarnings("ignore::s2oct.S2OCTWarning")
+def test_a_total_that_the_fit_has_estimated_leaves_its_standard_error_in_the_estimates():
+    """Of the whole table nothing else is uncertain, so that the totals of the replicates vary as the estimate says."""
+    survey = make_labour_force(n_people=200, n_labeled=60, seed=5)
+    clf = S2OCTClassifier(depth=1, random_state=0).fit(survey.X, survey.y, totals="estimate")
+    (cell, _), found = clf.certificate_.cells, clf.estimate(replicates=40)
+    assert cell.is_aim
+    assert found[0]["se"] == pytest.approx(cell.se, rel=0.4)
+    assert found[0]["estimate"] + found[1]["estimate"] == pytest.approx(200)

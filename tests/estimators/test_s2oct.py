@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
 from s2oct.datasets import make_labour_force
-from s2oct.errors import S2OCTWarning
+from s2oct.errors import EstimatedTotalsWarning, S2OCTWarning
 from s2oct.estimators.fitting import probabilities_of, slope_for
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TERM_ROWS, AUTO_TERM_SHARE, AUTO_TOTAL_PRICE, MIXING
 from s2oct.model.problem import Problem
@@ -362,11 +362,19 @@ def test_one_class_of_labels_is_enough_when_totals_name_the_other():
     assert clf.transduction_.tolist() == ["yes", "yes", "yes", "no", "no"]
 
 
-def test_without_totals_the_labeled_shares_are_taken_with_a_warning(survey):
+def test_without_totals_they_are_estimated_with_a_warning_that_names_the_assumption(survey):
     X, y, _ = survey
-    with pytest.warns(S2OCTWarning, match="No totals were given"):
+    with pytest.warns(EstimatedTotalsWarning, match="labeled depends on its class and on nothing else"):
         clf = classifier().fit(X, y)
-    assert (clf.transduction_[6:] == "yes").sum() == 5
+    assert all(cell.is_aim for cell in clf.certificate_.cells)
+    assert sum(cell.value for cell in clf.certificate_.cells) == len(X) - 6
+
+
+def test_without_totals_and_time_the_labeled_shares_are_taken(survey):
+    X, y, _ = survey
+    with pytest.warns(S2OCTWarning, match="the class shares of the labeled rows are used"):
+        clf = classifier().fit(X, y, stop=lambda: True)
+    assert clf.certificate_.cells == ()
 
 
 def test_a_fully_labeled_table_is_fitted_with_a_warning():

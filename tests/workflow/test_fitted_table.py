@@ -71,7 +71,7 @@ def test_what_a_fit_warns_of_is_in_its_notes(request_for):
     with pytest.warns(S2OCTWarning, match="No totals were given"):
         fitted = fit_encoded(encode_table(request_for(totals=ClassTotals())))
     note, _ = fitted.notes
-    assert note.startswith("No totals were given: the class shares of the labeled rows are used")
+    assert note.startswith("No totals were given: they were estimated as")
 
 
 @pytest.mark.parametrize("column", ["works_completed", "works_predicted", "works_leaf", "works_stability"])

@@ -24,7 +24,7 @@ from s2oct.wording import brief
 from s2oct.workflow.encoded_table import FitRequest
 
 NO_TOTALS, BY_CLASS, GRID, UPLOADED = FORMS = ("none", "classes", "grid", "file")
-"""Ways to give totals: not at all, class by class, typed by domain, or in a file."""
+"""Ways to give totals: not at all, so that they are estimated, class by class, typed by domain, or in a file."""
 
 
 class Malformed(InvalidProblem):
@@ -53,8 +53,8 @@ class TotalChoices:
 
     @property
     def margins(self) -> tuple[tuple[str, ...], ...]:
-        """The columns that divide the rows, if totals are by domain."""
-        return (self.by,) if self.form in (GRID, UPLOADED) and self.by else ()
+        """The columns that divide the rows, if totals are by domain or to be estimated by domain."""
+        return (self.by,) if self.form in (NO_TOTALS, GRID, UPLOADED) and self.by else ()
 
     @property
     def is_typed(self) -> bool:
@@ -115,7 +115,7 @@ class PageChoices:
             wanted = Dialect(",", UTF8, ".") if totals.form == GRID else Dialect()
             return TotalFiles((page_source(file, wanted),), of_all=totals.of_all, as_shares=totals.as_shares)
         if totals.form == NO_TOTALS:
-            return ClassTotals()
+            return ClassTotals(estimates_all=bool(totals.by))
         given = tuple(ClassTotal(name, text.strip()) for name, text in totals.amounts.items() if text.strip())
         return ClassTotals(() if totals.of_all else given, given if totals.of_all else (), totals.as_shares)
 

@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from s2oct.app.choices import BY_CLASS, GRID, UPLOADED, PageChoices
+from s2oct.app.choices import BY_CLASS, GRID, NO_TOTALS, UPLOADED, PageChoices
 from s2oct.app.store import StoredSession
+from s2oct.model.totals import ESTIMATE
 from s2oct.parameters import FIELDS
 from s2oct.tables.content import ID, LEFT_OUT, WEIGHT
 from s2oct.tables.encoding import MEDIAN
@@ -56,11 +57,14 @@ def _totals(choices: PageChoices, totals_name: str) -> Iterator[str]:
             if text.strip():
                 quoted = '"' + name.replace('"', '""') + '"' if any(sign in name for sign in ',="') else name
                 yield from ("--population-total" if totals.of_all else "--total", f"{quoted}={text.strip()}")
+    if totals.form == NO_TOTALS and totals.by:
+        yield from ("--total", ESTIMATE)
     if totals.form in (GRID, UPLOADED):
         yield from ("--population-totals" if totals.of_all else "--totals", totals_name)
+    if totals.form in (NO_TOTALS, GRID, UPLOADED):
         if totals.by:
             yield from ("--by", ",".join(totals.by))
-        if totals.keeps_domains:
+        if totals.keeps_domains and totals.by:
             yield "--keep-by"
     if totals.as_shares and totals.form in (BY_CLASS, GRID, UPLOADED):
         yield "--shares"

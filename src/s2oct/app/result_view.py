@@ -102,7 +102,7 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
             "depth": depth,
         },
         "notes": [in_terms_of_the_page(note) for note in fitted.notes],
-        "has_given_totals": bool(fitted.encoded.known.stated.tables),
+        "has_given_totals": bool(fitted.encoded.known.stated.tables) and not fitted.encoded.known.stated.is_default,
         "columns": [dataclasses.asdict(use) | {"remedies": []} for use in fitted.encoded.uses],
         "stability_note": clf.stability_note_,
         "can_be_assessed": clf.can_be_assessed,

@@ -27,7 +27,8 @@ class Cell:
     class_index : int
         Position of the class.
     low, high : float
-        What is known of its unlabeled rows, or of their weight; equal where the total is known exactly.
+        What is known of its unlabeled rows, or of their weight; equal where the total is known exactly, or where the
+        fit has estimated it.
     assigned : float
         What the tree puts there.
     value : float or None
@@ -51,8 +52,15 @@ class Cell:
         return f"{self.margin or 'domain'} {self.domain!r}, " if self.domain else ""
 
     @property
+    def is_aim(self) -> bool:
+        """Whether the fit has estimated the total, and met the estimate as far as it could."""
+        return self.low == self.high and self.se > 0
+
+    @property
     def known(self) -> str:
         """What is known of the total, in words."""
+        if self.is_aim:
+            return f"the total is estimated as {amount(self.low)} ± {amount(self.se, 2)}"
         if self.low == self.high:
             return f"the total says {amount(self.low)}"
         return f"the total says {amount(self.low)} to {amount(self.high)}"

@@ -121,6 +121,9 @@ def _not_counted(certificate: Certificate) -> tuple[Notice, ...]:
 def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
     if certificate.meets_totals or not certificate.miss_matters:
         return ()
+    missed = [cell for cell in certificate.cells if not cell.is_met(certificate.unit)]
+    if missed and all(cell.is_aim and abs(cell.excess) <= cell.se for cell in missed):
+        return ()  # An estimate is no more exact than that.
     what = "totals" if certificate.cells else "total"
     finding = f"The tree misses the {what} by {certificate.off}{_where(certificate, classes)}"
     if certificate.xi <= certificate.least_xi:

@@ -322,7 +322,7 @@ def _in_rows(assignment: Assignment) -> dict[str, Any]:
         "assigned": whole_if_whole(problem.unit * assignment.class_counts),
         "unit": problem.unit,
         "cells": ()
-        if problem.targets.is_plain
+        if problem.targets.is_known
         else counted_cells(problem.targets, assignment.unlabeled_classes, problem.unlabeled_size, problem.unit),
         "labels": labels_of(problem),
         "classes_without_label": tuple(np.flatnonzero(labeled == 0).tolist()),

@@ -10,12 +10,13 @@ import typer
 from s2oct.cli.messages import say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, LabelName, ModelPath, check_model
-from s2oct.cli.total_options import TotalOptions
+from s2oct.cli.total_options import Margins, TotalOptions
 from s2oct.errors import InvalidProblem
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.class_totals import ClassTotals, TotalFiles
 from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
 from s2oct.wording import amount, plural
+from s2oct.workflow.encoded_table import RememberedTotals
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a model needs
     from s2oct.certificate import Certificate
@@ -40,8 +41,9 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     from s2oct.persistence.checking import checked_model
 
     read = read_model(model)
-    table = _read_table(read, data, label, totals)
-    problem = _read_problem(read, table, known)
+    own = _own_totals(read, totals)
+    table = _read_table(read, data, label, read.origin.margins if own else None, totals)
+    problem = _read_problem(read, table, own or known)
     checked = checked_model(read, problem, table)
     is_same = DataSummary.of(problem) == read.estimator.data_summary_
     say(f"The data are {'those' if is_same else 'not those'} of the fit.")
@@ -51,17 +53,30 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
         raise typer.Exit(1)
 
 
-def _read_table(model: Model, data: DataOptions, label: str, totals: TotalOptions) -> PartlyLabeledTable:
+def _own_totals(model: Model, totals: TotalOptions) -> RememberedTotals | None:
+    """The totals of a model that its fit has estimated, unless others are given: nobody else knows them."""
+    clf: Any = model.estimator
+    cells = getattr(clf.certificate_, "cells", ())
+    if not any(cell.is_aim for cell in cells) or (totals.are_given and not totals.estimates_all):
+        return None
+    return RememberedTotals(tuple(model.classes), clf.data_summary_.totals, cells)
+
+
+def _read_table(
+    model: Model, data: DataOptions, label: str, margins: Margins | None, totals: TotalOptions
+) -> PartlyLabeledTable:
     """Read a table with domains and weights in the columns of the fit, unless options name others."""
     origin = model.origin
     source = data.source(origin.dialect)
-    margins = totals.margins(source, origin.margins)
+    margins = totals.margins(source, origin.margins) if margins is None else margins
     return read_partly_labeled(
         source, Roles(label, features=model.encoding.names, margins=margins, weight=origin.weight)
     )
 
 
-def _read_problem(model: Model, table: PartlyLabeledTable, totals: ClassTotals | TotalFiles) -> Problem:
+def _read_problem(
+    model: Model, table: PartlyLabeledTable, totals: ClassTotals | TotalFiles | RememberedTotals
+) -> Problem:
     """Read the problem that the tree of a model would solve for a table."""
     from s2oct.model.problem import Problem
 
@@ -106,6 +121,9 @@ def _believed(stored: Any, checked: Checked) -> Iterator[str]:
     from s2oct.persistence.checking import TRUSTED, TRUSTED_OF_SAMPLES
 
     yield from about_end(stored)
+    n_estimated = sum(cell.is_aim for cell in getattr(stored, "cells", ()))
+    if n_estimated:
+        yield f"{plural(n_estimated, 'total')} that the fit has estimated"
     if stored.chance is not None:
         yield f"held-out labels tested against chance: p = {stored.chance:.2g}"
     if stored.lower_bound > checked.own_bound + DECIDED_TOLERANCE:

@@ -157,7 +157,10 @@ def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions)
 
 def _known_totals(fitted: FittedTable) -> str:
     """Say which totals are known; those of domains are too many for a line."""
-    cells = fitted.classifier.certificate_.cells
+    cells, classes = fitted.classifier.certificate_.cells, fitted.classifier.classes_.tolist()
+    if cells and all(cell.is_aim and not cell.domain for cell in cells):
+        found = [f"{printable(classes[cell.class_index])}: {amount(cell.low, 6)}" for cell in cells]
+        return f"estimated totals of the unlabeled ones: {', '.join(found)}"
     if cells:
         margins = " and ".join(dict.fromkeys(cell.margin for cell in cells if cell.margin))
         return f"{plural(len(cells), 'total')} of the unlabeled ones{f' by {margins}' if margins else ''}"

@@ -12,6 +12,7 @@ import typer
 
 from s2oct.cli.options import split_names
 from s2oct.errors import InvalidProblem
+from s2oct.model.totals import is_to_estimate
 from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
 from s2oct.tables.source import Source
 
@@ -32,7 +33,8 @@ class GivenTotals:
         list[str] | None,
         typer.Option(
             help="Known totals of classes among the unlabeled rows: yes=1840, yes=38%, yes=1800..1880 (an interval), "
-            "yes=1840±20 (an estimate, its standard error; also +-). Several with commas; may be repeated."
+            "yes=1840±20 (an estimate, its standard error; also +-). Several with commas; may be repeated. The word "
+            "estimate, alone or after yes=, estimates totals that nobody knows."
         ),
     ] = None
     population_total: Annotated[
@@ -64,6 +66,10 @@ class GivenTotals:
             raise InvalidProblem(f"Expected totals one by one or in files, got both {one_by_one[0]} and {in_files[0]}.")
         if len(in_files) > 1:
             raise InvalidProblem("Expected either --totals or --population-totals, got both.")
+        if self.estimates_all:
+            if len(self.total or ()) > 1 or self.population_total or in_files:
+                raise InvalidProblem("Expected --total estimate alone, got other totals beside it.")
+            return ClassTotals(estimates_all=True)
         if in_files:
             return TotalFiles(tuple(map(Source, self.paths)), of_all=not self.totals_file, as_shares=self.shares)
         return ClassTotals(
@@ -71,6 +77,11 @@ class GivenTotals:
             tuple(_class_totals("--population-total", self.population_total)),
             self.shares,
         )
+
+    @property
+    def estimates_all(self) -> bool:
+        """Whether all totals are to be estimated."""
+        return any(is_to_estimate(entry) for entry in self.total or ())
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -100,7 +111,8 @@ class TotalOptions(GivenTotals):
         list[str] | None,
         typer.Option(
             help="Column that divides the rows into the domains of --totals, as a region does; several columns with "
-            "commas divide them together. For several files, one --by for each, in their order."
+            "commas divide them together. For several files, one --by for each, in their order. With --total estimate, "
+            "totals are estimated for each domain."
         ),
     ] = None
 
@@ -109,8 +121,10 @@ class TotalOptions(GivenTotals):
         found = super().totals()
         if isinstance(found, TotalFiles):
             self._check_pairs(len(self.paths))
-        elif self.by:
-            raise InvalidProblem(f"Expected --totals or --population-totals with --by {self.by[0]}, got neither.")
+        elif self.by and not found.estimates_all:
+            raise InvalidProblem(
+                f"Expected --totals, --population-totals or --total estimate with --by {self.by[0]}, got none of them."
+            )
         return found
 
     def margins(self, source: Source, usual: Margins = ()) -> Margins:

@@ -39,6 +39,7 @@ def print_cells(certificate: Certificate, classes: Sequence[Any]) -> None:
 def _texts(cell: Cell, classes: Sequence[Any], *, names_margin: bool) -> tuple[str, str, str, str, str]:
     domain = f"{cell.margin} {cell.domain}" if names_margin else cell.domain
     known = amount(cell.low, 6) if cell.low == cell.high else f"{amount(cell.low, 6)} to {amount(cell.high, 6)}"
+    known += f" ± {amount(cell.se, 2)} (estimated)" if cell.is_aim else ""
     off = f"{'+' if cell.excess > 0 else ''}{amount(cell.excess, 6)}"
     return _short(domain), _short(classes[cell.class_index]), known, amount(cell.assigned, 6), off
 

@@ -257,7 +257,7 @@ class Estimation:
         for margin in self.known.targets.margins:
             pairs = np.unique(np.column_stack([here, margin.codes]), axis=0)
             spread = np.bincount(pairs[:, 1], minlength=margin.n_domains) > 1
-            exact = (margin.low[:, k] == margin.high[:, k]) & ~spread
+            exact = (margin.low[:, k] == margin.high[:, k]) & (margin.se[:, k] == 0) & ~spread
             for domain in np.unique(pairs[:, 0]):
                 places = pairs[pairs[:, 0] == domain, 1]
                 if exact[places].all():

@@ -10,7 +10,8 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.model.labels import UNLABELED
-from s2oct.model.targets import Targets
+from s2oct.model.targets import Margin, Targets
+from s2oct.model.totals import largest_remainder
 
 HELD_OUT_DRAWS = 20
 """Bootstrap replicates beside replicate weights that leave nothing out: mistakes show on rows not seen."""
@@ -185,7 +186,22 @@ Returns the classes of rows by the tree, the guide's probabilities of the unlabe
 
 def drawn_change(targets: Targets, rng: np.random.Generator) -> FloatArray:
     """What to add to the cells: estimates are drawn anew from their standard errors; exact totals and bounds stay."""
-    return np.concatenate([(margin.se * rng.normal(size=margin.se.shape)).ravel() for margin in targets.margins])
+    return np.concatenate([_change_of(margin, rng).ravel() for margin in targets.margins])
+
+
+def _change_of(margin: Margin, rng: np.random.Generator) -> FloatArray:
+    change = margin.se * rng.normal(size=margin.se.shape)
+    is_aim = (margin.low == margin.high) & (margin.se > 0)
+    for d in np.flatnonzero(is_aim.sum(axis=1) > 1).tolist():
+        # Totals that a fit has estimated and aims at still have to add up to the rows of their domain.
+        free, n_free = is_aim[d], int(is_aim[d].sum())
+        value, spread = margin.value[d, free], margin.se[d, free] ** 2
+        drawn = change[d, free] * np.sqrt(n_free / (n_free - 1))
+        drawn = np.maximum(value + drawn - spread / spread.sum() * drawn.sum(), 0.0)
+        drawn *= value.sum() / drawn.sum()
+        are_whole = bool((value == np.round(value)).all())
+        change[d, free] = (largest_remainder(drawn, round(value.sum())) if are_whole else drawn) - value
+    return np.asarray(change)
 
 
 def replicate(codes: IntArray, targets: Targets, refit: Refit, drawing: Draws, seed: int, number: int) -> Replicate:

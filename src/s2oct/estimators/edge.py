@@ -13,7 +13,7 @@ from typing import Any
 
 from s2oct.arrays import ObjectArray
 from s2oct.certificate import Claim
-from s2oct.errors import InvalidKind, S2OCTWarning
+from s2oct.errors import InvalidKind, Message, S2OCTWarning
 from s2oct.fit.context import Listener, Listeners
 from s2oct.inputs import warn_caller
 from s2oct.model.proof import Moment
@@ -119,11 +119,10 @@ def notices_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArra
     return (*notices, *certificate.shortcomings(classes.tolist()))
 
 
-def warn_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArray) -> None:
-    """Warn the user, in the categories of the certificate's shortcomings."""
-    categories = {str(found): found.category for found in certificate.shortcomings(classes.tolist())}
+def warn_of(notices: tuple[str, ...]) -> None:
+    """Warn the user, in the categories of the notices."""
     for notice in notices:
-        warn_caller(notice, categories.get(notice, S2OCTWarning))
+        warn_caller(notice, notice.category if isinstance(notice, Message) else S2OCTWarning)
 
 
 @contextmanager

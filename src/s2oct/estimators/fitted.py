@@ -20,7 +20,7 @@ from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, Labels, read_labels
 from s2oct.model.problem import DataSummary, Problem
 from s2oct.model.targets import Targets
-from s2oct.model.totals import Estimate, StatedTotals, Totals, stated_totals, text_of
+from s2oct.model.totals import Estimate, EstimatedShare, StatedTotals, Totals, stated_totals, text_of
 from s2oct.model.tree import ObliqueTree
 from s2oct.wording import amount
 
@@ -219,7 +219,7 @@ class SeenTotals:
     @property
     def is_plain(self) -> bool:
         """Whether all totals are exact and about the whole table."""
-        return all(not seen.cell.domain and seen.cell.low == seen.cell.high for seen in self.cells)
+        return all(not seen.cell.domain and seen.cell.low == seen.cell.high and not seen.cell.se for seen in self.cells)
 
     @property
     def margins(self) -> tuple[tuple[SeenCell, ...], ...]:
@@ -249,7 +249,8 @@ def known_of_rows(
     stated = stated_totals(totals, population_totals, y=y, domains=divided, as_shares=as_shares)
     classes = estimator.classes_
     known = Known.without_totals(Labels(classes, rows.codes), weights, divided, named=classes.tolist())
-    return known.with_totals(stated) if stated.tables else known
+    # Those of the fit stand for totals that it has estimated.
+    return known.with_totals(stated) if stated.tables and not stated.wants_estimates else known
 
 
 def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: bool = True) -> SeenTotals:
@@ -330,6 +331,8 @@ def _as_given(form: Mapping[str, Mapping[Any, Any]], cell: Cell, classes: list[A
     def number(given: float) -> str:
         return amount(factor * given, 6)
 
+    if isinstance(value, EstimatedShare):
+        return f"estimated: {100 * value.value:.3g} ± {100 * value.se:.2g} % of the unlabeled rows"
     if isinstance(value, Estimate):
         return f"{number(value.value)} ± {number(value.se)}{unit}"
     if isinstance(value, (tuple, list)):

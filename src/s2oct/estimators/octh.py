@@ -159,7 +159,7 @@ class OCTHClassifier(TreeClassifier):
         self._leaf_counts = count_leaves(self.tree_, leaf, labels.is_labeled)
         self._leaf_shares = _leaf_shares(leaf[labels.is_labeled], problem, self.tree_.leaf_classes)
         self.notices_ = notices_of((*features.doubts, *trained.notices), self.certificate_, labels.classes)
-        warn_of(self.notices_, self.certificate_, labels.classes)
+        warn_of(self.notices_)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:

@@ -46,11 +46,13 @@ from s2oct.estimators.totals_path import TotalsPath, fit_totals_path
 from s2oct.fit.context import Listener
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep, Simplification
 from s2oct.guides import SelfTrainedForest
+from s2oct.guides.unknown_totals import ESTIMATING_SHARE, with_estimated_totals
 from s2oct.inputs import (
     learn_features,
     names_of_columns,
     read_known,
     read_rule_features,
+    refuse_to_estimate,
     text_columns,
 )
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TOTAL_PRICE, EvidenceSpec
@@ -267,6 +269,8 @@ class S2OCTClassifier(TreeClassifier):
             Number of unlabeled rows of each class: a count, bounds ``(low, high)`` or an `Estimate`. One class may be
             left out and follows from the others. With ``domains``, a table with domains as rows and classes as columns,
             a mapping of domains to such mappings, or a long table; with several margins, a list of these.
+            ``"estimate"`` in the place of a total, of those of a domain or of all estimates them from the unlabeled
+            rows. This assumes that whether a row is labeled depends on its class and on nothing else.
         population_totals : mapping, series or data frame, optional
             The same for all rows, the labeled ones included.
         domains : array-like of shape (n_rows,), column name of X, or list of these, optional
@@ -301,12 +305,18 @@ class S2OCTClassifier(TreeClassifier):
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
         fit = self._planned(features, known)
+        fit = replace(fit, known=self._with_estimates(known, fit, began, stop))
         register = None
         if is_large(fit.rows) and fit.weighs_evidence:
-            register = Register.of_arrays(fit.rows, known, fit.budget.seed)
+            register = Register.of_arrays(fit.rows, fit.known, fit.budget.seed)
         self._complete(fit, self._run(fit, register, began, stop, listener), register)
-        warn_of(self.notices_, self.certificate_, self.classes_)
+        warn_of(self.notices_)
         return self
+
+    def _with_estimates(self, known: Known, fit: FitTask, began: float, stop: Stop | None = None) -> Known:
+        """What is known, with estimates in the place of totals that are to be estimated."""
+        deadline = Deadline(began + ESTIMATING_SHARE * fit.budget.time_limit, stop or never)
+        return with_estimated_totals(known, fit.rows, fit.budget.seed, deadline)
 
     def _fit_register(
         self, register: Register, encoding: Encoding, stop: Stop | None = None, listener: Listener | None = None
@@ -596,7 +606,7 @@ class S2OCTClassifier(TreeClassifier):
         join the unlabeled ones. Recall comes from the held-out labels of each class, so a sample may have labels of one
         class more often than of another; the known totals say how the classes share the unlabeled rows. Standard errors
         and the interval count few labels, uncertain totals and how far the trees of the folds differ from the tree. The
-        fits have a tenth of the labels less than the fit itself, and may be slightly worse. A label that is the only one
+        fits have a tenth of the labels less than the fit itself and may be slightly worse. A label that is the only one
         of its class cannot be held out.
 
         Each fold takes about as long as the fit. Of a fit to a sample of the rows, the sample is assessed.
@@ -854,6 +864,7 @@ class S2OCTClassifier(TreeClassifier):
             as_shares=fit_params.pop("as_shares", False),
             sample_weight=fit_params.get("sample_weight"),
         )
+        refuse_to_estimate(known, "totals_path")
         return fit_totals_path(self, X, y, known, of, values, fit_params)
 
     def __getstate__(self) -> dict[str, Any]:

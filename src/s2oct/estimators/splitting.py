@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing
 
 from s2oct.arrays import IntArray
+from s2oct.errors import InvalidProblem, MisfitTotalsWarning
+from s2oct.inputs import warn_caller, warn_of_unlabeled
 from s2oct.model.labels import read_labels
+from s2oct.model.totals import Estimate, is_number
+from s2oct.wording import brief, listed
 
 
 class LabeledKFold:
@@ -76,3 +83,106 @@ class LabeledKFold:
         folds = StratifiedKFold(self.n_splits, shuffle=shuffle, random_state=self.random_state)
         for train, test in folds.split(labeled, labels.codes[labeled]):
             yield np.sort(np.concatenate([labeled[train], unlabeled])), labeled[test]
+
+
+_AGREE = 0.01
+"""Shares that differ by more than this part of the rows do not agree; whole rows may differ by one in any case."""
+
+Metric = Callable[..., float]
+"""A metric of scikit-learn: true labels, predicted labels, and ``sample_weight``."""
+
+
+def by_known_shares(totals: Mapping[Any, Any], metric: Metric = accuracy_score) -> Callable[..., float]:
+    """Make a scorer that weighs the labeled rows of a test fold so that the classes have their known shares.
+
+    Labels of a biased sample have the wrong shares, and a plain score rewards a tree for them: a search over parameters
+    then chooses for the sample and not for the rows that are to be classified.
+
+    The scorer warns if a fold has unlabeled rows, which it leaves out, and if the classifier was fitted to totals with
+    other shares: both happen with splitters other than `LabeledKFold`, which take unlabeled rows out of the training
+    set.
+
+    Parameters
+    ----------
+    totals : mapping
+        Rows of each class, or their shares; an `Estimate` counts with its value.
+    metric : callable
+        Takes true labels, predicted labels and ``sample_weight``, as scikit-learn's metrics do.
+
+    Returns
+    -------
+    callable
+        A scorer for ``scoring`` in ``cross_val_score``, ``GridSearchCV`` and the like.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from s2oct import by_known_shares
+    >>> X, y = [[0.0]] * 5, ["no", "no", "no", "no", "yes"]
+    >>> always_no = DummyClassifier().fit(X, y)
+    >>> always_no.score(X, y), by_known_shares({"no": 60, "yes": 140})(always_no, X, y)
+    (0.8, 0.3)
+    """
+    if not isinstance(totals, Mapping) or not totals:
+        raise InvalidProblem(f"by_known_shares needs a mapping of classes to totals or shares, got {brief(totals)}.")
+    known = {label: given.value if isinstance(given, Estimate) else given for label, given in totals.items()}
+    for label, given in known.items():
+        if not is_number(given) or not np.isfinite(float(given)) or float(given) < 0:
+            raise InvalidProblem(
+                f"by_known_shares needs a number of at least 0 for class {brief(label)}, got {brief(given)}."
+            )
+    in_all = sum(map(float, known.values()))
+    if in_all <= 0:
+        raise InvalidProblem("by_known_shares needs a positive total of at least one class, got zeros only.")
+    return _KnownSharesScorer({label: float(given) / in_all for label, given in known.items()}, metric)
+
+
+@dataclass(frozen=True)
+class _KnownSharesScorer:
+    """Scores a fitted classifier; see `by_known_shares`."""
+
+    shares: Mapping[Any, float]
+    metric: Metric
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        labels = read_labels(y, named=list(self.shares))
+        rows, codes = np.flatnonzero(labels.is_labeled), labels.codes[labels.is_labeled]
+        warn_of_unlabeled(labels.is_labeled)
+        self._warn_of_other_totals(estimator)
+        own = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, dtype=float)[rows]
+        here = np.bincount(codes, weights=own, minlength=len(labels.classes))
+        classes = labels.classes.tolist()
+        without_total = [brief(label) for label, n in zip(classes, here, strict=True) if n and label not in self.shares]
+        if without_total:
+            raise InvalidProblem(
+                f"by_known_shares needs a total for every class that rows have; {listed(without_total)} "
+                f"{'has' if len(without_total) == 1 else 'have'} none."
+            )
+        without_rows = [brief(label) for label, n in zip(classes, here, strict=True) if not n and self.shares[label]]
+        if without_rows:
+            warn_caller(
+                f"No labeled row to be scored is of class {listed(without_rows)}, so that the score says nothing about "
+                "it. Use fewer folds.",
+                MisfitTotalsWarning,
+            )
+        each = np.array([self.shares.get(label, 0.0) for label in classes]) / np.where(here > 0, here, 1.0)
+        truth, predicted = labels.classes[codes], estimator.predict(_safe_indexing(X, rows))
+        return float(self.metric(truth, predicted, sample_weight=own * each[codes]))
+
+    def _warn_of_other_totals(self, estimator: Any) -> None:
+        """Warn if the totals of the fit have other shares than those that are known."""
+        fitted = estimator[-1] if hasattr(estimator, "named_steps") else estimator
+        totals = getattr(getattr(fitted, "certificate_", None), "totals", None)
+        if totals is None or set(fitted.classes_.tolist()) != set(self.shares):
+            return
+        in_all = float(sum(totals))
+        for label, total in zip(fitted.classes_.tolist(), totals, strict=True):
+            expected = self.shares[label] * in_all
+            if abs(total - expected) > max(_AGREE * in_all, 1.0):
+                warn_caller(
+                    f"The classifier was fitted to {total:.0f} of {in_all:.0f} unlabeled rows of class {brief(label)}, "
+                    f"and the known shares say {expected:.0f}. In cross-validation, use LabeledKFold and pass totals, "
+                    "not population_totals: other splitters take unlabeled rows out of the training set.",
+                    MisfitTotalsWarning,
+                )
+                return

@@ -30,6 +30,7 @@ from s2oct.inputs import (
     read_known,
     read_rows,
     read_weights,
+    refuse_to_estimate,
     text_columns,
     warn_of_doubts,
 )
@@ -569,6 +570,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
                 X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
             )
         )
+        refuse_to_estimate(known, type(self).__name__)
         warn_of_doubts((*features.doubts, *(known.doubts if labels is None else ())))
         self._fit_rows(known.of_counted(rows), known.unless_equal)
         self._over_all_rows(known, X)

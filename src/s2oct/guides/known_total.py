@@ -22,6 +22,7 @@ from s2oct.inputs import (
     learn_features,
     read_known,
     read_rows,
+    refuse_to_estimate,
     text_columns,
     warn_of_doubts,
     without_columns,
@@ -84,6 +85,7 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         known = read_known(
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
+        refuse_to_estimate(known, type(self).__name__)
         table, doubts = self._learned_table(X, text_columns(X, domains), sample_weight)
         warn_of_doubts((*doubts, *known.doubts))
         self._fit_read(counted_part(table, known), known)

@@ -19,9 +19,11 @@ from s2oct.inputs.known import (
     read_replicate_weights,
     read_seed,
     read_weights,
+    refuse_to_estimate,
     warn_caller,
     warn_of_column,
     warn_of_doubts,
+    warn_of_unlabeled,
 )
 
 __all__ = [
@@ -39,9 +41,11 @@ __all__ = [
     "read_rule_features",
     "read_seed",
     "read_weights",
+    "refuse_to_estimate",
     "text_columns",
     "warn_caller",
     "warn_of_column",
     "warn_of_doubts",
+    "warn_of_unlabeled",
     "without_columns",
 ]

@@ -14,8 +14,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
-from s2oct.arrays import FloatArray, IntArray, ObjectArray
-from s2oct.errors import InvalidProblem, S2OCTWarning, UnlabeledScoreWarning
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
+from s2oct.errors import InvalidProblem, Message, S2OCTWarning, UnlabeledScoreWarning
 from s2oct.model.known import Known, known_of
 from s2oct.model.labels import (
     UNLABELED,
@@ -207,6 +207,12 @@ def read_known(
     return known
 
 
+def refuse_to_estimate(known: Known, who: str) -> None:
+    """Refuse totals that are to be estimated where nobody does so."""
+    if known.stated.wants_estimates:
+        raise InvalidProblem(f"{who} takes no totals to be estimated: pass numbers. S2OCTClassifier estimates totals.")
+
+
 def _refuse_labels_in(X: Any, y: Any) -> None:
     """Refuse a table that has the labels in a column of their name: its rules would say nothing about other rows."""
     name = getattr(y, "name", None)
@@ -228,7 +234,7 @@ def warn_caller(message: str, category: type[Warning] = S2OCTWarning) -> None:
 def warn_of_doubts(doubts: Iterable[str]) -> None:
     """Warn about doubtful input."""
     for doubt in doubts:
-        warn_caller(doubt)
+        warn_caller(doubt, doubt.category if isinstance(doubt, Message) else S2OCTWarning)
 
 
 def counted_part(X: Any, known: Known) -> Any:
@@ -261,16 +267,21 @@ def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sampl
     """Share of the labeled rows of ``y`` that are predicted correctly; warns if other rows are left out."""
     labels = read_labels(y, n_rows=len(predicted), named=classes.tolist())
     known = labels.is_labeled
-    if not known.all():
-        warn_caller(
-            f"{count((~known).sum())} of {plural(len(known), 'row')} to be scored are unlabeled and do not count. In "
-            "cross-validation, use LabeledKFold: other splitters take unlabeled rows out of the training set, so that "
-            "the known totals no longer hold there.",
-            UnlabeledScoreWarning,
-        )
+    warn_of_unlabeled(known)
     weights = read_weights(sample_weight, len(predicted))
     truth = labels.classes[labels.codes[known]]
     return float(accuracy_score(truth, predicted[known], sample_weight=None if weights is None else weights[known]))
+
+
+def warn_of_unlabeled(is_labeled: BoolArray) -> None:
+    """Warn if some of the rows to be scored are unlabeled."""
+    if not is_labeled.all():
+        warn_caller(
+            f"{count((~is_labeled).sum())} of {plural(len(is_labeled), 'row')} to be scored are unlabeled and do not "
+            "count. In cross-validation, use LabeledKFold: other splitters take unlabeled rows out of the training "
+            "set, so that the known totals no longer hold there.",
+            UnlabeledScoreWarning,
+        )
 
 
 def read_seed(random_state: Any) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.errors import InvalidProblem, Notice, Remedy
+from s2oct.errors import EstimatedTotalsWarning, InvalidProblem, Notice, OpenTotalsWarning, Remedy
 from s2oct.model.labels import UNLABELED, Labels, read_labels, refuse_unusable_classes
 from s2oct.model.targets import Margin, Targets
 from s2oct.model.totals import NOTHING_STATED, WHOLE, Domains, StatedTotals, read_targets
@@ -168,12 +168,34 @@ class Known:
         m = int((~self.is_labeled).sum()) + self.n_unseen
         if m == 0:
             return (Notice("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree"),)
+        if self.stated.wants_estimates:
+            finding = "The time limit left no time to estimate the totals, so that they are left open"
+            return (Notice(finding, Remedy.MORE_TIME, Remedy.GIVE_TOTALS, category=OpenTotalsWarning),)
+        if self.stated.has_estimates:
+            return (self._about_estimates(m),)
         if self.stated.tables:
             return ()
         counts = self.targets.class_totals()
         shares = listed([f"{amount(n)} {label!r}" for label, n in zip(self.classes.tolist(), counts, strict=True)])
         finding = f"the class shares of the labeled rows are used, {shares} of {plural(m, 'unlabeled row')}"
         return (Notice(f"No totals were given: {finding}. A biased sample has wrong shares", Remedy.GIVE_TOTALS),)
+
+    def _about_estimates(self, m: int) -> Notice:
+        """The totals that the fit has estimated, and what this assumes."""
+        margin, labels = self.targets.margins[0], self.classes.tolist()
+        errors = margin.se[0] if margin.n_domains == 1 else np.zeros(len(labels))
+        found = [
+            f"{count:.0f}{f' ± {amount(se, 2)}' if se else ''} {label!r}"
+            for label, count, se in zip(labels, self.targets.class_totals(), errors, strict=True)
+        ]
+        opening = "No totals were given: they were estimated as" if self.stated.is_default else "Totals were estimated:"
+        where = "" if margin.n_domains == 1 else f", by {plural(margin.n_domains, 'domain')}"
+        return Notice(
+            f"{opening} {listed(found)} of {plural(m, 'unlabeled row')}{where}. This is right if whether a row is "
+            "labeled depends on its class and on nothing else",
+            Remedy.GIVE_TOTALS,
+            category=EstimatedTotalsWarning,
+        )
 
     def of_counted(self, rows: Any) -> Any:
         """Those rows of an array that count."""

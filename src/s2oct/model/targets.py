@@ -132,8 +132,13 @@ class Targets:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether there is one domain whose totals are all known exactly."""
+        """Whether there is one domain, and one number to meet for each of its totals."""
         return self.has_one_domain and bool((self.margins[0].low == self.margins[0].high).all())
+
+    @cached_property
+    def is_known(self) -> bool:
+        """Whether there is one domain whose totals are all known exactly, and none of them is an estimate."""
+        return self.is_plain and not self.margins[0].se.any()
 
     @cached_property
     def low(self) -> FloatArray:

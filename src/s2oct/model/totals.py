@@ -17,7 +17,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidKind, InvalidProblem, InvalidTable, Remedy
-from s2oct.model.labels import UNLABELED, Labels, distinct_values, marks_missing, refuse_unusable_classes
+from s2oct.model.labels import UNLABELED, Labels, distinct_values, marks_missing, read_labels, refuse_unusable_classes
 from s2oct.model.targets import Margin, Targets
 from s2oct.wording import brief, listed, plural
 
@@ -59,6 +59,23 @@ class Estimate:
         """Lower and upper end of the 95 % interval."""
         reach = ERRORS_EACH_WAY * float(self.se)
         return float(self.value) - reach, float(self.value) + reach
+
+
+ESTIMATE = "estimate"
+"""What stands for a total that nobody knows and that the fit is to estimate."""
+
+
+def is_to_estimate(given: Any) -> bool:
+    """Whether a total, those of a domain or all of them are to be estimated."""
+    return isinstance(given, str) and given.strip().lower() == ESTIMATE
+
+
+@dataclass(frozen=True)
+class EstimatedShare:
+    """The share of a class among the unlabeled rows of its domain as a fit has estimated it, and its standard error."""
+
+    value: float
+    se: float
 
 
 def _is_finite(number: numbers.Real) -> bool:
@@ -140,6 +157,8 @@ def number_text(number: float) -> str:
 
 def read_total(label: Any, given: Any, base: Base) -> Total:
     """Read what is given for one class: a number, a pair of bounds or an `Estimate`, or a share of the rows."""
+    if isinstance(given, Total):
+        return given
     if isinstance(given, Estimate):
         return _estimate(label, given, base)
     if isinstance(given, (tuple, list)) and len(given) == 2:
@@ -383,7 +402,8 @@ def _worth(table: TotalTable, reading: _Reading, known: Recognised) -> float:
         return 0.0
     cells = [cell for column in reading.totals for cell in table.columns[column]]
     are_totals = all(
-        is_number(cell) or isinstance(cell, (Estimate, tuple, list)) or marks_missing(cell) for cell in cells
+        is_number(cell) or isinstance(cell, (Estimate, tuple, list)) or marks_missing(cell) or is_to_estimate(cell)
+        for cell in cells
     )
     is_named = reading.domain is not None and known.margin != "" and str(reading.domain) == known.margin
     return labels + domains + 4.0 * are_totals + 2.0 * is_named + 3.0 * (not _twice(_keys(table, reading)))
@@ -521,6 +541,8 @@ def _one_for_each(given: Any, name: str, domains: Domains) -> Sequence[Any]:
     is_list = isinstance(given, (list, tuple)) and not _are_records(given)
     if len(domains) == 1:
         return given if is_list and len(given) == 1 else [given]
+    if is_to_estimate(given):
+        return [given] * len(domains)
     if not is_list or len(given) != len(domains):
         got = plural(len(given), "entry", "entries") if is_list else brief(given)
         raise InvalidProblem(
@@ -530,6 +552,8 @@ def _one_for_each(given: Any, name: str, domains: Domains) -> Sequence[Any]:
 
 
 def _of_whole_table(given: Any, name: str, classes: Sequence[Any]) -> dict[Any, Any]:
+    if is_to_estimate(given):
+        return dict.fromkeys(classes, ESTIMATE)
     table = _table_of(given)
     entries = _mapping_of(given) if table is None else whole_cells(table, name, classes)
     if not entries:
@@ -540,6 +564,8 @@ def _of_whole_table(given: Any, name: str, classes: Sequence[Any]) -> dict[Any, 
 
 
 def _by_domain(given: Any, name: str, known: Recognised) -> Cells:
+    if is_to_estimate(given):
+        return {domain: dict.fromkeys(known.classes, ESTIMATE) for domain in known.domains}
     table = _table_of(given)
     if table is not None:
         return cells_by_domain(table, name, known)
@@ -548,7 +574,10 @@ def _by_domain(given: Any, name: str, known: Recognised) -> Cells:
         first, second = zip(*outer, strict=True)
         columns = {"first": list(first), "second": list(second), "value": list(outer.values())}
         return cells_by_domain(TotalTable(columns), name, known)
-    inner = {domain: _mapping_of(entries) for domain, entries in (outer or {}).items()}
+    inner = {
+        domain: dict.fromkeys(known.classes, ESTIMATE) if is_to_estimate(entries) else _mapping_of(entries)
+        for domain, entries in (outer or {}).items()
+    }
     if not inner or not all(inner.values()):
         raise InvalidProblem(
             f"Expected {name} to map domains to the counts of classes, as in {{'north': {{'A': 120}}}}, because rows "
@@ -791,6 +820,8 @@ def read_margin(cells: Cells, division: Division, counting: Counting) -> Margin:
         base = counting.base(everything[k] if counting.of_all_rows else unlabeled[k], division, domain)
         if are_shares:
             refuse_unsaid_shares(list(entries.items()), base)
+        own = dict(zip(labels.classes.tolist(), labeled[k] if counting.of_all_rows else 0 * labeled[k], strict=True))
+        entries = {label: _in_rows(total, float(unlabeled[k]), float(own[label])) for label, total in entries.items()}
         known = _domain_totals(entries, labels.classes.tolist(), base)
         if counting.of_all_rows:
             known = _less_labeled(known, labeled[k], unlabeled[k], labels.classes.tolist(), base)
@@ -803,13 +834,26 @@ def read_margin(cells: Cells, division: Division, counting: Counting) -> Margin:
     return Margin(division.name, domains[kept], codes.astype(np.int64), *totals[:, kept])
 
 
+def _in_rows(given: Any, unlabeled: float, labeled: float) -> Any:
+    """A total that the fit has estimated in rows, and open bounds for one that is still to be estimated.
+
+    The fit aims at its estimate: within the interval of an `Estimate`, guide and tree would follow the biased labels.
+    """
+    if is_to_estimate(given):
+        return (None, None)
+    if not isinstance(given, EstimatedShare):
+        return given
+    rows = given.value * unlabeled + labeled
+    return Total(rows, rows, rows, given.se * unlabeled)
+
+
 def _domain_totals(given: Mapping[Any, Any], classes: list[Any], base: Base) -> list[Total]:
     """One total for each class: those given, and what follows for the others."""
     refuse_unsaid_percentages(list(given.items()), base)
     known = {classes.index(label): read_total(label, total, base) for label, total in given.items()}
     missing = [index for index in range(len(classes)) if index not in known]
     _refuse_impossible_sums(list(known.values()), given, base, is_complete=not missing)
-    if base.as_shares and not base.is_weighted:
+    if (base.as_shares or any(isinstance(total, Total) for total in given.values())) and not base.is_weighted:
         known = _in_whole_rows(known, base)
     low, high = sum(total.low for total in known.values()), sum(total.high for total in known.values())
     rest = Total(0.0, base.rows, math.nan, 0.0)
@@ -909,11 +953,19 @@ class StatedTotals:
         Whether they count all rows, the labeled ones included.
     as_shares : bool
         Whether they are shares of the rows of their domain.
+    is_default : bool
+        Whether nobody stated them: the fit estimates totals where none are given.
     """
 
     tables: tuple[Cells, ...] = ()
     of_all: bool = False
     as_shares: bool = False
+    is_default: bool = False
+
+    @classmethod
+    def by_default(cls, classes: Sequence[Any]) -> StatedTotals:
+        """All totals of the whole table are to be estimated, because none is given."""
+        return cls(({WHOLE: dict.fromkeys(classes, ESTIMATE)},), is_default=True)
 
     @property
     def name(self) -> str:
@@ -924,6 +976,20 @@ class StatedTotals:
     def classes(self) -> list[Any]:
         """The classes that they name."""
         return classes_in(self.tables)
+
+    @property
+    def wants_estimates(self) -> bool:
+        """Whether some of them are still to be estimated."""
+        return any(is_to_estimate(given) for given in self._given)
+
+    @property
+    def has_estimates(self) -> bool:
+        """Whether some of them were estimated by the fit."""
+        return any(isinstance(given, EstimatedShare) for given in self._given)
+
+    @property
+    def _given(self) -> Iterator[Any]:
+        return (given for table in self.tables for entries in table.values() for given in entries.values())
 
 
 NOTHING_STATED = StatedTotals()
@@ -951,6 +1017,8 @@ def stated_totals(
         return NOTHING_STATED
     names_itself = isinstance(given, Mapping) and not domains
     classes = [] if y is None or names_itself else distinct_values(y)
+    if y is not None and is_to_estimate(given):
+        classes = read_labels(y).classes.tolist()
     tables = read_forms(given, "population_totals" if of_all else "totals", domains, classes)
     return StatedTotals(tuple(tables), of_all, bool(as_shares))
 

@@ -253,7 +253,7 @@ def _counted(task: RegisterTask, trained: Trained, found: Finding, evidence: Evi
         assigned=whole_if_whole(unit * counts[0].sum(axis=0)),
         totals=whole_if_whole(unit * targets.class_totals()),
         unit=unit,
-        cells=() if targets.is_plain else cells_of_counts(targets, counts, unit),
+        cells=() if targets.is_known else cells_of_counts(targets, counts, unit),
         n_sampled=len(register.rows),
         n_register=register.n_rows,
     )

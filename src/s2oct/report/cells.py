@@ -104,6 +104,8 @@ def _line(total: SeenCell, class_names: Sequence[str], unit: float) -> CellLine:
 def _known(total: SeenCell) -> str:
     """A number, bounds, or an estimate with its bounds."""
     cell = total.cell
+    if cell.is_aim:
+        return f"{amount(cell.low)} ± {amount(cell.se, 2)}, estimated"
     if cell.low == cell.high:
         return amount(cell.low)
     bounds = f"{amount(cell.low, 3)} to {amount(cell.high, 3)}"

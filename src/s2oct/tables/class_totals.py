@@ -12,7 +12,7 @@ import numpy as np
 
 from s2oct.errors import InvalidProblem
 from s2oct.model.known import Known
-from s2oct.model.totals import Estimate
+from s2oct.model.totals import ESTIMATE, Estimate, is_to_estimate
 from s2oct.tables.cells import read_numbers, read_texts
 from s2oct.tables.dialect import is_unicode
 from s2oct.tables.partly_labeled import PartlyLabeledTable, domain_of_rows, margin_name
@@ -32,16 +32,18 @@ class Amount:
     ----------
     given : int, float, tuple of float or None, or Estimate
         The total as a fit takes it: a number, bounds of which one may be open, or an estimate. Shares are parts of 1.
-    is_share : bool
-        Whether it is written as a share, with a percent sign.
+    is_share : bool or None
+        Whether it is written as a share, with a percent sign; None if it is to be estimated.
     """
 
     given: Any
-    is_share: bool
+    is_share: bool | None
 
 
 def read_amount(text: str) -> Amount | None:
-    """Read ``1840``, ``38%``, ``1800..1880`` or ``1840±20``, also ``1840+-20``; None if it is none of these."""
+    """Read ``1840``, ``38%``, ``1800..1880``, ``1840±20`` (also ``1840+-20``) or ``estimate``; None for other text."""
+    if is_to_estimate(text):
+        return Amount(ESTIMATE, is_share=None)
     for form in (_POINT, _INTERVAL, _ESTIMATE):
         found = form.fullmatch(text.strip())
         if found is None:
@@ -73,8 +75,8 @@ class ClassTotal:
     name : str
         The class as it is written in the table.
     amount : str
-        A count as ``1840``, a share of the rows as ``38%``, an interval as ``1800..1880``, or an estimate with its
-        standard error as ``1840±20``.
+        A count as ``1840``, a share of the rows as ``38%``, an interval as ``1800..1880``, an estimate with its
+        standard error as ``1840±20``, or ``estimate`` for one that the fit is to estimate.
     """
 
     name: str
@@ -87,7 +89,7 @@ class ClassTotal:
         if amount is None:
             raise InvalidProblem(
                 f"Expected the total of class {self.name!r} to be a count, a share, an interval or an estimate, as in "
-                f"1840, 38%, 1800..1880 or 1840±20, got {self.amount!r}."
+                f"1840, 38%, 1800..1880 or 1840±20, or the word estimate, got {self.amount!r}."
             )
         if amount.is_share and isinstance(amount.given, float) and amount.given > 1:
             raise InvalidProblem(f"Expected a share of at most 100% for class {self.name!r}, got {self.amount!r}.")
@@ -110,17 +112,22 @@ class ClassTotals:
         Totals among all rows, the labeled ones included.
     as_shares : bool
         Whether numbers without a percent sign are shares, too.
+    estimates_all : bool
+        Whether no total is known and all are to be estimated, in every domain if the table has any.
     """
 
     of_unlabeled: tuple[ClassTotal, ...] = ()
     of_all: tuple[ClassTotal, ...] = ()
     as_shares: bool = False
+    estimates_all: bool = False
 
     def known(self, table: PartlyLabeledTable, also: Sequence[Any] = ()) -> Known:
         """Say what is known of the classes of a table; ``also`` are further classes.
 
         If only one class is labeled and only this class has a total, all other rows are of a class named after it.
         """
+        if self.estimates_all:
+            return table.known(ESTIMATE, domains=table.domains, also=also)
         for total in (*self.of_unlabeled, *self.of_all):
             table.refuse_gap_as_class(total.name)
         as_shares = are_shares([total.read for total in (*self.of_unlabeled, *self.of_all)], said=self.as_shares)
@@ -140,7 +147,7 @@ class ClassTotals:
 
 def are_shares(amounts: Sequence[Amount], *, said: bool) -> bool:
     """Whether totals are shares, because somebody said so or because all are written as such."""
-    written = {amount.is_share for amount in amounts}
+    written = {amount.is_share for amount in amounts if amount.is_share is not None}
     if len(written) > 1 and not said:
         raise InvalidProblem("Expected totals that are all counts or all shares, got some of each.")
     return said or True in written
@@ -164,6 +171,8 @@ def _given(totals: Sequence[ClassTotal], labels: Sequence[Any], rows: float) -> 
 
 def _rest(given: Any, rows: float) -> Any:
     """What is left for the only other class; None where nothing can be left."""
+    if is_to_estimate(given):
+        return None
     if isinstance(given, Estimate):
         return Estimate(rows - given.value, given.se)
     if isinstance(given, tuple):

@@ -22,6 +22,7 @@ from s2oct.estimates.assessment import HeldOut, held_out_folds
 from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.tree_size import tree_size
 from s2oct.guides.rivals import light_rivals, strong
+from s2oct.guides.unknown_totals import with_estimated_totals
 from s2oct.model.bounds import paper_depth
 from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, Labels
@@ -121,8 +122,9 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     TableComparison
         Scores on the rows held back, the tree first.
     """
-    counted = encoded.known
-    rows = counted.of_counted(encoded.rows)
+    rows = encoded.known.of_counted(encoded.rows)
+    # Every method gets the same totals, also where they have to be estimated.
+    counted = with_estimated_totals(encoded.known, rows, encoded.request.parameters.get("random_state") or 0)
     features = Features(rows, encoded.encoding, rows)
     # Classes by their index: the names of the user's classes mean nothing to the scores.
     labels = Labels(np.arange(len(counted.classes)), counted.labels.codes)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from s2oct.arrays import FloatArray
 from s2oct.model.known import Known
 from s2oct.model.topology import Topology
-from s2oct.model.totals import Estimate
+from s2oct.model.totals import Estimate, EstimatedShare
 from s2oct.tables.cells import encode_rows
 from s2oct.tables.class_totals import ClassTotals, TotalFiles
 from s2oct.tables.content import ColumnUse
@@ -46,11 +46,11 @@ class RememberedTotals:
     totals: tuple[float, ...]
     cells: tuple[Cell, ...] = ()
 
-    def known(self, table: PartlyLabeledTable) -> Known:
-        """Say what is known of the classes of a table."""
+    def known(self, table: PartlyLabeledTable, also: Sequence[Any] = ()) -> Known:
+        """Say what is known of the classes of a table; ``also`` are further classes."""
         margins = table.roles.margins
         forms: Any = [self._by_domain(margin_name(columns)) for columns in margins] or [self._of_table()]
-        return table.known(forms if len(forms) > 1 else forms[0], domains=table.domains)
+        return table.known(forms if len(forms) > 1 else forms[0], domains=table.domains, also=also)
 
     def _of_table(self) -> dict[Any, Any]:
         if not self.cells:
@@ -65,11 +65,14 @@ class RememberedTotals:
         }
 
     def _by_class(self, cells: Sequence[Cell]) -> dict[Any, Any]:
-        return {self.classes[cell.class_index]: _known(cell) for cell in cells}
+        size = sum(cell.assigned for cell in cells)
+        return {self.classes[cell.class_index]: _known(cell, size) for cell in cells}
 
 
-def _known(cell: Cell) -> Any:
-    """A total as the user gave it: a number, an estimate, or bounds."""
+def _known(cell: Cell, size: float) -> Any:
+    """A total as the user gave it or as the fit estimated it; ``size`` is what the domain has."""
+    if cell.value is not None and cell.is_aim:
+        return EstimatedShare(cell.value / size, cell.se / size)
     if cell.value is not None and cell.se > 0:
         return Estimate(cell.value, cell.se)
     return cell.low if cell.low == cell.high else (cell.low, cell.high)
@@ -88,8 +91,7 @@ class FitRequest:
     treatment : Treatment
         How columns become features.
     totals : ClassTotals, TotalFiles or RememberedTotals
-        Known totals, class by class, in files or from a model; without any, the class shares of the labeled rows are
-        used.
+        Known totals, class by class, in files or from a model; without any, the fit estimates them.
     parameters : mapping of str to object
         Parameters of the `S2OCTClassifier`.
     rule_columns : tuple of str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -148,6 +148,8 @@ def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Li
         classifier._fit_register(encoded.register, encoding, stop, listener)
         return FittedTable(encoded, classifier, classifier.notices_)
     classifier.fit(encoded.features, encoded.known, stop=stop, listener=listener)
+    # Totals that were to be estimated are known by now.
+    encoded = replace(encoded, known=classifier._fit_of_session().known)
     return FittedTable(encoded, classifier, (*encoded.table.doubts, *classifier.notices_))
 
 

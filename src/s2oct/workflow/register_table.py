@@ -9,6 +9,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
+from s2oct.guides.unknown_totals import with_estimated_totals
 from s2oct.model.batches import Batches, first_domains
 from s2oct.model.labels import Labels
 from s2oct.model.targets import Targets
@@ -83,8 +84,16 @@ def _encoded(request: FitRequest, reader: Reader, most: int | None) -> EncodedTa
     uses = tuple(replace(use, n_missing=n_gaps[use.name]) if use.n_missing else use for use in encoded.uses)
     is_sampled = np.isin(seen.positions, np.concatenate([found.labeled.positions, found.sampled.positions]))
     n_unlabeled = sum(number for number, _ in found.groups.values())
+    encoded = _with_estimates(encoded, seed)
     register = _register(encoded, seen.positions, is_sampled, n_unlabeled, reader)
     return replace(encoded, uses=uses, rows=register.rows, register=register)
+
+
+def _with_estimates(encoded: EncodedTable, seed: int) -> EncodedTable:
+    """The table with estimates in the place of totals that are to be estimated, from the rows that were seen."""
+    known = encoded.known
+    rows, unseen = known.of_counted(encoded.rows), known.of_counted(encoded.table.unseen)
+    return replace(encoded, known=with_estimated_totals(known, rows, seed, unseen=unseen))
 
 
 def _unseen(found: Learning, cells: Any) -> FloatArray:

@@ -1,4 +1,4 @@
-// Totals as people type them: 1840, 38%, 1800..1880 or 1840±20. The server decides; this only adds up while they type.
+// Totals as people type them: 1840, 38%, 1800..1880, 1840±20 or estimate. The server decides; this only adds up while they type.
 
 const NUMBER = "\\d{1,18}(?:\\.\\d{1,18})?\\s*%?";
 const FORMS = [
@@ -7,10 +7,11 @@ const FORMS = [
   [new RegExp(`^(${NUMBER})\\s*(?:±|\\+-|\\+/-)\\s*${NUMBER}$`), (a) => [a, a]],
 ];
 
-// The least and the most that a text says, shares as parts of 1; null if it is empty, undefined if it is no total.
+// The least and the most that a text says, shares as parts of 1; null if it is empty or to be estimated, undefined if
+// it is no total.
 export function bounds(text) {
   const plain = text.trim();
-  if (!plain) return null;
+  if (!plain || plain.toLowerCase() === "estimate") return null;
   for (const [form, read] of FORMS) {
     const found = plain.match(form);
     if (!found) continue;

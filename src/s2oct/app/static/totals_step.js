@@ -1,4 +1,4 @@
-// Totals: none, class by class, typed by domain into a grid, or in a file.
+// Totals: none, so that they are estimated, class by class, typed by domain into a grid, or in a file.
 
 import { ask } from "./api.js";
 import { bounds, checkSum } from "./amounts.js";
@@ -47,8 +47,8 @@ function counting(given) {
       h("label", { for: "as-shares" }, t("as_shares"))));
 }
 
-function none() {
-  return h("p", { class: "muted" }, t("totals_none_words"));
+function none(given) {
+  return [h("p", { class: "muted" }, t("totals_none_words")), byField(given)];
 }
 
 const isShares = (given, texts) => given.as_shares || texts.some((text) => text.trim().endsWith("%"));
@@ -128,7 +128,7 @@ function byField(given) {
     else by.splice(i);
     change({ by: [...new Set(by)], rows: [] });
   };
-  const options = [["", t(given.form === "file" ? "by_none" : "choose")], ...names.map((name) => [name, name])];
+  const options = [["", t(given.form === "grid" ? "choose" : "by_none")], ...names.map((name) => [name, name])];
   return h("div", { class: "fields" },
     field(t("by"), select({ id: "by", onchange: chosen(0) }, options, given.by[0])),
     given.by.length ? field(t("by_and"), select({ id: "by-and", onchange: chosen(1) }, [["", t("by_alone")], ...options.slice(1).filter(([name]) => name !== given.by[0])], given.by[1])) : null,

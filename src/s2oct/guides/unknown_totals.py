@@ -1,0 +1,479 @@
+"""Totals that nobody knows, estimated from the unlabeled rows.
+
+The assumption: whether a row is labeled depends on its class and on nothing else. Rows of a class then look alike,
+labeled or not, and only the shares of the classes differ. Saerens, Latinne and Decaestecker (2002) estimate such shares
+by expectation-maximisation over the probabilities of a classifier; Alexandari, Kundaje and Shrikumar (2020) show that
+these have to be calibrated on held-out labels, offsets of the classes included.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sklearn
+from scipy.special import log_softmax, softmax
+from sklearn.tree import DecisionTreeRegressor
+
+from s2oct.arrays import Float32Array, FloatArray, IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.guides.forest import MOST_DEPTH, MOST_FEATURES, GuideStopped, Splitter, Widening, go_on_until
+from s2oct.model.known import Known
+from s2oct.model.labels import UNLABELED
+from s2oct.model.targets import Margin
+from s2oct.model.totals import Cells, Division, EstimatedShare, StatedTotals, is_to_estimate, read_divisions, text_of
+from s2oct.stopping import NO_DEADLINE, Deadline
+from s2oct.wording import brief, listed
+
+ESTIMATING_SHARE = 0.3
+"""Part of the time limit of a fit in which totals are estimated; it usually takes less than a second."""
+
+
+@dataclass(frozen=True)
+class ShareSpec:
+    """How shares are estimated; the defaults were chosen on draws 0 and 1 of ``bench/unknown_totals.py``.
+
+    Attributes
+    ----------
+    n_trees : int
+        Trees of each of the four forests.
+    most_rows : int
+        Labeled rows, and unlabeled rows, that are looked at, at most; if there are more, they are drawn at random.
+    least_vote : float
+        Votes of 0 and 1 are moved so far inwards, so that one forest that is sure does not decide.
+    slope_sd : float
+        How far the slope of the calibration may be from 1: the standard deviation of its prior.
+    pseudo_rows : float
+        Rows that are added to each class in the maximisation.
+    spread : float
+        Standard deviation of the prior of the log odds of two classes, which are 0 in its mean. The more uncertain an
+        estimate is, the more it is drawn towards equal shares.
+    domain_rows : float
+        Rows with the shares of the whole table that are added to every domain.
+    n_replicates : int
+        Bootstrap replicates behind the standard errors.
+    """
+
+    n_trees: int = 50
+    most_rows: int = 5000
+    least_vote: float = 0.02
+    slope_sd: float = 0.5
+    pseudo_rows: float = 1.0
+    spread: float = 1.0
+    domain_rows: float = 20.0
+    n_replicates: int = 50
+
+
+def with_estimated_totals(
+    known: Known,
+    rows: FloatArray,
+    seed: int,
+    deadline: Deadline = NO_DEADLINE,
+    unseen: FloatArray | None = None,
+    spec: ShareSpec | None = None,
+) -> Known:
+    """Put an estimate in the place of every total that is to be estimated; of all totals if none is given.
+
+    Parameters
+    ----------
+    known : Known
+        What is known. Totals that are stated as ``"estimate"`` are estimated; all others stay.
+    rows : ndarray of shape (n_rows, p)
+        Features of the rows that count.
+    seed : int
+        Seed of forests and replicates.
+    deadline : Deadline
+        After it, totals that are to be estimated are left open; where none is given, the labels' shares stay.
+    unseen : ndarray of shape (n_rows,), optional
+        What unlabeled rows of a register count that are not among these rows, beside one of their domain.
+    spec : ShareSpec, optional
+        How shares are estimated.
+    """
+    if known.is_labeled.all() or (known.stated.tables and not known.stated.wants_estimates):
+        return known
+    as_given = known
+    if not known.stated.tables:
+        known = replace(known, domains=()).with_totals(StatedTotals.by_default(known.classes.tolist()), unseen)
+    _refuse_unlabeled_classes(known)
+    spec, rng = spec or ShareSpec(), np.random.RandomState(seed)
+    try:
+        scores = held_out_scores(rows, known, rng, spec, deadline)
+        replicates = [scores.redrawn(rng if number else None, spec) for number in range(spec.n_replicates + 1)]
+        go_on_until(deadline)
+    except GuideStopped:
+        return as_given
+    divisions = read_divisions(known.domains, known.labels, needs_all=False)
+    tables = tuple(
+        _filled(place, division, scores, replicates, known, spec) for place, division in enumerate(divisions)
+    )
+    return known.with_totals(replace(known.stated, tables=tables), unseen)
+
+
+def _refuse_unlabeled_classes(known: Known) -> None:
+    without = [brief(label) for label in known.classes[known.unlabeled_classes].tolist()]
+    if without:
+        raise InvalidProblem(
+            f"Totals can be estimated only if every class has labeled rows; {listed(without)} "
+            f"{'has' if len(without) == 1 else 'have'} none. Give totals instead, or label some rows."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutScores:
+    """Log votes of forests on rows that they have not seen.
+
+    Attributes
+    ----------
+    codes, weights : ndarray of shape (n,)
+        Class and weight of each labeled row that is looked at.
+    labeled : ndarray of shape (n, n_classes)
+        Log votes on these rows, by the trees that have not seen them.
+    sizes : ndarray of shape (m,)
+        What each unlabeled row that is looked at counts, 1 in the mean.
+    unlabeled : ndarray of shape (m, n_classes)
+        Log votes on these rows.
+    unlabeled_rows : ndarray of shape (m,)
+        Where they are among all rows.
+    """
+
+    codes: IntArray
+    weights: FloatArray
+    labeled: FloatArray
+    sizes: FloatArray
+    unlabeled: FloatArray
+    unlabeled_rows: IntArray
+
+    def redrawn(self, rng: np.random.RandomState | None, spec: ShareSpec) -> Ratios:
+        """Likelihoods of the unlabeled rows in a bootstrap replicate, within classes; as they are without ``rng``."""
+        n_classes, sizes = self.labeled.shape[1], self.sizes
+        chosen = np.arange(len(self.codes))
+        if rng is not None:
+            members = [np.flatnonzero(self.codes == k) for k in range(n_classes)]
+            chosen = np.concatenate([of_class[rng.randint(len(of_class), size=len(of_class))] for of_class in members])
+            drawn = np.bincount(rng.randint(len(sizes), size=len(sizes)), minlength=len(sizes))
+            sizes = sizes * drawn
+        slope, offsets = calibrate(self.labeled[chosen], self.codes[chosen], self.weights[chosen], spec.slope_sd)
+        return Ratios(slope * self.unlabeled + offsets, sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """How likely each unlabeled row is in each class, as logarithms up to a constant of the row, and what it counts."""
+
+    log: FloatArray
+    sizes: FloatArray
+
+
+def held_out_scores(
+    rows: FloatArray,
+    known: Known,
+    rng: np.random.RandomState,
+    spec: ShareSpec | None = None,
+    deadline: Deadline = NO_DEADLINE,
+) -> HeldOutScores:
+    """Grow the four forests of the default guide, with equally many draws of each class, and let them vote.
+
+    A tree draws within classes. If it drew from all rows, a row of a small class would be left out by those trees that
+    happen to have fewer rows of its class, and so would look less like its class than an unlabeled row does.
+    """
+    spec = spec or ShareSpec()
+    labeled, unlabeled = (
+        np.sort(rng.permutation(np.flatnonzero(which))[: spec.most_rows])
+        for which in (known.is_labeled, ~known.is_labeled)
+    )
+    labeled = np.union1d(labeled, [np.flatnonzero(known.labels.codes == k)[0] for k in range(len(known.classes))])
+    widening = Widening.of(rows, rng, deadline)
+    seen, others = (widening.transform(rows, chosen, deadline) for chosen in (labeled, unlabeled))
+    codes, weights = known.labels.codes[labeled], known.sizes[labeled]
+    p, width, n_classes = rows.shape[1], seen.shape[1], len(known.classes)
+    kinds: tuple[tuple[Splitter, int, int], ...] = (
+        ("best", p, math.isqrt(p)),
+        ("random", p, math.isqrt(p)),
+        ("random", width, math.isqrt(width)),
+        ("best", p, min(p, MOST_FEATURES)),
+    )
+    votes = [
+        _votes(seen[:, :n], others[:, :n], (codes, weights, n_classes), (kind, n_tried), rng, spec, deadline)
+        for kind, n, n_tried in kinds
+    ]
+    of_labeled, of_others = (
+        np.log(spec.least_vote + (1 - n_classes * spec.least_vote) * np.mean(part, axis=0))
+        for part in zip(*votes, strict=True)
+    )
+    sizes = known.sizes[unlabeled]
+    return HeldOutScores(codes, weights / weights.mean(), of_labeled, sizes / sizes.mean(), of_others, unlabeled)
+
+
+def _votes(
+    seen: Float32Array,
+    others: Float32Array,
+    labels: tuple[IntArray, FloatArray, int],
+    how: tuple[Splitter, int],
+    rng: np.random.RandomState,
+    spec: ShareSpec,
+    deadline: Deadline,
+) -> tuple[FloatArray, FloatArray]:
+    """Mean votes of one forest on the labeled rows, by trees that have not seen them, and on other rows."""
+    codes, weights, n_classes = labels
+    targets, members = np.eye(n_classes)[codes], [np.flatnonzero(codes == k) for k in range(n_classes)]
+    odds = [np.cumsum(weights[of_class]) / weights[of_class].sum() for of_class in members]
+    size = max(len(codes) // n_classes, 2)
+    of_seen, n_unseen, of_others = (
+        np.zeros(targets.shape),
+        np.zeros((len(codes), 1)),
+        np.zeros((len(others), n_classes)),
+    )
+    for seed in rng.randint(2**31 - 1, size=spec.n_trees):
+        go_on_until(deadline)
+        random = np.random.RandomState(np.random.PCG64(int(seed)))
+        times = np.zeros(len(codes))
+        for of_class, cumulated in zip(members, odds, strict=True):
+            drawn = np.searchsorted(cumulated, random.random_sample(size), side="right")
+            times += np.bincount(of_class[np.minimum(drawn, len(of_class) - 1)], minlength=len(codes))
+        tree = _grown(seen, targets, times, how, random)
+        unseen = np.flatnonzero(times == 0)
+        if len(unseen):
+            of_seen[unseen] += tree.predict(seen[unseen]).reshape(-1, n_classes)
+            n_unseen[unseen] += 1
+        of_others += tree.predict(others).reshape(-1, n_classes)
+    # A row that every tree has seen gets even votes.
+    held_out = np.where(n_unseen > 0, of_seen / np.maximum(n_unseen, 1), 1 / n_classes)
+    return held_out, of_others / spec.n_trees
+
+
+def _grown(
+    rows: Float32Array, targets: FloatArray, times: FloatArray, how: tuple[Splitter, int], random: np.random.RandomState
+) -> Any:
+    splitter, n_tried = how
+    tree = DecisionTreeRegressor(splitter=splitter, max_features=n_tried, max_depth=MOST_DEPTH, random_state=random)
+    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+        tree.fit(rows, targets, sample_weight=times, check_input=False)
+    return tree.tree_
+
+
+_MOST_STEPS, _CONVERGED, _LOOSE = 50, 1e-8, 1e-6
+
+
+def calibrate(scores: FloatArray, codes: IntArray, weights: FloatArray, slope_sd: float) -> tuple[float, FloatArray]:
+    """Find slope and offsets with which held-out scores are most likely, given the classes.
+
+    The probability of class k is proportional to its share among these rows times ``exp(slope * score_k + offset_k)``,
+    so that the latter is the likelihood of a row in the class, up to a constant of the row. The slope has a normal
+    prior around 1. A slope below 0 says that the scores tell nothing: slope and offsets are then 0.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_classes)
+        Log votes on held-out rows.
+    codes, weights : ndarray of shape (n,)
+        Their classes and weights.
+    slope_sd : float
+        Standard deviation of the prior.
+    """
+    n, n_classes = scores.shape
+    shares = np.bincount(codes, weights=weights, minlength=n_classes) / weights.sum()
+    # One column for the slope, and one for the offset of each class but the first.
+    design = np.concatenate(
+        [scores[:, :, None], np.broadcast_to(np.eye(n_classes)[:, 1:], (n, n_classes, n_classes - 1))], axis=2
+    )
+    given, found = design[np.arange(n), codes], np.array([1.0, *np.zeros(n_classes - 1)])
+    # The little that is added for offsets keeps them finite where the scores separate the classes.
+    precision = np.array([slope_sd**-2, *np.full(n_classes - 1, _LOOSE)])
+    prior_mean = found.copy()
+
+    def value(at: FloatArray) -> tuple[float, FloatArray]:
+        logs = log_softmax(design @ at + np.log(shares), axis=1)
+        loss = -weights @ logs[np.arange(n), codes] + 0.5 * precision @ (at - prior_mean) ** 2
+        return float(loss), np.exp(logs)
+
+    loss, likely = value(found)
+    for _ in range(_MOST_STEPS):
+        mean = np.einsum("nk,nkp->np", likely, design)
+        gradient = weights @ (mean - given) + precision * (found - prior_mean)
+        hessian = np.einsum("n,nk,nkp,nkq->pq", weights, likely, design, design, optimize=True)
+        hessian += np.diag(precision) - (weights[:, None] * mean).T @ mean
+        step = np.linalg.solve(hessian, gradient)
+        part, (better, probabilities) = 1.0, value(found - step)
+        while better > loss + _CONVERGED and part > _LOOSE:
+            part /= 2
+            better, probabilities = value(found - part * step)
+        found, loss, likely = found - part * step, better, probabilities
+        if np.abs(part * step).max() < _CONVERGED:
+            break
+    if found[0] <= 0:
+        return 0.0, np.zeros(n_classes)
+    return float(found[0]), np.array([0.0, *found[1:]])
+
+
+_ENOUGH, _MOST_ROUNDS = 1e-5, 300
+
+
+def maximise_shares(
+    ratios: Ratios, codes: IntArray, prior: FloatArray, fixed: FloatArray, start: FloatArray | None = None
+) -> FloatArray:
+    """Find the shares of the classes in each domain under which its rows are most likely, shape (n_domains, n_classes).
+
+    Expectation-maximisation: a row is shared among the classes in proportion to share times likelihood, and the new
+    shares are what the classes got.
+
+    Parameters
+    ----------
+    ratios : Ratios
+        Likelihoods of the rows in the classes.
+    codes : ndarray of shape (m,)
+        Domain of each row.
+    prior : ndarray of shape (n_domains, n_classes)
+        Rows that are added to each class.
+    fixed : ndarray of shape (n_domains, n_classes)
+        Known shares, which stay; NaN where a share is to be found.
+    start : ndarray of shape (n_domains, n_classes), optional
+        Where to begin; the shares of the prior if None.
+    """
+    likelihoods = np.exp(ratios.log - ratios.log.max(axis=1, keepdims=True))
+    is_free = np.isnan(fixed)
+    room = np.maximum(1.0 - np.where(is_free, 0.0, fixed).sum(axis=1, keepdims=True), 0.0)
+
+    def scaled(parts: FloatArray) -> FloatArray:
+        free = np.where(is_free, parts, 0.0)
+        return np.where(is_free, room * free / np.maximum(free.sum(axis=1, keepdims=True), _TINY), fixed)
+
+    shares = scaled(prior if start is None else start)
+    for _ in range(_MOST_ROUNDS):
+        joint = likelihoods * shares[codes]
+        # A row that no class with a positive share explains says nothing.
+        parts = (joint * (ratios.sizes / np.maximum(joint.sum(axis=1), _TINY))[:, None]).T
+        got = np.array([np.bincount(codes, weights=part, minlength=len(prior)) for part in parts]).T
+        better = scaled(got + prior)
+        change, shares = float(np.abs(better - shares).max()), better
+        if change < _ENOUGH:
+            break
+    return shares
+
+
+_TINY, _LEAST_SHARE = float(np.finfo(float).tiny), 1e-3
+
+
+def _filled(
+    place: int, division: Division, scores: HeldOutScores, replicates: list[Ratios], known: Known, spec: ShareSpec
+) -> Cells:
+    """A margin with estimates in the place of what is to be estimated.
+
+    The shares of all domains with such totals together come first. Those of each domain are drawn towards them.
+    """
+    table, margin, classes = known.stated.tables[place], known.targets.margins[place], known.classes.tolist()
+    entries = {text_of(domain): given for domain, given in table.items()}
+    fixed = np.array([_known_shares(margin, k, entries[text_of(d)], classes) for k, d in enumerate(margin.domains)])
+    is_open = np.isnan(fixed).sum(axis=1) > 1
+    found = np.full((2, *fixed.shape), np.nan)
+    if is_open.any():
+        codes = _places(division, margin)[scores.unlabeled_rows]
+        found[:, is_open] = _estimated(codes, np.flatnonzero(is_open), fixed[is_open], scores, replicates, spec)
+    of_domain = {text_of(domain): found[:, k] for k, domain in enumerate(margin.domains)}
+    nothing = np.full(found[:, 0].shape, np.nan)
+    return {
+        domain: {
+            label: total
+            for label, given in stated.items()
+            if (total := _total(given, *of_domain.get(text_of(domain), nothing)[:, classes.index(label)])) is not None
+        }
+        for domain, stated in table.items()
+    }
+
+
+def _total(given: Any, share: float, se: float) -> Any:
+    """What is given for a cell, or its estimate; None where nothing is left to estimate, so that it follows."""
+    if not is_to_estimate(given):
+        return given
+    return None if np.isnan(share) else EstimatedShare(float(share), float(se))
+
+
+def _known_shares(margin: Margin, domain: int, entries: dict[Any, Any], classes: list[Any]) -> FloatArray:
+    """Shares of the classes of a domain that are known, or the middle of their bounds; NaN for the others."""
+    is_known = np.array([label in entries and not is_to_estimate(entries[label]) for label in classes])
+    value, middle = margin.value[domain], 0.5 * (margin.low[domain] + margin.high[domain])
+    known = np.where(np.isnan(value), middle, value)
+    # The bound of a class of which nothing is known is what the domain has.
+    size = known.sum() if is_known.all() else margin.high[domain][~is_known].max()
+    return np.where(is_known, known / size if size > 0 else 0.0, np.nan)
+
+
+def _places(division: Division, margin: Margin) -> IntArray:
+    """The domain of each row among those of the margin; -1 for those that it does not have."""
+    place = {text_of(domain): code for code, domain in enumerate(margin.domains.tolist())}
+    places = np.array([*(place.get(text_of(domain), UNLABELED) for domain in division.domains), UNLABELED])
+    return np.asarray(places[division.codes])
+
+
+def _estimated(
+    codes: IntArray,
+    domains: IntArray,
+    fixed: FloatArray,
+    scores: HeldOutScores,
+    replicates: list[Ratios],
+    spec: ShareSpec,
+) -> FloatArray:
+    """Shares of the classes in the open domains, and their standard errors, shape (2, n_domains, n_classes)."""
+    here = np.isin(codes, domains)
+    codes, n_classes = np.searchsorted(domains, codes[here]), fixed.shape[1]
+    parts = [Ratios(ratios.log[here], ratios.sizes[here]) for ratios in replicates]
+    rows_of = np.bincount(codes, weights=parts[0].sizes, minlength=len(domains))[:, None]
+    # What is known in every domain is known of them together.
+    together = (fixed * rows_of).sum(axis=0, keepdims=True) / max(float(rows_of.sum()), _TINY)
+    even, nobody = np.full((1, n_classes), spec.pseudo_rows), np.zeros(len(codes), dtype=np.int64)
+    whole, start = [], None
+    for ratios in parts:
+        whole.append(maximise_shares(ratios, nobody, even, together, start))
+        start = whole[0]
+    n_labels = np.bincount(scores.codes, minlength=n_classes)
+    found = _settled(np.array(whole), together, n_labels, spec)
+    if len(domains) == 1:
+        return found
+    by_domain, start = [], None
+    for ratios, shares in zip(parts, whole, strict=True):
+        prior = np.repeat(spec.domain_rows * shares, len(domains), axis=0)
+        by_domain.append(maximise_shares(ratios, codes, prior, fixed, start))
+        start = by_domain[0]
+    return _settled(np.array(by_domain), fixed, n_labels, spec, (whole[0], found[0]))
+
+
+def _settled(
+    replicates: FloatArray,
+    fixed: FloatArray,
+    n_labels: IntArray,
+    spec: ShareSpec,
+    of_all: tuple[FloatArray, FloatArray] | None = None,
+) -> FloatArray:
+    """Shares and standard errors, shape (2, n_domains, n_classes), from the estimates of all replicates.
+
+    On the scale of logarithms, an estimate is the mean of a normal distribution. Its variance is that of the
+    replicates, and more for small numbers of labels, which vary less than they should when they are drawn again. The
+    prior has equal shares in its mean. ``of_all`` are shares of all domains before and after this; domains move as they
+    do.
+    """
+    is_free = np.isnan(fixed)
+    n_free = is_free.sum(axis=1, keepdims=True)
+    room = np.maximum(1.0 - np.where(is_free, 0.0, fixed).sum(axis=1, keepdims=True), 0.0)
+
+    def centred(shares: FloatArray) -> FloatArray:
+        logs = np.where(is_free, np.log(np.maximum(shares, _LEAST_SHARE)), 0.0)
+        return np.asarray(np.where(is_free, logs - logs.sum(axis=-1, keepdims=True) / n_free, 0.0))
+
+    by_labels = np.where(is_free, 1.0 / np.maximum(n_labels, 1), 0.0)
+    variance = centred(replicates[1:]).var(axis=0) + (1 - 2 / n_free) * by_labels
+    variance += by_labels.sum(axis=1, keepdims=True) / n_free**2
+    # Log shares of n classes with independent errors, less their mean, have this part of the errors' variance.
+    part = 1 - 1 / n_free
+    prior = 0.5 * spec.spread**2 * part
+    logs = centred(replicates[0])
+    if of_all is None:
+        logs = logs * prior / (prior + variance)
+    else:
+        before, after = of_all
+        logs = logs + centred(after) - centred(before)
+    shares = softmax(np.where(is_free, logs, -np.inf), axis=1)
+    error = variance * prior / (variance + prior) / part
+    in_all = (shares**2 * error).sum(axis=1, keepdims=True)
+    se = shares * np.sqrt((1 - 2 * shares) * error + in_all)
+    return np.array([np.where(is_free, room * shares, fixed), np.where(is_free, room * se, 0.0)])

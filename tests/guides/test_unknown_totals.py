@@ -1,0 +1,225 @@
+"""Totals that nobody knows: estimated under the assumption that labeling depends on the class alone."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import log_softmax, logsumexp, softmax
+from sklearn.linear_model import LogisticRegression
+
+from s2oct import S2OCTClassifier
+from s2oct.errors import InvalidProblem
+from s2oct.guides.unknown_totals import Ratios, calibrate, maximise_shares, with_estimated_totals
+from s2oct.inputs import read_known
+from s2oct.stopping import Deadline
+
+CENTRES = np.array([[0.0, 0.0], [2.5, 0.0], [0.0, 2.5]])
+
+
+def shifted_table(labeled_by_class, unlabeled_by_class, seed=0):
+    """Normal clouds, one for each class: rows, labels with gaps, and true classes."""
+    rng = np.random.default_rng(seed)
+    codes = np.concatenate([np.repeat(np.arange(len(n)), n) for n in (labeled_by_class, unlabeled_by_class)])
+    X = CENTRES[codes] + rng.normal(size=(len(codes), 2))
+    y = np.array(["a", "b", "c"], dtype=object)[codes]
+    y[sum(labeled_by_class) :] = None
+    return X, y, codes
+
+
+def estimated(X, y, totals="estimate", seed=0, **more):
+    return with_estimated_totals(read_known(X, y, totals, more.pop("population_totals", None), **more), X, seed)
+
+
+def shares_and_errors(known):
+    margin = known.targets.margins[0]
+    return margin.value, margin.se
+
+
+def random_ratios(seed, n_rows=80, n_classes=3):
+    rng = np.random.default_rng(seed)
+    return Ratios(rng.normal(scale=1.5, size=(n_rows, n_classes)), rng.uniform(0.5, 2, size=n_rows))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shares_are_those_of_a_direct_maximisation_of_the_likelihood(seed):
+    """Oracle: a general optimiser over all shares, without expectation-maximisation."""
+    ratios, prior = random_ratios(seed), np.array([1.0, 2.0, 0.5])
+
+    def against(free):
+        logs = log_softmax(np.append(free, 0.0))
+        return -ratios.sizes @ logsumexp(ratios.log + logs, axis=1) - prior @ logs
+
+    best = softmax(np.append(minimize(against, np.zeros(2), tol=1e-10).x, 0.0))
+    nobody = np.zeros(len(ratios.sizes), dtype=np.int64)
+    found = maximise_shares(ratios, nobody, prior[None], np.full((1, 3), np.nan))
+    assert found[0] == pytest.approx(best, abs=1e-3)
+
+
+def test_known_shares_stay_and_the_others_are_the_best_beside_them():
+    """Oracle: all values of the one share that is left, tried."""
+    ratios, prior = random_ratios(1), np.ones(3)
+    nobody = np.zeros(len(ratios.sizes), dtype=np.int64)
+    found = maximise_shares(ratios, nobody, prior[None], np.array([[0.4, np.nan, np.nan]]))[0]
+    values = np.linspace(0.0005, 0.5995, 1200)
+
+    def worth(share):
+        shares = np.array([0.4, share, 0.6 - share])
+        return ratios.sizes @ np.log(np.exp(ratios.log) @ shares) + prior @ np.log(shares)
+
+    assert found[0] == 0.4
+    assert found[1] == pytest.approx(values[np.argmax([worth(value) for value in values])], abs=2e-3)
+
+
+def test_domains_are_maximised_apart():
+    ratios, rng = random_ratios(2), np.random.default_rng(3)
+    codes, free = rng.integers(3, size=len(ratios.sizes)), np.full((3, 3), np.nan)
+    together = maximise_shares(ratios, codes, np.ones((3, 3)), free)
+    for domain in range(3):
+        here = codes == domain
+        part = Ratios(ratios.log[here], ratios.sizes[here])
+        alone = maximise_shares(part, np.zeros(here.sum(), dtype=np.int64), np.ones((1, 3)), free[:1])
+        assert together[domain] == pytest.approx(alone[0], abs=1e-3)
+
+
+def test_calibration_is_a_logistic_regression_when_its_slope_is_free():
+    """Oracle: scikit-learn's logistic regression without a penalty."""
+    rng = np.random.default_rng(0)
+    codes, weights = rng.integers(2, size=200), rng.uniform(0.5, 2, size=200)
+    scores = np.column_stack([np.zeros(200), 1.5 * codes - 0.7 + rng.normal(size=200)])
+    slope, offsets = calibrate(scores, codes, weights, slope_sd=1e4)
+    peer = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(scores[:, 1:], codes, weights)
+    share = weights[codes == 1].sum() / weights.sum()
+    assert slope == pytest.approx(peer.coef_[0, 0], rel=1e-3)
+    assert offsets[1] - offsets[0] + np.log(share / (1 - share)) == pytest.approx(peer.intercept_[0], abs=1e-3)
+
+
+def test_scores_that_contradict_the_labels_count_for_nothing():
+    codes = np.repeat([0, 1], 50)
+    scores = np.column_stack([codes, 1 - codes]).astype(float)
+    slope, offsets = calibrate(scores, codes, np.ones(100), slope_sd=0.5)
+    assert slope == 0.0
+    assert not offsets.any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_biased_sample_does_not_bias_the_estimate(seed):
+    """Half of the labels are of each class, and a fifth of the other rows are of the second class."""
+    X, y, codes = shifted_table((60, 60), (400, 100), seed)
+    (value,), (se,) = shares_and_errors(estimated(X, y))
+    assert value.sum() == pytest.approx(500)
+    assert abs(value[1] - 100) < min(3 * se[1], 60)
+    assert abs(value[1] - 100) < 150 - 60  # labels alone are 150 rows off
+    assert codes[120:].sum() == 100
+
+
+def test_more_labels_make_estimates_more_certain():
+    errors = [shares_and_errors(estimated(*shifted_table((n, n), (300, 200))[:2]))[1][0, 0] for n in (10, 40, 300)]
+    assert errors[0] > errors[1] > errors[2] > 0
+
+
+def test_features_that_say_nothing_give_equal_shares_and_a_large_error():
+    X, y, _ = shifted_table((100, 20), (100, 100))
+    noise = np.random.default_rng(5).normal(size=X.shape)
+    (value,), (se,) = shares_and_errors(estimated(noise, y))
+    assert value[0] == pytest.approx(100, abs=2 * se[0])
+    assert se[0] > 15
+
+
+def test_a_known_total_is_kept_and_the_others_are_estimated_beside_it():
+    X, y, codes = shifted_table((40, 40, 40), (300, 60, 140))
+    known = estimated(X, y, {"a": 300, "b": "estimate", "c": "estimate"})
+    (value,), (se,) = shares_and_errors(known)
+    assert value[0] == 300
+    assert se[0] == 0
+    assert value.sum() == pytest.approx(500)
+    assert abs(value[1] - (codes[120:] == 1).sum()) < 3 * se[1]
+
+
+def test_the_last_open_class_follows_from_the_others():
+    X, y, _ = shifted_table((20, 20), (60, 40))
+    known = estimated(X, y, {"a": 60, "b": "estimate"})
+    assert known.targets.is_plain
+    assert known.targets.low.tolist() == [60, 40]
+    assert not known.stated.has_estimates
+
+
+def test_domains_have_estimates_of_their_own_and_known_ones_are_kept():
+    X, y, codes = shifted_table((60, 60), (400, 400))
+    rng = np.random.default_rng(1)
+    chance = np.where(codes == 0, 0.8, 0.2)
+    domains = np.where(rng.random(len(codes)) < chance, "north", "south").astype(object)
+    domains[-100:] = "west"
+    totals = {"north": "estimate", "south": "estimate", "west": {"a": 0, "b": 100}}
+    known = estimated(X, y, totals, domains=domains)
+    value, se = shares_and_errors(known)
+    assert known.targets.margins[0].domains.tolist() == ["north", "south", "west"]
+    assert value[2].tolist() == [0, 100]
+    for place, name in enumerate(("north", "south")):
+        here = (domains == name) & (np.arange(len(codes)) >= 120)
+        assert value[place].sum() == pytest.approx(here.sum())
+        assert abs(value[place, 0] - (codes[here] == 0).sum()) < 3 * se[place, 0]
+    assert value[0, 0] / value[0].sum() > value[1, 0] / value[1].sum()
+
+
+def test_the_units_of_totals_do_not_change_an_estimate():
+    X, y, _ = shifted_table((30, 30, 30), (100, 60, 40))
+    share = {"a": 0.5, "b": "estimate", "c": "estimate"}
+    all_rows = {"a": 130, "b": "estimate", "c": "estimate"}
+    counts = estimated(X, y, {"a": 100, "b": "estimate", "c": "estimate"})
+    shares = estimated(X, y, share, as_shares=True)
+    population = estimated(X, y, None, population_totals=all_rows)
+    for other in (shares, population):
+        for own, its in zip(shares_and_errors(counts), shares_and_errors(other), strict=True):
+            assert its == pytest.approx(own)
+
+
+def test_weights_count_rows_as_often_as_they_weigh():
+    X, y, _ = shifted_table((40, 40), (200, 200))
+    weights = np.where(np.arange(480) < 280, 1.0, 3.0)  # unlabeled rows of the second class weigh three times as much
+    (plain,), _ = shares_and_errors(estimated(X, y))
+    (value,), _ = shares_and_errors(estimated(X, y, sample_weight=weights))
+    assert value.sum() == pytest.approx(800)
+    assert value[1] / 800 > plain[1] / 400 + 0.1
+
+
+def test_minus_one_still_marks_unlabeled_rows():
+    X, y, _ = shifted_table((20, 20), (30, 30))
+    marked = np.array([{"a": 0, "b": 1, None: -1}[label] for label in y])
+    known = estimated(X, marked)
+    assert known.classes.tolist() == [0, 1]
+
+
+def test_a_class_without_labels_is_refused():
+    X, y, _ = shifted_table((20, 20), (30, 30))
+    with pytest.raises(InvalidProblem, match="every class has labeled rows; 'z' has none"):
+        estimated(X, y, {"a": "estimate", "b": "estimate", "z": 5})
+
+
+def test_totals_stay_open_when_there_is_no_time_to_estimate_them():
+    X, y, _ = shifted_table((20, 20), (30, 30))
+    known = with_estimated_totals(read_known(X, y, "estimate", None), X, 0, Deadline.after(-1))
+    assert known.stated.wants_estimates
+    assert known.targets.low.tolist() == [0, 0]
+    assert known.targets.high.tolist() == [60, 60]
+
+
+def test_the_same_seed_gives_the_same_estimate():
+    X, y, _ = shifted_table((20, 20), (60, 40))
+    assert (
+        shares_and_errors(estimated(X, y, seed=3))[0].tolist() == shares_and_errors(estimated(X, y, seed=3))[0].tolist()
+    )
+
+
+def test_a_tree_that_knows_no_total_is_better_with_an_estimate_than_with_the_shares_of_biased_labels():
+    X, y, codes = shifted_table((90, 10), (150, 350), seed=2)
+    clf = S2OCTClassifier(depth=1, random_state=0)
+    correct = {}
+    for totals, as_shares in (("estimate", False), ({"a": 0.9, "b": 0.1}, True)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = clf.fit(X, y, totals=totals, as_shares=as_shares).transduction_[100:]
+        correct[as_shares] = np.mean(found == np.array(["a", "b"])[codes[100:]])
+    assert correct[False] > correct[True] + 0.1
