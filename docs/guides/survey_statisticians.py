@@ -65,8 +65,8 @@ for sentence in tree.certificate_.sentences(tree.classes_):
 # How good is it?
 # ---------------
 #
-# ``assess`` fits guide and tree again without some of the answers, and judges them by these answers. It weighs them to the
-# known shares of the classes and says beside it what chance would give.
+# ``assess`` fits guide and tree again without some of the answers, and judges them by these answers. It weighs them to
+# the known shares of the classes and says beside it what chance would give.
 
 print(tree.assess())
 
