@@ -143,7 +143,7 @@ def test_the_last_open_class_follows_from_the_others():
     known = estimated(X, y, {"a": 60, "b": "estimate"})
     assert known.targets.is_plain
     assert known.targets.low.tolist() == [60, 40]
-    assert not known.stated.has_estimates
+    assert known.stated.tables == ({"": {"a": 60}},)
 
 
 def test_domains_have_estimates_of_their_own_and_known_ones_are_kept():
