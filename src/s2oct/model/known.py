@@ -183,7 +183,7 @@ class Known:
         """The totals that the fit has estimated because none were given, and what this assumes."""
         (errors,) = self.targets.margins[0].se
         found = [
-            f"{count:.0f} ± {amount(se, 2)} {label!r}"
+            f"{count:,.0f} ± {amount(se, 2)} {label!r}"
             for label, count, se in zip(self.classes.tolist(), self.targets.class_totals(), errors, strict=True)
         ]
         return Notice(

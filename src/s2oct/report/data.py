@@ -111,7 +111,7 @@ def describe_sample(rows: FittedRows, seen: SeenTotals) -> Sample:
     seen = seen if _is_about(seen, rows) else replace(seen, cells=())
     cells = None if seen.is_plain and seen.sizes is not None else describe_cells(seen, rows.class_names)
     lines = _class_lines(rows, seen)
-    is_exact = all(total.cell.low == total.cell.high for total in seen.cells)
+    is_exact = all(total.cell.low == total.cell.high and not total.cell.se for total in seen.cells)
     found = Sample(
         n_rows=len(rows.X),
         n_labeled=int(known.sum()),
@@ -203,7 +203,7 @@ def _bias(sample: Sample) -> str:
     """What the sample gets wrong, and whether chance could do that."""
     worst = max(sample.classes, key=lambda line: line.labeled_share - (line.population_share or 0.0))
     share, in_all = worst.labeled_share, worst.population_share or 0.0
-    total = "known total" if sample.is_exact else "middle of what is known"
+    total = "known total" if sample.is_exact else "estimate or the middle of the interval of the total"
     rows = "rows," if sample.weight is None else "rows, by weight,"
     draws, is_usual = _chance(sample, worst)
     if is_usual:

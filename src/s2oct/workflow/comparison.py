@@ -125,7 +125,10 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     features = Features(rows, encoded.encoding, rows)
     # Classes by their index: the names of the user's classes mean nothing to the scores.
     labels = Labels(np.arange(len(counted.classes)), counted.labels.codes)
-    known, counts = replace(counted, labels=labels, counted=None, given=None), counted.targets.class_totals()
+    # What is said of all rows need not be said again of every fold.
+    stated = replace(counted.stated, is_default=False)
+    known = replace(counted, labels=labels, counted=None, given=None, stated=stated)
+    counts = counted.targets.class_totals()
     fewest = int(labels.counts().min())
     if fewest < 2:
         name = counted.classes[int(labels.counts().argmin())]
