@@ -206,6 +206,14 @@ def test_totals_stay_open_when_there_is_no_time_to_estimate_them():
     assert known.targets.high.tolist() == [60, 60]
 
 
+def test_the_shares_of_the_labels_stay_when_no_total_is_given_and_there_is_no_time():
+    X, y, _ = shifted_table((30, 10), (30, 30))
+    known = read_known(X, y, None, None)
+    assert with_estimated_totals(known, X, 0, Deadline.after(-1)) is known
+    assert known.targets.low.tolist() == [45, 15]
+    assert with_estimated_totals(known, X, 0).targets.low[1] > 20
+
+
 def test_the_same_seed_gives_the_same_estimate():
     X, y, _ = shifted_table((20, 20), (60, 40))
     assert (

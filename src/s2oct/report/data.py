@@ -203,7 +203,7 @@ def _bias(sample: Sample) -> str:
     """What the sample gets wrong, and whether chance could do that."""
     worst = max(sample.classes, key=lambda line: line.labeled_share - (line.population_share or 0.0))
     share, in_all = worst.labeled_share, worst.population_share or 0.0
-    total = "known total" if sample.is_exact else "estimate or the middle of the interval of the total"
+    total = "known total" if sample.is_exact else "middle of what is known"
     rows = "rows," if sample.weight is None else "rows, by weight,"
     draws, is_usual = _chance(sample, worst)
     if is_usual:
