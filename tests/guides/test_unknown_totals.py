@@ -143,7 +143,7 @@ def test_the_last_open_class_follows_from_the_others():
     known = estimated(X, y, {"a": 60, "b": "estimate"})
     assert known.targets.is_plain
     assert known.targets.low.tolist() == [60, 40]
-    assert not known.stated.has_estimates
+    assert known.stated.tables == ({"": {"a": 60}},)
 
 
 def test_domains_have_estimates_of_their_own_and_known_ones_are_kept():
@@ -204,6 +204,14 @@ def test_totals_stay_open_when_there_is_no_time_to_estimate_them():
     assert known.stated.wants_estimates
     assert known.targets.low.tolist() == [0, 0]
     assert known.targets.high.tolist() == [60, 60]
+
+
+def test_the_shares_of_the_labels_stay_when_no_total_is_given_and_there_is_no_time():
+    X, y, _ = shifted_table((30, 10), (30, 30))
+    known = read_known(X, y, None, None)
+    assert with_estimated_totals(known, X, 0, Deadline.after(-1)) is known
+    assert known.targets.low.tolist() == [45, 15]
+    assert with_estimated_totals(known, X, 0).targets.low[1] > 20
 
 
 def test_the_same_seed_gives_the_same_estimate():

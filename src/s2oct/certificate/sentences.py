@@ -30,6 +30,9 @@ def about_tree(certificate: Certificate, classes: Sequence[Any] | None = None) -
     yield f"{certificate.n_contradicted:,} of {plural(certificate.n_labeled, 'label')} contradicted"
     if certificate.n_unlabeled:
         yield _total(certificate)
+    n_estimated = sum(cell.is_aim for cell in certificate.cells)
+    if n_estimated:
+        yield f"{plural(n_estimated, 'total')} estimated, as if labeling depended on the class alone"
     yield _size(certificate.n_splits, certificate.n_terms)
     if certificate.classes_without_label:
         yield _without_label(certificate.classes_without_label, classes)

@@ -270,7 +270,8 @@ class S2OCTClassifier(TreeClassifier):
             left out and follows from the others. With ``domains``, a table with domains as rows and classes as columns,
             a mapping of domains to such mappings, or a long table; with several margins, a list of these.
             ``"estimate"`` in the place of a total, of those of a domain or of all estimates them from the unlabeled
-            rows. This assumes that whether a row is labeled depends on its class and on nothing else.
+            rows. This assumes that whether a row is labeled depends on its class and on nothing else. Without any
+            totals, those of the whole table are estimated, with a warning.
         population_totals : mapping, series or data frame, optional
             The same for all rows, the labeled ones included.
         domains : array-like of shape (n_rows,), column name of X, or list of these, optional

@@ -171,7 +171,7 @@ class Known:
         if self.stated.wants_estimates:
             finding = "The time limit left no time to estimate the totals, so that they are left open"
             return (Notice(finding, Remedy.MORE_TIME, Remedy.GIVE_TOTALS, category=OpenTotalsWarning),)
-        if self.stated.has_estimates:
+        if self.stated.is_default:
             return (self._about_estimates(m),)
         if self.stated.tables:
             return ()
@@ -181,18 +181,15 @@ class Known:
         return (Notice(f"No totals were given: {finding}. A biased sample has wrong shares", Remedy.GIVE_TOTALS),)
 
     def _about_estimates(self, m: int) -> Notice:
-        """The totals that the fit has estimated, and what this assumes."""
-        margin, labels = self.targets.margins[0], self.classes.tolist()
-        errors = margin.se[0] if margin.n_domains == 1 else np.zeros(len(labels))
+        """The totals that the fit has estimated because none were given, and what this assumes."""
+        (errors,) = self.targets.margins[0].se
         found = [
-            f"{count:.0f}{f' ± {amount(se, 2)}' if se else ''} {label!r}"
-            for label, count, se in zip(labels, self.targets.class_totals(), errors, strict=True)
+            f"{count:,.0f} ± {amount(se, 2)} {label!r}"
+            for label, count, se in zip(self.classes.tolist(), self.targets.class_totals(), errors, strict=True)
         ]
-        opening = "No totals were given: they were estimated as" if self.stated.is_default else "Totals were estimated:"
-        where = "" if margin.n_domains == 1 else f", by {plural(margin.n_domains, 'domain')}"
         return Notice(
-            f"{opening} {listed(found)} of {plural(m, 'unlabeled row')}{where}. This is right if whether a row is "
-            "labeled depends on its class and on nothing else",
+            f"No totals were given: they were estimated as {listed(found)} of {plural(m, 'unlabeled row')}. This is "
+            "right if whether a row is labeled depends on its class and on nothing else",
             Remedy.GIVE_TOTALS,
             category=EstimatedTotalsWarning,
         )

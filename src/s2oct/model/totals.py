@@ -980,16 +980,8 @@ class StatedTotals:
     @property
     def wants_estimates(self) -> bool:
         """Whether some of them are still to be estimated."""
-        return any(is_to_estimate(given) for given in self._given)
-
-    @property
-    def has_estimates(self) -> bool:
-        """Whether some of them were estimated by the fit."""
-        return any(isinstance(given, EstimatedShare) for given in self._given)
-
-    @property
-    def _given(self) -> Iterator[Any]:
-        return (given for table in self.tables for entries in table.values() for given in entries.values())
+        entries = (part for table in self.tables for part in table.values())
+        return any(is_to_estimate(given) for part in entries for given in part.values())
 
 
 NOTHING_STATED = StatedTotals()

@@ -111,7 +111,7 @@ def describe_sample(rows: FittedRows, seen: SeenTotals) -> Sample:
     seen = seen if _is_about(seen, rows) else replace(seen, cells=())
     cells = None if seen.is_plain and seen.sizes is not None else describe_cells(seen, rows.class_names)
     lines = _class_lines(rows, seen)
-    is_exact = all(total.cell.low == total.cell.high for total in seen.cells)
+    is_exact = all(total.cell.low == total.cell.high and not total.cell.se for total in seen.cells)
     found = Sample(
         n_rows=len(rows.X),
         n_labeled=int(known.sum()),

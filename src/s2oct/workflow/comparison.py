@@ -128,7 +128,9 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     features = Features(rows, encoded.encoding, rows)
     # Classes by their index: the names of the user's classes mean nothing to the scores.
     labels = Labels(np.arange(len(counted.classes)), counted.labels.codes)
-    known = replace(counted, labels=labels, counted=None, given=None)
+    # What is said of all rows need not be said again of every fold.
+    stated = replace(counted.stated, is_default=False)
+    known = replace(counted, labels=labels, counted=None, given=None, stated=stated)
     methods, seed = _methods(encoded, len(labels.classes))
     folds = held_out_folds(labels.codes, n_folds, seed)
     held = HeldOut.of_folds(replace(known, labels=Labels(counted.classes, labels.codes)), folds)
