@@ -156,12 +156,15 @@ class Asked:
         What a split costs at least, in prices of one term.
     extra : ndarray of shape (k,)
         What each cut costs more because its rule names several levels.
+    n_places : ndarray of shape (k + 1,)
+        Places between the cuts, by the sample: rows of one place cannot be divided.
     """
 
     line: Line
     cuts: FloatArray
     price: float
     extra: FloatArray
+    n_places: IntArray
 
     def answers(self, X: FloatArray) -> IntArray:
         """How many cuts each row lies above."""
