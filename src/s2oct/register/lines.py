@@ -28,7 +28,7 @@ class LineSplit(NamedTuple):
     high: float
 
 
-class Line(Protocol):
+class QuestionLine(Protocol):
     """Where rows lie, and the splits of cuts: rows up to a cut go left."""
 
     def of(self, X: FloatArray) -> FloatArray:
@@ -125,7 +125,7 @@ class LevelLine:
         return LineSplit(omega, 0.5, 0.5)
 
 
-def line_of(question: Question) -> Line:
+def line_of(question: Question) -> QuestionLine:
     """The line of a question."""
     if isinstance(question, Threshold):
         return SumLine(question.omega)
@@ -148,7 +148,7 @@ class Asked:
 
     Attributes
     ----------
-    line : Line
+    line : QuestionLine
         Where rows lie.
     cuts : ndarray of shape (k,)
         Ascending: rows of at most this value go left.
@@ -160,7 +160,7 @@ class Asked:
         Places between the cuts, by the sample: rows of one place cannot be divided.
     """
 
-    line: Line
+    line: QuestionLine
     cuts: FloatArray
     price: float
     extra: FloatArray
