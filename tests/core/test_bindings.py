@@ -128,7 +128,44 @@ def cheapest_arguments() -> dict:
     }  # fmt: skip
 
 
+def pairs_arguments() -> dict:
+    return {"n_answers": np.full(P, 4), "n_classes": 2, "n_domains": 1, "depth": 2}
+
+
+def pairs() -> tuple:
+    layout = _core.Pairs(**pairs_arguments())
+    return layout, np.ones((layout.n_cells, layout.width))
+
+
+def added_arguments() -> dict:
+    return {
+        "answers": np.random.default_rng(2).integers(0, 4, (P, N)).astype(np.uint8),
+        "regions": np.zeros(N, dtype=np.int64), "cost": np.ones((N, 2)), "rows": np.ones(N), "sizes": np.ones(N),
+        "domains": np.zeros((1, N), dtype=np.int64), "histograms": pairs()[1],
+    }  # fmt: skip
+
+
+def best_arguments() -> dict:
+    return {
+        "histograms": pairs()[1], "prices": np.zeros(P), "extra": np.zeros((P, 2)), "cell_prices": np.zeros(2),
+        "min_rows": 1.0,
+    }  # fmt: skip
+
+
+def forest_arguments() -> dict:
+    return {
+        "rows": np.zeros((N, P), dtype=np.float32), "roots": np.array([0]), "features": np.zeros(3, dtype=np.int32),
+        "thresholds": np.zeros(3, dtype=np.float32), "children": np.array([[1, 2], [1, 1], [2, 2]], dtype=np.int32),
+        "values": np.array([[0.0], [1.0], [2.0]]),
+    }  # fmt: skip
+
+
 CALLS = {
+    "Pairs": (pairs_arguments, lambda **given: _core.Pairs(**given)),
+    "Pairs.add": (added_arguments, lambda **given: pairs()[0].add(**given)),
+    "Pairs.best": (best_arguments, lambda **given: pairs()[0].best(**given)),
+    "Pairs.below": (best_arguments, lambda **given: pairs()[0].below(**given, limit=1e3, most=100)),
+    "forest_votes": (forest_arguments, lambda **given: _core.forest_votes(**given)),
     "Instance": (instance_arguments, lambda **given: _core.Instance(**given)),
     "Annealer.anneal": (
         anneal_arguments,
@@ -183,6 +220,28 @@ def test_values_that_are_missing_or_out_of_range_are_named():
     ]:
         with pytest.raises(ValueError, match=sentence):
             _core.Instance(**{**instance_arguments(), name: value})
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "value", "sentence"),
+    [
+        ("Pairs", "depth", 3, "depth: expected 1 or 2"),
+        ("Pairs", "n_answers", np.full(P, 300), "n_answers: expected at least 1, and at most 256"),
+        ("Pairs", "n_domains", 0, "n_domains: expected at least 1, got 0"),
+        ("Pairs.add", "answers", np.full((P, N), 4, np.uint8), "answers: expected one of the answers"),
+        ("Pairs.add", "regions", np.ones(N, dtype=np.int64), "regions: expected whole numbers from 0 to 0, got 1"),
+        ("Pairs.add", "domains", np.ones((1, N), dtype=np.int64), "domains: expected whole numbers from 0 to 0"),
+        ("Pairs.add", "cost", np.full((N, 2), np.nan), "cost: expected finite numbers"),
+        ("Pairs.best", "histograms", np.ones((3, 4)), "histograms: expected shape"),
+        ("Pairs.below", "cell_prices", np.full(2, np.inf), "cell_prices: expected finite numbers"),
+        ("forest_votes", "features", np.full(3, P, np.int32), "features: expected whole numbers from 0"),
+        ("forest_votes", "children", np.full((3, 2), 3, np.int32), "children: expected whole numbers from 0 to 2"),
+    ],
+)
+def test_histograms_and_forests_refuse_what_lies_outside_of_them(call, name, value, sentence):
+    arguments, run = CALLS[call]
+    with pytest.raises(ValueError, match=sentence):
+        run(**{**arguments(), name: value})
 
 
 def test_nodes_seeds_and_depths_that_do_not_exist_are_refused():

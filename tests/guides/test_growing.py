@@ -80,6 +80,21 @@ def test_the_number_of_jobs_changes_nothing(monkeypatch):
     assert len(set(one.votes(rows)[:, 0]) - {0.0, 1.0}) > 5
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_votes_are_the_mean_of_what_the_trees_of_scikit_learn_predict(n_classes):
+    """Digit by digit, also for rows on a threshold and for rows that do not lie side by side."""
+    rows, _ = drawn(300)
+    codes = np.arange(300) % n_classes
+    forest, _ = Grower(7, np.random.RandomState(0)).grow(rows, as_votes(codes, n_classes), np.ones(300), "best", 2)
+    thresholds = np.concatenate([tree.threshold[tree.feature == 0] for tree in forest.trees]).astype(np.float32)
+    asked = np.repeat(rows, 2, axis=0)
+    asked[: len(thresholds[:500]), 0] = thresholds[:500][: len(asked)]
+    expected = sum(tree.predict(asked).reshape(len(asked), -1) for tree in forest.trees) / 7
+    assert np.array_equal(forest.votes(asked), expected)
+    wide = np.concatenate([asked, asked], axis=1)
+    assert np.array_equal(forest.votes(wide[:, : asked.shape[1]]), expected)
+
+
 def test_no_rows_have_no_votes():
     rows, codes = drawn(10)
     assert grow(rows, codes)[0].votes(rows[:0]).shape == (0, 1)

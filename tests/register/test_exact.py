@@ -119,7 +119,13 @@ def searched(register: Register, depth: int, min_rows: float = 1.0) -> tuple[Reg
     X, cost, _, _, n = priced_rows(register)
     lines = [SumLine(np.array(omega, float)) for omega in ([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, -0.5, 0])]
     asked = tuple(
-        Asked(line, np.unique(np.round(np.quantile(line.of(X), np.linspace(0.1, 0.9, 9)), 2)), price, np.zeros(9))
+        Asked(
+            line,
+            np.unique(np.round(np.quantile(line.of(X), np.linspace(0.1, 0.9, 9)), 2)),
+            price,
+            np.zeros(9),
+            np.full(10, 50),
+        )
         for line, price in zip(lines, (1.0, 1.0, 1.0, 2.6, 2.6), strict=True)
     )
     targets = register.targets
@@ -269,6 +275,15 @@ def test_a_total_is_missed_where_rows_off_cost_less_than_meeting_it() -> None:
     dear = fit(wrong, spec=EvidenceSpec(total_price=np.inf)).trained.certificate
     assert cheap.xi > 100
     assert dear.xi <= 1
+
+
+def test_a_tree_of_whole_numbers_and_a_low_price_is_the_best_at_all_cuts() -> None:
+    """Rows of equal value cannot be divided, so trees are compared by the totals that they can reach."""
+    small = table(1500, whole_numbers=True)
+    register = replace(small, totals={"A": small.totals["A"] - 150}).register(most=400)
+    found = fit(register, spec=EvidenceSpec(total_price=0.05, most=1)).trained.certificate
+    assert found.xi > 0
+    assert found.proved_best
 
 
 def test_leaves_have_enough_rows_of_the_whole_register() -> None:

@@ -1,1 +1,1 @@
-"""Registers: a sample of their rows shapes the tree, and passes over batches of all rows make it meet the totals."""
+"""Registers: a sample of their rows teaches the guide, and passes over batches of all rows find the tree."""

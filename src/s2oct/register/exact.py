@@ -28,7 +28,7 @@ from s2oct.model.targets import rows_beyond_bounds
 from s2oct.model.topology import Topology
 from s2oct.model.tree import ObliqueTree
 from s2oct.register.ladders import Cells, Ladder, moved_near, moving_cost
-from s2oct.register.lines import Asked, cuts_between, line_of
+from s2oct.register.lines import Asked, LevelLine, cuts_between, line_of
 from s2oct.register.passes import Pricing, Sums, grained
 from s2oct.search.exact import Candidate, CellPrices, ExactSearch, TotalPrices, best_cut_cost, two_classes
 from s2oct.search.questions import Question
@@ -60,7 +60,7 @@ CLOSE = 1e-3
 """Bounds that differ by fewer rows are the same."""
 
 PARTS = 16
-"""Parts of a bin between which the cost of a tree near the totals is interpolated."""
+"""Parts of a bin, at most, between which the cost of a tree near the totals is interpolated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,10 +203,12 @@ def _asked(search: ExactSearch, q: int, trees: Sequence[Candidate], n_cuts: int)
     question, line = search.questions[q], line_of(search.questions[q])
     near = [int(cut) for tree in trees for own, cut in zip(tree.questions, tree.cuts, strict=True) if own == q]
     first, last = _ranks(question, search.evidence.given, near, n_cuts)
-    cuts = cuts_between(question, line.of(search.evidence.X), first, last)
+    places = line.of(search.evidence.X)
+    cuts = cuts_between(question, places, first, last)
+    n_places = np.bincount(np.searchsorted(cuts, np.unique(places)), minlength=len(cuts) + 1)
     named = np.array(question.named, dtype=float)
     extra = LEVEL_PRICE * named[first] if len(named) else np.zeros(len(cuts))
-    return Asked(line, cuts, split_price(question.n_terms), extra)
+    return Asked(line, cuts, split_price(question.n_terms), extra, n_places)
 
 
 def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: int) -> tuple[IntArray, IntArray]:
@@ -520,27 +522,29 @@ class RegisterSearch:
         return Cells(counts, self.terms.low, self.terms.high, self.terms.n_first)
 
     def _ladders(self, candidate: RegisterCandidate) -> list[Ladder]:
-        """The last splits, with the rows of each bin in equal parts."""
+        """The last splits, with the rows of each bin in equal parts; no offset moves levels from side to side."""
         found = []
         for histograms, splits, classes in zip(self.histograms, candidate.splits, candidate.classes, strict=True):
             (f, cut), *below = splits.tolist()
             if f < 0:
                 continue
             if not below or all(g < 0 for g, _ in below):
-                found.append(self._ladder(self._block(histograms, f, f).sum(axis=1), cut, classes[[0, -1]]))
+                along = self._block(histograms, f, f).sum(axis=1)
+                found.append((f, self._ladder(f, along, cut, classes[[0, -1]])))
                 continue
             for side, (rows, (g, next_cut)) in enumerate(
                 zip((slice(cut + 1), slice(cut + 1, None)), below, strict=True)
             ):
                 if g >= 0:
                     along = self._block(histograms, f, g)[rows].sum(axis=0)
-                    found.append(self._ladder(along, next_cut, classes[2 * side : 2 * side + 2]))
-        return found
+                    found.append((g, self._ladder(g, along, next_cut, classes[2 * side : 2 * side + 2])))
+        return [ladder for q, ladder in found if not isinstance(self.asked[q].line, LevelLine)]
 
-    def _ladder(self, along: FloatArray, cut: int, classes: IntArray) -> Ladder:
+    def _ladder(self, q: int, along: FloatArray, cut: int, classes: IntArray) -> Ladder:
         """A ladder whose rungs are parts of bins; ``along`` has what lies in each bin, shape (n_bins, width)."""
         left, right = (int(k) for k in classes)
-        parts = np.repeat(along / PARTS, PARTS, axis=0)
+        n_parts = np.clip(self.asked[q].n_places, 1, PARTS)
+        parts = np.repeat(along / n_parts[:, None], n_parts, axis=0)
         parts = np.concatenate([np.zeros((1, parts.shape[1])), parts])
         return Ladder(
             node=0,
@@ -549,7 +553,7 @@ class RegisterSearch:
             rungs=np.arange(len(parts), dtype=float),
             sizes=parts[:, self.n_classes + 1 :],
             evidence=parts[:, left] - parts[:, right],
-            cut=PARTS * (cut + 1),
+            cut=int(n_parts[: cut + 1].sum()),
         )
 
     # ---- trees ----

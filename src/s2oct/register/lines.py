@@ -28,7 +28,7 @@ class LineSplit(NamedTuple):
     high: float
 
 
-class Line(Protocol):
+class QuestionLine(Protocol):
     """Where rows lie, and the splits of cuts: rows up to a cut go left."""
 
     def of(self, X: FloatArray) -> FloatArray:
@@ -128,7 +128,7 @@ class LevelLine:
         return LineSplit(omega, 0.5, 0.5)
 
 
-def line_of(question: Question) -> Line:
+def line_of(question: Question) -> QuestionLine:
     """The line of a question."""
     if isinstance(question, Threshold):
         return SumLine(question.omega)
@@ -152,7 +152,7 @@ class Asked:
 
     Attributes
     ----------
-    line : Line
+    line : QuestionLine
         Where rows lie.
     cuts : ndarray of shape (k,)
         Ascending: rows of at most this value go left.
@@ -160,12 +160,15 @@ class Asked:
         What a split costs at least, in prices of one term.
     extra : ndarray of shape (k,)
         What each cut costs more because its rule names several levels.
+    n_places : ndarray of shape (k + 1,)
+        Places between the cuts, by the sample: rows of one place cannot be divided.
     """
 
-    line: Line
+    line: QuestionLine
     cuts: FloatArray
     price: float
     extra: FloatArray
+    n_places: IntArray
 
     def answers(self, X: FloatArray) -> IntArray:
         """How many cuts each row lies above."""

@@ -44,8 +44,9 @@ NO_ANSWERS = "the guide reads tables, and rows beyond the sample are numbers. Pa
 NO_ROOM = "histograms of so many domains do not fit into memory. State totals of fewer domains."
 NO_TIME = "the time limit leaves no time to ask the guide about all rows"
 
-TRIED_ROWS = 16_384
-"""Rows of the sample by which the time of a pass that asks the guide is estimated."""
+TRIED_ROWS, HOPE = 16_384, 0.5
+"""Rows of the sample by which the time of a pass that asks the guide is estimated, and the share of it that must be
+left to begin: a busy machine may be less busy later."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +175,7 @@ def _exact(
     pricing = Pricing(said.of_rows)
     counting = CountPairs(sample.asked, trained.tree, simplification.columns, pricing, len(low))
     needed = pass_seconds + _seconds(counting, register)
-    # What is begun in vain would take the time of the passes that meet the totals.
-    sums = register.batches.total(counting, deadline) if deadline.allows(needed) else None
+    sums = register.batches.total(counting, deadline) if deadline.allows(HOPE * needed) else None
     if sums is None:
         return f"{NO_TIME}, which takes about {duration(needed)}. Allow more time."
     labeled, none = slice(evidence.n_labeled), np.zeros((1, evidence.n_labeled), dtype=np.int64)
