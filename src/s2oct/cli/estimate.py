@@ -109,7 +109,7 @@ def estimate(
         warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
         read = read_model(model)
     encoded = encoded_again(read, data, totals)
-    fitted, table = refitted(read, encoded), encoded.table
+    fitted, table = refit_model(read, encoded), encoded.table
     domains = {
         margin_name(columns): domain_of_rows(table.cells, columns, table.source.dialect) for columns in divisions
     }
@@ -150,7 +150,7 @@ def _refuse_lost_guide(model: Model) -> None:
         )
 
 
-def refitted(model: Model, encoded: EncodedTable) -> FittedTable:
+def refit_model(model: Model, encoded: EncodedTable) -> FittedTable:
     """Fit the tree again, and say where the data or the tree are not those of the model."""
     from s2oct.cli.progress import live_progress
     from s2oct.workflow.fitted_table import fit_encoded

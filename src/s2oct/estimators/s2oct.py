@@ -18,7 +18,7 @@ from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.assessment import N_FOLDS, Assessment
 from s2oct.estimates.table import Estimates
-from s2oct.estimators.assessing import CrossFit, cross_fit
+from s2oct.estimators.assessing import CrossFit, fit_folds
 from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.estimators.estimating import estimate_domains
@@ -549,8 +549,8 @@ class S2OCTClassifier(TreeClassifier):
         join the unlabeled ones. Recall comes from the held-out labels of each class, so a sample may have labels of one
         class more often than of another; the known totals say how the classes share the unlabeled rows. Standard errors
         and the interval count few labels, uncertain totals and how far the trees of the folds differ from the tree. The
-        fits have a tenth of the labels less than the fit itself, and may be slightly worse. A label that is the only one
-        of its class cannot be held out.
+        fits have a tenth of the labels less than the fit itself, and may be slightly worse. A label that is the only
+        one of its class cannot be held out.
 
         Each fold takes about as long as the fit. Of a fit to a sample of the rows, the sample is assessed.
 
@@ -564,7 +564,7 @@ class S2OCTClassifier(TreeClassifier):
         n_folds : int
             Number of folds, at least 2.
         stop : callable, optional
-            Polled often. Once it returns True, KeyboardInterrupt is raised.
+            Polled often. Once it returns True, `AssessmentStopped`, a KeyboardInterrupt, is raised.
         progress : callable, optional
             Is called with the number of folds that are done, and of all folds.
         **fit_params : object
@@ -600,7 +600,7 @@ class S2OCTClassifier(TreeClassifier):
         """The fits without some of the labels, which assessment, path, report and page share."""
         fit = self._fit_of_session(of_sample=True)
         if self._cross_fit is None or self._cross_fit.n_asked != n_folds:
-            self._cross_fit = cross_fit(fit, self.tree_, n_folds, stop, progress)
+            self._cross_fit = fit_folds(fit, self.tree_, n_folds, stop, progress)
         return self._cross_fit
 
     def _fit_of_session(self, *, of_sample: bool = False) -> FitTask:
@@ -644,7 +644,7 @@ class S2OCTClassifier(TreeClassifier):
             Whether to assess the trees, which takes about twenty times as long as the fit. Without it there is no
             recommended tree, unless the trees have been assessed before.
         stop : callable, optional
-            Polled often. Once it returns True, KeyboardInterrupt is raised.
+            Polled often. Once it returns True, `AssessmentStopped`, a KeyboardInterrupt, is raised.
         progress : callable, optional
             Is called with the number of folds of the assessment that are done, and of all folds.
 
