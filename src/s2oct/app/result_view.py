@@ -125,7 +125,7 @@ def assessment_view(found: Assessment) -> dict[str, Any]:
         "agreed": _or_none(found.agreed),
         "agreed_accuracy": _or_none(found.agreed_accuracy),
         "agreed_accuracy_se": _or_none(found.agreed_accuracy_se),
-        "cautions": [in_terms_of_the_page(caution) for caution in found.cautions],
+        "cautions": [in_terms_of_the_page(caution) for caution in found.new_cautions],
         "classes": [
             {
                 "name": str(line.label),

@@ -119,7 +119,12 @@ class Assessment:
     @property
     def cautions(self) -> tuple[Notice, ...]:
         """What a reader should know of its limits, the gravest first."""
-        return (*self._chance_level(), *self._not_held_out(), *self._few_labels())
+        return (*self.new_cautions, *self._few_labels())
+
+    @property
+    def new_cautions(self) -> tuple[Notice, ...]:
+        """The same without classes that have few labels, of which the fit itself has warned."""
+        return (*self._chance_level(), *self._not_held_out())
 
     def _chance_level(self) -> tuple[Notice, ...]:
         low, high = self.interval

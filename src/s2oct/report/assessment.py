@@ -52,7 +52,7 @@ def describe_assessment(estimator: Any, rows: FittedRows, *, wanted: bool) -> As
         )
         for index, (name, line) in enumerate(zip(rows.class_names, found.per_class, strict=True))
     )
-    return AssessmentText(found.headline, found, lines, tuple(map(str, found.cautions)))
+    return AssessmentText(found.headline, found, lines, tuple(map(str, found.new_cautions)))
 
 
 def _why_not(rows: FittedRows) -> str:
