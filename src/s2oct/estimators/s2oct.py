@@ -49,6 +49,7 @@ from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TOTAL_PRICE,
 from s2oct.model.known import Known
 from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Problem
+from s2oct.model.proof import INTERRUPTED
 from s2oct.model.totals import Totals
 from s2oct.model.tree import ObliqueTree
 from s2oct.parameters import whole_from
@@ -143,9 +144,9 @@ class S2OCTClassifier(TreeClassifier):
     stability_ : ndarray of shape (n_unlabeled,)
         For each unlabeled row, in their order, the share of other trees that are as good and put the row into the
         same class. With a guide of positive weight they have at most 1 % of the rows more against them, with rows off
-        at their price. In P2 they are found independently, without the guide, and cost no more: near 1 the labeled rows
-        and the totals determine a class, near 1/2 they leave it open. NaN if P2 or a fit that was cut short has no such
-        tree.
+        at their price. In P2 they are found independently, without the guide, and cost no more. This is agreement among
+        near-optimal trees: `assess` says how many of the rows on which all agree are right. NaN if P2 or a fit that was
+        cut short has no such tree.
     alternatives_ : tuple of ObliqueTree
         The distinct ones of these trees, the best starts first. A classifier from a model file has none.
     stability_note_ : str
@@ -692,10 +693,14 @@ class S2OCTClassifier(TreeClassifier):
 
     @property
     def can_be_assessed(self) -> bool:
-        """Whether the rows of the fit are still there, and some class has two labels, of which one can be held out."""
+        """Whether the rows of the fit are there, some class has two labels, and nobody interrupted the fit.
+
+        Path, report and page leave the assessment out otherwise: somebody who stops a fit does not want ten more.
+        """
         check_is_fitted(self)
         fit: FitTask | None = getattr(self, "_fit", None)
-        return fit is not None and int(fit.known.labels.counts().max(initial=0)) > 1
+        has_labels = fit is not None and int(fit.known.labels.counts().max(initial=0)) > 1
+        return has_labels and self.certificate_.ended != INTERRUPTED
 
     @property
     def has_simplicity_path(self) -> bool:
