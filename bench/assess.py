@@ -93,7 +93,6 @@ def of_draw(options: argparse.Namespace, name: str, design: str, number: int) ->
     right = clf.transduction_[unlabeled] == draw.data.classes[draw.data.codes[unlabeled]]
     line |= {"accuracy": found.accuracy, "se": found.accuracy_se, "low": found.interval[0], "high": found.interval[1]}
     line |= {"truth": float(right.mean()), "chance": found.chance, "fewest": min(c.n_labels for c in found.per_class)}
-    line |= {"apart": clf._cross_fit.apart([t.tree for t in clf._cross_fit.trained])}
     line |= {"agreed": found.agreed_accuracy, "agreed_truth": float(right[clf.stability_ == 1].mean())}
     return line | (of_path(clf, draw) if options.path else {})
 

@@ -223,6 +223,10 @@ class InvalidModelFile(S2OCTError, ValueError):
     """A model file is damaged, changed, of another kind or from a later version."""
 
 
+class AssessmentStopped(KeyboardInterrupt):
+    """Ctrl-C, or the caller, ended an assessment before all its fits were made."""
+
+
 class S2OCTWarning(UserWarning):
     """The fit went on, but the user should know something about it."""
 

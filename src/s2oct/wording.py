@@ -29,7 +29,7 @@ def amount(value: float, digits: int = 4) -> str:
     return "0" if text == "-0" else text
 
 
-def percent(share: float, digits: int = 0) -> str:
+def percentage(share: float, digits: int = 0) -> str:
     """A share in percent: 81 %."""
     return f"{100 * share:.{digits}f} %"
 

@@ -97,7 +97,8 @@ def pressed_at(commands, tmp_path_factory):
         answer = commands.stdout.readline()
         assert answer.startswith("ended ")
         lines = (signs / "stderr").read_text().splitlines(keepends=True)
-        return int(answer.split()[1]), "".join(line for line in lines if "writing the report" not in line)
+        notes = ("writing the report", "folds of the fit")
+        return int(answer.split()[1]), "".join(line for line in lines if not any(note in line for note in notes))
 
     return press
 
@@ -170,6 +171,15 @@ def test_with_a_tree_every_file_is_written_and_says_interrupted(noise, pressed_a
     assert content["certificate"]["ended"] == "interrupted"
     assert s2oct.load("model.json").certificate_.has_splits
     assert "The fit was interrupted after" in (noise / "report.html").read_text()
+    assert len(pd.read_csv("rows.csv")) == 300
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_the_tree_is_assessed_leaves_only_the_accuracy_out(noise, pressed_at):
+    code, err = pressed_at("s2oct.estimators.assessing:run_task", 2, SHORT)
+    assert code == 0, err
+    assert "The assessment was interrupted: the report says nothing about the accuracy of the tree." in err
+    assert "The tree was not assessed" in (noise / "report.html").read_text()
     assert len(pd.read_csv("rows.csv")) == 300
 
 

@@ -115,3 +115,27 @@ def test_a_register_is_assessed_on_its_sample():
 def test_one_fold_is_refused(fitted):
     with pytest.raises(InvalidProblem, match="n_folds"):
         fitted.assess(n_folds=1)
+
+
+def test_a_fit_that_was_stopped_is_not_assessed_for_its_path(survey):
+    clf = S2OCTClassifier(**QUICK).fit(survey.X, survey.y, totals=survey.totals, stop=lambda: True)
+    assert not clf.can_be_assessed
+    done = S2OCTClassifier(**QUICK).fit(survey.X, survey.y, totals=survey.totals)
+    assert done.can_be_assessed
+    assert not pickle.loads(pickle.dumps(done)).can_be_assessed
+
+
+def test_parameters_are_resolved(survey, fitted):
+    clf = S2OCTClassifier(random_state=0, max_features_per_split=1).fit(survey.X, survey.y, totals=survey.totals)
+    assert clf.resolved_params_ == {
+        "depth": 2,
+        "guide": "SelfTrainedForest",
+        "guide_weight": 0.5,
+        "max_features_per_split": 1,
+        "term_price": 2.1,
+        "total_price": 1.5,
+    }
+    assert fitted.resolved_params_["guide"] == "LogisticRegression"
+    plain = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=5, random_state=0)
+    plain.fit(survey.X, survey.y, totals=survey.totals)
+    assert plain.resolved_params_ == {"depth": 1, "guide": None, "max_features_per_split": None}

@@ -203,24 +203,6 @@ def test_leaves_and_splits_are_those_of_the_tree(browser, report, stable):
         assert number(row[2]) + number(row[3]) == here.sum()
 
 
-def test_the_expected_accuracy_stands_at_the_top_with_its_interval_and_chance(browser, report, stable):
-    found = stable.clf.assess()
-    with browser.page(report) as page:
-        first = page.evaluate("document.querySelector('.figures div').innerText")
-        section = page.evaluate("document.querySelector('main section').id")
-        headline = page.evaluate("document.querySelector('#accuracy strong').innerText")
-        rows = table(page, "accuracy")
-    low, high = found.interval
-    assert percent(found.accuracy) in first
-    assert f"{percent(low)} to {percent(high)}" in first
-    assert f"chance gives {percent(found.chance)}" in first
-    assert (section, headline) == ("accuracy", found.headline)
-    for row, line in zip(rows, found.per_class, strict=True):
-        assert (row[0], number(row[1])) == (line.label, line.n_labels)
-        assert row[3] == f"{100 * line.recall:.1f} % ± {100 * line.recall_se:.1f} %"
-        assert row[4] == f"{100 * line.precision:.1f} % ± {100 * line.precision_se:.1f} %"
-
-
 def test_stability_is_counted_overall_and_by_leaf(browser, report, stable):
     values = stable.clf.stability_
     with browser.page(report) as page:
@@ -493,6 +475,37 @@ def test_an_open_proof_says_why(labour_force, ended, note):
     assert give_verdict(certificate, 2, ["no", "yes"]).note == note
 
 
+def test_the_expected_accuracy_stands_at_the_top_with_its_interval_and_chance(browser, labour_force, tmp_path):
+    clf = S2OCTClassifier(depth=1, guide=LogisticRegression(max_iter=5000), solver=None, random_state=0)
+    clf.fit(labour_force.X, labour_force.y, totals=labour_force.totals)
+    report, found = write_report(clf, labour_force.X, labour_force.y, tmp_path / "r.html", rivals=False), clf.assess()
+    with browser.page(report) as page:
+        first = page.evaluate("document.querySelector('.figures div').innerText")
+        section = page.evaluate("document.querySelector('main section').id")
+        headline = page.evaluate("document.querySelector('#accuracy strong').innerText")
+        rows = table(page, "accuracy")
+    low, high = found.interval
+    assert percent(found.accuracy) in first
+    assert f"{percent(low)} to {percent(high)}" in first
+    assert f"chance gives {percent(found.chance)}" in first
+    assert (section, headline) == ("accuracy", found.headline)
+    for row, line in zip(rows, found.per_class, strict=True):
+        assert (row[0], number(row[1])) == (line.label, line.n_labels)
+        for cell, value, error in ((row[3], line.recall, line.recall_se), (row[4], line.precision, line.precision_se)):
+            assert cell == ("not known" if np.isnan(value) else f"{100 * value:.1f} % ± {100 * error:.1f} %")
+
+
+def test_a_report_without_the_rows_of_the_fit_says_that_the_accuracy_is_not_known(labour_force):
+    page = report_html(copy.copy(labour_force.clf), labour_force.X, labour_force.y, rivals=False)
+    assert "The tree was not assessed, because this classifier does not have the rows of its fit" in page
+
+
+def test_an_open_proof_is_no_defect_unless_the_fit_was_cut_short(labour_force):
+    for ended, is_defect in (("converged", False), ("time limit", True), ("interrupted", True)):
+        certificate = replace(labour_force.clf.certificate_, objective=3.0, lower_bound=0.0, ended=ended)
+        assert give_verdict(certificate, 2, ["no", "yes"]).defect == is_defect
+
+
 def test_fit_with_a_guide_has_its_report(browser, labour_force, tmp_path):
     clf = S2OCTClassifier(depth=1, guide=LogisticRegression(max_iter=5000), solver=None, time_limit=20, random_state=0)
     clf.fit(labour_force.X, labour_force.y, totals=labour_force.totals)
@@ -500,7 +513,8 @@ def test_fit_with_a_guide_has_its_report(browser, labour_force, tmp_path):
     with browser.page(path) as page:
         assert_in_order(page)
         proof = page.evaluate("document.getElementById('certificate').innerText")
-    assert f"Differs from the guide on {clf.certificate_.n_against_guide} of" in proof
+    certificate = clf.certificate_
+    assert f"Agrees with the guide on {certificate.n_unlabeled - certificate.n_against_guide} of" in proof
 
 
 @pytest.fixture(scope="session")
@@ -584,7 +598,6 @@ def test_unknown_stability_is_not_counted(labour_force):
     assert "Too few such trees were found" in page
     clf.stability_note_ = "The stability of rows is not known: the fit was interrupted."
     assert clf.stability_note_ in report_html(clf, labour_force.X, labour_force.y, rivals=False)
-    assert "Rows determined" not in page
 
 
 def test_a_stability_from_few_trees_is_shown_with_its_note(labour_force):
@@ -593,9 +606,7 @@ def test_a_stability_from_few_trees_is_shown_with_its_note(labour_force):
     clf.stability_note_ = "The stability of rows comes from 2 other trees of no higher cost."
     page = report_html(clf, labour_force.X, labour_force.y, rivals=False)
     assert clf.stability_note_ in page
-    assert "Rows determined" not in page
-    clf.stability_note_ = ""
-    assert "Rows determined" in report_html(clf, labour_force.X, labour_force.y, rivals=False)
+    assert "For 100\u00a0% of the unlabeled rows" in page
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 from s2oct.app.command import command_line
 from s2oct.app.ordered import Ordered
 from s2oct.app.result_view import TreeViews, assessment_view, result_view
+from s2oct.errors import AssessmentStopped
 from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.fitted import read_fit
 from s2oct.files import write_whole
@@ -121,7 +122,7 @@ def assess_trees(clf: S2OCTClassifier, views: TreeViews, ordered: Ordered) -> bo
         if clf.has_simplicity_path:
             log.append("stage", stage="assessing simpler trees")
             show_trees(clf.simplicity_path(stop=stop))
-    except KeyboardInterrupt:
+    except AssessmentStopped:
         return False
     return True
 

@@ -16,6 +16,7 @@ from s2oct.estimators.fitted import FittedRows, see_totals
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
 from s2oct.looks import class_colour, short_sets, text_on
 from s2oct.model.features import columns_of
+from s2oct.model.proof import INTERRUPTED
 from s2oct.model.rules import Leaf, Split, pruned, rule_lines, rule_text
 from s2oct.report.certificate import describe_certificate, give_verdict
 from s2oct.report.data import Sample, describe_sample
@@ -105,7 +106,7 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
         "has_given_totals": bool(fitted.encoded.known.stated.tables) and not fitted.encoded.known.stated.is_default,
         "columns": [dataclasses.asdict(use) | {"remedies": []} for use in fitted.encoded.uses],
         "stability_note": clf.stability_note_,
-        "can_be_assessed": clf.can_be_assessed,
+        "can_be_assessed": clf.can_be_assessed or certificate.ended == INTERRUPTED,
         "command": command,
         "ids": list(fitted.table.roles.ids),
         "rule_columns": _columns_in_rules(fitted),
@@ -125,7 +126,7 @@ def assessment_view(found: Assessment) -> dict[str, Any]:
         "agreed": _or_none(found.agreed),
         "agreed_accuracy": _or_none(found.agreed_accuracy),
         "agreed_accuracy_se": _or_none(found.agreed_accuracy_se),
-        "cautions": [in_terms_of_the_page(caution) for caution in found.cautions],
+        "cautions": [in_terms_of_the_page(caution) for caution in found.new_cautions],
         "classes": [
             {
                 "name": str(line.label),

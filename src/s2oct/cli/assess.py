@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from s2oct.cli.estimate import encoded_again, refitted
+from s2oct.cli.estimate import encoded_again, refit_model
 from s2oct.cli.messages import print_warning, say
 from s2oct.cli.option_groups import takes_groups
 from s2oct.cli.options import DataOptions, ModelPath, check_model
@@ -32,7 +32,7 @@ def assess(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
         read = read_model(model)
-    clf = refitted(read, encoded_again(read, data, totals, label)).classifier
+    clf = refit_model(read, encoded_again(read, data, totals, label)).classifier
     with repeat_progress(folds, "fold", clf.certificate_.seconds, 1) as progress:
         found = clf.assess(n_folds=folds, progress=progress)
     say(found.text)

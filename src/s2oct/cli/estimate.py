@@ -170,7 +170,7 @@ def estimate(
         found = _by_difference(read, encoded, domains, how, replicates)
     else:
         weights = replicate_weights_of_rows(table.cells, columns_of_weights, dialect)
-        found = _estimated(refitted(read, encoded), domains, replicates, weights)
+        found = _estimated(refit_model(read, encoded), domains, replicates, weights)
     _write(found, encoded, out, keep_formulas=keep_formulas)
 
 
@@ -219,7 +219,7 @@ def _refuse_lost_guide(model: Model) -> None:
         )
 
 
-def refitted(model: Model, encoded: EncodedTable) -> FittedTable:
+def refit_model(model: Model, encoded: EncodedTable) -> FittedTable:
     """Fit the tree again, and say where the data or the tree are not those of the model."""
     from s2oct.cli.progress import live_progress
     from s2oct.workflow.fitted_table import fit_encoded

@@ -18,7 +18,7 @@ from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem, N
 from s2oct.model.known import Known
 from s2oct.model.labels import FEW_LABELS
 from s2oct.model.targets import Margin
-from s2oct.wording import listed, percent, plural, printable
+from s2oct.wording import listed, percentage, plural, printable
 
 N_FOLDS = 10
 """Parts into which labeled rows are divided: a fit without one of them has 90 % of the labels."""
@@ -99,11 +99,11 @@ class Assessment:
     @property
     def headline(self) -> str:
         """The accuracy in one sentence."""
-        low, high = map(percent, self.interval)
+        low, high = map(percentage, self.interval)
         return (
-            f"About {percent(self.accuracy)} of the unlabeled rows are expected to be classified correctly "
-            f"({percent(CONFIDENCE)} interval {low} to {high}); chance with the same totals gives "
-            f"{percent(self.chance)}."
+            f"About {percentage(self.accuracy)} of the unlabeled rows are expected to be classified correctly "
+            f"({percentage(CONFIDENCE)} interval {low} to {high}); chance with the same totals gives "
+            f"{percentage(self.chance)}."
         )
 
     @property
@@ -119,7 +119,12 @@ class Assessment:
     @property
     def cautions(self) -> tuple[Notice, ...]:
         """What a reader should know of its limits, the gravest first."""
-        return (*self._chance_level(), *self._not_held_out(), *self._few_labels())
+        return (*self.new_cautions, *self._few_labels())
+
+    @property
+    def new_cautions(self) -> tuple[Notice, ...]:
+        """The same without classes that have few labels, of which the fit itself has warned."""
+        return (*self._chance_level(), *self._not_held_out())
 
     def _chance_level(self) -> tuple[Notice, ...]:
         low, high = self.interval
@@ -129,8 +134,8 @@ class Assessment:
             finding = "There are too few labels to tell whether the tree is better than chance"
         else:
             return ()
-        interval = f"interval {percent(low)} to {percent(high)}"
-        numbers = f"accuracy {percent(self.accuracy)}, {interval}, chance {percent(self.chance)}"
+        interval = f"interval {percentage(low)} to {percentage(high)}"
+        numbers = f"accuracy {percentage(self.accuracy)}, {interval}, chance {percentage(self.chance)}"
         return (Notice(f"{finding} ({numbers})", Remedy.MORE_EVIDENCE, category=ChanceLevelWarning),)
 
     def _not_held_out(self) -> tuple[Notice, ...]:
@@ -138,10 +143,8 @@ class Assessment:
         if not alone:
             return ()
         named = listed([f"class {found.label!r} ({plural(found.n_labels, 'label')})" for found in alone])
-        share = sum(found.share for found in alone)
-        finding = (
-            f"No label of {named} can be held out, so nothing is known about {percent(share, 1)} of the unlabeled rows"
-        )
+        share = percentage(sum(found.share for found in alone), 1)
+        finding = f"No label of {named} can be held out, so nothing is known about {share} of the unlabeled rows"
         return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),)
 
     def _few_labels(self) -> tuple[Notice, ...]:
@@ -162,7 +165,7 @@ class Assessment:
             (
                 printable(found.label),
                 str(found.n_labels),
-                percent(found.share, 1),
+                percentage(found.share, 1),
                 with_error(found.recall, found.recall_se),
                 with_error(found.precision, found.precision_se),
             )
@@ -183,14 +186,14 @@ class Assessment:
         if np.isnan(self.agreed_accuracy):
             return ""
         return (
-            f"All near-optimal trees agree on {percent(self.agreed)} of the held-out rows; "
-            f"{percent(self.agreed_accuracy)} ± {percent(self.agreed_accuracy_se)} of these are right."
+            f"All near-optimal trees agree on {percentage(self.agreed)} of the held-out rows; "
+            f"{percentage(self.agreed_accuracy)} ± {percentage(self.agreed_accuracy_se)} of these are right."
         )
 
 
 def with_error(value: float, error: float) -> str:
     """A share with its standard error, or that it is not known."""
-    return "not known" if np.isnan(value) else f"{percent(value, 1)} ± {percent(error, 1)}"
+    return "not known" if np.isnan(value) else f"{percentage(value, 1)} ± {percentage(error, 1)}"
 
 
 def held_out_folds(codes: IntArray, n_folds: int = N_FOLDS, seed: int = 0) -> list[IntArray]:

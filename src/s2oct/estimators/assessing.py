@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.errors import AssessmentStopped
 from s2oct.estimates.assessment import N_FOLDS, Assessment, HeldOut, held_out_folds
 from s2oct.estimators.edge import edge_of_request
 from s2oct.estimators.fitting import FitTask, run_task
@@ -104,7 +105,7 @@ class CrossFit:
             for found in self.trained
         ]
         if stop():
-            raise KeyboardInterrupt("The assessment was interrupted before all simpler trees were fitted")
+            raise AssessmentStopped("The assessment was interrupted before all simpler trees were fitted")
 
         def judged(step: SimplicityStep) -> _Judged:
             trees = [found.tree for found in self.trained]
@@ -146,7 +147,7 @@ def _richest(front: list[tuple[int, ObliqueTree]], n_terms: int) -> ObliqueTree:
     return next((tree for terms, tree in reversed(front) if terms <= n_terms), front[0][1])
 
 
-def cross_fit(
+def fit_folds(
     fit: FitTask,
     tree: ObliqueTree,
     n_folds: int = N_FOLDS,
@@ -156,7 +157,7 @@ def cross_fit(
     """Fit guide and tree once for each fold of the labeled rows, without the labels of the fold; to assess a tree.
 
     The rows of the fold join the unlabeled ones, and the totals grow accordingly. A request to stop and Ctrl-C raise
-    KeyboardInterrupt: an accuracy from some of the folds would be about other labels.
+    `AssessmentStopped`: an accuracy from some of the folds would be about other labels.
     """
     folds = held_out_folds(fit.known.labels.codes, n_folds, fit.budget.seed)
     found = []
@@ -167,7 +168,7 @@ def cross_fit(
             task = replace(fit, known=fit.known.without(held), advice=None)
             trained = None if edge.stop() else run_task(task, edge, now()).trained
             if trained is None or trained.certificate.ended == INTERRUPTED:
-                raise KeyboardInterrupt(f"The assessment was interrupted after {number} of {len(folds)} folds")
+                raise AssessmentStopped(f"The assessment was interrupted after {number} of {len(folds)} folds")
             found.append(trained)
     if progress is not None:
         progress(len(folds), len(folds))

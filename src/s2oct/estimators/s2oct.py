@@ -18,7 +18,7 @@ from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.assessment import N_FOLDS, Assessment
 from s2oct.estimates.table import REPLICATES, Estimates
-from s2oct.estimators.assessing import CrossFit, cross_fit
+from s2oct.estimators.assessing import CrossFit, fit_folds
 from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
 from s2oct.estimators.estimating import (
@@ -59,6 +59,7 @@ from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TOTAL_PRICE,
 from s2oct.model.known import Known
 from s2oct.model.prepared import ModelSpec
 from s2oct.model.problem import Problem
+from s2oct.model.proof import INTERRUPTED
 from s2oct.model.totals import Totals
 from s2oct.model.tree import ObliqueTree
 from s2oct.parameters import whole_from
@@ -153,9 +154,9 @@ class S2OCTClassifier(TreeClassifier):
     stability_ : ndarray of shape (n_unlabeled,)
         For each unlabeled row, in their order, the share of other trees that are as good and put the row into the
         same class. With a guide of positive weight they have at most 1 % of the rows more against them, with rows off
-        at their price. In P2 they are found independently, without the guide, and cost no more: near 1 the labeled rows
-        and the totals determine a class, near 1/2 they leave it open. NaN if P2 or a fit that was cut short has no such
-        tree.
+        at their price. In P2 they are found independently, without the guide, and cost no more. This is agreement among
+        near-optimal trees: `assess` says how many of the rows on which all agree are right. NaN if P2 or a fit that was
+        cut short has no such tree.
     alternatives_ : tuple of ObliqueTree
         The distinct ones of these trees, the best starts first. A classifier from a model file has none.
     stability_note_ : str
@@ -607,8 +608,8 @@ class S2OCTClassifier(TreeClassifier):
         join the unlabeled ones. Recall comes from the held-out labels of each class, so a sample may have labels of one
         class more often than of another; the known totals say how the classes share the unlabeled rows. Standard errors
         and the interval count few labels, uncertain totals and how far the trees of the folds differ from the tree. The
-        fits have a tenth of the labels less than the fit itself and may be slightly worse. A label that is the only one
-        of its class cannot be held out.
+        fits have a tenth of the labels less than the fit itself, and may be slightly worse. A label that is the only
+        one of its class cannot be held out.
 
         Each fold takes about as long as the fit. Of a fit to a sample of the rows, the sample is assessed.
 
@@ -622,7 +623,7 @@ class S2OCTClassifier(TreeClassifier):
         n_folds : int
             Number of folds, at least 2.
         stop : callable, optional
-            Polled often. Once it returns True, KeyboardInterrupt is raised.
+            Polled often. Once it returns True, `AssessmentStopped`, a KeyboardInterrupt, is raised.
         progress : callable, optional
             Is called with the number of folds that are done, and of all folds.
         **fit_params : object
@@ -658,7 +659,7 @@ class S2OCTClassifier(TreeClassifier):
         """The fits without some of the labels, which assessment, path, report and page share."""
         fit = self._fit_of_session(of_sample=True)
         if self._cross_fit is None or self._cross_fit.n_asked != n_folds:
-            self._cross_fit = cross_fit(fit, self.tree_, n_folds, stop, progress)
+            self._cross_fit = fit_folds(fit, self.tree_, n_folds, stop, progress)
         return self._cross_fit
 
     def _fit_of_session(self, *, of_sample: bool = False) -> FitTask:
@@ -702,7 +703,7 @@ class S2OCTClassifier(TreeClassifier):
             Whether to assess the trees, which takes about twenty times as long as the fit. Without it there is no
             recommended tree, unless the trees have been assessed before.
         stop : callable, optional
-            Polled often. Once it returns True, KeyboardInterrupt is raised.
+            Polled often. Once it returns True, `AssessmentStopped`, a KeyboardInterrupt, is raised.
         progress : callable, optional
             Is called with the number of folds of the assessment that are done, and of all folds.
 
@@ -750,10 +751,14 @@ class S2OCTClassifier(TreeClassifier):
 
     @property
     def can_be_assessed(self) -> bool:
-        """Whether the rows of the fit are still there, and some class has two labels, of which one can be held out."""
+        """Whether the rows of the fit are there, some class has two labels, and nobody interrupted the fit.
+
+        Path, report and page leave the assessment out otherwise: somebody who stops a fit does not want ten more.
+        """
         check_is_fitted(self)
         fit: FitTask | None = getattr(self, "_fit", None)
-        return fit is not None and int(fit.known.labels.counts().max(initial=0)) > 1
+        has_labels = fit is not None and int(fit.known.labels.counts().max(initial=0)) > 1
+        return has_labels and self.certificate_.ended != INTERRUPTED
 
     @property
     def has_simplicity_path(self) -> bool:

@@ -13,7 +13,7 @@ from s2oct.model.rules import pruned
 from s2oct.model.tree import ObliqueTree
 from s2oct.search import ExactSearch
 from s2oct.stopping import NO_DEADLINE, Deadline
-from s2oct.wording import percent
+from s2oct.wording import percentage
 
 PRICES = (32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.0)
 """Prices of a term at which trees are found, where 1 is that of the fit."""
@@ -114,10 +114,12 @@ class SimplicityPath(Sequence[SimplicityStep]):
         lines = ["terms  splits          accuracy  agreement  rows off"]
         for step in self.with_fitted:
             accuracy = (
-                "-" if math.isnan(step.accuracy) else f"{percent(step.accuracy, 1)} ± {percent(step.accuracy_se, 1)}"
+                "-"
+                if math.isnan(step.accuracy)
+                else f"{percentage(step.accuracy, 1)} ± {percentage(step.accuracy_se, 1)}"
             )
             marks = ("the fitted tree", step is self.fitted), ("recommended", step is self.recommended)
-            agreement = "-" if math.isnan(step.agreement) else percent(step.agreement, 1)
+            agreement = "-" if math.isnan(step.agreement) else percentage(step.agreement, 1)
             numbers = f"{step.n_terms:5d}  {step.n_splits:6d}  {accuracy:>16s}  {agreement:>9s}  {step.rows_off:8g}"
             lines.append(f"{numbers}  {', '.join(name for name, is_marked in marks if is_marked)}".rstrip())
         return "\n".join(lines)

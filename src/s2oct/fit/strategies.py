@@ -240,7 +240,7 @@ def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
         deadline = context.clock.deadline(BOUND_SHARE * context.clock.seconds_left)
         least = bound_without_solver(prepared.problem, prepared.spec.C, prepared.bounds.s, deadline)
         opening = Bound(least, "a bound that needs no solver")
-    incumbent = Incumbent(context.clock, partial(assess, prepared), opening, context.listener)
+    incumbent = Incumbent(context.clock, partial(price_tree, prepared), opening, context.listener)
     offer_constant_trees(prepared, incumbent)
     return incumbent
 
@@ -256,7 +256,7 @@ def offer_constant_trees(prepared: Prepared, incumbent: Incumbent) -> None:
         incumbent.offer(ObliqueTree.leading_to(topology, n_features, topology.leaves_of(k)[0]))
 
 
-def assess(prepared: Prepared, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
+def price_tree(prepared: Prepared, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
     """A tree mended, and the sum of its cost terms; None if it is not feasible."""
     assignment = mended(prepared, tree)
     cost = feasible_cost(prepared, assignment)

@@ -21,9 +21,9 @@ from s2oct.fit.strategies import (
     StrategyResult,
     TieBreak,
     WeighEvidence,
-    assess,
     offer_constant_trees,
     p2_formulation,
+    price_tree,
 )
 from s2oct.milp.p2 import build_p2
 from s2oct.model.prepared import (
@@ -292,7 +292,7 @@ def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
     """Hand the literal P2 to a solver alone, as the paper does; trees and costs are still checked here."""
     context = open_context(replace(budget, solver=budget.solver or "highs"), never, None)
     prepared = prepare(problem, spec, merge=False)
-    incumbent = Incumbent(context.clock, partial(assess, prepared))
+    incumbent = Incumbent(context.clock, partial(price_tree, prepared))
     portfolio = Portfolio(context, incumbent, lambda number, seconds: number, p2_formulation(prepared, build_p2))
     portfolio.solve(None)
     # A solver may end without any tree.

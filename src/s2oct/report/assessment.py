@@ -8,6 +8,7 @@ from typing import Any
 from s2oct.estimates.assessment import Assessment, with_error
 from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.fitted import FittedRows
+from s2oct.model.proof import INTERRUPTED
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def describe_assessment(estimator: Any, rows: FittedRows, *, wanted: bool) -> As
     if not wanted:
         return AssessmentText("The tree was not assessed, so nothing is known about its accuracy.")
     if not estimator.can_be_assessed:
-        return AssessmentText(_why_not(rows))
+        return AssessmentText(_why_not(estimator, rows))
     found = estimator.assess()
     lines = tuple(
         AssessedClass(
@@ -52,10 +53,12 @@ def describe_assessment(estimator: Any, rows: FittedRows, *, wanted: bool) -> As
         )
         for index, (name, line) in enumerate(zip(rows.class_names, found.per_class, strict=True))
     )
-    return AssessmentText(found.headline, found, lines, tuple(map(str, found.cautions)))
+    return AssessmentText(found.headline, found, lines, tuple(map(str, found.new_cautions)))
 
 
-def _why_not(rows: FittedRows) -> str:
+def _why_not(estimator: S2OCTClassifier, rows: FittedRows) -> str:
+    if estimator.certificate_.ended == INTERRUPTED:
+        return "The tree was not assessed, because the fit was interrupted: nothing is known about its accuracy."
     if any((rows.codes == k).sum() > 1 for k in range(rows.n_classes)):
         return (
             "The tree was not assessed, because this classifier does not have the rows of its fit: call assess with "

@@ -13,7 +13,7 @@ from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
 from s2oct.model.rules import rule_lines
 from s2oct.pages.pictures import Picture
 from s2oct.report.figures import simplicity_picture
-from s2oct.wording import amount, percent
+from s2oct.wording import amount, percentage
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def _line(step: SimplicityStep, path: SimplicityPath, rows: FittedRows) -> Simpl
         n_terms=step.n_terms,
         n_splits=step.n_splits,
         accuracy=with_error(step.accuracy, step.accuracy_se),
-        agreement="-" if math.isnan(step.agreement) else percent(step.agreement, 1),
+        agreement="-" if math.isnan(step.agreement) else percentage(step.agreement, 1),
         rows_off=amount(step.rows_off),
         rules="\n".join(rule_lines(step.tree, rows.features, rows.class_names)),
         is_fitted=step is path.fitted,
