@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.estimates.correction import Correction, chosen_correction, combined, raked, true_given_predicted
@@ -29,6 +29,9 @@ BALANCINGS = 1000
 
 FEW_LABELS = 10
 """Labels of a class below which its mistakes are hardly known."""
+
+LEAST_FREEDOM = 4
+"""Degrees of freedom, at least: with fewer, intervals would say nothing at all."""
 
 ROUNDING = 0.5
 """Half a row on both sides of an interval: counts are whole, and a normal distribution is not."""
@@ -222,7 +225,11 @@ class Estimation:
         rows = added_up(everything, everything)
         observed, known = added_up(labeled, self.codes == k), added_up(labeled, labeled)
         total = observed + estimate
-        reach = NormalDist().inv_cdf(0.5 + confidence / 2) * se + np.where(se > 0, ROUNDING * self.row, 0)
+        # A standard error from few labels is itself uncertain. The class with the fewest labels decides.
+        fewest = int(np.bincount(self.labels, minlength=self.n_classes).min())
+        reach = float(stdtrit(max(fewest - 1, LEAST_FREEDOM), 0.5 + confidence / 2)) * se + np.where(
+            se > 0, ROUNDING * self.row, 0
+        )
         low, high = np.maximum(total - reach, observed), np.minimum(total + reach, observed + rows - known)
         counts = [observed + added_up(~labeled, classes == k) for classes in (self.predicted, *self.others)]
         safe = np.where(rows > 0, rows, 1.0)
