@@ -55,7 +55,8 @@ def main() -> None:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     done = {(line["draw"], line["labels"]) for line in read_lines(options.out)}
     for draw in range(options.first, options.first + options.draws):
-        for n_labels, n_rows in SIZES.items():
+        for n_labels in options.labels:
+            n_rows = SIZES[n_labels]
             if (str(draw), str(n_labels)) in done:
                 continue
             lines = [
@@ -74,6 +75,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=12)
     parser.add_argument("--first", type=int, default=0, help="number of the first draw")
     parser.add_argument("--replicates", type=int, default=40)
+    parser.add_argument("--labels", type=int, nargs="+", choices=list(SIZES), default=list(SIZES))
     parser.add_argument("--jobs", type=int, default=1)
     return parser.parse_args()
 

@@ -285,6 +285,22 @@ def test_new_labels_judge_the_tree_of_a_model_without_another_fit(workplace, sur
     assert abs(found.loc["yes", "estimate"] - (other["age"] > 40).sum()) <= 4 * found.loc["yes", "se"] + 1
 
 
+def test_a_large_table_is_estimated_by_difference_and_its_gaps_are_a_domain(workplace, survey, monkeypatch, capsys):
+    """The model saw no gap in age; a sample of the table is fitted, and all of it counts."""
+    monkeypatch.setattr("s2oct.cli.estimate.MOST_WHOLE", 140)
+    monkeypatch.setattr("s2oct.estimators.estimating.FOLD_ROWS", 60)
+    gaps = survey.assign(region=survey["region"].where(np.arange(150) > 3), age=survey["age"].where(np.arange(150) > 1))
+    gaps.to_csv("gaps.csv", index=False)
+    yes = region_counts(survey)["yes"].sum()
+    assert run(["estimate", "model.json", "gaps.csv", "--by", "region", "--total", f"yes={yes}", "--out", "e.csv"]) == 0
+    said = capsys.readouterr()
+    assert "column 'age' has 2 missing values" in said.err
+    assert "4 rows have no value of 'region': domain 'missing'." in said.out
+    found = pd.read_csv("e.csv").set_index(["domain", "class"])
+    assert found.loc[("missing", "yes"), "rows"] == pytest.approx(4)
+    assert found.xs("yes", level="class")["predicted"].sum() == pytest.approx(yes)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

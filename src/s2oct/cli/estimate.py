@@ -22,6 +22,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import AUTO, DIFFERENCE, METHODS, REPLICATES
 from s2oct.model.batches import MOST_WHOLE
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE
+from s2oct.tables.encoding import Unseen
 from s2oct.tables.partly_labeled import Roles, domain_of_rows, margin_name, replicate_weights_of_rows
 from s2oct.tables.source import Source
 from s2oct.tables.target import Target, check_table_name
@@ -77,7 +78,7 @@ class ReplicateOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MethodOptions:
+class EstimationOptions:
     """How the estimates are made, and how the labels came about."""
 
     panel: ClassVar[str] = "Method"
@@ -134,7 +135,7 @@ def estimate(
         Path, typer.Option(help="Table to write: CSV (.csv, .tsv, .txt) or Parquet (.parquet); - prints CSV.")
     ],
     totals: GivenTotals,
-    how: MethodOptions,
+    how: EstimationOptions,
     replicates: ReplicateOptions,
     by: Annotated[
         list[str] | None,
@@ -207,7 +208,11 @@ def encoded_again(
     margins = origin.margins if not totals.are_given or len(origin.margins) == len(totals.paths) else ()
     roles = Roles(label, features=model.encoding.names, margins=margins, weight=origin.weight)
     request = FitRequest(data.source(origin.dialect), roles, totals=known, parameters=clf.get_params(deep=False))
-    return encode_again(request, model.encoding)
+    unseen = Unseen()
+    encoded = encode_again(request, model.encoding, unseen)
+    if unseen:
+        print_warning(unseen.sentence(model.encoding.columns))
+    return encoded
 
 
 def _refuse_lost_guide(model: Model) -> None:
@@ -241,7 +246,7 @@ def _by_difference(
     model: Model,
     encoded: EncodedTable,
     domains: Mapping[str, ObjectArray],
-    how: MethodOptions,
+    how: EstimationOptions,
     options: ReplicateOptions,
 ) -> Estimates:
     """Estimate with the tree of the model."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.estimates.correction import Correction, chosen_correction, combined, raked, true_given_predicted
@@ -24,11 +24,14 @@ from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED
 from s2oct.wording import listed
 
-BALANCINGS = 50
-"""Passes over domains and classes in which estimates are made to add up."""
+BALANCINGS = 1000
+"""Passes over domains and classes in which estimates are made to add up, at most."""
 
 FEW_LABELS = 10
 """Labels of a class below which its mistakes are hardly known."""
+
+LEAST_FREEDOM = 4
+"""Degrees of freedom, at least: with fewer, intervals would say nothing at all."""
 
 ROUNDING = 0.5
 """Half a row on both sides of an interval: counts are whole, and a normal distribution is not."""
@@ -132,7 +135,7 @@ class Estimation:
         estimates = np.where(is_known, known, np.column_stack([estimate for estimate, _ in parts]))
         variances = np.where(is_known, 0.0, np.column_stack([variance for _, variance in parts]))
         rows_of_domain = np.bincount(codes[~self.is_labeled], self.sizes, minlength=n_domains).astype(float)
-        estimates = balanced(estimates, ~is_known, rows_of_domain, self.sizes @ self.unlabeled)
+        estimates = balanced(estimates, ~is_known, rows_of_domain, self._class_totals())
         found = [
             self._columns(k, codes, n_domains, estimates[:, k], np.sqrt(variances[:, k]), confidence)
             for k in range(n_classes)
@@ -147,6 +150,13 @@ class Estimation:
             for k in range(self.n_classes)
         ]
         return [{key: row.get(key, name) for key in COLUMNS} for row in rows]
+
+    def _class_totals(self) -> FloatArray:
+        """Unlabeled rows of each class: the totals, or what raking left where these are bounds."""
+        found, totals = self.sizes @ self.unlabeled, self.known.targets.class_totals()
+        # Raking ends before the last digits where probabilities are near 0 and 1.
+        is_met = not np.isnan(self.known.targets.margins[0].value).any() and np.allclose(found, totals, rtol=0.01)
+        return np.asarray(totals * found.sum() / totals.sum() if is_met and totals.sum() > 0 else found)
 
     def _unlabeled_counts(self, k: int, codes: IntArray, n_domains: int) -> tuple[FloatArray, FloatArray]:
         """Estimate of the unlabeled rows of a class in each domain, by itself, and its variance."""
@@ -215,7 +225,11 @@ class Estimation:
         rows = added_up(everything, everything)
         observed, known = added_up(labeled, self.codes == k), added_up(labeled, labeled)
         total = observed + estimate
-        reach = NormalDist().inv_cdf(0.5 + confidence / 2) * se + np.where(se > 0, ROUNDING * self.row, 0)
+        # A standard error from few labels is itself uncertain. The class with the fewest labels decides.
+        fewest = int(np.bincount(self.labels, minlength=self.n_classes).min())
+        reach = float(stdtrit(max(fewest - 1, LEAST_FREEDOM), 0.5 + confidence / 2)) * se + np.where(
+            se > 0, ROUNDING * self.row, 0
+        )
         low, high = np.maximum(total - reach, observed), np.minimum(total + reach, observed + rows - known)
         counts = [observed + added_up(~labeled, classes == k) for classes in (self.predicted, *self.others)]
         safe = np.where(rows > 0, rows, 1.0)
@@ -278,9 +292,12 @@ def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: F
     """
     found = np.where(free, np.maximum(estimates, 1e-9), estimates)
     for _ in range(BALANCINGS):
+        before = found
         for axis, wanted in ((0, totals), (1, rows)):
             fixed = np.where(free, 0.0, found).sum(axis=axis)
             scalable = np.where(free, found, 0.0).sum(axis=axis)
             factor = np.where(scalable > 0, np.maximum(wanted - fixed, 0.0) / np.maximum(scalable, 1e-300), 1.0)
             found = np.where(free, found * np.expand_dims(factor, axis), found)
+        if np.abs(found - before).max(initial=0.0) <= 1e-12 * float(rows.sum()):
+            break
     return np.asarray(found)

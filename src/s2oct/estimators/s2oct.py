@@ -587,7 +587,8 @@ class S2OCTClassifier(TreeClassifier):
         check_is_fitted(self)
         rows = read_fit(self, X, y)
         known = known_of_table(self, rows, X, y, table, design_weight)
-        features = Features(X, self.encoding_, rows.X, text_columns(X, table.get("domains")))
+        left_out = text_columns(X, table.get("domains"))
+        features = X if isinstance(X, Features) else Features(X, self.encoding_, rows.X, left_out)
         return self._planned(features, known)
 
     def assess(

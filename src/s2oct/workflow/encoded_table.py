@@ -171,10 +171,10 @@ def may_be_register(request: FitRequest) -> bool:
     return request.parameters.get("guide", "auto") is not None and request.parameters.get("guide_weight") != 0
 
 
-def encode_again(request: FitRequest, encoding: Encoding) -> EncodedTable:
-    """Read the table of a request for an encoding that an earlier fit has learned."""
+def encode_again(request: FitRequest, encoding: Encoding, unseen: Unseen) -> EncodedTable:
+    """Read the table of a request for an encoding that an earlier fit has learned; ``unseen`` gets what it lacks."""
     table = read_partly_labeled(request.source, request.roles)
-    rows = encode_rows(table.cells, encoding, request.source.dialect)
+    rows = encode_rows(table.cells, encoding, request.source.dialect, unseen=unseen)
     return EncodedTable(request, table, encoding, rows, (), request.totals.known(table))
 
 
