@@ -51,7 +51,7 @@ def test_replicates_are_forecast_and_counted_outside_a_terminal(stepping_clock, 
     [
         (
             [*FIT, "--report", "r.html"],
-            "s2oct: writing the report to r.html, for which other classifiers are fitted to the table",
+            "s2oct: writing the report to r.html, for which the tree is assessed and other classifiers are fitted",
         ),
         (
             ["estimate", "model.json", "people.csv", "--replicates", "2", "--out", "e.csv"],
