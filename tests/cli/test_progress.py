@@ -67,7 +67,7 @@ def test_nothing_is_said_where_nothing_is_fitted(capsys):
     [
         (
             [*FIT, "--report", "r.html"],
-            "s2oct: writing the report to r.html, for which other classifiers are fitted to the table",
+            "s2oct: writing the report to r.html, for which the tree is assessed and other classifiers are fitted",
         ),
         (
             ["estimate", "model.json", "people.csv", "--replicates", "2", "--out", "e.csv"],
