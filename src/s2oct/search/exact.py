@@ -638,28 +638,38 @@ class ExactSearch:
         omega, gamma = np.zeros((topology.n_branches, X.shape[1])), np.ones(topology.n_branches)
         leaf_classes = topology.leaf_classes.copy()
         node = np.ones(len(X), dtype=np.int64)
+        source = np.arange(topology.n_leaves)  # of each node, the one of the candidate
         for b in range(topology.n_branches):
-            reaching, first = node == b + 1, 2 * (b + 1) - topology.n_leaves
-            is_turned = False
+            reaching, first, at = node == b + 1, 2 * (b + 1) - topology.n_leaves, int(source[b + 1])
+            question, is_turned = candidate.questions[at - 1], False
+            pair = [] if first < 0 else classes[2 * at - topology.n_leaves :][:2].tolist()
             if first >= 0:
-                pair = classes[first : first + 2].tolist()
                 is_turned = pair[0] > pair[1]
                 if topology.n_classes > 2 or pair[0] != pair[1]:
                     leaf_classes[first : first + 2] = two_classes(pair, topology.n_classes)
-            question = candidate.questions[b]
             right = np.zeros(len(X), dtype=bool)
             if question < 0:
-                if first >= 0 and leaf_classes[first] != classes[first]:
+                if first >= 0 and leaf_classes[first] != pair[0]:
                     gamma[b], right[:] = -1.0, True
             else:
-                right = self.questions[question].answers > candidate.cuts[b]
-                direction, (low, high) = self.questions[question].split(int(candidate.cuts[b]), reaching)
+                right = self.questions[question].answers > candidate.cuts[at - 1]
+                direction, (low, high) = self.questions[question].split(int(candidate.cuts[at - 1]), reaching)
+                # Above the last level the sides are free, and "at most" reads better than "not at least".
+                is_turned = is_turned if first >= 0 else self._is_negative(direction)
                 offset = 0.5 * low + 0.5 * high if middle else offset_between(low, high, turned=is_turned)
                 sign = -1.0 if is_turned else 1.0
                 omega[b], gamma[b] = sign * direction, sign * offset
                 right = right != is_turned
+            if first < 0:
+                source[2 * (b + 1) :][:2] = [2 * at + is_turned, 2 * at + (not is_turned)]
             node[reaching] = 2 * node[reaching] + right[reaching]
         return ObliqueTree(topology, omega, gamma, leaf_classes)
+
+    def _is_negative(self, direction: FloatArray) -> bool:
+        """Whether a split is about the negative of one number."""
+        used = np.flatnonzero(direction)
+        numbers = [j for j in used.tolist() if self.evidence.features[j].level is None]
+        return len(columns_of([self.evidence.features[j] for j in used])) == 1 and bool((direction[numbers] < 0).any())
 
 
 def _order_of(evidence: Evidence, deadline: Deadline) -> ContentOrder:
