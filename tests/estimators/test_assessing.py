@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from s2oct import S2OCTClassifier
 from s2oct.datasets import make_labour_force
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.assessment import held_out_folds
+from s2oct.export import report_html
 from s2oct.inputs import read_seed
 from tests.register.tables import PLAIN, table
 
@@ -139,3 +141,14 @@ def test_parameters_are_resolved(survey, fitted):
     plain = S2OCTClassifier(depth=1, guide=None, solver=None, time_limit=5, random_state=0)
     plain.fit(survey.X, survey.y, totals=survey.totals)
     assert plain.resolved_params_ == {"depth": 1, "guide": None, "max_features_per_split": None}
+
+
+def test_a_report_does_not_repeat_a_long_fit(survey):
+    clf = S2OCTClassifier(**QUICK).fit(survey.X, survey.y, totals=survey.totals)
+    assert clf.can_be_assessed
+    clf.certificate_ = replace(clf.certificate_, seconds=100.0)
+    assert not clf.can_be_assessed
+    page = report_html(clf, survey.X, survey.y, rivals=False)
+    assert "10 fits of 100 s each would take too long for a report" in page
+    assert clf.assess(n_folds=2).n_folds == 2
+    assert clf.can_be_assessed, "what is known may be shown"

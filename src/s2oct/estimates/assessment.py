@@ -23,6 +23,9 @@ from s2oct.wording import listed, percentage, plural, printable
 N_FOLDS = 10
 """Parts into which labeled rows are divided: a fit without one of them has 90 % of the labels."""
 
+LONG_FIT = 20.0
+"""Seconds of a fit beyond which no report, page or path repeats it for every fold."""
+
 CONFIDENCE = 0.95
 """Confidence level of the interval of the accuracy."""
 

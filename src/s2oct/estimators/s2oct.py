@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
-from s2oct.estimates.assessment import N_FOLDS, Assessment
+from s2oct.estimates.assessment import LONG_FIT, N_FOLDS, Assessment
 from s2oct.estimates.table import REPLICATES, Estimates
 from s2oct.estimators.assessing import CrossFit, fit_folds
 from s2oct.estimators.base import TreeClassifier, count_leaves
@@ -752,14 +752,16 @@ class S2OCTClassifier(TreeClassifier):
 
     @property
     def can_be_assessed(self) -> bool:
-        """Whether the rows of the fit are there, some class has two labels, and nobody interrupted the fit.
+        """Whether the rows of the fit are there, some class has two labels, and ten more fits are not too much.
 
-        Path, report and page leave the assessment out otherwise: somebody who stops a fit does not want ten more.
+        Path, report and page leave the assessment out otherwise. Somebody who stops a fit does not want ten more, and
+        nobody expects a report to take ten times as long as a fit of `LONG_FIT` seconds. ``assess`` itself always runs.
         """
         check_is_fitted(self)
         fit: FitTask | None = getattr(self, "_fit", None)
         has_labels = fit is not None and int(fit.known.labels.counts().max(initial=0)) > 1
-        return has_labels and self.certificate_.ended != INTERRUPTED
+        is_quick = getattr(self, "_cross_fit", None) is not None or self.certificate_.seconds <= LONG_FIT
+        return has_labels and is_quick and self.certificate_.ended != INTERRUPTED
 
     @property
     def has_simplicity_path(self) -> bool:

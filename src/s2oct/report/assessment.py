@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from s2oct.estimates.assessment import Assessment, with_error
+from s2oct.estimates.assessment import LONG_FIT, N_FOLDS, Assessment, with_error
 from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.fitted import FittedRows
 from s2oct.model.proof import INTERRUPTED
@@ -59,6 +59,11 @@ def describe_assessment(estimator: Any, rows: FittedRows, *, wanted: bool) -> As
 def _why_not(estimator: S2OCTClassifier, rows: FittedRows) -> str:
     if estimator.certificate_.ended == INTERRUPTED:
         return "The tree was not assessed, because the fit was interrupted: nothing is known about its accuracy."
+    if estimator.certificate_.seconds > LONG_FIT:
+        return (
+            f"The tree was not assessed: {N_FOLDS} fits of {estimator.certificate_.seconds:.0f} s each would take too "
+            "long for a report. Call assess before, or run s2oct assess."
+        )
     if any((rows.codes == k).sum() > 1 for k in range(rows.n_classes)):
         return (
             "The tree was not assessed, because this classifier does not have the rows of its fit: call assess with "
