@@ -55,7 +55,11 @@ CASES = {
         [*BY, "--population-totals", "t.csv"],
         "Expected either --totals or --population-totals, got both.",
     ),
-    "domains without totals": ({}, [*FIT, "--by", "region"], "Expected --totals or --population-totals with --by"),
+    "domains without totals": (
+        {},
+        [*FIT, "--by", "region"],
+        "Expected --totals, --population-totals or --total estimate with --by",
+    ),
     "one file for two columns": (totals(GOOD), [*BY, "--by", "sex"], "Expected at most one --by for one file"),
     "two files for one column": (totals(GOOD), [*BY, "--totals", "t.csv"], "Expected 2 --by for 2 files"),
     "two files for no column": (totals(GOOD), [*FIT, "--totals", "t.csv", "--totals", "t.csv"], "Expected 2 --by"),

@@ -34,7 +34,7 @@ def test_outside_a_terminal_a_long_fit_says_a_line_now_and_then(stepping_clock, 
 
 
 def test_replicates_are_forecast_and_counted_outside_a_terminal(stepping_clock, capsys):
-    with repeat_progress(200, "replicate", seconds_each=3.0, n_jobs=2) as progress:
+    with repeat_progress(200, "replicate", seconds_each=3.0, n_jobs=2, share=0.5) as progress:
         for done in range(1, 41):
             stepping_clock.advance(2)
             progress(done, 200)

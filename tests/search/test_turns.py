@@ -10,7 +10,7 @@ import pytest
 
 from s2oct.fit.exploration import Exploration
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.strategies import assess
+from s2oct.fit.strategies import price_tree
 from s2oct.model.problem import Problem
 from s2oct.model.proof import Bound
 from s2oct.search import Instance, descends, polish
@@ -83,7 +83,7 @@ def test_descents_are_rounded_only_where_features_are_on_a_grid():
 def test_the_search_knows_who_found_its_best_tree():
     """Turn by turn: who lowers the cost leads from then on."""
     prepared = prepared_as_is(clouds(1200, p=12, apart=0.4), 2, 40.0)
-    incumbent = Incumbent(Clock(60.0), partial(assess, prepared), Bound(0.0, "test"))
+    incumbent = Incumbent(Clock(60.0), partial(price_tree, prepared), Bound(0.0, "test"))
     exploration = Exploration(Instance.of(prepared, 0.0), incumbent, partial(polish, prepared), seed=0)
     leaders = [exploration.descents_lead]
     for number in range(3):

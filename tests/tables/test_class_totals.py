@@ -109,7 +109,7 @@ def test_all_other_rows_are_of_another_class_if_one_class_is_labeled_and_has_a_t
         (
             "-1",
             "Expected the total of class 'yes' to be a count, a share, an interval or an estimate, as in 1840, 38%, "
-            "1800..1880 or 1840±20, got '-1'.",
+            "1800..1880 or 1840±20, or the word estimate, got '-1'.",
         ),
         ("", "got ''."),
         ("..", "got '..'."),

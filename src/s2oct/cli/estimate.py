@@ -281,12 +281,14 @@ def _estimated(
     options: ReplicateOptions,
     weights: Mapping[str, FloatArray],
 ) -> Estimates:
-    from s2oct.cli.progress import repeat_progress
+    from s2oct.cli.progress import REPLICATE_SHARE, repeat_progress
     from s2oct.estimators.estimating import DEFAULT
 
     done, clf = 0, fitted.classifier
     n_replicates = len(weights) or options.replicates or DEFAULT
-    with repeat_progress(n_replicates, "replicate", clf.certificate_.seconds, _at_a_time(options.jobs)) as show:
+    with repeat_progress(
+        n_replicates, "replicate", clf.certificate_.seconds, _at_a_time(options.jobs), REPLICATE_SHARE
+    ) as show:
 
         def progress(number: int, of: int) -> None:
             nonlocal done

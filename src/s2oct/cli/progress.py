@@ -100,8 +100,11 @@ def live_progress(time_limit: float) -> Iterator[Listener]:
         yield ticker
 
 
-_SHARE = 0.5
+REPLICATE_SHARE = 0.5
 """Seconds of a replicate over those of the fit, about: replicates search less thoroughly."""
+
+_MANY = 10
+"""Times the first few runs from which on the forecast is made again after them."""
 
 
 class _Counter:
@@ -125,7 +128,7 @@ class _Counter:
 
 @contextmanager
 def repeat_progress(
-    number: int, what: str, seconds_each: float | None, n_jobs: int
+    number: int, what: str, seconds_each: float | None, n_jobs: int, share: float = 1.0
 ) -> Iterator[Callable[[int, int], None]]:
     """Say on standard error how long many fits will take, and how many of them are done.
 
@@ -139,10 +142,12 @@ def repeat_progress(
         How long the fit took that they repeat, if it is known.
     n_jobs : int
         Fits that run at a time.
+    share : float
+        Seconds of one of them over those of the fit.
     """
     console, counter, spoken = Console(stderr=True), _Counter(what), _Spaced()
     if number and seconds_each is not None:
-        forecast = _roughly(_SHARE * seconds_each * math.ceil(number / n_jobs))
+        forecast = _roughly(share * seconds_each * math.ceil(number / n_jobs))
         print_note(f"running {plural(number, what)} of the fit, which took {_roughly(seconds_each)}: about {forecast}")
     elif number:
         print_note(f"running {plural(number, what)} that hold labels out")
@@ -155,7 +160,7 @@ def repeat_progress(
     def progress(done: int, of: int) -> None:
         counter.progress(done, of)
         # After the first few the forecast is made again.
-        spoken.say(counter, at_once=done == few and of > 2 * few)
+        spoken.say(counter, at_once=done == few and of >= _MANY * few)
 
     yield progress
 
