@@ -84,3 +84,15 @@ def test_a_total_that_rows_of_equal_value_cannot_meet_is_missed_with_a_warning()
     unlabeled = np.array([label is None for label in small.y])
     off = abs(int((clf.predict(small.X[unlabeled]) == "A").sum()) - small.totals["A"])
     assert clf.certificate_.xi == off > 0
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_stability_is_about_the_tree_of_all_rows(depth: int) -> None:
+    small = table()
+    clf = S2OCTClassifier(depth=depth, random_state=0)._fit_register(small.register(most=300), PLAIN)
+    assert clf.alternatives_
+    rows = clf._fit.problem.X_unlabeled
+    shares = np.mean([other.predict(rows) == clf.tree_.predict(rows) for other in clf.alternatives_], axis=0)
+    # Alternatives that do not differ from the tree any more are left out, but they agreed.
+    assert (clf.stability_ >= shares - 1e-12).all()
+    assert (clf.stability_[shares == 1] == 1).all()

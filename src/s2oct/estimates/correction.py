@@ -87,7 +87,8 @@ def chosen_correction(
                 continue
             likely = combined(by_tree, said, guide_power, tree_power)[np.arange(len(labels)), labels]
             loss = -float(importance @ np.log(likely))
-            if loss < least:
+            # Powers of a guide that finds all classes alike change nothing but rounding: less of it is simpler.
+            if not np.isfinite(least) or loss < least - 1e-9 * abs(least):
                 best, least = (guide_power, tree_power), loss
     return Correction(confusion, *best)
 

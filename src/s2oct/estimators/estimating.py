@@ -111,7 +111,7 @@ def read_design_weights(given: Any, known: Known, n_rows: int) -> FloatArray | N
         return None
     # Unlabeled rows need none.
     numbers = np.nan_to_num(np.asarray(given, dtype=float)) if np.ndim(given) == 1 else given
-    weights = read_weights(numbers, n_rows)
+    weights = read_weights(numbers, n_rows, "design_weight")
     assert weights is not None
     found: FloatArray = known.of_counted(weights)[known.is_labeled]
     if not (found > 0).all():

@@ -68,7 +68,7 @@ from s2oct.stopping import Deadline, Stop, never, now
 from s2oct.tables.encoding import Encoding, Features
 from s2oct.wording import brief, plural
 
-_OF_SESSION = ("_fit", "_simplification", "_path", "_cross_fit")
+_OF_SESSION = ("_fit", "_known", "_simplification", "_path", "_cross_fit")
 """What holds the rows of the fit, and neither a pickle nor a model file keeps."""
 
 
@@ -197,6 +197,7 @@ class S2OCTClassifier(TreeClassifier):
     resolved_params_: dict[str, Any]
     _slope: float
     _fit: FitTask | None
+    _known: Known
     _simplification: Simplification | None
     _path: SimplicityPath | None
     _cross_fit: CrossFit | None
@@ -308,6 +309,7 @@ class S2OCTClassifier(TreeClassifier):
         )
         fit = self._planned(features, known)
         fit = replace(fit, known=self._with_estimates(known, fit, began, stop))
+        self._known = fit.known
         register = None
         if is_large(fit.rows) and fit.weighs_evidence:
             register = Register.of_arrays(fit.rows, fit.known, fit.budget.seed)

@@ -31,23 +31,23 @@ _LIGHTEST, _HEAVIEST = 1e-100, 1e100
 """Bounds of the largest weight; sums and ratios of weights beyond them overflow or vanish."""
 
 
-def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
+def read_weights(given: Any, n_rows: int, name: str = "sample_weight") -> FloatArray | None:
     """One finite weight of at least 0 for each row, None if there are none; a single number is every row's weight."""
-    if sample_weight is None:
+    if given is None:
         return None
-    if np.ma.is_masked(sample_weight):
+    if np.ma.is_masked(given):
         raise InvalidProblem("Expected a weight for every row, got masked weights.")
     try:
-        if any(isinstance(entry, (str, bytes, bool)) for entry in np.asarray(sample_weight, dtype=object).ravel()):
+        if any(isinstance(entry, (str, bytes, bool)) for entry in np.asarray(given, dtype=object).ravel()):
             raise TypeError
-        weights = np.array(sample_weight, dtype=float)
+        weights = np.array(given, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidProblem(f"Expected sample_weight to be numbers, got {brief(sample_weight)}.") from error
+        raise InvalidProblem(f"Expected {name} to be numbers, got {brief(given)}.") from error
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
-        got = plural(len(weights), "weight") if weights.ndim == 1 else f"sample_weight of shape {weights.shape}"
-        raise InvalidProblem(f"Expected sample_weight with one weight per row, got {got} for {plural(n_rows, 'row')}.")
+        got = plural(len(weights), "weight") if weights.ndim == 1 else f"{name} of shape {weights.shape}"
+        raise InvalidProblem(f"Expected {name} with one weight per row, got {got} for {plural(n_rows, 'row')}.")
     strange = ~np.isfinite(weights) | (weights < 0)
     if strange.any():
         first = int(np.flatnonzero(strange)[0])
@@ -62,7 +62,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
             f"{heaviest}: divide all weights by one number, and the totals too."
         )
     if n_rows and not weights.any():
-        raise InvalidProblem("Expected weights of which some are positive, got only zeros in sample_weight.")
+        raise InvalidProblem(f"Expected weights of which some are positive, got only zeros in {name}.")
     return weights
 
 

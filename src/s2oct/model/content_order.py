@@ -2,8 +2,8 @@
 
 Searches and forests decide between equals by position: the first row of a sample, the first of two equally good cuts.
 Where they work on a table in this order, the result does not depend on how the user arranged it: on the order of rows,
-columns and classes, or on the sign and unit of a feature. Only ranks of values count, so that units do not. Everything
-is compared by hashes that are sums over rows or columns.
+columns and classes, or on the sign of a feature. Only ranks of values count here, so units do not; but sums with short
+coefficients do depend on them. Everything is compared by hashes that are sums over rows or columns.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ ROOM = 0.25
 N_STEPS = 60
 """Prices of totals at which a tree is found, at most."""
 
-MOST_TREES = 1_000_000
-"""Trees near the bound that are looked at."""
+MOST_TREES, MOST_COUNTS = 1_000_000, 2**24
+"""Trees near the bound that are looked at; and these times the cells of the totals."""
 
 N_NEAR, N_SLACKS = 32, 8
 """Of these, how many are moved to the totals; and how often fewer are wanted, if they are too many."""
@@ -157,7 +157,7 @@ class SampleTrees:
                 splits = [
                     self._split(*split) for split in zip(questions.ravel(), tree.cuts[nodes - 1].ravel(), strict=True)
                 ]
-                classes = tree.leaf_classes[:: len(tree.leaf_classes) >> depth]
+                classes = self.search.order.classes[tree.leaf_classes[:: len(tree.leaf_classes) >> depth]]
                 yield np.array(splits).reshape(*nodes.shape, 2), classes.reshape(n_regions, -1)
 
     def _split(self, q: int, rank: int) -> tuple[int, int]:
@@ -389,15 +389,15 @@ class RegisterSearch:
         above, cells = self.terms.term * self.terms.above, self.prices.cells
         least = [self._best(histograms, cells)[0] for histograms in self.histograms]
         costs, counts, places = np.full(1, above), np.zeros((1, len(cells))), np.zeros((1, 0), dtype=np.int64)
-        n_leaves, lists = 2**self.counting.depth, []
+        n_leaves, lists, most = 2**self.counting.depth, [], min(MOST_TREES, MOST_COUNTS // len(cells))
         for r, histograms in enumerate(self.histograms):
             is_complete, own, own_counts, splits, classes = self.layout.below(
-                histograms, *self._split_prices, cells, self.terms.min_rows, least[r] + slack, MOST_TREES
+                histograms, *self._split_prices, cells, self.terms.min_rows, least[r] + slack, most
             )
             order = np.argsort(own, kind="stable")
             # Trees of the regions so far and of this one, beside the cheapest ones of the others.
             fitting = np.searchsorted(own[order], above + sum(least[: r + 1]) + slack - costs)
-            if not is_complete or fitting.sum() > MOST_TREES:
+            if not is_complete or fitting.sum() > most:
                 return None
             one = np.repeat(np.arange(len(costs)), fitting)
             other = order[np.arange(len(one)) - np.repeat(np.cumsum(fitting) - fitting, fitting)]

@@ -36,6 +36,9 @@ from s2oct.wording import duration
 LARGEST_SHARE = 0.5
 """Share of the time limit that is kept for passes at most."""
 
+SAMPLE_SHARE = 0.6
+"""Share of the time limit that the fit to the sample may take: the rest is for all rows."""
+
 PASSES = 3.5
 """Passes for which time is kept: three, and some rows more, because the machine may be busier then."""
 
@@ -121,7 +124,8 @@ def train_register(
     marks = register.batches.total(marks_of, end)
     pass_seconds = now() - before
     kept = min(PASSES * pass_seconds, LARGEST_SHARE * budget.time_limit)
-    trained = fit_sample(replace(budget, time_limit=max(budget.time_limit - kept, 0.1 * budget.time_limit)))
+    limit = min(budget.time_limit - kept, SAMPLE_SHARE * budget.time_limit)
+    trained = fit_sample(replace(budget, time_limit=max(limit, 0.1 * budget.time_limit)))
     evidence = task.evidence(trained.tree)
     exact = _exact(task, trained, evidence, end.sooner(kept), pass_seconds)
     tree: ObliqueTree | PricedTree = trained.tree
@@ -134,7 +138,7 @@ def train_register(
         ended = INTERRUPTED if stop() else TIME_LIMIT
         certificate = _not_counted(register, trained.certificate, ended)
     else:
-        trained = replace(trained, tree=settled.tree, witness=settled.tree)
+        trained = _beside_others(replace(trained, tree=settled.tree, witness=settled.tree), task.problem)
         certificate = _counted(task, trained, settled.finding, evidence)
         if isinstance(exact, _Exact):
             certificate = _proved(certificate, exact, settled, register.unit, end)
@@ -143,6 +147,16 @@ def train_register(
     certificate = replace(certificate, seconds=now() - began)
     summary = _summary(register, task.problem, marks)
     return SettledFit(replace(trained, certificate=certificate), summary)
+
+
+def _beside_others(trained: Trained, problem: Problem) -> Trained:
+    """The same with the agreement of other trees and this one, which is not that of the sample's fit."""
+    if not trained.others:
+        return trained
+    rows = problem.X_unlabeled
+    agrees = np.array([other.predict(rows) for other in trained.others]) == trained.tree.predict(rows)
+    others = tuple(other for other, same in zip(trained.others, agrees.all(axis=1), strict=True) if not same)
+    return replace(trained, others=others, stability=agrees.mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

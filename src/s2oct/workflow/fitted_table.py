@@ -149,7 +149,7 @@ def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Li
         return FittedTable(encoded, classifier, classifier.notices_)
     classifier.fit(encoded.features, encoded.known, stop=stop, listener=listener)
     # Totals that were to be estimated are known by now.
-    encoded = replace(encoded, known=classifier._fit_of_session().known)
+    encoded = replace(encoded, known=classifier._known)
     return FittedTable(encoded, classifier, (*encoded.table.doubts, *classifier.notices_))
 
 
