@@ -325,11 +325,6 @@ CASES = {
         ["check", "model.json", "d.csv", "--label", "employed", "--total", "no=100"],
         "Expected labels of the classes ['no', 'yes']",
     ),
-    "comparison with one labeled row of a class": (
-        {"d.csv": "x,label\n1,a\n2,a\n3,b\n4,\n5,\n"},
-        ["compare", "d.csv", "--label", "label", "--total", "a=1"],
-        "Expected at least 2 labeled rows of every class, so that some can be held back, got 1 of class b.",
-    ),
     "comparison with one fold": (
         {"d.csv": SMALL},
         ["compare", "d.csv", "--label", "label", "--total", "a=1", "--folds", "1"],

@@ -18,7 +18,7 @@ from s2oct.model.batches import MOST_WHOLE
 from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
 from s2oct.model.prepared import prepare, widened_scaling
 from s2oct.model.problem import DataSummary, Problem
-from s2oct.model.proof import DECIDED_TOLERANCE, ENDINGS, EVIDENCE, MODELS, PROVED
+from s2oct.model.proof import DECIDED_TOLERANCE, ENDINGS, EVIDENCE, INTERRUPTED, MODELS, PROVED, TIME_LIMIT
 from s2oct.persistence.model import Model
 from s2oct.stopping import Deadline
 from s2oct.tables.cells import read_cells
@@ -163,7 +163,9 @@ def _contradictory_guide(clf: S2OCTClassifier) -> Iterator[str]:
     weight = AUTO_GUIDE_WEIGHT if isinstance(clf.guide_weight, str) else clf.guide_weight
     if stored.guide_weight is not None and not _same(stored.guide_weight, weight):
         yield f"guide_weight: the model says {stored.guide_weight}, its parameters say {weight}"
-    if stored.model == EVIDENCE and stored.n_unlabeled and not stored.guide_weight:
+    # A guide may be silent until the time limit; nothing is proved then.
+    was_silent = stored.ended in (TIME_LIMIT, INTERRUPTED) and not stored.proved_among
+    if stored.model == EVIDENCE and stored.n_unlabeled and not stored.guide_weight and not was_silent:
         yield f"guide_weight: the model says {stored.guide_weight}, but its fit weighed a guide"
     if stored.guide_cost is not None and (stored.guide_weight is None or stored.guide_cost < 0):
         yield f"guide_cost: the model says {stored.guide_cost} with a guide weight of {stored.guide_weight}"
