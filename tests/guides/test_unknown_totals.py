@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import InvalidProblem
-from s2oct.guides.unknown_totals import Ratios, calibrate, maximise_shares, with_estimated_totals
+from s2oct.guides.unknown_totals import Ratios, ShareSpec, calibrate, maximise_shares, with_estimated_totals
 from s2oct.inputs import read_known
 from s2oct.stopping import Deadline
 
@@ -231,3 +231,47 @@ def test_a_tree_that_knows_no_total_is_better_with_an_estimate_than_with_the_sha
             found = clf.fit(X, y, totals=totals, as_shares=as_shares).transduction_[100:]
         correct[as_shares] = np.mean(found == np.array(["a", "b"])[codes[100:]])
     assert correct[False] > correct[True] + 0.1
+
+
+def estimated_until(X, y, n_polls):
+    """The estimate if a request to stop comes when it was asked for ``n_polls`` times, and how often it was asked."""
+    asked = []
+
+    def stop():
+        asked.append(len(asked))
+        return len(asked) > n_polls
+
+    return with_estimated_totals(read_known(X, y, "estimate", None), X, 0, Deadline(np.inf, stop)), len(asked)
+
+
+def test_an_estimate_that_runs_out_of_time_keeps_what_it_has_and_ends_at_once():
+    X, y, _ = shifted_table((40, 40), (120, 80))
+    whole, n_polls = estimated_until(X, y, np.inf)
+    (value,), (se,) = shares_and_errors(whole)
+    n_until_late = round(n_polls - 0.2 * (n_polls - 200))  # 200 trees come first
+    late, n_asked = estimated_until(X, y, n_until_late)
+    (late_value,), (late_se,) = shares_and_errors(late)
+    assert n_asked <= n_until_late + 1
+    assert late_value == pytest.approx(value, abs=se[0])
+    assert (late_se > 0).all()
+
+
+def test_an_estimate_without_replicates_is_less_certain():
+    X, y, _ = shifted_table((40, 40), (120, 80))
+    spec = ShareSpec(n_replicates=0)
+    (value,), (se,) = shares_and_errors(with_estimated_totals(read_known(X, y, "estimate", None), X, 0, spec=spec))
+    (_,), (usual,) = shares_and_errors(estimated(X, y))
+    assert value.sum() == pytest.approx(200)
+    assert (se > 1.5 * usual).all()
+
+
+def test_sixty_classes_have_finite_totals():
+    rng, n_classes = np.random.default_rng(0), 60
+    codes = np.tile(np.arange(n_classes), 10)
+    X = np.column_stack([codes + rng.normal(scale=0.3, size=len(codes)), rng.normal(size=len(codes))])
+    y = codes.astype(str).astype(object)
+    y[300:] = None
+    (value,), (se,) = shares_and_errors(estimated(X, y))
+    assert value.sum() == pytest.approx(300)
+    assert np.isfinite(se).all()
+    assert abs(value - 5).mean() < 2.5
