@@ -275,3 +275,52 @@ def test_sixty_classes_have_finite_totals():
     assert value.sum() == pytest.approx(300)
     assert np.isfinite(se).all()
     assert abs(value - 5).mean() < 2.5
+
+
+def table_of_two_margins():
+    X, y, codes = shifted_table((60, 60), (300, 131), seed=4)
+    rng = np.random.default_rng(4)
+    regions = np.array(["north", "south", "west"], dtype=object)[rng.integers(3, size=len(codes))]
+    sexes = np.where(rng.random(len(codes)) < 0.3 + 0.4 * codes, "f", "m").astype(object)
+    return X, y, {"region": regions, "sex": sexes}
+
+
+def test_estimates_of_two_margins_agree_on_the_classes_up_to_rounding():
+    X, y, domains = table_of_two_margins()
+    known = estimated(X, y, domains=domains)
+    first, second = known.targets.margins
+    assert abs(first.value.sum(axis=0) - second.value.sum(axis=0)).max() <= 2.5
+    weighed = estimated(X, y, domains=domains, sample_weight=np.linspace(0.5, 2, len(y)))
+    first, second = weighed.targets.margins
+    assert first.value.sum(axis=0) == pytest.approx(second.value.sum(axis=0))
+
+
+def test_an_estimated_margin_agrees_with_a_known_one():
+    X, y, domains = table_of_two_margins()
+    codes = [domains["sex"][120:].tolist().count(sex) for sex in "fm"]
+    totals = {"f": {"a": codes[0] - 80, "b": 80}, "m": {"a": codes[1] - 51, "b": 51}}
+    known = estimated(X, y, ["estimate", totals], domains=domains)
+    first, second = known.targets.margins
+    assert second.value.sum(axis=0).tolist() == [300, 131]
+    assert first.value.sum(axis=0) == pytest.approx([300, 131], abs=1.5)
+
+
+def test_a_tree_fits_the_estimates_of_two_margins():
+    X, y, domains = table_of_two_margins()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = S2OCTClassifier(depth=1, random_state=0, time_limit=20).fit(X, y, totals="estimate", domains=domains)
+    assert set(clf.transduction_) == {"a", "b"}
+
+
+def test_what_follows_from_an_estimate_is_as_uncertain():
+    X, y, _ = shifted_table((30, 30), (60, 40))
+    (value,), (se,) = shares_and_errors(estimated(X, y, {"b": "estimate"}))
+    assert value.sum() == 100
+    assert se[0] == se[1] > 0
+
+
+def test_a_class_without_labels_can_have_a_total_when_the_other_follows():
+    X, y, _ = shifted_table((20, 0), (30, 30))
+    known = estimated(X, y, {"a": "estimate", "b": 25})
+    assert known.targets.low.tolist() == [35, 25]

@@ -110,7 +110,7 @@ def with_estimated_totals(
     except GuideStopped:
         return as_given
     settled = [margin.settled([of[place] for of in found], scores, spec) for place, margin in enumerate(margins)]
-    tables = tuple(_filled(*pair, known) for pair in enumerate(settled))
+    tables = tuple(_filled(*pair, known) for pair in enumerate(_agreeing(settled, known)))
     return known.with_totals(replace(known.stated, tables=tables), unseen)
 
 
@@ -406,6 +406,42 @@ def _filled(place: int, found: FloatArray, known: Known) -> Cells:
         }
         for domain, stated in table.items()
     }
+
+
+_MOST_RAKINGS = 100
+
+
+def _agreeing(settled: list[FloatArray], known: Known) -> list[FloatArray]:
+    """The same with shares under which all margins have the same totals of the classes.
+
+    A class has the total of a margin that knows it, or else the mean of the margins' estimates. The estimates of each
+    margin are raked to these totals: scaled by class and by domain in turns.
+    """
+    if len(settled) == 1:
+        return settled
+    counts, is_free, sizes = [], [], []
+    for (share, _), margin in zip(settled, known.targets.margins, strict=True):
+        value = np.where(np.isnan(margin.value), 0.5 * (margin.low + margin.high), margin.value)
+        # The bound of a class of which nothing is known is what the domain has.
+        rows = np.where(np.isnan(share).any(axis=1), value.sum(axis=1), margin.high.max(axis=1))[:, None]
+        counts.append(np.where(np.isnan(share), value, share * rows))
+        is_free.append(~np.isnan(share) & np.isnan(margin.value))
+        sizes.append(rows)
+    totals, is_open = np.array([part.sum(axis=0) for part in counts]), np.array([part.any(axis=0) for part in is_free])
+    knows = ~is_open
+    aim = np.where(knows.any(axis=0), totals[knows.argmax(axis=0), np.arange(totals.shape[1])], totals.mean(axis=0))
+    estimated = is_open.all(axis=0)
+    rest = float(sizes[0].sum()) - aim[~estimated].sum()
+    aim[estimated] *= max(rest, 0.0) / max(aim[estimated].sum(), _TINY)
+    agreed = []
+    for (share, se), cells, free, rows in zip(settled, counts, is_free, sizes, strict=True):
+        kept, moved = np.where(free, 0.0, cells), np.where(free, cells, 0.0)
+        for _ in range(_MOST_RAKINGS):
+            moved = moved * np.maximum(aim - kept.sum(axis=0), 0.0) / np.maximum(moved.sum(axis=0), _TINY)
+            left = np.maximum(rows - kept.sum(axis=1, keepdims=True), 0.0)
+            moved = moved * left / np.maximum(moved.sum(axis=1, keepdims=True), _TINY)
+        agreed.append(np.array([np.where(free, moved / np.maximum(rows, _TINY), share), se]))
+    return agreed
 
 
 def _total(given: Any, share: float, se: float) -> Any:

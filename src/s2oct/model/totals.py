@@ -859,6 +859,8 @@ def _domain_totals(given: Mapping[Any, Any], classes: list[Any], base: Base) -> 
     rest = Total(0.0, base.rows, math.nan, 0.0)
     if len(missing) == 1:
         rest = _between(base.rows - high, base.rows - low, base)
+        if rest.is_exact:
+            rest = rest._replace(se=math.hypot(*(total.se for total in known.values())))
     return [known.get(index, rest) for index in range(len(classes))]
 
 
@@ -978,10 +980,18 @@ class StatedTotals:
         return classes_in(self.tables)
 
     @property
+    def _cells(self) -> Iterator[Any]:
+        return (given for table in self.tables for part in table.values() for given in part.values())
+
+    @property
     def wants_estimates(self) -> bool:
         """Whether some of them are still to be estimated."""
-        entries = (part for table in self.tables for part in table.values())
-        return any(is_to_estimate(given) for part in entries for given in part.values())
+        return any(is_to_estimate(given) for given in self._cells)
+
+    @property
+    def has_estimates(self) -> bool:
+        """Whether a fit has estimated some of them."""
+        return any(isinstance(given, EstimatedShare) for given in self._cells)
 
 
 NOTHING_STATED = StatedTotals()
@@ -1049,7 +1059,8 @@ def read_targets(
     counting = Counting(stated.name, labels, sizes, weights is not None, stated.as_shares)
     divisions = read_divisions(domains, labels, needs_all=counting.of_all_rows)
     margins = tuple(read_margin(*pair, counting) for pair in zip(stated.tables, divisions, strict=True))
-    _refuse_disagreement(margins, counting)
+    is_rounded = stated.as_shares or stated.has_estimates
+    _refuse_disagreement(margins, counting, is_rounded=is_rounded and not counting.is_weighted)
     return Targets(margins)
 
 
@@ -1107,12 +1118,12 @@ def _without_digits(text: str) -> str:
     return re.sub(r"\d", "", text)
 
 
-def _refuse_disagreement(margins: tuple[Margin, ...], counting: Counting) -> None:
+def _refuse_disagreement(margins: tuple[Margin, ...], counting: Counting, *, is_rounded: bool) -> None:
     """Refuse margins of which one knows more rows of a class than the other allows."""
     in_all = float(counting.sizes[~counting.labels.is_labeled].sum())
     for (first, margin), (second, other) in permutations(enumerate(margins, start=1), 2):
         slack = AGREE * in_all if counting.is_weighted else 0.25
-        if counting.as_shares and not counting.is_weighted:
+        if is_rounded:
             slack = margin.n_domains + other.n_domains  # Shares are rounded to whole rows in each domain.
         is_off = margin.low.sum(axis=0) > other.high.sum(axis=0) + slack
         for index in np.flatnonzero(is_off).tolist():
