@@ -324,3 +324,32 @@ def test_a_class_without_labels_can_have_a_total_when_the_other_follows():
     X, y, _ = shifted_table((20, 0), (30, 30))
     known = estimated(X, y, {"a": "estimate", "b": 25})
     assert known.targets.low.tolist() == [35, 25]
+
+
+@pytest.mark.parametrize("totals", [None, "estimate"])
+def test_shares_that_features_say_nothing_about_are_called_a_guess(totals):
+    """Oracle: the standard deviation of a uniform number, 1 over the root of 12."""
+    y = np.array(["a"] * 300 + ["b"] * 200 + [None] * 1000, dtype=object)
+    known = estimated(np.ones((1500, 1)), y, totals)
+    (value,), (se,) = shares_and_errors(known)
+    assert value.tolist() == [500, 500]
+    assert se == pytest.approx(1000 / np.sqrt(12))
+    (notice,) = known.doubts
+    assert "The features do not tell the classes apart" in str(notice)
+    assert "a guess" in str(notice)
+
+
+def test_a_guess_leaves_what_is_known():
+    X, y, _ = shifted_table((20, 20, 20), (300, 60, 140))
+    known = estimated(np.ones_like(X), y, {"a": 300, "b": "estimate", "c": "estimate"})
+    (value,), (se,) = shares_and_errors(known)
+    assert value.tolist() == [300, 100, 100]
+    assert se == pytest.approx([0, 200 / np.sqrt(12), 200 / np.sqrt(12)])
+
+
+def test_the_warning_about_estimates_names_what_they_are_of():
+    X, y, _ = shifted_table((40, 40), (100, 100))
+    (rows,) = estimated(X, y, None).doubts
+    (weight,) = estimated(X, y, None, sample_weight=np.tile([1.0, 2.5], 140)).doubts
+    assert "of 200 unlabeled rows" in str(rows)
+    assert "of a weight of 350" in str(weight)

@@ -109,9 +109,19 @@ def with_estimated_totals(
         found = _replicates(scores, margins, rng, spec, deadline)
     except GuideStopped:
         return as_given
-    settled = [margin.settled([of[place] for of in found], scores, spec) for place, margin in enumerate(margins)]
+    is_guess = _are_guesses([of[0] for of in found])
+    settled = [
+        margin.guessed() if is_guess else margin.settled([of[place] for of in found], scores, spec)
+        for place, margin in enumerate(margins)
+    ]
     tables = tuple(_filled(*pair, known) for pair in enumerate(_agreeing(settled, known)))
-    return known.with_totals(replace(known.stated, tables=tables), unseen)
+    return known.with_totals(replace(known.stated, tables=tables, is_guess=is_guess), unseen)
+
+
+def _are_guesses(found: list[Shares]) -> bool:
+    """Whether features tell nothing about classes, in the sample or in most of its replicates."""
+    first, *others = (of.tell_classes_apart for of in found)
+    return not first or 2 * sum(others) < len(others)
 
 
 def _replicates(
@@ -185,6 +195,11 @@ class Ratios:
 
     log: FloatArray
     sizes: FloatArray
+
+    @property
+    def tell_classes_apart(self) -> bool:
+        """Whether some row is more likely than another in one class and not as much in the other classes."""
+        return bool(np.ptp(self.log - self.log[:, :1], axis=0).max() > _LOOSE)
 
 
 def held_out_scores(
@@ -469,10 +484,11 @@ def _places(division: Division, margin: Margin) -> IntArray:
 
 
 class Shares(NamedTuple):
-    """Shares of the classes in all open domains together, shape (1, n_classes), and in each of them."""
+    """Shares of the classes in all open domains together, shape (1, n_classes), in each of them, and their worth."""
 
     whole: FloatArray
     by_domain: FloatArray
+    tell_classes_apart: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -510,6 +526,7 @@ class OpenMargin:
         domains, fixed = np.flatnonzero(self.is_open), self.fixed[self.is_open]
         places = self.places[scores.unlabeled_rows]
         here = np.isin(places, domains)
+        tells = ratios.tell_classes_apart
         codes, ratios = np.searchsorted(domains, places[here]), Ratios(ratios.log[here], ratios.sizes[here])
         together = self._together(scores)
         even, nobody = np.full(together.shape, spec.pseudo_rows), np.zeros(len(codes), dtype=np.int64)
@@ -518,7 +535,7 @@ class OpenMargin:
         if len(domains) > 1:
             prior = np.repeat(spec.domain_rows * whole, len(domains), axis=0)
             by_domain = maximise_shares(ratios, codes, prior, fixed, start and start.by_domain, deadline)
-        return Shares(whole, by_domain)
+        return Shares(whole, by_domain, tells)
 
     def settled(self, found: list[Shares], scores: HeldOutScores, spec: ShareSpec) -> FloatArray:
         """Shares and their standard errors, shape (2, n_domains, n_classes); NaN where nothing is to be estimated."""
@@ -526,12 +543,24 @@ class OpenMargin:
         settled, is_open = np.full((2, *self.fixed.shape), np.nan), self.is_open
         if not is_open.any():
             return settled
-        whole, by_domain = (np.array(part) for part in zip(*found, strict=True))
+        whole, by_domain = np.array([of.whole for of in found]), np.array([of.by_domain for of in found])
         of_all = _settled(whole, self._together(scores), n_labels, spec)
         settled[:, is_open] = of_all
         if is_open.sum() > 1:
             settled[:, is_open] = _settled(by_domain, self.fixed[is_open], n_labels, spec, (whole[0], of_all[0]))
         return settled
+
+    def guessed(self) -> FloatArray:
+        """What is said where features tell nothing, in the form of `settled`: any shares are as likely as any others.
+
+        This is the uniform distribution over the shares of the open classes.
+        """
+        is_free, is_open = np.isnan(self.fixed), self.is_open[:, None]
+        n_free = np.maximum(is_free.sum(axis=1, keepdims=True), 1)
+        room = np.maximum(1.0 - np.where(is_free, 0.0, self.fixed).sum(axis=1, keepdims=True), 0.0)
+        se = room * np.sqrt((n_free - 1) / (n_free + 1)) / n_free
+        guessed = np.array([np.where(is_free, room / n_free, self.fixed), np.where(is_free, se, 0.0)])
+        return np.where(is_open, guessed, np.nan)
 
     def _together(self, scores: HeldOutScores) -> FloatArray:
         """Shares that are known in every open domain, and so of them together, shape (1, n_classes)."""

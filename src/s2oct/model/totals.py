@@ -957,12 +957,15 @@ class StatedTotals:
         Whether they are shares of the rows of their domain.
     is_default : bool
         Whether nobody stated them: the fit estimates totals where none are given.
+    is_guess : bool
+        Whether the fit had no evidence for its estimates.
     """
 
     tables: tuple[Cells, ...] = ()
     of_all: bool = False
     as_shares: bool = False
     is_default: bool = False
+    is_guess: bool = False
 
     @classmethod
     def by_default(cls, classes: Sequence[Any]) -> StatedTotals:
