@@ -555,10 +555,10 @@ def _of_whole_table(given: Any, name: str, classes: Sequence[Any]) -> dict[Any, 
     if is_to_estimate(given):
         return dict.fromkeys(classes, ESTIMATE)
     table = _table_of(given)
-    entries = _mapping_of(given) if table is None else whole_cells(table, name, classes)
+    entries = mapping_of(given) if table is None else whole_cells(table, name, classes)
     if not entries:
         raise InvalidProblem(f"Expected {name} to map classes to counts, as in {{'A': 120}}, got {brief(given)}.")
-    if any(_mapping_of(value) is not None for value in entries.values()):
+    if any(mapping_of(value) is not None for value in entries.values()):
         raise InvalidTable(f"Expected domains for {name} by domain, got {name} alone", Remedy.PASS_DOMAINS)
     return entries
 
@@ -569,13 +569,13 @@ def _by_domain(given: Any, name: str, known: Recognised) -> Cells:
     table = _table_of(given)
     if table is not None:
         return cells_by_domain(table, name, known)
-    outer = _mapping_of(given)
+    outer = mapping_of(given)
     if outer and all(isinstance(key, tuple) and len(key) == 2 for key in outer):
         first, second = zip(*outer, strict=True)
         columns = {"first": list(first), "second": list(second), "value": list(outer.values())}
         return cells_by_domain(TotalTable(columns), name, known)
     inner = {
-        domain: dict.fromkeys(known.classes, ESTIMATE) if is_to_estimate(entries) else _mapping_of(entries)
+        domain: dict.fromkeys(known.classes, ESTIMATE) if is_to_estimate(entries) else mapping_of(entries)
         for domain, entries in (outer or {}).items()
     }
     if not inner or not all(inner.values()):
@@ -586,7 +586,7 @@ def _by_domain(given: Any, name: str, known: Recognised) -> Cells:
     return {domain: entries for domain, entries in inner.items() if entries is not None}
 
 
-def _mapping_of(given: Any) -> dict[Any, Any] | None:
+def mapping_of(given: Any) -> dict[Any, Any] | None:
     """A mapping or a pandas series as a dictionary, None for anything else."""
     if isinstance(given, Mapping):
         return dict(given)
