@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 
-from s2oct import S2OCTClassifier
+from s2oct import S2OCTClassifier, stopping
 from s2oct.errors import InvalidProblem
 from s2oct.guides.unknown_totals import Ratios, ShareSpec, calibrate, maximise_shares, with_estimated_totals
 from s2oct.inputs import read_known
@@ -248,7 +249,7 @@ def test_an_estimate_that_runs_out_of_time_keeps_what_it_has_and_ends_at_once():
     X, y, _ = shifted_table((40, 40), (120, 80))
     whole, n_polls = estimated_until(X, y, np.inf)
     (value,), (se,) = shares_and_errors(whole)
-    n_until_late = round(n_polls - 0.2 * (n_polls - 200))  # 200 trees come first
+    n_until_late = round(0.9 * n_polls)  # the forests come before that
     late, n_asked = estimated_until(X, y, n_until_late)
     (late_value,), (late_se,) = shares_and_errors(late)
     assert n_asked <= n_until_late + 1
@@ -353,3 +354,15 @@ def test_the_warning_about_estimates_names_what_they_are_of():
     (weight,) = estimated(X, y, None, sample_weight=np.tile([1.0, 2.5], 140)).doubts
     assert "of 200 unlabeled rows" in str(rows)
     assert "of a weight of 350" in str(weight)
+
+
+def test_slow_forests_have_fewer_trees_and_leave_time_for_an_estimate(monkeypatch):
+    """The clock goes on by one second whenever it is read, so that 200 trees would take all of the time."""
+    X, y, _ = shifted_table((60, 60), (400, 100))
+    seconds = itertools.count()
+    monkeypatch.setattr(stopping, "_read", lambda: float(next(seconds)))
+    known = with_estimated_totals(read_known(X, y, "estimate", None), X, 0, Deadline.after(300))
+    (value,), (se,) = shares_and_errors(known)
+    assert not known.stated.wants_estimates
+    assert abs(value[1] - 100) < 3 * se[1]
+    assert next(seconds) <= 305

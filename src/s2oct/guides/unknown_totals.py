@@ -230,9 +230,11 @@ def held_out_scores(
         ("random", width, math.isqrt(width)),
         ("best", p, min(p, MOST_FEATURES)),
     )
+    # All forests together have half of the time that is left: each gets its part of that.
+    parts = 0.5 / (1 - 0.5 * np.arange(len(kinds)) / len(kinds)) / len(kinds)
     votes = [
-        _votes(seen[:, :n], others[:, :n], (codes, weights, n_classes), (kind, n_tried), rng, spec, deadline)
-        for kind, n, n_tried in kinds
+        _votes(seen[:, :n], others[:, :n], (codes, weights, n_classes), (kind, n_tried), rng, spec, (deadline, part))
+        for (kind, n, n_tried), part in zip(kinds, parts.tolist(), strict=True)
     ]
     # With many classes, less is moved: at least half of the votes stays.
     least = min(spec.least_vote, 0.5 / n_classes)
@@ -243,6 +245,9 @@ def held_out_scores(
     return HeldOutScores(codes, weights / weights.mean(), of_labeled, sizes / sizes.mean(), of_others, unlabeled)
 
 
+_FEWEST_TREES = 10
+
+
 def _votes(
     seen: Float32Array,
     others: Float32Array,
@@ -250,9 +255,14 @@ def _votes(
     how: tuple[Splitter, int],
     rng: np.random.RandomState,
     spec: ShareSpec,
-    deadline: Deadline,
+    time: tuple[Deadline, float],
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean votes of one forest on the labeled rows, by trees that have not seen them, and on other rows."""
+    """Mean votes of one forest on the labeled rows, by trees that have not seen them, and on other rows.
+
+    ``time`` is the deadline and the part of the time until then in which trees are grown; a few are grown in any case.
+    """
+    deadline, part = time
+    until = deadline.within(part * deadline.seconds_left)
     codes, weights, n_classes = labels
     targets, members = np.eye(n_classes)[codes], [np.flatnonzero(codes == k) for k in range(n_classes)]
     odds = [np.cumsum(weights[of_class]) / weights[of_class].sum() for of_class in members]
@@ -262,8 +272,12 @@ def _votes(
         np.zeros((len(codes), 1)),
         np.zeros((len(others), n_classes)),
     )
+    n_grown = 0
     for seed in rng.randint(2**31 - 1, size=spec.n_trees):
         go_on_until(deadline)
+        if n_grown >= _FEWEST_TREES and until.passed:
+            break
+        n_grown += 1
         random = np.random.RandomState(np.random.PCG64(int(seed)))
         times = np.zeros(len(codes))
         for of_class, cumulated in zip(members, odds, strict=True):
@@ -277,7 +291,7 @@ def _votes(
         of_others += tree.predict(others).reshape(-1, n_classes)
     # A row that every tree has seen gets even votes.
     held_out = np.where(n_unseen > 0, of_seen / np.maximum(n_unseen, 1), 1 / n_classes)
-    return held_out, of_others / spec.n_trees
+    return held_out, of_others / n_grown
 
 
 def _grown(
