@@ -137,6 +137,21 @@ def test_other_splitters_get_warnings_about_unlabeled_rows_and_totals_that_no_lo
     assert "use LabeledKFold and pass totals" in message
 
 
+@pytest.mark.filterwarnings("ignore::s2oct.S2OCTWarning")
+def test_a_fit_with_estimated_totals_is_told_to_take_the_known_ones():
+    X, y, _ = people()
+    clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals="estimate")
+    is_labeled = np.array([label is not None for label in y])
+    with pytest.warns(MisfitTotalsWarning, match="pass the known totals") as caught:
+        by_known_shares({"yes": 0.001, "no": 0.999})(clf, X[is_labeled], np.asarray(y, dtype=object)[is_labeled])
+    assert not any("LabeledKFold" in str(warning.message) for warning in caught)
+
+
+def test_known_shares_may_be_a_pandas_series():
+    pd = pytest.importorskip("pandas")
+    assert by_known_shares(pd.Series({"yes": 30, "no": 10})) == by_known_shares({"yes": 30, "no": 10})
+
+
 def test_a_class_without_a_row_to_be_scored_is_named():
     with pytest.warns(MisfitTotalsWarning, match="is of class 'no'"):
         assert by_known_shares({"no": 1, "yes": 1})(Fixed(), [[1.0]], np.array(["yes"], dtype=object)) == 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -10,9 +11,9 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 
-from s2oct import S2OCTClassifier
+from s2oct import S2OCTClassifier, stopping
 from s2oct.errors import InvalidProblem
-from s2oct.guides.unknown_totals import Ratios, calibrate, maximise_shares, with_estimated_totals
+from s2oct.guides.unknown_totals import Ratios, ShareSpec, calibrate, maximise_shares, with_estimated_totals
 from s2oct.inputs import read_known
 from s2oct.stopping import Deadline
 
@@ -231,3 +232,137 @@ def test_a_tree_that_knows_no_total_is_better_with_an_estimate_than_with_the_sha
             found = clf.fit(X, y, totals=totals, as_shares=as_shares).transduction_[100:]
         correct[as_shares] = np.mean(found == np.array(["a", "b"])[codes[100:]])
     assert correct[False] > correct[True] + 0.1
+
+
+def estimated_until(X, y, n_polls):
+    """The estimate if a request to stop comes when it was asked for ``n_polls`` times, and how often it was asked."""
+    asked = []
+
+    def stop():
+        asked.append(len(asked))
+        return len(asked) > n_polls
+
+    return with_estimated_totals(read_known(X, y, "estimate", None), X, 0, Deadline(np.inf, stop)), len(asked)
+
+
+def test_an_estimate_that_runs_out_of_time_keeps_what_it_has_and_ends_at_once():
+    X, y, _ = shifted_table((40, 40), (120, 80))
+    whole, n_polls = estimated_until(X, y, np.inf)
+    (value,), (se,) = shares_and_errors(whole)
+    n_until_late = round(0.9 * n_polls)  # the forests come before that
+    late, n_asked = estimated_until(X, y, n_until_late)
+    (late_value,), (late_se,) = shares_and_errors(late)
+    assert n_asked <= n_until_late + 1
+    assert late_value == pytest.approx(value, abs=se[0])
+    assert (late_se > 0).all()
+
+
+def test_an_estimate_without_replicates_is_less_certain():
+    X, y, _ = shifted_table((40, 40), (120, 80))
+    spec = ShareSpec(n_replicates=0)
+    (value,), (se,) = shares_and_errors(with_estimated_totals(read_known(X, y, "estimate", None), X, 0, spec=spec))
+    (_,), (usual,) = shares_and_errors(estimated(X, y))
+    assert value.sum() == pytest.approx(200)
+    assert (se > 1.5 * usual).all()
+
+
+def test_sixty_classes_have_finite_totals():
+    rng, n_classes = np.random.default_rng(0), 60
+    codes = np.tile(np.arange(n_classes), 10)
+    X = np.column_stack([codes + rng.normal(scale=0.3, size=len(codes)), rng.normal(size=len(codes))])
+    y = codes.astype(str).astype(object)
+    y[300:] = None
+    (value,), (se,) = shares_and_errors(estimated(X, y))
+    assert value.sum() == pytest.approx(300)
+    assert np.isfinite(se).all()
+    assert abs(value - 5).mean() < 2.5
+
+
+def table_of_two_margins():
+    X, y, codes = shifted_table((60, 60), (300, 131), seed=4)
+    rng = np.random.default_rng(4)
+    regions = np.array(["north", "south", "west"], dtype=object)[rng.integers(3, size=len(codes))]
+    sexes = np.where(rng.random(len(codes)) < 0.3 + 0.4 * codes, "f", "m").astype(object)
+    return X, y, {"region": regions, "sex": sexes}
+
+
+def test_estimates_of_two_margins_agree_on_the_classes_up_to_rounding():
+    X, y, domains = table_of_two_margins()
+    known = estimated(X, y, domains=domains)
+    first, second = known.targets.margins
+    assert abs(first.value.sum(axis=0) - second.value.sum(axis=0)).max() <= 2.5
+    weighed = estimated(X, y, domains=domains, sample_weight=np.linspace(0.5, 2, len(y)))
+    first, second = weighed.targets.margins
+    assert first.value.sum(axis=0) == pytest.approx(second.value.sum(axis=0))
+
+
+def test_an_estimated_margin_agrees_with_a_known_one():
+    X, y, domains = table_of_two_margins()
+    codes = [domains["sex"][120:].tolist().count(sex) for sex in "fm"]
+    totals = {"f": {"a": codes[0] - 80, "b": 80}, "m": {"a": codes[1] - 51, "b": 51}}
+    known = estimated(X, y, ["estimate", totals], domains=domains)
+    first, second = known.targets.margins
+    assert second.value.sum(axis=0).tolist() == [300, 131]
+    assert first.value.sum(axis=0) == pytest.approx([300, 131], abs=1.5)
+
+
+def test_a_tree_fits_the_estimates_of_two_margins():
+    X, y, domains = table_of_two_margins()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = S2OCTClassifier(depth=1, random_state=0, time_limit=20).fit(X, y, totals="estimate", domains=domains)
+    assert set(clf.transduction_) == {"a", "b"}
+
+
+def test_what_follows_from_an_estimate_is_as_uncertain():
+    X, y, _ = shifted_table((30, 30), (60, 40))
+    (value,), (se,) = shares_and_errors(estimated(X, y, {"b": "estimate"}))
+    assert value.sum() == 100
+    assert se[0] == se[1] > 0
+
+
+def test_a_class_without_labels_can_have_a_total_when_the_other_follows():
+    X, y, _ = shifted_table((20, 0), (30, 30))
+    known = estimated(X, y, {"a": "estimate", "b": 25})
+    assert known.targets.low.tolist() == [35, 25]
+
+
+@pytest.mark.parametrize("totals", [None, "estimate"])
+def test_shares_that_features_say_nothing_about_are_called_a_guess(totals):
+    """Oracle: the standard deviation of a uniform number, 1 over the root of 12."""
+    y = np.array(["a"] * 300 + ["b"] * 200 + [None] * 1000, dtype=object)
+    known = estimated(np.ones((1500, 1)), y, totals)
+    (value,), (se,) = shares_and_errors(known)
+    assert value.tolist() == [500, 500]
+    assert se == pytest.approx(1000 / np.sqrt(12))
+    (notice,) = known.doubts
+    assert "The features do not tell the classes apart" in str(notice)
+    assert "a guess" in str(notice)
+
+
+def test_a_guess_leaves_what_is_known():
+    X, y, _ = shifted_table((20, 20, 20), (300, 60, 140))
+    known = estimated(np.ones_like(X), y, {"a": 300, "b": "estimate", "c": "estimate"})
+    (value,), (se,) = shares_and_errors(known)
+    assert value.tolist() == [300, 100, 100]
+    assert se == pytest.approx([0, 200 / np.sqrt(12), 200 / np.sqrt(12)])
+
+
+def test_the_warning_about_estimates_names_what_they_are_of():
+    X, y, _ = shifted_table((40, 40), (100, 100))
+    (rows,) = estimated(X, y, None).doubts
+    (weight,) = estimated(X, y, None, sample_weight=np.tile([1.0, 2.5], 140)).doubts
+    assert "of 200 unlabeled rows" in str(rows)
+    assert "of a weight of 350" in str(weight)
+
+
+def test_slow_forests_have_fewer_trees_and_leave_time_for_an_estimate(monkeypatch):
+    """The clock goes on by one second whenever it is read, so that 200 trees would take all of the time."""
+    X, y, _ = shifted_table((60, 60), (400, 100))
+    seconds = itertools.count()
+    monkeypatch.setattr(stopping, "_read", lambda: float(next(seconds)))
+    known = with_estimated_totals(read_known(X, y, "estimate", None), X, 0, Deadline.after(300))
+    (value,), (se,) = shares_and_errors(known)
+    assert not known.stated.wants_estimates
+    assert abs(value[1] - 100) < 3 * se[1]
+    assert next(seconds) <= 305

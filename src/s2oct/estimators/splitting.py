@@ -15,7 +15,7 @@ from s2oct.arrays import IntArray
 from s2oct.errors import InvalidProblem, MisfitTotalsWarning
 from s2oct.inputs import warn_caller, warn_of_unlabeled
 from s2oct.model.labels import read_labels
-from s2oct.model.totals import Estimate, is_number
+from s2oct.model.totals import Estimate, is_number, mapping_of
 from s2oct.wording import brief, listed
 
 
@@ -92,7 +92,7 @@ Metric = Callable[..., float]
 """A metric of scikit-learn: true labels, predicted labels, and ``sample_weight``."""
 
 
-def by_known_shares(totals: Mapping[Any, Any], metric: Metric = accuracy_score) -> Callable[..., float]:
+def by_known_shares(totals: Any, metric: Metric = accuracy_score) -> Callable[..., float]:
     """Make a scorer that weighs the labeled rows of a test fold so that the classes have their known shares.
 
     Labels of a biased sample have the wrong shares, and a plain score rewards a tree for them: a search over parameters
@@ -100,11 +100,11 @@ def by_known_shares(totals: Mapping[Any, Any], metric: Metric = accuracy_score) 
 
     The scorer warns if a fold has unlabeled rows, which it leaves out, and if the classifier was fitted to totals with
     other shares: both happen with splitters other than `LabeledKFold`, which take unlabeled rows out of the training
-    set.
+    set. Totals that the fit has estimated have other shares, too.
 
     Parameters
     ----------
-    totals : mapping
+    totals : mapping or pandas Series
         Rows of each class, or their shares; an `Estimate` counts with its value.
     metric : callable
         Takes true labels, predicted labels and ``sample_weight``, as scikit-learn's metrics do.
@@ -123,9 +123,10 @@ def by_known_shares(totals: Mapping[Any, Any], metric: Metric = accuracy_score) 
     >>> always_no.score(X, y), by_known_shares({"no": 60, "yes": 140})(always_no, X, y)
     (0.8, 0.3)
     """
-    if not isinstance(totals, Mapping) or not totals:
+    given_totals = mapping_of(totals)
+    if not given_totals:
         raise InvalidProblem(f"by_known_shares needs a mapping of classes to totals or shares, got {brief(totals)}.")
-    known = {label: given.value if isinstance(given, Estimate) else given for label, given in totals.items()}
+    known = {label: given.value if isinstance(given, Estimate) else given for label, given in given_totals.items()}
     for label, given in known.items():
         if not is_number(given) or not np.isfinite(float(given)) or float(given) < 0:
             raise InvalidProblem(
@@ -179,10 +180,15 @@ class _KnownSharesScorer:
         for label, total in zip(fitted.classes_.tolist(), totals, strict=True):
             expected = self.shares[label] * in_all
             if abs(total - expected) > max(_AGREE * in_all, 1.0):
+                remedy = (
+                    "The fit has estimated its totals: pass the known totals to it."
+                    if any(cell.is_aim for cell in fitted.certificate_.cells)
+                    else "In cross-validation, use LabeledKFold and pass totals, not population_totals: other "
+                    "splitters take unlabeled rows out of the training set."
+                )
                 warn_caller(
                     f"The classifier was fitted to {total:.0f} of {in_all:.0f} unlabeled rows of class {brief(label)}, "
-                    f"and the known shares say {expected:.0f}. In cross-validation, use LabeledKFold and pass totals, "
-                    "not population_totals: other splitters take unlabeled rows out of the training set.",
+                    f"and the known shares say {expected:.0f}. {remedy}",
                     MisfitTotalsWarning,
                 )
                 return

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
 from scipy.special import log_softmax, softmax
 from sklearn.tree import DecisionTreeRegressor
 
-from s2oct.arrays import Float32Array, FloatArray, IntArray
+from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import MOST_DEPTH, MOST_FEATURES, GuideStopped, Splitter, Widening, go_on_until
 from s2oct.model.known import Known
@@ -96,19 +96,49 @@ def with_estimated_totals(
     as_given = known
     if not known.stated.tables:
         known = replace(known, domains=()).with_totals(StatedTotals.by_default(known.classes.tolist()), unseen)
+    divisions = read_divisions(known.domains, known.labels, needs_all=False)
+    margins = [OpenMargin.of(known, *pair) for pair in enumerate(divisions)]
+    if not any(margin.is_open.any() for margin in margins):
+        nothing = [np.full((2, *margin.fixed.shape), np.nan) for margin in margins]
+        tables = tuple(_filled(*pair, known) for pair in enumerate(nothing))
+        return known.with_totals(replace(known.stated, tables=tables), unseen)
     _refuse_unlabeled_classes(known)
     spec, rng = spec or ShareSpec(), np.random.RandomState(seed)
     try:
         scores = held_out_scores(rows, known, rng, spec, deadline)
-        replicates = [scores.redrawn(rng if number else None, spec) for number in range(spec.n_replicates + 1)]
-        go_on_until(deadline)
+        found = _replicates(scores, margins, rng, spec, deadline)
     except GuideStopped:
         return as_given
-    divisions = read_divisions(known.domains, known.labels, needs_all=False)
-    tables = tuple(
-        _filled(place, division, scores, replicates, known, spec) for place, division in enumerate(divisions)
-    )
-    return known.with_totals(replace(known.stated, tables=tables), unseen)
+    is_guess = _are_guesses([of[0] for of in found])
+    settled = [
+        margin.guessed() if is_guess else margin.settled([of[place] for of in found], scores, spec)
+        for place, margin in enumerate(margins)
+    ]
+    tables = tuple(_filled(*pair, known) for pair in enumerate(_agreeing(settled, known)))
+    return known.with_totals(replace(known.stated, tables=tables, is_guess=is_guess), unseen)
+
+
+def _are_guesses(found: list[Shares]) -> bool:
+    """Whether features tell nothing about classes, in the sample or in most of its replicates."""
+    first, *others = (of.tell_classes_apart for of in found)
+    return not first or 2 * sum(others) < len(others)
+
+
+def _replicates(
+    scores: HeldOutScores, margins: list[OpenMargin], rng: np.random.RandomState, spec: ShareSpec, deadline: Deadline
+) -> list[list[Shares]]:
+    """Shares of each margin: the estimates, and those of bootstrap replicates, fewer if time runs out."""
+    found: list[list[Shares]] = []
+    for number in range(spec.n_replicates + 1):
+        try:
+            ratios = scores.redrawn(rng if number else None, spec, deadline)
+            pairs = zip(margins, found[0] if found else [None] * len(margins), strict=True)
+            found.append([margin.shares(ratios, scores, start, spec, deadline) for margin, start in pairs])
+        except GuideStopped:
+            if not found:
+                raise
+            break
+    return found
 
 
 def _refuse_unlabeled_classes(known: Known) -> None:
@@ -145,7 +175,7 @@ class HeldOutScores:
     unlabeled: FloatArray
     unlabeled_rows: IntArray
 
-    def redrawn(self, rng: np.random.RandomState | None, spec: ShareSpec) -> Ratios:
+    def redrawn(self, rng: np.random.RandomState | None, spec: ShareSpec, deadline: Deadline) -> Ratios:
         """Likelihoods of the unlabeled rows in a bootstrap replicate, within classes; as they are without ``rng``."""
         n_classes, sizes = self.labeled.shape[1], self.sizes
         chosen = np.arange(len(self.codes))
@@ -154,7 +184,8 @@ class HeldOutScores:
             chosen = np.concatenate([of_class[rng.randint(len(of_class), size=len(of_class))] for of_class in members])
             drawn = np.bincount(rng.randint(len(sizes), size=len(sizes)), minlength=len(sizes))
             sizes = sizes * drawn
-        slope, offsets = calibrate(self.labeled[chosen], self.codes[chosen], self.weights[chosen], spec.slope_sd)
+        drawn_labels = self.labeled[chosen], self.codes[chosen], self.weights[chosen]
+        slope, offsets = calibrate(*drawn_labels, spec.slope_sd, deadline)
         return Ratios(slope * self.unlabeled + offsets, sizes)
 
 
@@ -164,6 +195,11 @@ class Ratios:
 
     log: FloatArray
     sizes: FloatArray
+
+    @property
+    def tell_classes_apart(self) -> bool:
+        """Whether some row is more likely than another in one class and not as much in the other classes."""
+        return bool(np.ptp(self.log - self.log[:, :1], axis=0).max() > _LOOSE)
 
 
 def held_out_scores(
@@ -194,16 +230,22 @@ def held_out_scores(
         ("random", width, math.isqrt(width)),
         ("best", p, min(p, MOST_FEATURES)),
     )
+    # All forests together have half of the time that is left: each gets its part of that.
+    parts = 0.5 / (1 - 0.5 * np.arange(len(kinds)) / len(kinds)) / len(kinds)
     votes = [
-        _votes(seen[:, :n], others[:, :n], (codes, weights, n_classes), (kind, n_tried), rng, spec, deadline)
-        for kind, n, n_tried in kinds
+        _votes(seen[:, :n], others[:, :n], (codes, weights, n_classes), (kind, n_tried), rng, spec, (deadline, part))
+        for (kind, n, n_tried), part in zip(kinds, parts.tolist(), strict=True)
     ]
+    # With many classes, less is moved: at least half of the votes stays.
+    least = min(spec.least_vote, 0.5 / n_classes)
     of_labeled, of_others = (
-        np.log(spec.least_vote + (1 - n_classes * spec.least_vote) * np.mean(part, axis=0))
-        for part in zip(*votes, strict=True)
+        np.log(least + (1 - n_classes * least) * np.mean(part, axis=0)) for part in zip(*votes, strict=True)
     )
     sizes = known.sizes[unlabeled]
     return HeldOutScores(codes, weights / weights.mean(), of_labeled, sizes / sizes.mean(), of_others, unlabeled)
+
+
+_FEWEST_TREES = 10
 
 
 def _votes(
@@ -213,9 +255,14 @@ def _votes(
     how: tuple[Splitter, int],
     rng: np.random.RandomState,
     spec: ShareSpec,
-    deadline: Deadline,
+    time: tuple[Deadline, float],
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean votes of one forest on the labeled rows, by trees that have not seen them, and on other rows."""
+    """Mean votes of one forest on the labeled rows, by trees that have not seen them, and on other rows.
+
+    ``time`` is the deadline and the part of the time until then in which trees are grown; a few are grown in any case.
+    """
+    deadline, part = time
+    until = deadline.within(part * deadline.seconds_left)
     codes, weights, n_classes = labels
     targets, members = np.eye(n_classes)[codes], [np.flatnonzero(codes == k) for k in range(n_classes)]
     odds = [np.cumsum(weights[of_class]) / weights[of_class].sum() for of_class in members]
@@ -225,8 +272,12 @@ def _votes(
         np.zeros((len(codes), 1)),
         np.zeros((len(others), n_classes)),
     )
+    n_grown = 0
     for seed in rng.randint(2**31 - 1, size=spec.n_trees):
         go_on_until(deadline)
+        if n_grown >= _FEWEST_TREES and until.passed:
+            break
+        n_grown += 1
         random = np.random.RandomState(np.random.PCG64(int(seed)))
         times = np.zeros(len(codes))
         for of_class, cumulated in zip(members, odds, strict=True):
@@ -240,7 +291,7 @@ def _votes(
         of_others += tree.predict(others).reshape(-1, n_classes)
     # A row that every tree has seen gets even votes.
     held_out = np.where(n_unseen > 0, of_seen / np.maximum(n_unseen, 1), 1 / n_classes)
-    return held_out, of_others / spec.n_trees
+    return held_out, of_others / n_grown
 
 
 def _grown(
@@ -256,7 +307,9 @@ def _grown(
 _MOST_STEPS, _CONVERGED, _LOOSE = 50, 1e-8, 1e-6
 
 
-def calibrate(scores: FloatArray, codes: IntArray, weights: FloatArray, slope_sd: float) -> tuple[float, FloatArray]:
+def calibrate(
+    scores: FloatArray, codes: IntArray, weights: FloatArray, slope_sd: float, deadline: Deadline = NO_DEADLINE
+) -> tuple[float, FloatArray]:
     """Find slope and offsets with which held-out scores are most likely, given the classes.
 
     The probability of class k is proportional to its share among these rows times ``exp(slope * score_k + offset_k)``,
@@ -271,34 +324,40 @@ def calibrate(scores: FloatArray, codes: IntArray, weights: FloatArray, slope_sd
         Their classes and weights.
     slope_sd : float
         Standard deviation of the prior.
+    deadline : Deadline
+        `GuideStopped` is raised after it.
     """
     n, n_classes = scores.shape
     shares = np.bincount(codes, weights=weights, minlength=n_classes) / weights.sum()
-    # One column for the slope, and one for the offset of each class but the first.
-    design = np.concatenate(
-        [scores[:, :, None], np.broadcast_to(np.eye(n_classes)[:, 1:], (n, n_classes, n_classes - 1))], axis=2
-    )
-    given, found = design[np.arange(n), codes], np.array([1.0, *np.zeros(n_classes - 1)])
+    # The slope, and the offset of each class but the first.
+    prior_mean = np.array([1.0, *np.zeros(n_classes - 1)])
     # The little that is added for offsets keeps them finite where the scores separate the classes.
     precision = np.array([slope_sd**-2, *np.full(n_classes - 1, _LOOSE)])
-    prior_mean = found.copy()
+    given = np.column_stack([scores[np.arange(n), codes], np.eye(n_classes)[codes, 1:]])
 
     def value(at: FloatArray) -> tuple[float, FloatArray]:
-        logs = log_softmax(design @ at + np.log(shares), axis=1)
+        logs = log_softmax(at[0] * scores + np.array([0.0, *at[1:]]) + np.log(shares), axis=1)
         loss = -weights @ logs[np.arange(n), codes] + 0.5 * precision @ (at - prior_mean) ** 2
         return float(loss), np.exp(logs)
 
+    found = prior_mean
     loss, likely = value(found)
     for _ in range(_MOST_STEPS):
-        mean = np.einsum("nk,nkp->np", likely, design)
+        go_on_until(deadline)
+        scored = likely * scores
+        mean = np.column_stack([scored.sum(axis=1), likely[:, 1:]])
         gradient = weights @ (mean - given) + precision * (found - prior_mean)
-        hessian = np.einsum("n,nk,nkp,nkq->pq", weights, likely, design, design, optimize=True)
-        hessian += np.diag(precision) - (weights[:, None] * mean).T @ mean
+        hessian = np.diag(precision + weights @ mean)
+        hessian[0, 0] = precision[0] + weights @ (scored * scores).sum(axis=1)
+        hessian[0, 1:] = hessian[1:, 0] = weights @ scored[:, 1:]
+        hessian -= (weights[:, None] * mean).T @ mean
         step = np.linalg.solve(hessian, gradient)
         part, (better, probabilities) = 1.0, value(found - step)
-        while better > loss + _CONVERGED and part > _LOOSE:
+        while not better <= loss + _CONVERGED and part > _LOOSE:
             part /= 2
             better, probabilities = value(found - part * step)
+        if not np.isfinite(better):
+            break
         found, loss, likely = found - part * step, better, probabilities
         if np.abs(part * step).max() < _CONVERGED:
             break
@@ -311,7 +370,12 @@ _ENOUGH, _MOST_ROUNDS = 1e-5, 300
 
 
 def maximise_shares(
-    ratios: Ratios, codes: IntArray, prior: FloatArray, fixed: FloatArray, start: FloatArray | None = None
+    ratios: Ratios,
+    codes: IntArray,
+    prior: FloatArray,
+    fixed: FloatArray,
+    start: FloatArray | None = None,
+    deadline: Deadline = NO_DEADLINE,
 ) -> FloatArray:
     """Find the shares of the classes in each domain under which its rows are most likely, shape (n_domains, n_classes).
 
@@ -330,6 +394,8 @@ def maximise_shares(
         Known shares, which stay; NaN where a share is to be found.
     start : ndarray of shape (n_domains, n_classes), optional
         Where to begin; the shares of the prior if None.
+    deadline : Deadline
+        `GuideStopped` is raised after it.
     """
     likelihoods = np.exp(ratios.log - ratios.log.max(axis=1, keepdims=True))
     is_free = np.isnan(fixed)
@@ -341,6 +407,7 @@ def maximise_shares(
 
     shares = scaled(prior if start is None else start)
     for _ in range(_MOST_ROUNDS):
+        go_on_until(deadline)
         joint = likelihoods * shares[codes]
         # A row that no class with a positive share explains says nothing.
         parts = (joint * (ratios.sizes / np.maximum(joint.sum(axis=1), _TINY))[:, None]).T
@@ -352,24 +419,12 @@ def maximise_shares(
     return shares
 
 
-_TINY, _LEAST_SHARE = float(np.finfo(float).tiny), 1e-3
+_TINY, _LEAST_SHARE, _FEW = float(np.finfo(float).tiny), 1e-3, 5
 
 
-def _filled(
-    place: int, division: Division, scores: HeldOutScores, replicates: list[Ratios], known: Known, spec: ShareSpec
-) -> Cells:
-    """A margin with estimates in the place of what is to be estimated.
-
-    The shares of all domains with such totals together come first. Those of each domain are drawn towards them.
-    """
+def _filled(place: int, found: FloatArray, known: Known) -> Cells:
+    """A margin with shares and standard errors, shape (2, n_domains, n_classes), for what is to be estimated."""
     table, margin, classes = known.stated.tables[place], known.targets.margins[place], known.classes.tolist()
-    entries = {text_of(domain): given for domain, given in table.items()}
-    fixed = np.array([_known_shares(margin, k, entries[text_of(d)], classes) for k, d in enumerate(margin.domains)])
-    is_open = np.isnan(fixed).sum(axis=1) > 1
-    found = np.full((2, *fixed.shape), np.nan)
-    if is_open.any():
-        codes = _places(division, margin)[scores.unlabeled_rows]
-        found[:, is_open] = _estimated(codes, np.flatnonzero(is_open), fixed[is_open], scores, replicates, spec)
     of_domain = {text_of(domain): found[:, k] for k, domain in enumerate(margin.domains)}
     nothing = np.full(found[:, 0].shape, np.nan)
     return {
@@ -380,6 +435,42 @@ def _filled(
         }
         for domain, stated in table.items()
     }
+
+
+_MOST_RAKINGS = 100
+
+
+def _agreeing(settled: list[FloatArray], known: Known) -> list[FloatArray]:
+    """The same with shares under which all margins have the same totals of the classes.
+
+    A class has the total of a margin that knows it, or else the mean of the margins' estimates. The estimates of each
+    margin are raked to these totals: scaled by class and by domain in turns.
+    """
+    if len(settled) == 1:
+        return settled
+    counts, is_free, sizes = [], [], []
+    for (share, _), margin in zip(settled, known.targets.margins, strict=True):
+        value = np.where(np.isnan(margin.value), 0.5 * (margin.low + margin.high), margin.value)
+        # The bound of a class of which nothing is known is what the domain has.
+        rows = np.where(np.isnan(share).any(axis=1), value.sum(axis=1), margin.high.max(axis=1))[:, None]
+        counts.append(np.where(np.isnan(share), value, share * rows))
+        is_free.append(~np.isnan(share) & np.isnan(margin.value))
+        sizes.append(rows)
+    totals, is_open = np.array([part.sum(axis=0) for part in counts]), np.array([part.any(axis=0) for part in is_free])
+    knows = ~is_open
+    aim = np.where(knows.any(axis=0), totals[knows.argmax(axis=0), np.arange(totals.shape[1])], totals.mean(axis=0))
+    estimated = is_open.all(axis=0)
+    rest = float(sizes[0].sum()) - aim[~estimated].sum()
+    aim[estimated] *= max(rest, 0.0) / max(aim[estimated].sum(), _TINY)
+    agreed = []
+    for (share, se), cells, free, rows in zip(settled, counts, is_free, sizes, strict=True):
+        kept, moved = np.where(free, 0.0, cells), np.where(free, cells, 0.0)
+        for _ in range(_MOST_RAKINGS):
+            moved = moved * np.maximum(aim - kept.sum(axis=0), 0.0) / np.maximum(moved.sum(axis=0), _TINY)
+            left = np.maximum(rows - kept.sum(axis=1, keepdims=True), 0.0)
+            moved = moved * left / np.maximum(moved.sum(axis=1, keepdims=True), _TINY)
+        agreed.append(np.array([np.where(free, moved / np.maximum(rows, _TINY), share), se]))
+    return agreed
 
 
 def _total(given: Any, share: float, se: float) -> Any:
@@ -406,36 +497,91 @@ def _places(division: Division, margin: Margin) -> IntArray:
     return np.asarray(places[division.codes])
 
 
-def _estimated(
-    codes: IntArray,
-    domains: IntArray,
-    fixed: FloatArray,
-    scores: HeldOutScores,
-    replicates: list[Ratios],
-    spec: ShareSpec,
-) -> FloatArray:
-    """Shares of the classes in the open domains, and their standard errors, shape (2, n_domains, n_classes)."""
-    here = np.isin(codes, domains)
-    codes, n_classes = np.searchsorted(domains, codes[here]), fixed.shape[1]
-    parts = [Ratios(ratios.log[here], ratios.sizes[here]) for ratios in replicates]
-    rows_of = np.bincount(codes, weights=parts[0].sizes, minlength=len(domains))[:, None]
-    # What is known in every domain is known of them together.
-    together = (fixed * rows_of).sum(axis=0, keepdims=True) / max(float(rows_of.sum()), _TINY)
-    even, nobody = np.full((1, n_classes), spec.pseudo_rows), np.zeros(len(codes), dtype=np.int64)
-    whole, start = [], None
-    for ratios in parts:
-        whole.append(maximise_shares(ratios, nobody, even, together, start))
-        start = whole[0]
-    n_labels = np.bincount(scores.codes, minlength=n_classes)
-    found = _settled(np.array(whole), together, n_labels, spec)
-    if len(domains) == 1:
-        return found
-    by_domain, start = [], None
-    for ratios, shares in zip(parts, whole, strict=True):
-        prior = np.repeat(spec.domain_rows * shares, len(domains), axis=0)
-        by_domain.append(maximise_shares(ratios, codes, prior, fixed, start))
-        start = by_domain[0]
-    return _settled(np.array(by_domain), fixed, n_labels, spec, (whole[0], found[0]))
+class Shares(NamedTuple):
+    """Shares of the classes in all open domains together, shape (1, n_classes), in each of them, and their worth."""
+
+    whole: FloatArray
+    by_domain: FloatArray
+    tell_classes_apart: bool
+
+
+@dataclass(frozen=True, eq=False)
+class OpenMargin:
+    """A margin with totals that are to be estimated.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n_rows,)
+        Domain of each row among those of the margin; -1 for those that it does not have.
+    fixed : ndarray of shape (n_domains, n_classes)
+        Known shares; NaN where a share is to be found.
+    """
+
+    places: IntArray
+    fixed: FloatArray
+
+    @classmethod
+    def of(cls, known: Known, place: int, division: Division) -> OpenMargin:
+        """One of the margins."""
+        table, margin, classes = known.stated.tables[place], known.targets.margins[place], known.classes.tolist()
+        entries = {text_of(domain): given for domain, given in table.items()}
+        fixed = [_known_shares(margin, k, entries[text_of(d)], classes) for k, d in enumerate(margin.domains)]
+        return cls(_places(division, margin), np.array(fixed))
+
+    @property
+    def is_open(self) -> BoolArray:
+        """Whether each domain has two classes or more to be estimated; a single one follows from the others."""
+        return np.asarray(np.isnan(self.fixed).sum(axis=1) > 1)
+
+    def shares(
+        self, ratios: Ratios, scores: HeldOutScores, start: Shares | None, spec: ShareSpec, deadline: Deadline
+    ) -> Shares:
+        """The shares under which the rows of the open domains are most likely; those of each are drawn to the whole."""
+        domains, fixed = np.flatnonzero(self.is_open), self.fixed[self.is_open]
+        places = self.places[scores.unlabeled_rows]
+        here = np.isin(places, domains)
+        tells = ratios.tell_classes_apart
+        codes, ratios = np.searchsorted(domains, places[here]), Ratios(ratios.log[here], ratios.sizes[here])
+        together = self._together(scores)
+        even, nobody = np.full(together.shape, spec.pseudo_rows), np.zeros(len(codes), dtype=np.int64)
+        whole = maximise_shares(ratios, nobody, even, together, start and start.whole, deadline)
+        by_domain = whole
+        if len(domains) > 1:
+            prior = np.repeat(spec.domain_rows * whole, len(domains), axis=0)
+            by_domain = maximise_shares(ratios, codes, prior, fixed, start and start.by_domain, deadline)
+        return Shares(whole, by_domain, tells)
+
+    def settled(self, found: list[Shares], scores: HeldOutScores, spec: ShareSpec) -> FloatArray:
+        """Shares and their standard errors, shape (2, n_domains, n_classes); NaN where nothing is to be estimated."""
+        n_labels = np.bincount(scores.codes, minlength=self.fixed.shape[1])
+        settled, is_open = np.full((2, *self.fixed.shape), np.nan), self.is_open
+        if not is_open.any():
+            return settled
+        whole, by_domain = np.array([of.whole for of in found]), np.array([of.by_domain for of in found])
+        of_all = _settled(whole, self._together(scores), n_labels, spec)
+        settled[:, is_open] = of_all
+        if is_open.sum() > 1:
+            settled[:, is_open] = _settled(by_domain, self.fixed[is_open], n_labels, spec, (whole[0], of_all[0]))
+        return settled
+
+    def guessed(self) -> FloatArray:
+        """What is said where features tell nothing, in the form of `settled`: any shares are as likely as any others.
+
+        This is the uniform distribution over the shares of the open classes.
+        """
+        is_free, is_open = np.isnan(self.fixed), self.is_open[:, None]
+        n_free = np.maximum(is_free.sum(axis=1, keepdims=True), 1)
+        room = np.maximum(1.0 - np.where(is_free, 0.0, self.fixed).sum(axis=1, keepdims=True), 0.0)
+        se = room * np.sqrt((n_free - 1) / (n_free + 1)) / n_free
+        guessed = np.array([np.where(is_free, room / n_free, self.fixed), np.where(is_free, se, 0.0)])
+        return np.where(is_open, guessed, np.nan)
+
+    def _together(self, scores: HeldOutScores) -> FloatArray:
+        """Shares that are known in every open domain, and so of them together, shape (1, n_classes)."""
+        places = self.places[scores.unlabeled_rows]
+        rows_of = np.bincount(places + 1, weights=scores.sizes, minlength=len(self.fixed) + 1)[1:][self.is_open, None]
+        fixed = self.fixed[self.is_open]
+        return np.asarray((fixed * rows_of).sum(axis=0, keepdims=True) / max(float(rows_of.sum()), _TINY))
 
 
 def _settled(
@@ -461,11 +607,12 @@ def _settled(
         return np.asarray(np.where(is_free, logs - logs.sum(axis=-1, keepdims=True) / n_free, 0.0))
 
     by_labels = np.where(is_free, 1.0 / np.maximum(n_labels, 1), 0.0)
-    variance = centred(replicates[1:]).var(axis=0) + (1 - 2 / n_free) * by_labels
-    variance += by_labels.sum(axis=1, keepdims=True) / n_free**2
     # Log shares of n classes with independent errors, less their mean, have this part of the errors' variance.
     part = 1 - 1 / n_free
     prior = 0.5 * spec.spread**2 * part
+    variance = (1 - 2 / n_free) * by_labels + by_labels.sum(axis=1, keepdims=True) / n_free**2
+    # Without replicates to speak of, an estimate counts no more than the prior.
+    variance += centred(replicates[1:]).var(axis=0) if len(replicates) > _FEW else np.broadcast_to(prior, fixed.shape)
     logs = centred(replicates[0])
     if of_all is None:
         logs = logs * prior / (prior + variance)

@@ -19,6 +19,8 @@ from s2oct.wording import amount, listed, plural
 
 _ROUNDING = 1e-9
 
+_TELL_NOTHING = "The features do not tell the classes apart"
+
 _NEGLIGIBLE = 1e-9
 """A row with less than this part of the mean weight does not count: sums of weights are no more exact than that."""
 
@@ -173,6 +175,9 @@ class Known:
             return (Notice(finding, Remedy.MORE_TIME, Remedy.GIVE_TOTALS, category=OpenTotalsWarning),)
         if self.stated.is_default:
             return (self._about_estimates(m),)
+        if self.stated.is_guess:
+            finding = f"{_TELL_NOTHING}, so that the totals to be estimated are a guess: equal shares"
+            return (Notice(finding, Remedy.GIVE_TOTALS, category=EstimatedTotalsWarning),)
         if self.stated.tables:
             return ()
         counts = self.targets.class_totals()
@@ -183,13 +188,16 @@ class Known:
     def _about_estimates(self, m: int) -> Notice:
         """The totals that the fit has estimated because none were given, and what this assumes."""
         (errors,) = self.targets.margins[0].se
+        totals = self.targets.class_totals()
         found = [
             f"{count:,.0f} ± {amount(se, 2)} {label!r}"
-            for label, count, se in zip(self.classes.tolist(), self.targets.class_totals(), errors, strict=True)
+            for label, count, se in zip(self.classes.tolist(), totals, errors, strict=True)
         ]
+        base = plural(m, "unlabeled row") if self.weights is None else f"a weight of {amount(totals.sum())}"
+        right_if = "This is right if whether a row is labeled depends on its class and on nothing else"
+        worth = f"{_TELL_NOTHING}, so that these shares are a guess" if self.stated.is_guess else right_if
         return Notice(
-            f"No totals were given: they were estimated as {listed(found)} of {plural(m, 'unlabeled row')}. This is "
-            "right if whether a row is labeled depends on its class and on nothing else",
+            f"No totals were given: they were estimated as {listed(found)} of {base}. {worth}",
             Remedy.GIVE_TOTALS,
             category=EstimatedTotalsWarning,
         )

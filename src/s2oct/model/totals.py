@@ -555,10 +555,10 @@ def _of_whole_table(given: Any, name: str, classes: Sequence[Any]) -> dict[Any, 
     if is_to_estimate(given):
         return dict.fromkeys(classes, ESTIMATE)
     table = _table_of(given)
-    entries = _mapping_of(given) if table is None else whole_cells(table, name, classes)
+    entries = mapping_of(given) if table is None else whole_cells(table, name, classes)
     if not entries:
         raise InvalidProblem(f"Expected {name} to map classes to counts, as in {{'A': 120}}, got {brief(given)}.")
-    if any(_mapping_of(value) is not None for value in entries.values()):
+    if any(mapping_of(value) is not None for value in entries.values()):
         raise InvalidTable(f"Expected domains for {name} by domain, got {name} alone", Remedy.PASS_DOMAINS)
     return entries
 
@@ -569,13 +569,13 @@ def _by_domain(given: Any, name: str, known: Recognised) -> Cells:
     table = _table_of(given)
     if table is not None:
         return cells_by_domain(table, name, known)
-    outer = _mapping_of(given)
+    outer = mapping_of(given)
     if outer and all(isinstance(key, tuple) and len(key) == 2 for key in outer):
         first, second = zip(*outer, strict=True)
         columns = {"first": list(first), "second": list(second), "value": list(outer.values())}
         return cells_by_domain(TotalTable(columns), name, known)
     inner = {
-        domain: dict.fromkeys(known.classes, ESTIMATE) if is_to_estimate(entries) else _mapping_of(entries)
+        domain: dict.fromkeys(known.classes, ESTIMATE) if is_to_estimate(entries) else mapping_of(entries)
         for domain, entries in (outer or {}).items()
     }
     if not inner or not all(inner.values()):
@@ -586,7 +586,7 @@ def _by_domain(given: Any, name: str, known: Recognised) -> Cells:
     return {domain: entries for domain, entries in inner.items() if entries is not None}
 
 
-def _mapping_of(given: Any) -> dict[Any, Any] | None:
+def mapping_of(given: Any) -> dict[Any, Any] | None:
     """A mapping or a pandas series as a dictionary, None for anything else."""
     if isinstance(given, Mapping):
         return dict(given)
@@ -859,6 +859,8 @@ def _domain_totals(given: Mapping[Any, Any], classes: list[Any], base: Base) -> 
     rest = Total(0.0, base.rows, math.nan, 0.0)
     if len(missing) == 1:
         rest = _between(base.rows - high, base.rows - low, base)
+        if rest.is_exact:
+            rest = rest._replace(se=math.hypot(*(total.se for total in known.values())))
     return [known.get(index, rest) for index in range(len(classes))]
 
 
@@ -955,12 +957,15 @@ class StatedTotals:
         Whether they are shares of the rows of their domain.
     is_default : bool
         Whether nobody stated them: the fit estimates totals where none are given.
+    is_guess : bool
+        Whether the fit had no evidence for its estimates.
     """
 
     tables: tuple[Cells, ...] = ()
     of_all: bool = False
     as_shares: bool = False
     is_default: bool = False
+    is_guess: bool = False
 
     @classmethod
     def by_default(cls, classes: Sequence[Any]) -> StatedTotals:
@@ -978,10 +983,18 @@ class StatedTotals:
         return classes_in(self.tables)
 
     @property
+    def _cells(self) -> Iterator[Any]:
+        return (given for table in self.tables for part in table.values() for given in part.values())
+
+    @property
     def wants_estimates(self) -> bool:
         """Whether some of them are still to be estimated."""
-        entries = (part for table in self.tables for part in table.values())
-        return any(is_to_estimate(given) for part in entries for given in part.values())
+        return any(is_to_estimate(given) for given in self._cells)
+
+    @property
+    def has_estimates(self) -> bool:
+        """Whether a fit has estimated some of them."""
+        return any(isinstance(given, EstimatedShare) for given in self._cells)
 
 
 NOTHING_STATED = StatedTotals()
@@ -1049,7 +1062,8 @@ def read_targets(
     counting = Counting(stated.name, labels, sizes, weights is not None, stated.as_shares)
     divisions = read_divisions(domains, labels, needs_all=counting.of_all_rows)
     margins = tuple(read_margin(*pair, counting) for pair in zip(stated.tables, divisions, strict=True))
-    _refuse_disagreement(margins, counting)
+    is_rounded = stated.as_shares or stated.has_estimates
+    _refuse_disagreement(margins, counting, is_rounded=is_rounded and not counting.is_weighted)
     return Targets(margins)
 
 
@@ -1107,12 +1121,12 @@ def _without_digits(text: str) -> str:
     return re.sub(r"\d", "", text)
 
 
-def _refuse_disagreement(margins: tuple[Margin, ...], counting: Counting) -> None:
+def _refuse_disagreement(margins: tuple[Margin, ...], counting: Counting, *, is_rounded: bool) -> None:
     """Refuse margins of which one knows more rows of a class than the other allows."""
     in_all = float(counting.sizes[~counting.labels.is_labeled].sum())
     for (first, margin), (second, other) in permutations(enumerate(margins, start=1), 2):
         slack = AGREE * in_all if counting.is_weighted else 0.25
-        if counting.as_shares and not counting.is_weighted:
+        if is_rounded:
             slack = margin.n_domains + other.n_domains  # Shares are rounded to whole rows in each domain.
         is_off = margin.low.sum(axis=0) > other.high.sum(axis=0) + slack
         for index in np.flatnonzero(is_off).tolist():
