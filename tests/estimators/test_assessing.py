@@ -152,3 +152,13 @@ def test_a_report_does_not_repeat_a_long_fit(survey):
     assert "10 fits of 100 s each would take too long for a report" in page
     assert clf.assess(n_folds=2).n_folds == 2
     assert clf.can_be_assessed, "what is known may be shown"
+
+
+def test_held_out_labels_of_noise_are_not_given_away_where_no_row_is_unlabeled():
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(6):
+        clf = S2OCTClassifier(depth=1, total_price=10, random_state=0)
+        found.append(clf.fit(rng.normal(size=(16, 3)), np.array(["a", "b"] * 8)).assess().accuracy)
+    # 65 of 96 tosses of a coin are more than three standard errors above a half.
+    assert np.mean(found) < 65 / 96

@@ -11,7 +11,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import AssessmentStopped
-from s2oct.estimates.assessment import N_FOLDS, Assessment, HeldOut, held_out_folds
+from s2oct.estimates.assessment import N_FOLDS, Assessment, HeldOut, held_out_folds, mean_shares
 from s2oct.estimators.edge import edge_of_request
 from s2oct.estimators.fitting import FitTask, run_task
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
@@ -60,7 +60,8 @@ class CrossFit:
     @cached_property
     def assessment(self) -> Assessment:
         """What is expected of the tree, and of rows on which near-optimal trees agree."""
-        return self.held_out.assess(self.assigned, self._agreed(), self.apart([found.tree for found in self.trained]))
+        trees = [found.tree for found in self.trained]
+        return self.held_out.assess(self.assigned, self._agreed(), self.apart(trees), self._placed(trees))
 
     @cached_property
     def assigned(self) -> IntArray:
@@ -82,6 +83,11 @@ class CrossFit:
         rows, sizes = self.fit.rows[unlabeled], known.unlabeled_sizes
         classes = (self.tree if tree is None else tree).predict(rows)
         return float(np.mean([np.average(other.predict(rows) != classes, weights=sizes) for other in trees]))
+
+    def _placed(self, trees: list[ObliqueTree]) -> FloatArray | None:
+        """Share of the unlabeled rows that trees put into each class, in the mean; None if no row is unlabeled."""
+        rows, sizes = self.fit.rows[~self.fit.known.is_labeled], self.fit.known.unlabeled_sizes
+        return mean_shares([tree.predict(rows) for tree in trees], sizes, len(self.fit.known.classes))
 
     def _agreed(self) -> FloatArray:
         """Whether all near-optimal trees of its fold put a held-out row into the same class; NaN if there are none."""
@@ -112,7 +118,7 @@ class CrossFit:
             if step is not path.fitted:
                 trees = [_richest(front, step.n_terms) for front in fronts]
             assigned = self.assigned_by(trees)
-            found = self.held_out.assess(assigned, apart=self.apart(trees, step.tree))
+            found = self.held_out.assess(assigned, apart=self.apart(trees, step.tree), placed=self._placed(trees))
             right = (assigned == self.fit.known.labels.codes)[self.held_out.rows]
             return _Judged(replace(step, accuracy=found.accuracy, accuracy_se=found.accuracy_se), right)
 

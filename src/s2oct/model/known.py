@@ -23,7 +23,7 @@ _NEGLIGIBLE = 1e-9
 """A row with less than this part of the mean weight does not count: sums of weights are no more exact than that."""
 
 _HIDDEN = 0.1
-"""Share of the unlabeled rows up to which rows held back are hidden among them: totals then hardly say their classes."""
+"""Share of the unlabeled rows up to which rows held back are hidden among them: totals hardly say their classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,8 +280,8 @@ class Known:
         here = np.array([place[value] for value in values[held].tolist()], dtype=np.int64)
         of_classes = np.zeros((len(domains), len(self.classes)))
         np.add.at(of_classes, (here, self.labels.codes[held]), self.sizes[held])
-        n_held, n_others = (np.bincount(codes, minlength=len(domains))[:, None] for codes in (here, margin.codes))
-        n_others = n_others * (1 + self.n_unseen / max(len(margin.codes), 1))
+        n_held, n_seen = (np.bincount(codes, minlength=len(domains))[:, None] for codes in (here, margin.codes))
+        n_others = n_seen * (1 + self.n_unseen / max(len(margin.codes), 1))
         is_hidden = n_held <= _HIDDEN * (n_others + n_held)
         least = np.where(is_hidden, of_classes, 0.0)
         most = np.where(is_hidden, of_classes, of_classes.sum(axis=1, keepdims=True))
