@@ -6,6 +6,7 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -162,3 +163,38 @@ def test_held_out_labels_of_noise_are_not_given_away_where_no_row_is_unlabeled()
         found.append(clf.fit(rng.normal(size=(16, 3)), np.array(["a", "b"] * 8)).assess().accuracy)
     # 65 of 96 tosses of a coin are more than three standard errors above a half.
     assert np.mean(found) < 65 / 96
+
+
+@pytest.mark.parametrize("given", [{"totals": {"yes": 90}}, {"y": ["yes"]}, {"as_shares": True}], ids=str)
+def test_what_is_said_of_a_table_is_refused_without_the_table(fitted, given):
+    with pytest.raises(InvalidProblem, match=f"{next(iter(given))} without X: pass the table as X and y"):
+        fitted.assess(**given)
+
+
+def test_unknown_arguments_and_rows_without_labels_are_refused(fitted, survey):
+    with pytest.raises(InvalidProblem, match="got 'folds'"):
+        fitted.assess(folds=5)
+    with pytest.raises(InvalidProblem, match="got 'folds'"):
+        fitted.assess(survey.X, survey.y, totals=survey.totals, folds=5)
+    with pytest.raises(InvalidProblem, match="X without y"):
+        fitted.assess(survey.X)
+
+
+def test_a_loaded_classifier_is_assessed_by_the_columns_of_its_fit(survey):
+    names = [f"c{j}" for j in range(np.shape(survey.X)[1])]
+    rows = pd.DataFrame(np.asarray(survey.X), columns=names)
+    clf = S2OCTClassifier(**QUICK).fit(rows, survey.y, totals=survey.totals)
+    loaded = pickle.loads(pickle.dumps(clf))
+    # A further column that tells the classes of the labeled rows would be used by any fit that sees it.
+    telling = rows.assign(told=[{"yes": 1.0, "no": -1.0}.get(label, 0.0) for label in survey.y])[["told", *names]]
+    assert loaded.assess(telling, survey.y, totals=survey.totals, n_folds=3) == clf.assess(n_folds=3)
+    with pytest.raises(InvalidProblem, match=names[0]):
+        loaded.assess(rows.drop(columns=names[0]), survey.y, totals=survey.totals)
+
+
+def test_totals_of_a_loaded_classifier_are_estimated_if_none_are_given(survey):
+    clf = S2OCTClassifier(**QUICK).fit(survey.X, survey.y)
+    loaded = pickle.loads(pickle.dumps(clf))
+    found = loaded.assess(survey.X, survey.y, n_folds=3)
+    assert found == clf.assess(n_folds=3)
+    assert "estimated shares" in found.method

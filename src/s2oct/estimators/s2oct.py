@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray
@@ -27,9 +26,10 @@ from s2oct.estimators.estimating import (
     known_of_table,
     read_design_weights,
     read_method,
+    refuse_strange,
     refuse_without_table,
 )
-from s2oct.estimators.fitted import read_fit
+from s2oct.estimators.fitted import FittedRows, known_to_fit, read_fit
 from s2oct.estimators.fitting import (
     FitTask,
     certified_choice,
@@ -586,10 +586,15 @@ class S2OCTClassifier(TreeClassifier):
         """A fit like that of this classifier to rows that it does not have any more."""
         check_is_fitted(self)
         rows = read_fit(self, X, y)
-        known = known_of_table(self, rows, X, y, table, design_weight)
-        left_out = text_columns(X, table.get("domains"))
-        features = X if isinstance(X, Features) else Features(X, self.encoding_, rows.X, left_out)
-        return self._planned(features, known)
+        return self._planned(self._features_of(X, rows), known_of_table(self, rows, X, y, table, design_weight))
+
+    def _features_of(self, X: Any, rows: FittedRows) -> Features:
+        """A table with the features of this classifier; further columns are left out."""
+        if isinstance(X, Features):
+            return X
+        own = set(getattr(self, "feature_names_in_", ()))
+        left_out = tuple(name for name in names_of_columns(X) if name not in own) if own else ()
+        return Features(X, self.encoding_, rows.X, left_out)
 
     def assess(
         self,
@@ -618,7 +623,7 @@ class S2OCTClassifier(TreeClassifier):
         ----------
         X, y : array-like, optional
             Rows and labels as in ``fit``, by default those of the fit. A classifier that was not fitted in this
-            session, as one from a model file, needs them.
+            session, as one from a model file, needs them. It uses the columns of its fit, and no others.
         totals, population_totals : mapping, series or data frame, optional
             Known totals as in ``fit``, with ``X`` and ``y``.
         n_folds : int
@@ -648,11 +653,30 @@ class S2OCTClassifier(TreeClassifier):
         ['no', 'yes']
         """
         n_folds = whole_from(2).read("n_folds", n_folds)
+        given = {"totals": totals, "population_totals": population_totals}
+        table = {name: value for name, value in given.items() if value is not None} | fit_params
+        refuse_strange(table)
         if X is not None:
-            other: S2OCTClassifier = clone(self)
-            other.fit(X, y, totals, population_totals, stop=stop, **fit_params)
-            return other.assess(n_folds=n_folds, stop=stop, progress=progress)
+            fit = self._task_to_assess(X, y, table, stop)
+            return fit_folds(fit, self.tree_, n_folds, stop, progress).assessment
+        refuse_without_table(y, table)
         return self._cross_fitted(n_folds, stop, progress).assessment
+
+    def _task_to_assess(self, X: Any, y: Any, table: dict[str, Any], stop: Stop | None) -> FitTask:
+        """A fit like that of this classifier to rows and labels, of which a large table has a sample."""
+        check_is_fitted(self)
+        if y is None:
+            raise InvalidProblem("X without y: pass the labels, too, to hold some of them out.")
+        began, rows = now(), read_fit(self, X, y)
+        fit = self._planned(self._features_of(X, rows), known_to_fit(self, rows, X, y, table))
+        known = self._with_estimates(fit.known, fit, began, stop)
+        warn_of(known.doubts)
+        fit = replace(fit, known=known)
+        if is_large(fit.rows) and fit.weighs_evidence:
+            register = Register.of_arrays(fit.rows, known, fit.budget.seed)
+            fit = sample_of(fit, register)
+            fit = replace(fit, evidence_spec=fit.evidence_spec.of_sample(register.share))
+        return replace(fit, rows=np.asarray(fit.rows, dtype=float))
 
     def _cross_fitted(
         self, n_folds: int = N_FOLDS, stop: Stop | None = None, progress: Callable[[int, int], None] | None = None
