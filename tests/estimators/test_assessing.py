@@ -198,3 +198,19 @@ def test_totals_of_a_loaded_classifier_are_estimated_if_none_are_given(survey):
     found = loaded.assess(survey.X, survey.y, n_folds=3)
     assert found == clf.assess(n_folds=3)
     assert "estimated shares" in found.method
+
+
+def test_a_tree_chosen_from_the_path_is_assessed_as_the_path_says_and_is_the_fitted_one_of_its_own_path(survey):
+    clf = S2OCTClassifier(**QUICK | {"depth": 2}).fit(survey.X, survey.y, totals=survey.totals)
+    path = clf.simplicity_path()
+    assert len(path.with_fitted) > 1
+    for step in path.with_fitted:
+        chosen = clf.with_tree(step)
+        found = chosen.assess()
+        assert (found.accuracy, found.accuracy_se) == (step.accuracy, step.accuracy_se)
+        own = chosen.simplicity_path()
+        assert own.fitted.tree is chosen.tree_
+        assert [other.accuracy for other in own.with_fitted] == [other.accuracy for other in path.with_fitted]
+    again = clf.with_tree(path[0]).with_tree(path[-1])
+    assert again.assess().accuracy == path[-1].accuracy
+    assert clf.simplicity_path() is path

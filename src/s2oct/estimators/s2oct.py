@@ -68,7 +68,7 @@ from s2oct.stopping import Deadline, Stop, never, now
 from s2oct.tables.encoding import Encoding, Features
 from s2oct.wording import brief, plural
 
-_OF_SESSION = ("_fit", "_simplification", "_path", "_cross_fit")
+_OF_SESSION = ("_fit", "_simplification", "_path", "_cross_fit", "_source")
 """What holds the rows of the fit, and neither a pickle nor a model file keeps."""
 
 
@@ -200,6 +200,9 @@ class S2OCTClassifier(TreeClassifier):
     _simplification: Simplification | None
     _path: SimplicityPath | None
     _cross_fit: CrossFit | None
+    _source: tuple[S2OCTClassifier, int | None] | None
+    """Of a chosen tree, the classifier whose fit it is from, and its terms; None for the terms of the tree of the fit.
+    """
 
     def __init__(
         self,
@@ -383,7 +386,7 @@ class S2OCTClassifier(TreeClassifier):
         self.tree_, self.witness_, self.scaling_ = trained.tree, trained.witness, trained.scaling
         self.stability_, self.stability_note_ = trained.stability, trained.stability_note
         self.alternatives_, self.data_summary_ = trained.others, found.summary
-        self._simplification, self._path, self._cross_fit = trained.simplification, None, None
+        self._simplification, self._path, self._cross_fit, self._source = trained.simplification, None, None, None
         self._fit = found.fit
         self.resolved_params_ = found.fit.resolved(
             self.tree_.topology.depth, 1.0 if register is None else register.share
@@ -684,7 +687,12 @@ class S2OCTClassifier(TreeClassifier):
         """The fits without some of the labels, which assessment, path, report and page share."""
         fit = self._fit_of_session(of_sample=True)
         if self._cross_fit is None or self._cross_fit.n_asked != n_folds:
-            self._cross_fit = fit_folds(fit, self.tree_, n_folds, stop, progress)
+            if self._source is None:
+                self._cross_fit = fit_folds(fit, self.tree_, n_folds, stop, progress)
+            else:
+                source, n_terms = self._source
+                found = source._cross_fitted(n_folds, stop, progress)
+                self._cross_fit = found if n_terms is None else found.of_chosen(self.tree_, n_terms, stop or never)
         return self._cross_fit
 
     def _fit_of_session(self, *, of_sample: bool = False) -> FitTask:
@@ -736,8 +744,8 @@ class S2OCTClassifier(TreeClassifier):
         -------
         SimplicityPath
             Trees with their rules, numbers of terms and splits, expected accuracy, agreement with the guide, and the
-            rows by which they miss the totals. Its attribute ``fitted`` is the tree of the fit, and ``recommended`` the
-            recommended one.
+            rows by which they miss the totals. Its attribute ``fitted`` is the tree of the fit, or the one that was
+            chosen from the path, and ``recommended`` the recommended one.
 
         Examples
         --------
@@ -757,6 +765,10 @@ class S2OCTClassifier(TreeClassifier):
                 "fit or without a guide."
             )
         assert self._simplification is not None
+        if self._source is not None:
+            path = self._source[0].simplicity_path(assess=assess, stop=stop, progress=progress)
+            own = next((step for step in path.with_fitted if step.tree is self.tree_), path.fitted)
+            return SimplicityPath(path.with_fitted, own, path.recommended)
         if self._path is None:
             # A page and a report ask for the same path, which takes longer than the fit.
             self._path = self._simplification.path(self._rules_of, self._agreement_of, Deadline.after(self.time_limit))
@@ -805,7 +817,8 @@ class S2OCTClassifier(TreeClassifier):
         -------
         S2OCTClassifier
             A fitted classifier with this tree, whose certificate is computed anew. It predicts, saves, reports and
-            exports like any other. Its ``stability_`` is not known. This classifier stays as it is.
+            exports like any other. `assess` judges it by trees of the folds that are as simple. Its ``stability_`` is
+            not known. This classifier stays as it is.
 
         Examples
         --------
@@ -836,9 +849,21 @@ class S2OCTClassifier(TreeClassifier):
         chosen._slope = chosen._fitted_slope(fit.problem)
         doubts = (*fit.features.doubts, *fit.known.doubts)
         chosen.notices_ = notices_of(doubts, chosen.certificate_, chosen.classes_)
-        chosen._simplification, chosen._path, chosen._cross_fit = self._simplification, self._path, None
+        is_of_fit = isinstance(step, SimplicityStep) and step.term_price is None
+        n_terms = step.n_terms if isinstance(step, SimplicityStep) else chosen.certificate_.n_terms
+        chosen._source = (self._as_source(), None if is_of_fit else n_terms)
+        chosen._simplification, chosen._path, chosen._cross_fit = self._simplification, None, None
         chosen._complete(fit, fit)
         return chosen
+
+    def _as_source(self) -> S2OCTClassifier:
+        """The classifier whose fit a chosen tree is from, which stays as it is if this one is fitted again."""
+        if self._source is not None:
+            return self._source[0]
+        source = copy(self)
+        for name in _OF_SESSION:
+            setattr(source, name, getattr(self, name))
+        return source
 
     def totals_path(
         self,
