@@ -171,3 +171,39 @@ def test_it_prints_the_accuracy_chance_and_a_line_for_each_class():
     assert ["a", "20", "20.0 %", "75.0 % ± 9.4 %"] in [
         [cell.strip() for cell in line if cell.strip()][:4] for line in lines
     ]
+
+
+def test_a_class_without_held_out_labels_has_the_recall_that_the_rows_put_into_it_leave():
+    known = known_with(["a"] * 20 + ["b"], {"a": 40, "b": 60})
+    rows = HeldOut.of_folds(known, held_out_folds(known.labels.codes))
+    everything_is_a, half = assigned([0] * 20 + [-1]), assigned([0] * 15 + [1] * 5 + [-1])
+    found = rows.assess(everything_is_a, placed=np.array([1.0, 0.0]))
+    assert found.accuracy == pytest.approx(0.4), "no row is put into b, so none of b is right"
+    # 50 % of the rows are put into b, and a quarter of a is among them: 40 % of all rows are of b and right.
+    assert rows.assess(half, placed=np.array([0.5, 0.5])).accuracy == pytest.approx(0.4 * 0.75 + 0.4)
+
+
+def test_no_precision_is_known_if_a_class_has_no_held_out_row():
+    known = known_with(["a"] * 20 + ["b"] * 10 + ["c"], {"a": 40, "b": 30, "c": 30})
+    rows = HeldOut.of_folds(known, held_out_folds(known.labels.codes))
+    found = rows.assess(assigned([*GIVEN, -1]))
+    assert all(np.isnan(line.precision) and np.isnan(line.precision_se) for line in found.per_class)
+    assert str(found).count("not known") == 4
+    absent = known_with(["a"] * 20 + ["b"] * 10 + ["c"], {"a": 60, "b": 40, "c": 0})
+    found = HeldOut.of_folds(absent, held_out_folds(absent.labels.codes)).assess(assigned([*GIVEN, -1]))
+    assert not np.isnan(found.per_class[0].precision), "no unlabeled row is of c"
+
+
+def test_chance_that_is_always_right_is_no_reason_for_a_caution():
+    found = held_out(LABELS, {"a": 0, "b": 100}).assess(assigned([1] * 30))
+    assert found.chance == 1
+    assert found.cautions == ()
+
+
+def test_the_words_tell_estimated_shares_from_known_ones_and_from_those_of_the_labels():
+    assert "their known shares" in held_out(LABELS, {"a": 20}).assess(assigned(GIVEN)).method
+    assert "their estimated shares" in held_out(LABELS, {"a": Estimate(20, se=4)}).assess(assigned(GIVEN)).method
+    complete = str(held_out(LABELS, None, n_unlabeled=0).assess(assigned(GIVEN, n_unlabeled=0)))
+    assert complete.startswith("About 77 % of further rows like the labeled ones")
+    assert "unlabeled" not in complete
+    assert "totals" not in complete

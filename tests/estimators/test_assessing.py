@@ -6,6 +6,7 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -152,3 +153,64 @@ def test_a_report_does_not_repeat_a_long_fit(survey):
     assert "10 fits of 100 s each would take too long for a report" in page
     assert clf.assess(n_folds=2).n_folds == 2
     assert clf.can_be_assessed, "what is known may be shown"
+
+
+def test_held_out_labels_of_noise_are_not_given_away_where_no_row_is_unlabeled():
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(6):
+        clf = S2OCTClassifier(depth=1, total_price=10, random_state=0)
+        found.append(clf.fit(rng.normal(size=(16, 3)), np.array(["a", "b"] * 8)).assess().accuracy)
+    # 65 of 96 tosses of a coin are more than three standard errors above a half.
+    assert np.mean(found) < 65 / 96
+
+
+@pytest.mark.parametrize("given", [{"totals": {"yes": 90}}, {"y": ["yes"]}, {"as_shares": True}], ids=str)
+def test_what_is_said_of_a_table_is_refused_without_the_table(fitted, given):
+    with pytest.raises(InvalidProblem, match=f"{next(iter(given))} without X: pass the table as X and y"):
+        fitted.assess(**given)
+
+
+def test_unknown_arguments_and_rows_without_labels_are_refused(fitted, survey):
+    with pytest.raises(InvalidProblem, match="got 'folds'"):
+        fitted.assess(folds=5)
+    with pytest.raises(InvalidProblem, match="got 'folds'"):
+        fitted.assess(survey.X, survey.y, totals=survey.totals, folds=5)
+    with pytest.raises(InvalidProblem, match="X without y"):
+        fitted.assess(survey.X)
+
+
+def test_a_loaded_classifier_is_assessed_by_the_columns_of_its_fit(survey):
+    names = [f"c{j}" for j in range(np.shape(survey.X)[1])]
+    rows = pd.DataFrame(np.asarray(survey.X), columns=names)
+    clf = S2OCTClassifier(**QUICK).fit(rows, survey.y, totals=survey.totals)
+    loaded = pickle.loads(pickle.dumps(clf))
+    # A further column that tells the classes of the labeled rows would be used by any fit that sees it.
+    telling = rows.assign(told=[{"yes": 1.0, "no": -1.0}.get(label, 0.0) for label in survey.y])[["told", *names]]
+    assert loaded.assess(telling, survey.y, totals=survey.totals, n_folds=3) == clf.assess(n_folds=3)
+    with pytest.raises(InvalidProblem, match=names[0]):
+        loaded.assess(rows.drop(columns=names[0]), survey.y, totals=survey.totals)
+
+
+def test_totals_of_a_loaded_classifier_are_estimated_if_none_are_given(survey):
+    clf = S2OCTClassifier(**QUICK).fit(survey.X, survey.y)
+    loaded = pickle.loads(pickle.dumps(clf))
+    found = loaded.assess(survey.X, survey.y, n_folds=3)
+    assert found == clf.assess(n_folds=3)
+    assert "estimated shares" in found.method
+
+
+def test_a_tree_chosen_from_the_path_is_assessed_as_the_path_says_and_is_the_fitted_one_of_its_own_path(survey):
+    clf = S2OCTClassifier(**QUICK | {"depth": 2}).fit(survey.X, survey.y, totals=survey.totals)
+    path = clf.simplicity_path()
+    assert len(path.with_fitted) > 1
+    for step in path.with_fitted:
+        chosen = clf.with_tree(step)
+        found = chosen.assess()
+        assert (found.accuracy, found.accuracy_se) == (step.accuracy, step.accuracy_se)
+        own = chosen.simplicity_path()
+        assert own.fitted.tree is chosen.tree_
+        assert [other.accuracy for other in own.with_fitted] == [other.accuracy for other in path.with_fitted]
+    again = clf.with_tree(path[0]).with_tree(path[-1])
+    assert again.assess().accuracy == path[-1].accuracy
+    assert clf.simplicity_path() is path

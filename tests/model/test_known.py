@@ -13,30 +13,51 @@ REGION = np.array(["n", "n", "s", "far", "n", "n", "s", "s"], dtype=object)
 SEX = np.array(["f", "m", "f", "m", "f", "m", "f", "m"], dtype=object)
 
 
-def known_rows(totals, domains=(), weights=None):
-    stated = stated_totals(totals, None, y=Y, domains=domains)
-    return known_of(Y, stated, domains=tuple(domains), weights=weights)
+def known_rows(totals, domains=(), weights=None, y=Y):
+    stated = stated_totals(totals, None, y=y, domains=domains)
+    return known_of(y, stated, domains=tuple(domains), weights=weights)
 
 
 def test_totals_of_three_classes_grow_by_the_labels_held_back():
-    held = known_rows({"a": 1, "b": 2}).without(np.array([0, 2]))
-    assert held.is_labeled.tolist() == [False, True, False, True, False, False, False, False]
-    assert held.targets.class_totals().tolist() == [2, 2, 2]
-    assert held.targets.margins[0].codes.tolist() == [0] * 6
+    y = [*Y, *[None] * 20]
+    held = known_of(y, stated_totals({"a": 12, "b": 8}, None, y=y, domains=())).without(np.array([0, 2]))
+    assert np.flatnonzero(held.is_labeled).tolist() == [1, 3]
+    assert held.targets.low.tolist() == held.targets.high.tolist() == [13, 8, 5]
+    assert held.targets.class_totals().tolist() == [13, 8, 5]
+    assert held.targets.margins[0].codes.tolist() == [0] * 26
+
+
+def test_labels_held_back_among_few_unlabeled_rows_are_not_given_away():
+    """Whatever classes the rows held back have, what is known then is the same."""
+    for classes in (("a", "c"), ("c", "c"), ("b", "a")):
+        known = known_rows({"a": 1, "b": 2, "c": 1}, y=[*classes, "a", "b", *Y[4:]])
+        (margin,) = known.without(np.array([0, 1])).targets.margins
+        assert margin.low.tolist() == [[1, 2, 1]]
+        assert margin.high.tolist() == [[3, 4, 3]]
+        assert np.isnan(margin.value).all()
+
+
+def test_without_an_unlabeled_row_nothing_is_known_of_rows_held_back():
+    y = ["a", "b"] * 4
+    (margin,) = known_of(y, stated_totals(None, None, y=y, domains=())).without(np.array([0, 2, 3])).targets.margins
+    assert (margin.low.tolist(), margin.high.tolist()) == ([[0, 0]], [[3, 3]])
 
 
 def test_each_label_counts_in_its_own_domain_even_if_no_other_row_there_is_unlabeled():
-    totals = {"n": {"a": 1, "b": 1, "c": 0}, "s": {"a": 0, "b": (0, 2)}}
-    (margin,) = known_rows(totals, [("region", REGION)]).without(np.array([1, 3])).targets.margins
+    y, region = [*Y, *[None] * 10], np.array([*REGION, *["n"] * 10], dtype=object)
+    totals = {"n": {"a": 6, "b": 6, "c": 0}, "s": {"a": 0, "b": (0, 2)}}
+    domains = (("region", region),)
+    known = known_of(y, stated_totals(totals, None, y=y, domains=domains), domains=domains)
+    (margin,) = known.without(np.array([1, 3])).targets.margins
     assert margin.domains.tolist() == ["n", "s", "far"]
-    assert margin.codes.tolist() == [0, 2, 0, 0, 1, 1]
-    assert margin.low.tolist() == [[1, 2, 0], [0, 0, 0], [1, 0, 0]]
-    assert margin.high.tolist() == [[1, 2, 0], [0, 2, 2], [1, 0, 0]]
+    assert margin.codes.tolist() == [0, 2, 0, 0, 1, 1, *[0] * 10]
+    assert margin.low.tolist() == [[6, 7, 0], [0, 0, 0], [0, 0, 0]]
+    assert margin.high.tolist() == [[6, 7, 0], [0, 2, 2], [1, 1, 1]]
 
 
 @pytest.mark.parametrize("held", [[0], [1, 2], [0, 2, 3]], ids=str)
-def test_grown_totals_are_those_of_the_rows_that_are_left(held):
-    """Several margins and weights: what is known then is what was known plus the weights held back."""
+def test_grown_totals_hold_for_the_rows_that_are_left(held):
+    """Several margins and weights: what was known plus the weights held back is within the bounds."""
     weights = np.array([1.5, 2.0, 0.5, 1.0, 1.0, 2.0, 3.0, 4.0])
     domains = [("region", REGION), ("sex", SEX)]
     totals = [
@@ -45,9 +66,11 @@ def test_grown_totals_are_those_of_the_rows_that_are_left(held):
     ]
     known = known_rows(totals, domains, weights)
     found = known.without(np.array(held))
-    added = np.bincount(known.labels.codes[held], weights=weights[held], minlength=3)
+    after = np.array([4.0, 6.0, 0.0]) + np.bincount(known.labels.codes[held], weights=weights[held], minlength=3)
     for margin, (_, values) in zip(found.targets.margins, domains, strict=True):
-        assert margin.low.sum(axis=0) == pytest.approx(np.array([4.0, 6.0, 0.0]) + added)
+        assert (margin.low.sum(axis=0) <= after).all()
+        assert (margin.high.sum(axis=0) >= after).all()
+        assert (margin.high - margin.low).max(axis=1).sum() == pytest.approx(weights[held].sum())
         assert margin.domains[margin.codes].tolist() == values[~found.is_labeled].tolist()
 
 

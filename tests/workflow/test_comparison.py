@@ -55,14 +55,18 @@ def request_for(table):
 
 def test_rows_held_back_are_unlabeled_and_counted_in_the_totals():
     FITS.clear()
-    labels = Labels(np.array([0, 1]), np.array([0, 1, 0, 1, 1, -1, -1, -1]))
+    labels = Labels(np.array([0, 1]), np.array([0, 1, 0, 1, 1, *[-1] * 30]))
     folds = [np.array([0, 1]), np.array([2, 3, 4])]
-    known = Known(labels, Targets.exact([2, 1], 3))
-    (trial,) = cross_fit({"noted": Noted()}, Features(None, plain_encoding("x"), np.zeros((8, 1))), known, folds)
-    assert [np.flatnonzero(~found.is_labeled).tolist() for found in FITS] == [[0, 1, 5, 6, 7], [2, 3, 4, 5, 6, 7]]
-    assert [found.targets.class_totals().tolist() for found in FITS] == [[3, 2], [3, 3]]
+    known = Known(labels, Targets.exact([20, 10], 30))
+    (trial,) = cross_fit({"noted": Noted()}, Features(None, plain_encoding("x"), np.zeros((35, 1))), known, folds)
+    assert [np.flatnonzero(~found.is_labeled).tolist() for found in FITS] == [
+        [0, 1, *range(5, 35)],
+        [2, 3, 4, *range(5, 35)],
+    ]
+    assert [found.targets.class_totals().tolist() for found in FITS] == [[21, 11], [21, 12]]
     # Rows without a label are judged by nobody.
-    assert trial.assigned.tolist() == [1, 1, 1, 1, 1, -1, -1, -1]
+    assert trial.assigned.tolist() == [1, 1, 1, 1, 1, *[-1] * 30]
+    assert trial.placed.tolist() == [0, 1]
 
 
 def test_weighted_scores_are_means_of_the_classes_by_their_known_shares(request_for):

@@ -1,4 +1,4 @@
-"""How often a classifier is right on the unlabeled rows: labels held out of the fit, weighted to the known shares.
+"""How often a classifier is right on the unlabeled rows: labels held out of the fit, weighted to class shares.
 
 Which rows are labeled may depend on their class. So each class is judged by its own held-out labels, and the classes
 are put together by their shares of the unlabeled rows, which the totals say.
@@ -54,7 +54,8 @@ class ClassAssessment:
     recall, recall_se : float
         Share of the rows of this class that are put into it, and its standard error; NaN if not known.
     precision, precision_se : float
-        Share of the rows put into this class that are of it, and its standard error; NaN if there is no such row.
+        Share of the rows put into this class that are of it, and its standard error; NaN if there is no such row, or if
+        a class has none that was held out: nobody knows how many of its rows are put here.
     """
 
     label: Any
@@ -82,6 +83,10 @@ class Assessment:
         The same for each class: recall and precision.
     n_labels, n_folds : int
         Labeled rows, and parts into which they were divided.
+    n_unlabeled : int
+        Unlabeled rows; with none, the accuracy is that of further rows with the shares of the labeled ones.
+    is_estimated : bool
+        Whether the shares of the classes are estimates.
     agreed : float
         Share of rows on which all near-optimal trees agree with the tree; NaN if no such trees are known.
     agreed_accuracy, agreed_accuracy_se : float
@@ -95,6 +100,8 @@ class Assessment:
     per_class: tuple[ClassAssessment, ...]
     n_labels: int
     n_folds: int
+    n_unlabeled: int
+    is_estimated: bool
     agreed: float
     agreed_accuracy: float
     agreed_accuracy_se: float
@@ -103,20 +110,30 @@ class Assessment:
     def headline(self) -> str:
         """The accuracy in one sentence."""
         low, high = map(percentage, self.interval)
+        known = "totals" if self.n_unlabeled else "shares"
         return (
-            f"About {percentage(self.accuracy)} of the unlabeled rows are expected to be classified correctly "
-            f"({percentage(CONFIDENCE)} interval {low} to {high}); chance with the same totals gives "
+            f"About {percentage(self.accuracy)} of {self._judged_rows} are expected to be classified correctly "
+            f"({percentage(CONFIDENCE)} interval {low} to {high}); chance with the same {known} gives "
             f"{percentage(self.chance)}."
         )
 
     @property
+    def _judged_rows(self) -> str:
+        return "the unlabeled rows" if self.n_unlabeled else "further rows like the labeled ones"
+
+    @property
     def method(self) -> str:
         """How it was found, in sentences."""
+        weighted = "The classes have their shares among the labels, so that no bias of the sample is corrected."
+        if self.n_unlabeled:
+            weighted = (
+                f"The classes are weighted to their {'estimated' if self.is_estimated else 'known'} shares. This "
+                "corrects a sample in which some classes are labeled more often, but no bias within a class."
+            )
         return (
             f"{plural(self.n_labels, 'label')} were held out once each, in {plural(self.n_folds, 'fold')}: guide and "
-            "tree were fitted without them. The classes are weighted to their known shares. This corrects a sample in "
-            "which some classes are labeled more often, but no bias within a class. The held-out fits have fewer "
-            "labels than the fit itself, and may be slightly worse."
+            f"tree were fitted without them. {weighted} The held-out fits have fewer labels than the fit itself, and "
+            "may be slightly worse."
         )
 
     @property
@@ -131,6 +148,8 @@ class Assessment:
 
     def _chance_level(self) -> tuple[Notice, ...]:
         low, high = self.interval
+        if max(found.share for found in self.per_class) == 1:  # chance is always right, and nothing can be better
+            return ()
         if self.accuracy <= self.chance:
             finding = "The tree is not better than chance on held-out labels"
         elif low <= self.chance:
@@ -147,7 +166,7 @@ class Assessment:
             return ()
         named = listed([f"class {found.label!r} ({plural(found.n_labels, 'label')})" for found in alone])
         share = percentage(sum(found.share for found in alone), 1)
-        finding = f"No label of {named} can be held out, so nothing is known about {share} of the unlabeled rows"
+        finding = f"No label of {named} can be held out, so nothing is known about {share} of {self._judged_rows}"
         return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),)
 
     def _few_labels(self) -> tuple[Notice, ...]:
@@ -229,6 +248,15 @@ def held_out_folds(codes: IntArray, n_folds: int = N_FOLDS, seed: int = 0) -> li
     return [np.sort(rows[first::n_folds]) for first in range(min(n_folds, len(rows)))]
 
 
+def mean_shares(found: Sequence[IntArray], sizes: FloatArray, n_classes: int) -> FloatArray | None:
+    """Share of each class among rows of these sizes, in the mean of several classifiers; None without rows."""
+    if not len(sizes):
+        return None
+    return np.asarray(
+        np.mean([np.bincount(classes, weights=sizes, minlength=n_classes) for classes in found], axis=0) / sizes.sum()
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """The labeled rows and what is known of the classes of the unlabeled ones, to judge held-out predictions by.
@@ -292,7 +320,13 @@ class HeldOut:
                 variance += share**2 * float(np.var([*of_class, -1.0, 0.0, 1.0])) / n_rows
         return float(self.weights @ gain), float(np.sqrt(variance))
 
-    def assess(self, assigned: IntArray, agreed: FloatArray | None = None, apart: float = 0.0) -> Assessment:
+    def assess(
+        self,
+        assigned: IntArray,
+        agreed: FloatArray | None = None,
+        apart: float = 0.0,
+        placed: FloatArray | None = None,
+    ) -> Assessment:
         """Judge the classes that held-out rows got.
 
         Parameters
@@ -303,6 +337,9 @@ class HeldOut:
             Whether all near-optimal trees put it into this class, 1 or 0; NaN where no such trees are known.
         apart : float
             Share of the unlabeled rows on which the classifier to assess differs from those of the folds, in the mean.
+        placed : ndarray of shape (n_classes,), optional
+            Share of the unlabeled rows that the classifiers of the folds put into each class, in the mean; by default
+            that of the totals.
 
         Returns
         -------
@@ -314,9 +351,10 @@ class HeldOut:
         recall = np.where(n > 0, np.diag(rates), np.nan)
         center = (np.nan_to_num(recall) * n + _HALF) / (n + 1)
         recall_variance = center * (1 - center) / (n + 2)
-        # Nothing is known of a class without a held-out row, except that a tree that meets the totals puts as many rows
-        # of other classes into it as it puts rows of it elsewhere. It has all the doubt of its prior.
-        implied = np.clip(1 - shares @ rates / np.where(shares > 0, shares, 1.0), 0.0, 1.0)
+        # Nothing is known of a class without a held-out row, except that rows put into it that are not of other classes
+        # are its own. It has all the doubt of its prior.
+        own = (shares if placed is None else placed) - shares @ rates
+        implied = np.clip(own / np.where(shares > 0, shares, 1.0), 0.0, 1.0)
         accuracy = float(shares @ np.where(n > 0, np.nan_to_num(recall), implied))
         middle = np.where(n > 0, center, implied)
         # Where it differs from the classifiers of the folds, it may be right more often than they are, or less often:
@@ -344,6 +382,8 @@ class HeldOut:
             ),
             n_labels=len(self.rows),
             n_folds=self.n_folds,
+            n_unlabeled=int((~self.known.is_labeled).sum()) + self.known.n_unseen,
+            is_estimated=any(bool((margin.se > 0).any()) for margin in self.known.targets.margins),
             **_agreement(self, assigned, agreed),
         )
 
@@ -365,7 +405,7 @@ class HeldOut:
 
     def _precision(self, rates: FloatArray, k: int) -> tuple[float, float]:
         """Share of the rows put into class k that are of it, and its standard error; NaN if nothing is known."""
-        if not self._sizes[k]:
+        if not self._sizes[k] or (self.shares[self._sizes == 0] > 0).any():
             return np.nan, np.nan
         is_k = np.arange(len(rates)) == k
         return _ratio(

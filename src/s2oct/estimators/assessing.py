@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import AssessmentStopped
-from s2oct.estimates.assessment import N_FOLDS, Assessment, HeldOut, held_out_folds
+from s2oct.estimates.assessment import N_FOLDS, Assessment, HeldOut, held_out_folds, mean_shares
 from s2oct.estimators.edge import edge_of_request
 from s2oct.estimators.fitting import FitTask, run_task
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
@@ -44,6 +44,8 @@ class CrossFit:
         What each fit found.
     n_asked : int
         Folds that were asked for; few labels make fewer.
+    trees : tuple of ObliqueTree
+        The tree of each fold by which the tree is judged: what the fold fitted, or one as simple as a chosen tree.
     """
 
     fit: FitTask
@@ -51,6 +53,11 @@ class CrossFit:
     folds: tuple[IntArray, ...]
     trained: tuple[Trained, ...]
     n_asked: int
+    trees: tuple[ObliqueTree, ...]
+
+    def of_chosen(self, tree: ObliqueTree, n_terms: int, stop: Stop = never) -> CrossFit:
+        """The same folds to assess another tree, by their richest trees with no more terms than it has."""
+        return replace(self, tree=tree, trees=tuple(_richest(front, n_terms) for front in self._fronts(stop)))
 
     @property
     def held_out(self) -> HeldOut:
@@ -60,21 +67,21 @@ class CrossFit:
     @cached_property
     def assessment(self) -> Assessment:
         """What is expected of the tree, and of rows on which near-optimal trees agree."""
-        return self.held_out.assess(self.assigned, self._agreed(), self.apart([found.tree for found in self.trained]))
+        return self.held_out.assess(self.assigned, self._agreed(), self.apart(self.trees), self._placed(self.trees))
 
     @cached_property
     def assigned(self) -> IntArray:
         """Class that each row was given while it was held out; -1 for other rows."""
-        return self.assigned_by([trained.tree for trained in self.trained])
+        return self.assigned_by(self.trees)
 
-    def assigned_by(self, trees: list[ObliqueTree]) -> IntArray:
+    def assigned_by(self, trees: Sequence[ObliqueTree]) -> IntArray:
         """The same by other trees, one for each fold."""
         assigned = np.full(len(self.fit.rows), UNLABELED, dtype=np.int64)
         for held, tree in zip(self.folds, trees, strict=True):
             assigned[held] = tree.predict(self.fit.rows[held])
         return assigned
 
-    def apart(self, trees: list[ObliqueTree], tree: ObliqueTree | None = None) -> float:
+    def apart(self, trees: Sequence[ObliqueTree], tree: ObliqueTree | None = None) -> float:
         """Share of the unlabeled rows on which trees of the folds differ from a tree of the fit, in the mean."""
         known, unlabeled = self.fit.known, ~self.fit.known.is_labeled
         if not unlabeled.any():
@@ -83,11 +90,16 @@ class CrossFit:
         classes = (self.tree if tree is None else tree).predict(rows)
         return float(np.mean([np.average(other.predict(rows) != classes, weights=sizes) for other in trees]))
 
+    def _placed(self, trees: Sequence[ObliqueTree]) -> FloatArray | None:
+        """Share of the unlabeled rows that trees put into each class, in the mean; None if no row is unlabeled."""
+        rows, sizes = self.fit.rows[~self.fit.known.is_labeled], self.fit.known.unlabeled_sizes
+        return mean_shares([tree.predict(rows) for tree in trees], sizes, len(self.fit.known.classes))
+
     def _agreed(self) -> FloatArray:
         """Whether all near-optimal trees of its fold put a held-out row into the same class; NaN if there are none."""
         agreed = np.full(len(self.fit.rows), np.nan)
-        for held, trained in zip(self.folds, self.trained, strict=True):
-            if trained.others:
+        for held, trained, tree in zip(self.folds, self.trained, self.trees, strict=True):
+            if trained.others and tree is trained.tree:
                 rows = self.fit.rows[held]
                 classes = trained.tree.predict(rows)
                 agreed[held] = np.logical_and.reduce([other.predict(rows) == classes for other in trained.others])
@@ -99,20 +111,14 @@ class CrossFit:
         Each fold has a path of its own. A tree with so many terms is assessed by the richest trees of the folds with no
         more terms, and the fitted tree by those that the folds fitted.
         """
-        deadline = Deadline(math.inf, stop)
-        fronts = [
-            [(0, found.tree)] if found.simplification is None else found.simplification.frontier(deadline)
-            for found in self.trained
-        ]
-        if stop():
-            raise AssessmentStopped("The assessment was interrupted before all simpler trees were fitted")
+        fronts = self._fronts(stop)
 
         def judged(step: SimplicityStep) -> _Judged:
-            trees = [found.tree for found in self.trained]
+            trees = list(self.trees)
             if step is not path.fitted:
                 trees = [_richest(front, step.n_terms) for front in fronts]
             assigned = self.assigned_by(trees)
-            found = self.held_out.assess(assigned, apart=self.apart(trees, step.tree))
+            found = self.held_out.assess(assigned, apart=self.apart(trees, step.tree), placed=self._placed(trees))
             right = (assigned == self.fit.known.labels.codes)[self.held_out.rows]
             return _Judged(replace(step, accuracy=found.accuracy, accuracy_se=found.accuracy_se), right)
 
@@ -120,6 +126,17 @@ class CrossFit:
         fitted = all_steps[id(path.fitted)].step
         recommended = self._recommended(list(all_steps.values()), fitted)
         return SimplicityPath([all_steps[id(step)].step for step in path], fitted, recommended)
+
+    def _fronts(self, stop: Stop) -> list[list[tuple[int, ObliqueTree]]]:
+        """Terms and trees of the path of each fold, from the simplest."""
+        deadline = Deadline(math.inf, stop)
+        fronts = [
+            [(0, found.tree)] if found.simplification is None else found.simplification.frontier(deadline)
+            for found in self.trained
+        ]
+        if stop():
+            raise AssessmentStopped("The assessment was interrupted before all simpler trees were fitted")
+        return fronts
 
     def _recommended(self, judged: list[_Judged], fitted: SimplicityStep) -> SimplicityStep:
         """The simplest tree within one standard error of the most accurate, of those that nearly meet the totals."""
@@ -172,4 +189,4 @@ def fit_folds(
             found.append(trained)
     if progress is not None:
         progress(len(folds), len(folds))
-    return CrossFit(fit, tree, tuple(folds), tuple(found), n_folds)
+    return CrossFit(fit, tree, tuple(folds), tuple(found), n_folds, tuple(trained.tree for trained in found))

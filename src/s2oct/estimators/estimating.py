@@ -77,20 +77,25 @@ def read_method(method: Any, asked: Asked, *, is_given: bool) -> str:
     return chosen
 
 
-def refuse_without_table(y: Any, table: Mapping[str, Any], *, held_out: bool) -> None:
+def refuse_without_table(y: Any, table: Mapping[str, Any], *, held_out: bool = False) -> None:
     """Refuse arguments that are about a table where there is none."""
     given = [*(["y"] if y is not None else []), *table, *(["held_out"] if held_out else [])]
     if given:
-        raise InvalidProblem(f"{listed(given)} without X: pass the table, too, or nothing about it.")
+        raise InvalidProblem(f"{listed(given)} without X: pass the table as X and y, too, or nothing about it.")
+
+
+def refuse_strange(table: Mapping[str, Any]) -> None:
+    """Refuse arguments that are not about a table."""
+    strange = [name for name in table if name not in OF_TABLE]
+    if strange:
+        raise InvalidProblem(f"Expected arguments among {', '.join(OF_TABLE)}, got {brief(strange[0])}.")
 
 
 def known_of_table(
     estimator: Any, rows: FittedRows, X: Any, y: Any, table: Mapping[str, Any], design_weight: Any
 ) -> Known:
     """What is known about the classes of a table that is passed to ``estimate``."""
-    strange = [name for name in table if name not in OF_TABLE]
-    if strange:
-        raise InvalidProblem(f"Expected arguments among {', '.join(OF_TABLE)}, got {brief(strange[0])}.")
+    refuse_strange(table)
     known = known_of_rows(estimator, rows, X, y, **table)
     if not known.is_labeled.any():
         raise InvalidProblem("Expected some labeled rows in y, got none: estimates are corrected by labels.")

@@ -20,7 +20,7 @@ from s2oct.model.known import Known
 from s2oct.model.labels import UNLABELED, Labels, read_labels
 from s2oct.model.problem import DataSummary, Problem
 from s2oct.model.targets import Targets
-from s2oct.model.totals import Estimate, EstimatedShare, StatedTotals, Totals, stated_totals, text_of
+from s2oct.model.totals import Domains, Estimate, EstimatedShare, StatedTotals, Totals, stated_totals, text_of
 from s2oct.model.tree import ObliqueTree
 from s2oct.wording import amount
 
@@ -247,10 +247,25 @@ def known_of_rows(
         return y
     weights, divided = read_weights(sample_weight, len(rows.X)), read_domains(domains, X, len(rows.X))
     stated = stated_totals(totals, population_totals, y=y, domains=divided, as_shares=as_shares)
-    classes = estimator.classes_
-    known = Known.without_totals(Labels(classes, rows.codes), weights, divided, named=classes.tolist())
+    known = _without_totals(estimator, rows, weights, divided)
     # Those of the fit stand for totals that it has estimated.
     return known.with_totals(stated) if stated.tables and not stated.wants_estimates else known
+
+
+def known_to_fit(estimator: Any, rows: FittedRows, X: Any, y: Any, table: Mapping[str, Any]) -> Known:
+    """The same for another fit to these rows, which estimates the totals that are not given."""
+    if isinstance(y, Known):
+        return y
+    divided = read_domains(table.get("domains"), X, len(rows.X))
+    given = (table.get("totals"), table.get("population_totals"))
+    stated = stated_totals(*given, y=y, domains=divided, as_shares=table.get("as_shares", False))
+    weights = read_weights(table.get("sample_weight"), len(rows.X))
+    return _without_totals(estimator, rows, weights, divided).with_totals(stated)
+
+
+def _without_totals(estimator: Any, rows: FittedRows, weights: FloatArray | None, domains: Domains) -> Known:
+    classes = estimator.classes_
+    return Known.without_totals(Labels(classes, rows.codes), weights, domains, named=classes.tolist())
 
 
 def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: bool = True) -> SeenTotals:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray
@@ -27,9 +26,10 @@ from s2oct.estimators.estimating import (
     known_of_table,
     read_design_weights,
     read_method,
+    refuse_strange,
     refuse_without_table,
 )
-from s2oct.estimators.fitted import read_fit
+from s2oct.estimators.fitted import FittedRows, known_to_fit, read_fit
 from s2oct.estimators.fitting import (
     FitTask,
     certified_choice,
@@ -68,7 +68,7 @@ from s2oct.stopping import Deadline, Stop, never, now
 from s2oct.tables.encoding import Encoding, Features
 from s2oct.wording import brief, plural
 
-_OF_SESSION = ("_fit", "_known", "_simplification", "_path", "_cross_fit")
+_OF_SESSION = ("_fit", "_known", "_simplification", "_path", "_cross_fit", "_source")
 """What holds the rows of the fit, and neither a pickle nor a model file keeps."""
 
 
@@ -201,6 +201,9 @@ class S2OCTClassifier(TreeClassifier):
     _simplification: Simplification | None
     _path: SimplicityPath | None
     _cross_fit: CrossFit | None
+    _source: tuple[S2OCTClassifier, int | None] | None
+    """Of a chosen tree, the classifier whose fit it is from, and its terms; None for the terms of the tree of the fit.
+    """
 
     def __init__(
         self,
@@ -385,7 +388,7 @@ class S2OCTClassifier(TreeClassifier):
         self.tree_, self.witness_, self.scaling_ = trained.tree, trained.witness, trained.scaling
         self.stability_, self.stability_note_ = trained.stability, trained.stability_note
         self.alternatives_, self.data_summary_ = trained.others, found.summary
-        self._simplification, self._path, self._cross_fit = trained.simplification, None, None
+        self._simplification, self._path, self._cross_fit, self._source = trained.simplification, None, None, None
         self._fit = found.fit
         self.resolved_params_ = found.fit.resolved(
             self.tree_.topology.depth, 1.0 if register is None else register.share
@@ -588,10 +591,15 @@ class S2OCTClassifier(TreeClassifier):
         """A fit like that of this classifier to rows that it does not have any more."""
         check_is_fitted(self)
         rows = read_fit(self, X, y)
-        known = known_of_table(self, rows, X, y, table, design_weight)
-        left_out = text_columns(X, table.get("domains"))
-        features = X if isinstance(X, Features) else Features(X, self.encoding_, rows.X, left_out)
-        return self._planned(features, known)
+        return self._planned(self._features_of(X, rows), known_of_table(self, rows, X, y, table, design_weight))
+
+    def _features_of(self, X: Any, rows: FittedRows) -> Features:
+        """A table with the features of this classifier; further columns are left out."""
+        if isinstance(X, Features):
+            return X
+        own = set(getattr(self, "feature_names_in_", ()))
+        left_out = tuple(name for name in names_of_columns(X) if name not in own) if own else ()
+        return Features(X, self.encoding_, rows.X, left_out)
 
     def assess(
         self,
@@ -620,7 +628,7 @@ class S2OCTClassifier(TreeClassifier):
         ----------
         X, y : array-like, optional
             Rows and labels as in ``fit``, by default those of the fit. A classifier that was not fitted in this
-            session, as one from a model file, needs them.
+            session, as one from a model file, needs them. It uses the columns of its fit, and no others.
         totals, population_totals : mapping, series or data frame, optional
             Known totals as in ``fit``, with ``X`` and ``y``.
         n_folds : int
@@ -641,7 +649,7 @@ class S2OCTClassifier(TreeClassifier):
         --------
         >>> from s2oct import S2OCTClassifier
         >>> from s2oct.datasets import make_labour_force
-        >>> survey = make_labour_force(n_people=300, n_labeled=60, seed=2)
+        >>> survey = make_labour_force(n_people=300, n_labeled=60, seed=1)
         >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
         >>> found = clf.assess(n_folds=5)
         >>> found.interval[0] < found.accuracy < found.interval[1]
@@ -650,11 +658,30 @@ class S2OCTClassifier(TreeClassifier):
         ['no', 'yes']
         """
         n_folds = whole_from(2).read("n_folds", n_folds)
+        given = {"totals": totals, "population_totals": population_totals}
+        table = {name: value for name, value in given.items() if value is not None} | fit_params
+        refuse_strange(table)
         if X is not None:
-            other: S2OCTClassifier = clone(self)
-            other.fit(X, y, totals, population_totals, stop=stop, **fit_params)
-            return other.assess(n_folds=n_folds, stop=stop, progress=progress)
+            fit = self._task_to_assess(X, y, table, stop)
+            return fit_folds(fit, self.tree_, n_folds, stop, progress).assessment
+        refuse_without_table(y, table)
         return self._cross_fitted(n_folds, stop, progress).assessment
+
+    def _task_to_assess(self, X: Any, y: Any, table: dict[str, Any], stop: Stop | None) -> FitTask:
+        """A fit like that of this classifier to rows and labels, of which a large table has a sample."""
+        check_is_fitted(self)
+        if y is None:
+            raise InvalidProblem("X without y: pass the labels, too, to hold some of them out.")
+        began, rows = now(), read_fit(self, X, y)
+        fit = self._planned(self._features_of(X, rows), known_to_fit(self, rows, X, y, table))
+        known = self._with_estimates(fit.known, fit, began, stop)
+        warn_of(known.doubts)
+        fit = replace(fit, known=known)
+        if is_large(fit.rows) and fit.weighs_evidence:
+            register = Register.of_arrays(fit.rows, known, fit.budget.seed)
+            fit = sample_of(fit, register)
+            fit = replace(fit, evidence_spec=fit.evidence_spec.of_sample(register.share))
+        return replace(fit, rows=np.asarray(fit.rows, dtype=float))
 
     def _cross_fitted(
         self, n_folds: int = N_FOLDS, stop: Stop | None = None, progress: Callable[[int, int], None] | None = None
@@ -662,7 +689,12 @@ class S2OCTClassifier(TreeClassifier):
         """The fits without some of the labels, which assessment, path, report and page share."""
         fit = self._fit_of_session(of_sample=True)
         if self._cross_fit is None or self._cross_fit.n_asked != n_folds:
-            self._cross_fit = fit_folds(fit, self.tree_, n_folds, stop, progress)
+            if self._source is None:
+                self._cross_fit = fit_folds(fit, self.tree_, n_folds, stop, progress)
+            else:
+                source, n_terms = self._source
+                found = source._cross_fitted(n_folds, stop, progress)
+                self._cross_fit = found if n_terms is None else found.of_chosen(self.tree_, n_terms, stop or never)
         return self._cross_fit
 
     def _fit_of_session(self, *, of_sample: bool = False) -> FitTask:
@@ -714,8 +746,8 @@ class S2OCTClassifier(TreeClassifier):
         -------
         SimplicityPath
             Trees with their rules, numbers of terms and splits, expected accuracy, agreement with the guide, and the
-            rows by which they miss the totals. Its attribute ``fitted`` is the tree of the fit, and ``recommended`` the
-            recommended one.
+            rows by which they miss the totals. Its attribute ``fitted`` is the tree of the fit, or the one that was
+            chosen from the path, and ``recommended`` the recommended one.
 
         Examples
         --------
@@ -735,6 +767,10 @@ class S2OCTClassifier(TreeClassifier):
                 "fit or without a guide."
             )
         assert self._simplification is not None
+        if self._source is not None:
+            path = self._source[0].simplicity_path(assess=assess, stop=stop, progress=progress)
+            own = next((step for step in path.with_fitted if step.tree is self.tree_), path.fitted)
+            return SimplicityPath(path.with_fitted, own, path.recommended)
         if self._path is None:
             # A page and a report ask for the same path, which takes longer than the fit.
             self._path = self._simplification.path(self._rules_of, self._agreement_of, Deadline.after(self.time_limit))
@@ -783,7 +819,8 @@ class S2OCTClassifier(TreeClassifier):
         -------
         S2OCTClassifier
             A fitted classifier with this tree, whose certificate is computed anew. It predicts, saves, reports and
-            exports like any other. Its ``stability_`` is not known. This classifier stays as it is.
+            exports like any other. `assess` judges it by trees of the folds that are as simple. Its ``stability_`` is
+            not known. This classifier stays as it is.
 
         Examples
         --------
@@ -814,9 +851,21 @@ class S2OCTClassifier(TreeClassifier):
         chosen._slope = chosen._fitted_slope(fit.problem)
         doubts = (*fit.features.doubts, *fit.known.doubts)
         chosen.notices_ = notices_of(doubts, chosen.certificate_, chosen.classes_)
-        chosen._simplification, chosen._path, chosen._cross_fit = self._simplification, self._path, None
+        is_of_fit = isinstance(step, SimplicityStep) and step.term_price is None
+        n_terms = step.n_terms if isinstance(step, SimplicityStep) else chosen.certificate_.n_terms
+        chosen._source = (self._as_source(), None if is_of_fit else n_terms)
+        chosen._simplification, chosen._path, chosen._cross_fit = self._simplification, None, None
         chosen._complete(fit, fit)
         return chosen
+
+    def _as_source(self) -> S2OCTClassifier:
+        """The classifier whose fit a chosen tree is from, which stays as it is if this one is fitted again."""
+        if self._source is not None:
+            return self._source[0]
+        source = copy(self)
+        for name in _OF_SESSION:
+            setattr(source, name, getattr(self, name))
+        return source
 
     def totals_path(
         self,

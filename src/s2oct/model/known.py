@@ -24,6 +24,9 @@ _TELL_NOTHING = "The features do not tell the classes apart"
 _NEGLIGIBLE = 1e-9
 """A row with less than this part of the mean weight does not count: sums of weights are no more exact than that."""
 
+_HIDDEN = 0.1
+"""Share of the unlabeled rows up to which rows held back are hidden among them: totals hardly say their classes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Known:
@@ -265,7 +268,11 @@ class Known:
         )
 
     def without(self, held: IntArray) -> Known:
-        """The same with the labels of some rows held back: these rows join the unlabeled ones, and the totals grow."""
+        """The same with the labels of some rows held back: these rows join the unlabeled ones, and the totals grow.
+
+        If they are more than a tenth of the unlabeled rows of a domain, exact totals would give their classes away. The
+        totals are then intervals that hold whatever classes these rows have.
+        """
         codes = self.labels.codes.copy()
         codes[held] = UNLABELED
         divided = [values for _, values in self.domains] or [np.full(len(codes), WHOLE, dtype=object)]
@@ -279,8 +286,14 @@ class Known:
         domains = np.concatenate([domains, np.array([*new, None], dtype=object)[:-1]])
         place = {domain: code for code, domain in enumerate(domains.tolist())}
         here = np.array([place[value] for value in values[held].tolist()], dtype=np.int64)
-        more = np.zeros((len(domains), len(self.classes)))
-        np.add.at(more, (here, self.labels.codes[held]), self.sizes[held])
+        of_classes = np.zeros((len(domains), len(self.classes)))
+        np.add.at(of_classes, (here, self.labels.codes[held]), self.sizes[held])
+        n_held, n_seen = (np.bincount(codes, minlength=len(domains))[:, None] for codes in (here, margin.codes))
+        n_others = n_seen * (1 + self.n_unseen / max(len(margin.codes), 1))
+        is_hidden = n_held <= _HIDDEN * (n_others + n_held)
+        least = np.where(is_hidden, of_classes, 0.0)
+        most = np.where(is_hidden, of_classes, of_classes.sum(axis=1, keepdims=True))
+        known = np.where(is_hidden, of_classes, np.nan)
         of_rows = np.full(len(values), UNLABELED, dtype=np.int64)
         of_rows[~self.is_labeled], of_rows[held] = margin.codes, here
         low, high, value, se = (
@@ -289,7 +302,7 @@ class Known:
         )
         codes = of_rows[of_rows != UNLABELED]
         return replace(
-            margin, domains=domains, codes=codes, low=low + more, high=high + more, value=value + more, se=se
+            margin, domains=domains, codes=codes, low=low + least, high=high + most, value=value + known, se=se
         )
 
 

@@ -18,7 +18,7 @@ from sklearn.metrics import matthews_corrcoef
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, Notice
-from s2oct.estimates.assessment import HeldOut, held_out_folds
+from s2oct.estimates.assessment import HeldOut, held_out_folds, mean_shares
 from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.tree_size import tree_size
 from s2oct.guides.rivals import light_rivals, strong
@@ -135,7 +135,7 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     folds = held_out_folds(labels.codes, n_folds, seed)
     held = HeldOut.of_folds(replace(known, labels=Labels(counted.classes, labels.codes)), folds)
     trials = cross_fit(methods, features, known, folds, announce)
-    tree = held.assess(trials[0].assigned)
+    tree = held.assess(trials[0].assigned, placed=trials[0].placed)
     notices = dict.fromkeys(notice for trial in trials for notice in trial.notices)
     return TableComparison(
         scores=tuple(_score(trial, trials[0], held) for trial in trials),
@@ -168,10 +168,13 @@ class Trial:
     ----------
     assigned : ndarray of shape (n_rows,)
         Class index that each labeled row got while it was held back; -1 for unlabeled rows.
+    placed : ndarray of shape (n_classes,) or None
+        Share of the unlabeled rows that it put into each class, in the mean of the folds; None without such rows.
     """
 
     name: str
     assigned: IntArray
+    placed: FloatArray | None
     sizes: tuple[TreeSize, ...]
     seconds: float
     notices: tuple[str, ...]
@@ -216,7 +219,9 @@ def cross_fit(
         seconds = (time.perf_counter() - began) / len(folds)
         sizes = tuple(size for clf in fitted if (size := tree_size(clf)) is not None)
         notices = tuple(notice for clf in fitted for notice in _notices(clf))
-        trials.append(Trial(name, assigned, sizes, seconds, notices))
+        of_unlabeled = [clf.transduction_[~known.is_labeled].astype(np.int64) for clf in fitted]
+        placed = mean_shares(of_unlabeled, known.unlabeled_sizes, len(known.classes))
+        trials.append(Trial(name, assigned, placed, sizes, seconds, notices))
     return trials
 
 
@@ -240,7 +245,8 @@ def _fit_without(method: Any, features: Features, known: Known, held: IntArray) 
 
 
 def _score(trial: Trial, tree: Trial, held: HeldOut) -> HeldOutScore:
-    truth, assigned, found = held.truth, trial.assigned[held.rows], held.assess(trial.assigned)
+    truth, assigned = held.truth, trial.assigned[held.rows]
+    found = held.assess(trial.assigned, placed=trial.placed)
     right = assigned == truth
     difference, error = held.difference(right, tree.assigned[held.rows] == truth)
     return HeldOutScore(
