@@ -115,6 +115,8 @@ def test_each_tree_is_assessed_by_trees_as_simple_and_the_fitted_one_by_the_fit(
     assert (path.fitted.accuracy, path.fitted.accuracy_se) == (found.accuracy, found.accuracy_se)
     cross_fitted = fit.clf._cross_fitted()
     held, codes = cross_fitted.held_out, fit.clf._fit.known.labels.codes
+    if (fit.clf._fit.known.labels.counts() < 2).any():
+        pytest.skip("a class that cannot be held out is judged by what the trees put into it")
     for step in path:
         if step is path.fitted:
             continue
