@@ -444,7 +444,9 @@ def test_a_tree_that_was_chosen_keeps_path_and_notices(people):
         clf = classifier().fit(X, people.y, totals=people.totals)
     path = clf.simplicity_path(assess=False)
     chosen = clf.with_tree(path[0])
-    assert chosen.simplicity_path(assess=False) is path
+    own = chosen.simplicity_path(assess=False)
+    assert own.with_fitted == path.with_fitted
+    assert own.fitted is path[0]
     assert any("'name'" in notice for notice in chosen.notices_)
 
 
