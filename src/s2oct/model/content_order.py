@@ -21,6 +21,9 @@ from s2oct.stopping import NO_DEADLINE, Deadline
 QUANTUM = 2.0**-20
 """Numbers that are nearer than this count as equal: sums of the same numbers in another order are."""
 
+LARGEST = 2.0**42
+"""Larger numbers, as extreme weights are, count as equal: they would not fit into an integer."""
+
 
 @dataclass(frozen=True, eq=False)
 class ContentOrder:
@@ -41,7 +44,8 @@ def marks(*numbers: FloatArray) -> Any:
     found = np.zeros(len(numbers[0]), dtype=np.uint64)
     for part in numbers:
         for column in np.asarray(part, dtype=float).reshape(len(found), -1).T:
-            found = mixed(found + np.round(column / QUANTUM).astype(np.int64).view(np.uint64))
+            grains = np.round(np.clip(column, -LARGEST, LARGEST) / QUANTUM)
+            found = mixed(found + grains.astype(np.int64).view(np.uint64))
     return found
 
 
