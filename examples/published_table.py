@@ -109,8 +109,8 @@ print("[ ]: uncertain   .: too uncertain to be published")
 # **What is modelled.** Most of every number is predicted: see the columns ``observed`` and ``predicted``. Regions with
 # few answers lean on people in other regions with similar features.
 #
-# **How well such intervals do.** On public data with known truth, 95 % intervals cover it about as often as they should;
-# :doc:`/performance` has the figures. Here is this table beside its truth:
+# **How well such intervals do.** On public data with known truth, 95 % intervals cover it about as often as they
+# should; :doc:`/performance` has the figures. Here is this table beside its truth:
 
 truth = pd.Series(survey.truth == "yes").groupby(region).mean()
 beside = employed[["share_low", "share", "share_high"]].assign(truth=truth)
