@@ -18,10 +18,10 @@ import numpy as np
 from s2oct.fit.context import Budget
 from s2oct.fit.strategies import Paper
 from s2oct.fit.training import open_context, train
-from s2oct.model.prepared import ModelSpec, prepare
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.prepared import ModelSpec, prepare
 from s2oct.stopping import never
 from s2oct.study import biased_draw, load_instance
+from s2oct.trees.tree import ObliqueTree
 
 SETS = (
     "analcatdata_bankruptcy", "appendicitis", "labor", "monk1", "prnn_crabs", "heart_statlog", "bupa", "ionosphere",

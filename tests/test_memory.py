@@ -11,7 +11,7 @@ import pytest
 
 from s2oct import memory
 from s2oct.errors import ModelTooLarge
-from s2oct.memory import available_memory, require_memory
+from s2oct.solvers.worker import available_memory, require_memory
 
 
 def test_memory_that_is_there_is_granted():

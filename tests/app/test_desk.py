@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from s2oct.app.choices import read_choices
-from s2oct.app.command import fit_arguments
+from s2oct.app.choices import fit_arguments, read_choices
 from s2oct.tables.class_totals import ClassTotals
 from tests.app.asking import Asked
 from tests.app.conftest import TABLE

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from s2oct.cli.app import run
 from s2oct.tables.source import Source
-from tests.persistence.test_model import signed
+from tests.output.model_files.test_model import signed
 
 SMALL = "id,x,y,label\n1,1.0,5,a\n2,2.0,6,b\n3,3.0,7,\n4,4.0,8,\n"
 FIT = ["fit", "d.csv", "--label", "label", "--total", "a=1", "--out", "o.json", "--predictions", "o.csv"]

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from s2oct.cli.app import run
-from s2oct.persistence.checking import TRUSTED
-from tests.persistence.test_model import signed
+from s2oct.output.model_files.checking import TRUSTED
+from tests.output.model_files.test_model import signed
 
 UNTOUCHED = ("format", "format_version", "sha256")
 """Fields that say how to read the file; the checksum is right for every change below."""

@@ -16,8 +16,8 @@ from s2oct import S2OCTClassifier, save
 from s2oct.cli.app import run
 from s2oct.estimates.table import COLUMNS
 from s2oct.export import read_model
+from tests.output.exports.r_reader import run_r
 from tests.processes import started
-from tests.writers.r_reader import run_r
 
 FEW = ["--replicates", "3"]
 

@@ -8,9 +8,10 @@ import pytest
 
 from s2oct import ObliqueTree, OCTHClassifier, Topology
 from s2oct.cli.app import run
-from s2oct.persistence.file import model_to_json
-from s2oct.persistence.model import Model, Origin
-from s2oct.tables.encoding import NUMBER, ONEHOT, ORDINAL, Column, Encoding
+from s2oct.output.model_files.file import model_to_json
+from s2oct.output.model_files.model import Model, Origin
+from s2oct.tables.encoding import Column, Encoding
+from s2oct.trees.features import NUMBER, ONEHOT, ORDINAL
 
 ENCODING = Encoding(
     (

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import s2oct
-from s2oct.certificate.sentences import about_tree
 from s2oct.cli.app import run
 from s2oct.cli.messages import REMEDIES
 from s2oct.export import read_model
+from s2oct.fit.certificate import about_tree
 from s2oct.tables.source import Source
 from s2oct.wording import duration
 from tests.cli.conftest import QUICK
@@ -289,7 +289,7 @@ def test_check_finds_what_differs(folder, capsys):
 
 
 def test_check_compares_totals_and_assigned_rows(folder, capsys):
-    from tests.persistence.test_model import signed
+    from tests.output.model_files.test_model import signed
 
     content = json.loads((folder / "model.json").read_text())
     content["certificate"]["assigned"] = [360, 0]
@@ -300,7 +300,7 @@ def test_check_compares_totals_and_assigned_rows(folder, capsys):
 
 @pytest.mark.parametrize("name", ["n_contradicted", "n_splits", "n_terms"])
 def test_check_counts_labels_and_terms_again(folder, capsys, name):
-    from tests.persistence.test_model import signed
+    from tests.output.model_files.test_model import signed
 
     content = json.loads((folder / "model.json").read_text())
     true = content["certificate"][name]
@@ -312,7 +312,7 @@ def test_check_counts_labels_and_terms_again(folder, capsys, name):
 
 
 def test_check_says_what_it_cannot_repeat_of_an_evidence_fit(folder, capsys):
-    from tests.persistence.test_model import signed
+    from tests.output.model_files.test_model import signed
 
     content = json.loads((folder / "model.json").read_text())
     content["certificate"] |= {
@@ -417,7 +417,7 @@ def test_guided_fit_of_the_newcomer_is_checked_like_any_other(folder, capsys):
 
 
 def test_check_notices_a_rule_with_a_column_that_rules_must_not_use(folder, capsys):
-    from tests.persistence.test_model import signed
+    from tests.output.model_files.test_model import signed
 
     content = json.loads((folder / "model.json").read_text())
     used = {name for split in content["tree"]["splits"] for name in split["weights"]}
@@ -438,7 +438,7 @@ def test_check_notices_a_row_that_changed(folder, people, capsys):
 
 
 def test_check_finds_a_forged_certificate_with_a_valid_hash(folder, capsys):
-    from tests.persistence.test_model import signed
+    from tests.output.model_files.test_model import signed
 
     content = json.loads((folder / "model.json").read_text())
     true = content["certificate"]["objective"]

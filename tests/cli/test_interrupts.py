@@ -21,7 +21,7 @@ LONGEST = 120
 
 PROGRAM = """
 import importlib, json, os, pathlib, signal, sys, time
-import s2oct.cli.fit, s2oct.persistence.model, s2oct.report
+import s2oct.cli.fit, s2oct.output.model_files.model, s2oct.report
 from s2oct.cli import main
 
 def wrap(module, way, call, announced):
@@ -151,11 +151,11 @@ def test_without_a_tree_everything_stays_and_the_exit_code_is_130(noise, pressed
 
 
 # Sums of columns are proposed where the best tree with one column per split is known.
-PROPOSING = ("s2oct.search.exact:ExactSearch._propose",)
+PROPOSING = ("s2oct.evidence.exact:ExactSearch._propose",)
 
 SOMETHING = {
     "evidence": PROPOSING,
-    "P2": ("s2oct.fit.exploration:Exploration._search_neighbourhoods", 1, PAPER),
+    "P2": ("s2oct.fit.portfolio:Exploration._search_neighbourhoods", 1, PAPER),
     "solver": ("s2oct.fit.portfolio:solve_in_worker", 1, ["--guide", "none", "--time-limit", "20"]),
 }
 

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from s2oct.cli.app import load_command
-from s2oct.cli.option_groups import takes_groups
+from s2oct.cli.options import takes_groups
 
 
 @dataclass(frozen=True, kw_only=True)

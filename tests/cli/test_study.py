@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from s2oct.cli.app import load_command, run
-from s2oct.cli.study_console import Pace
+from s2oct.cli.study import Pace
 from s2oct.study.designs import LABELED_SHARE
 from s2oct.study.methods import DEFAULT_METHODS, METHODS
-from s2oct.study.records import Task
-from s2oct.study.store import read_store
+from s2oct.study.records import Task, read_store
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["--no-download", "--instance", "parity5", "--instance", "lupus", "--method", "cart*", "--samples", "1"]

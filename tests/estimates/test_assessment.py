@@ -7,8 +7,8 @@ import pytest
 
 from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem
 from s2oct.estimates.assessment import HeldOut, held_out_folds
-from s2oct.inputs import read_known
-from s2oct.model.totals import Estimate
+from s2oct.problem.known import read_known
+from s2oct.problem.totals import Estimate
 
 
 def known_with(labels, totals, weights=None, n_unlabeled=100):

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.estimates.estimating import Estimation
-from s2oct.estimates.running import run_replicates
+from s2oct.estimates.replicates import run_replicates
 from s2oct.estimates.table import COLUMNS
-from s2oct.model.known import Known
-from s2oct.model.labels import UNLABELED, Labels
-from s2oct.model.targets import Margin, Targets
+from s2oct.problem.known import Known
+from s2oct.problem.labels import UNLABELED, Labels
+from s2oct.problem.targets import Margin, Targets
 from tests.estimates.nearest_mean import NearestMean
 
 REGIONS = np.array(["east", "north", "west"], dtype=object)

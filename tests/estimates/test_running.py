@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from s2oct.errors import InvalidProblem
-from s2oct.estimates.running import run_replicates
+from s2oct.estimates.replicates import run_replicates
 from tests.estimates.nearest_mean import NearestMean, same
 from tests.processes import started
 
@@ -97,7 +97,7 @@ def test_a_folder_that_is_a_file_is_refused_in_one_sentence(tmp_path):
 ENDLESS = """
 import os, sys, time
 from pathlib import Path
-from s2oct.estimates.running import run_replicates
+from s2oct.estimates.replicates import run_replicates
 
 class Endless:
     identity = "endless"

@@ -15,8 +15,8 @@ from s2oct.datasets import make_labour_force
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.assessment import held_out_folds
 from s2oct.export import report_html
-from s2oct.inputs import read_seed
-from tests.register.tables import PLAIN, table
+from s2oct.problem.known import read_seed
+from tests.fit.register_tables import PLAIN, table
 
 # Trees of depth 1 miss totals, and a logistic regression may not converge: neither matters here.
 pytestmark = pytest.mark.filterwarnings("ignore")

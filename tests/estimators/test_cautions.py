@@ -20,7 +20,7 @@ from s2oct.errors import (
     UnlabeledScoreWarning,
 )
 from s2oct.fit.context import SEARCHING
-from s2oct.model.proof import Moment
+from s2oct.p2.proof import Moment
 
 pytestmark = pytest.mark.filterwarnings("always::s2oct.errors.S2OCTWarning")
 

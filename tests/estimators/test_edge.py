@@ -9,7 +9,7 @@ import pytest
 
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.model.prepared import prepare
+from s2oct.p2.prepared import prepare
 from tests.clocks import clock_of_fits
 from tests.conftest import require_package
 

@@ -20,8 +20,8 @@ from sklearn.utils import get_tags
 import s2oct
 from s2oct import OCTHClassifier, PriorCorrectedClassifier, S2OCTClassifier, SelfTrainedForest, TopTotalClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.evidence.evidence import Evidence
 from s2oct.export import report_html
-from s2oct.model.evidence import Evidence
 from tests.people import EDUCATION, FEATURES, make_people
 
 
@@ -332,7 +332,7 @@ def test_a_simpler_tree_is_a_classifier_like_any_other(people, tmp_path):
 
 def test_what_is_known_already_is_not_read_again(people, fitted, monkeypatch):
     """Totals are parsed once in a fit, and not at all if they are known."""
-    from s2oct.inputs import known as reading
+    from s2oct.problem import known as reading
 
     calls = []
     parse = reading.stated_totals

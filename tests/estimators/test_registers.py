@@ -7,8 +7,8 @@ import pytest
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import InvalidProblem
-from s2oct.model.evidence import EvidenceSpec
-from tests.register.tables import PLAIN, Table, table
+from s2oct.evidence.evidence import EvidenceSpec
+from tests.fit.register_tables import PLAIN, Table, table
 
 
 @pytest.fixture(scope="module")

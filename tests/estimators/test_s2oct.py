@@ -18,8 +18,15 @@ from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
 from s2oct.datasets import make_labour_force
 from s2oct.errors import EstimatedTotalsWarning, S2OCTWarning
 from s2oct.estimators.fitting import probabilities_of, slope_for
-from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TERM_ROWS, AUTO_TERM_SHARE, AUTO_TOTAL_PRICE, MIXING
-from s2oct.model.problem import Problem
+from s2oct.evidence.evidence import (
+    AUTO_GUIDE_WEIGHT,
+    AUTO_MOST,
+    AUTO_TERM_ROWS,
+    AUTO_TERM_SHARE,
+    AUTO_TOTAL_PRICE,
+    MIXING,
+)
+from s2oct.problem.problem import Problem
 from tests.preparing import score_of
 
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import InvalidProblem
-from s2oct.model.evidence import AUTO_GUIDE_WEIGHT
+from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT
 
 NAMES = ["age", "income"]
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct import Estimate, S2OCTClassifier
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.totals_path import _Moving
-from s2oct.model.targets import Targets
+from s2oct.problem.targets import Targets
 
 X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [4.0], [6.0], [7.0], [7.5], [2.5], [3.5], [5.0], [5.5]]
 Y = ["no", "no", "yes", "yes", *[None] * 10]

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from s2oct import PriorCorrectedClassifier, S2OCTClassifier, SelfTrainedForest, TopTotalClassifier
 from s2oct.errors import InvalidProblem
 from s2oct.export import report_html
-from s2oct.register import register
+from s2oct.fit import register
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.source import Source

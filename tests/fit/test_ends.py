@@ -15,8 +15,8 @@ import pytest
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.fit import strategies
-from tests.register.tables import PLAIN
-from tests.register.tables import table as register_table
+from tests.fit.register_tables import PLAIN
+from tests.fit.register_tables import table as register_table
 
 SHARES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 """Time limits, as shares of the seconds that the unlimited fit took."""

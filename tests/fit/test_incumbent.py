@@ -6,10 +6,10 @@ import pytest
 from s2oct.estimators.edge import _Printer
 from s2oct.fit.context import Listeners
 from s2oct.fit.incumbent import Incumbent
-from s2oct.model.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound, Moment
-from s2oct.model.topology import Topology
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound, Moment
 from s2oct.stopping import Clock, now
+from s2oct.trees.topology import Topology
+from s2oct.trees.tree import ObliqueTree
 
 
 def tree_of_cost(cost: float) -> ObliqueTree:

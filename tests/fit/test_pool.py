@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from s2oct import S2OCTClassifier
-from s2oct.fit.pool import LEAST_POOL, LONGEST_POOL, agreement, too_few_others
-from s2oct.model.problem import Problem
-from s2oct.model.topology import Topology
-from s2oct.model.tree import ObliqueTree
+from s2oct.fit.incumbent import LEAST_POOL, LONGEST_POOL, agreement, too_few_others
+from s2oct.problem.problem import Problem
 from s2oct.stopping import now
+from s2oct.trees.topology import Topology
+from s2oct.trees.tree import ObliqueTree
 from tests.preparing import prepared_as_is
 
 # P2 weighs a row off the total against labels.

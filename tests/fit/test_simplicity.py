@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import S2OCTClassifier, TopTotalClassifier, load, save
 from s2oct.datasets import make_labour_force
 from s2oct.errors import InvalidProblem, S2OCTWarning
-from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_TOTAL_PRICE
+from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT, AUTO_TOTAL_PRICE
 from s2oct.stopping import now
 from tests.fitted import Fit
 from tests.oracles import walk

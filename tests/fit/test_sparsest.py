@@ -8,9 +8,9 @@ import pytest
 from s2oct.fit.context import BREAKING_TIES, PREPARING, SEARCHING, Budget
 from s2oct.fit.strategies import Paper
 from s2oct.fit.training import open_context, train
-from s2oct.model.prepared import ModelSpec, prepare
-from s2oct.model.problem import Problem
-from s2oct.model.proof import DECIDED_TOLERANCE, INTERRUPTED
+from s2oct.p2.prepared import ModelSpec, prepare
+from s2oct.p2.proof import DECIDED_TOLERANCE, INTERRUPTED
+from s2oct.problem.problem import Problem
 from s2oct.stopping import never, now
 from tests.fit.test_stop_and_listener import Notebook
 

@@ -23,10 +23,10 @@ from s2oct.fit.context import (
 )
 from s2oct.fit.strategies import WeighEvidence
 from s2oct.fit.training import open_context, train
-from s2oct.model.prepared import ModelSpec, prepare
-from s2oct.model.problem import Advice, Problem
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.prepared import ModelSpec, prepare
+from s2oct.problem.problem import Advice, Problem
 from s2oct.solvers.worker import POLL_SECONDS
+from s2oct.trees.tree import ObliqueTree
 from tests.conftest import backend_or_skip
 
 # These fits are cut short.

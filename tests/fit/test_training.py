@@ -13,10 +13,10 @@ from s2oct.datasets import make_labour_force
 from s2oct.errors import S2OCTWarning, SolverUnavailable
 from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.training import train, train_plain
-from s2oct.inputs import read_known
-from s2oct.model.prepared import ModelSpec
-from s2oct.model.problem import Problem
-from s2oct.model.proof import TIME_LIMIT
+from s2oct.p2.prepared import ModelSpec
+from s2oct.p2.proof import TIME_LIMIT
+from s2oct.problem.known import read_known
+from s2oct.problem.problem import Problem
 from s2oct.solvers import SOLVERS
 from tests.conftest import backend_or_skip
 from tests.instances import TINY

@@ -26,10 +26,10 @@ from s2oct import (
 )
 from s2oct.guides import ask_guide
 from s2oct.guides.forest import GuideStopped
-from s2oct.model.known import Known
-from s2oct.model.labels import Labels, read_labels
-from s2oct.model.problem import Guide
-from s2oct.model.targets import Targets
+from s2oct.problem.known import Known
+from s2oct.problem.labels import Labels, read_labels
+from s2oct.problem.problem import Guide
+from s2oct.problem.targets import Targets
 from s2oct.stopping import Deadline
 
 

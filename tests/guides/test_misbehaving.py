@@ -14,9 +14,9 @@ from s2oct import PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.fit.context import GUIDE_RUNS_ON
 from s2oct.guides.rivals import assign_classes
-from s2oct.model.known import Known
-from s2oct.model.labels import Labels
-from s2oct.model.targets import Targets
+from s2oct.problem.known import Known
+from s2oct.problem.labels import Labels
+from s2oct.problem.targets import Targets
 
 X = np.arange(24.0).reshape(12, 2)
 Y = ["no", "yes", "no", "yes", *[None] * 8]

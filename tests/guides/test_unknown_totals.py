@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from s2oct import S2OCTClassifier, stopping
 from s2oct.errors import InvalidProblem
 from s2oct.guides.unknown_totals import Ratios, ShareSpec, calibrate, maximise_shares, with_estimated_totals
-from s2oct.inputs import read_known
+from s2oct.problem.known import read_known
 from s2oct.stopping import Deadline
 
 CENTRES = np.array([[0.0, 0.0], [2.5, 0.0], [0.0, 2.5]])

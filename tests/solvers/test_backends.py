@@ -12,16 +12,14 @@ import numpy as np
 import pytest
 
 from s2oct.errors import S2OCTError, SolverFailed, SolverLicenceError
-from s2oct.linear.model import Milp, ModelBuilder, linear_rows
-from s2oct.milp.encode import encode_tree
-from s2oct.milp.lean import build_lean
-from s2oct.milp.p2 import build_p2
-from s2oct.model.labels import read_labels
-from s2oct.model.prepared import ModelSpec, prepare
-from s2oct.model.problem import Problem
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.milp import build_lean, build_p2, encode_tree
+from s2oct.p2.prepared import ModelSpec, prepare
+from s2oct.problem.labels import read_labels
+from s2oct.problem.problem import Problem
 from s2oct.solvers import Limits, Termination, load_solver, solve_in_worker
+from s2oct.solvers.model import Milp, ModelBuilder, linear_rows
 from s2oct.solvers.worker import POLL_SECONDS
+from s2oct.trees.tree import ObliqueTree
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
 from tests.preparing import prepared_as_is

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from s2oct.errors import MissingExtra
-from s2oct.study import StudyData, biased_draw, rivals, simple_draw
+from s2oct.study import StudyData, biased_draw, methods, simple_draw
 from s2oct.study.designs import Draw
 from s2oct.study.methods import DEFAULT_METHODS, METHODS, MethodOptions
 from tests.conftest import require_package
@@ -18,7 +18,7 @@ PATIENT = MethodOptions(time_limit=60.0)
 
 @pytest.fixture(autouse=True)
 def small_forests(monkeypatch):
-    monkeypatch.setattr(rivals, "N_TREES", 30)
+    monkeypatch.setattr(methods, "N_TREES", 30)
 
 
 def blobs(n_rows=60):

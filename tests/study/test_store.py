@@ -11,19 +11,21 @@ import pytest
 from s2oct.errors import StudyError
 from s2oct.study.measures import ClassCounts, Confusion
 from s2oct.study.records import (
+    FILE_NAME,
     CertificateFacts,
     DrawFacts,
     FitFacts,
     Missing,
     Plan,
     Provenance,
+    Store,
     StudySettings,
     Task,
     TaskRecord,
     from_line,
+    read_store,
     to_line,
 )
-from s2oct.study.store import FILE_NAME, Store, read_store
 
 SETTINGS = StudySettings(labeled_share=0.1, time_limit=5.0, solver="highs", seed=0)
 RECORD = TaskRecord(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from s2oct.errors import InvalidProblem
-from s2oct.model.totals import WHOLE, Estimate
+from s2oct.problem.totals import WHOLE, Estimate
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.partly_labeled import Roles, read_partly_labeled
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Remedy
-from s2oct.tables.content import Content, what_cells_are
+from s2oct.tables.columns import Content, what_cells_are
 from s2oct.tables.dialect import Dialect, Transcoder, detect_decimal, detect_delimiter
 from s2oct.tables.treatment import Treatment
 

@@ -18,10 +18,9 @@ import pyreadstat
 import pytest
 
 from s2oct.errors import InvalidProblem, MissingExtra
-from s2oct.tables.cells import read_label_cells, read_texts
+from s2oct.tables.columns import read_label_cells, read_texts
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.formats import SUFFIXES, Format
-from s2oct.tables.reading_limit import ReadingLimit, TooLarge
+from s2oct.tables.formats import SUFFIXES, Format, ReadingLimit, TooLarge
 from s2oct.tables.source import Source
 
 PEOPLE = pd.DataFrame(

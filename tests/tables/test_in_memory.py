@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from s2oct.errors import InvalidProblem
-from s2oct.tables.cells import encode_rows
+from s2oct.tables.columns import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
-from s2oct.tables.in_memory import arrow_table
+from s2oct.tables.features import arrow_table
 from s2oct.tables.treatment import Treatment
 
 LEVELS = ["none", "some", "much"]

@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from s2oct import S2OCTClassifier
 from s2oct.errors import InvalidProblem
 from s2oct.guides import rivals
-from s2oct.model.known import Known
-from s2oct.model.labels import Labels
-from s2oct.model.targets import Targets
+from s2oct.problem.known import Known
+from s2oct.problem.labels import Labels
+from s2oct.problem.targets import Targets
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.encoding import Features, plain_encoding
 from s2oct.tables.partly_labeled import Roles

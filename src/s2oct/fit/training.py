@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.certificate import Certificate, certify
+from s2oct.fit.certificate import Certificate, certify
 from s2oct.fit.context import PREPARING, Budget, FitContext, Guidance, Listener, Listeners
-from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.pool import agreement, all_starts_agree, distinct, equally_good, too_few_others
+from s2oct.fit.incumbent import Incumbent, agreement, all_starts_agree, distinct, equally_good, too_few_others
 from s2oct.fit.portfolio import Portfolio
 from s2oct.fit.simplicity import Simplification
-from s2oct.fit.sparsest import Sparsest
 from s2oct.fit.strategies import (
+    Sparsest,
     Strategy,
     StrategyResult,
     TieBreak,
@@ -25,8 +24,8 @@ from s2oct.fit.strategies import (
     p2_formulation,
     price_tree,
 )
-from s2oct.milp.p2 import build_p2
-from s2oct.model.prepared import (
+from s2oct.p2.milp import build_p2
+from s2oct.p2.prepared import (
     LARGEST_M,
     ModelSpec,
     Scaling,
@@ -36,21 +35,12 @@ from s2oct.model.prepared import (
     widened_scaling,
     widened_tree,
 )
-from s2oct.model.problem import Problem
-from s2oct.model.proof import (
-    CONVERGED,
-    EVIDENCE,
-    INTERRUPTED,
-    PROVED,
-    TIME_LIMIT,
-    Bound,
-    FitRecord,
-    bound_without_solver,
-)
-from s2oct.model.rules import as_rules
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound, FitRecord, bound_without_solver
+from s2oct.problem.problem import Problem
 from s2oct.solvers import load_solver
 from s2oct.stopping import Clock, Stop, never, now
+from s2oct.trees.rounding import as_rules
+from s2oct.trees.tree import ObliqueTree
 
 PREPARATION_SHARE, LARGEST_RESERVE = 0.25, 0.2
 """Share of the time limit that preparing may take at most, and that is kept for the steps after the search at most."""
