@@ -7,18 +7,18 @@ WORKERS ?= 2
 ENVIRONMENT := .venv/lib/python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 # One stamp per set of packages: installing again, which builds what has changed, is only needed when these files change.
-CORE := CMakeLists.txt $(wildcard cpp/*)
+CORE := CMakeLists.txt $(wildcard cpp/*.cpp cpp/*.h)
 TOOLS := $(ENVIRONMENT)/.tools
 RUNTIME := $(ENVIRONMENT)/.runtime
 DEVELOPMENT := $(ENVIRONMENT)/.development
 INSTALL := $(BIN)/python -m pip install -q -c constraints.txt
 
-# The rooms whose tests need neither the clock nor a browser.
-QUICK := $(addprefix tests/,core model linear milp search writers persistence tables workflow test_house.py test_stopping.py \
+# The packages whose tests need neither the clock nor a browser.
+QUICK := $(addprefix tests/,core trees problem p2 evidence output/exports output/model_files tables workflow test_house.py test_stopping.py \
 	test_certificate.py test_files.py test_memory.py test_datasets.py test_repository.py)
 
 # The tests that call the compiled core and little else.
-KERNELS := tests/core tests/search
+KERNELS := tests/core tests/p2 tests/evidence
 
 .PHONY: demo test quick lint format stubs sanitize package docs bench clean
 
@@ -36,13 +36,13 @@ quick: $(DEVELOPMENT)
 lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run -Werror cpp/*
+	$(BIN)/clang-format --dry-run -Werror cpp/*.cpp cpp/*.h
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(DEVELOPMENT)
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i cpp/*
+	$(BIN)/clang-format -i cpp/*.cpp cpp/*.h
 
 # The types of the compiled core, which mypy reads; tests/core/test_build.py says when they are out of date.
 stubs: $(DEVELOPMENT)

@@ -23,7 +23,7 @@ from tests.app.hostile import SCRIPT, hostile_names, mutated  # noqa: E402
 from tests.app.running import Running, opened, serving  # noqa: E402
 from tests.browser import Browser, find_browser  # noqa: E402
 
-from s2oct.cli.app import run  # noqa: E402 (the tests are beside this folder)
+from s2oct.cli.app import run  # noqa: E402
 
 VOLATILE = {"seconds", "history", "written", "sha256"}
 

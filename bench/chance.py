@@ -19,8 +19,8 @@ import numpy as np
 from sklearn.metrics import matthews_corrcoef
 
 from s2oct import S2OCTClassifier
-from s2oct.certificate.claim import AT_CHANCE
 from s2oct.datasets import make_labour_force
+from s2oct.fit.certificate import AT_CHANCE
 from s2oct.study import biased_draw, load_instance
 from s2oct.study.instances import manifest
 

@@ -20,14 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
-from s2oct.study.generate import GENERATED
 from s2oct.study.instances import TWO_CLASSES, manifest
-from s2oct.study.local import run_local
 from s2oct.study.methods import METHODS
-from s2oct.study.records import FitFacts, Plan, StudySettings, TaskRecord
-from s2oct.study.run import Run
-from s2oct.study.sources import DataSource
-from s2oct.study.store import read_store
+from s2oct.study.records import FitFacts, Plan, StudySettings, TaskRecord, read_store
+from s2oct.study.run import Run, run_local
+from s2oct.study.sources import GENERATED, DataSource
 
 CLASSES = 3
 DEFAULT, PAPER = "s2oct-guided", "s2oct"

@@ -28,22 +28,20 @@ import numpy as np
 from copies import Copy, two_copies
 from sklearn.tree import DecisionTreeClassifier
 
-from s2oct.certificate import Certificate, OCTHCertificate
 from s2oct.errors import SolverLicenceError
 from s2oct.estimators.octh import MIN_LEAF_SHARE
+from s2oct.fit.certificate import Certificate, OCTHCertificate
 from s2oct.fit.context import Budget
 from s2oct.fit.octh import train_octh
 from s2oct.fit.training import train, train_plain
-from s2oct.milp.octh import OcthSpec
-from s2oct.model.bounds import paper_depth
-from s2oct.model.prepared import ModelSpec, Scaling
-from s2oct.model.problem import Problem
-from s2oct.model.topology import Topology
-from s2oct.search import OcthSearch
-from s2oct.search.octh_nodes import errors_of
+from s2oct.p2.octh_milp import OcthSpec
+from s2oct.p2.octh_search import OcthSearch, errors_of
+from s2oct.p2.prepared import ModelSpec, Scaling, paper_depth
+from s2oct.problem.problem import Problem
 from s2oct.stopping import Deadline
 from s2oct.study import biased_draw, load_instance, manifest
 from s2oct.study.designs import Draw
+from s2oct.trees.topology import Topology
 
 
 @dataclass

@@ -2,10 +2,10 @@
 
     python bench/exports.py --tables 1000
 
-Makes tables that exports could get wrong (tests/writers/adversarial.py), runs every export on all of them and compares
-each row with `predict`. Prints a line for each export and ends with code 1 if any row differs. The tests run the same
-comparison on fewer tables. SQL for PostgreSQL, Spark and BigQuery is parsed by sqlglot, translated and run by DuckDB. R
-needs Rscript.
+Makes tables that exports could get wrong (tests/output/exports/adversarial.py), runs every export on all of them and
+compares each row with `predict`. Prints a line for each export and ends with code 1 if any row differs. The tests
+run the same comparison on fewer tables. SQL for PostgreSQL, Spark and BigQuery is parsed by sqlglot, translated and
+run by DuckDB. R needs Rscript.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.writers.adversarial import Case, adversarial_case
-from tests.writers.readers import EXPORTS, expected_by, predictions, suits
+from tests.output.exports.adversarial import Case, adversarial_case
+from tests.output.exports.readers import EXPORTS, expected_by, predictions, suits
 
 
 def main() -> None:

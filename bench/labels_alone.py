@@ -11,10 +11,10 @@ import argparse
 import os
 from pathlib import Path
 
-from s2oct.model.prepared import ModelSpec, prepare
-from s2oct.model.proof import bound_without_solver
-from s2oct.search import Instance, descends, run_round
-from s2oct.search.evaluation import cost_of_tree
+from s2oct.p2.instance import Instance, cost_of_tree
+from s2oct.p2.prepared import ModelSpec, prepare
+from s2oct.p2.proof import bound_without_solver
+from s2oct.p2.rounds import descends, run_round
 from s2oct.stopping import Deadline
 from s2oct.study import biased_draw, load_instance
 

@@ -46,9 +46,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from s2oct import PriorCorrectedClassifier
-from s2oct.estimators.tree_size import tree_size
+from s2oct.estimators.fitted import tree_size
 from s2oct.guides.rivals import strong
-from s2oct.model.rules import TreeSize
+from s2oct.trees.rounding import TreeSize
 
 try:
     from pycontree import ConTree

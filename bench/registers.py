@@ -34,7 +34,7 @@ from scaling import CHUNK, N_LABELED, mcc, peak_memory, table
 import s2oct
 from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.register.register import SAMPLE, sampled_rows
+from s2oct.fit.register import SAMPLE, sampled_rows
 
 MILLION, N_TABLES = 1_000_000, 4
 LONG = ("--time-limit", "3600")

@@ -24,11 +24,11 @@ import numpy as np
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.model.prepared import ModelSpec, prepare
-from s2oct.model.problem import Problem
-from s2oct.search.annealing import Schedule, State, anneal
-from s2oct.search.instance import Instance
-from s2oct.search.starts import axis_start
+from s2oct.p2.instance import Instance
+from s2oct.p2.prepared import ModelSpec, prepare
+from s2oct.p2.rounds import Schedule, State, anneal
+from s2oct.p2.starts import axis_start
+from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE
 
 ROWS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)

@@ -45,9 +45,10 @@ def measure(repeats: int) -> dict[str, tuple[float, float]]:
     from joblib import Parallel, delayed
 
     from s2oct import S2OCTClassifier
-    from s2oct.model.prepared import ModelSpec, prepare
-    from s2oct.model.problem import Problem
-    from s2oct.search import Instance, run_round
+    from s2oct.p2.instance import Instance
+    from s2oct.p2.prepared import ModelSpec, prepare
+    from s2oct.p2.rounds import run_round
+    from s2oct.problem.problem import Problem
     from s2oct.stopping import NO_DEADLINE
 
     warnings.simplefilter("ignore")

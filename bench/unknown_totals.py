@@ -29,7 +29,7 @@ from sklearn.metrics import matthews_corrcoef
 from s2oct import S2OCTClassifier
 from s2oct.datasets import make_labour_force
 from s2oct.guides.unknown_totals import with_estimated_totals
-from s2oct.inputs import read_known
+from s2oct.problem.known import read_known
 from s2oct.study.designs import DESIGNS, ODDS_A, ODDS_B
 from s2oct.study.instances import StudyData, load_instance, manifest
 

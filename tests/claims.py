@@ -11,11 +11,11 @@ from sklearn.linear_model import LogisticRegression
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.model.evidence import EvidenceSpec
-from s2oct.model.rules import pruned
-from s2oct.model.targets import Margin, Targets
-from tests.evidence import Case as Trees
-from tests.evidence import Column
+from s2oct.evidence.evidence import EvidenceSpec
+from s2oct.problem.targets import Margin, Targets
+from s2oct.trees.rounding import pruned
+from tests.evidence_oracles import Case as Trees
+from tests.evidence_oracles import Column
 from tests.random_problems import Case, least_p2
 
 LABEL, ROW_OFF = 2.0, 1.5

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from s2oct.errors import SolverUnavailable
-from s2oct.model.problem import Problem
+from s2oct.problem.problem import Problem
 from s2oct.solvers import SOLVERS, Solver, load_solver
 from tests.browser import Browser, find_browser
 from tests.clocks import clock_of_fits, count_work, real_time, stepping_clock  # noqa: F401 (fixtures)

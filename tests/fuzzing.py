@@ -135,7 +135,7 @@ def _mutated(rng: np.random.Generator, content: bytes) -> bytes:
 
 def write_model(rng: np.random.Generator, folder: Path) -> str:
     """A mutation of the model file that is in the folder, with a right checksum half of the time."""
-    from tests.persistence.test_model import signed
+    from tests.output.model_files.test_model import signed
 
     text = (folder / "good.json").read_text()
     if rng.random() < 0.3:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from s2oct.model.prepared import ModelSpec, Prepared
-from s2oct.model.problem import Problem
-from s2oct.model.topology import Topology
+from s2oct.p2.prepared import ModelSpec, Prepared
+from s2oct.problem.problem import Problem
+from s2oct.trees.topology import Topology
 from tests.preparing import prepared_as_is
 
 A, B = "A", "B"

@@ -7,11 +7,10 @@ from itertools import combinations, product
 import numpy as np
 from scipy.optimize import linprog
 
-from s2oct.milp.octh import OcthSpec
-from s2oct.model.bounds import Bounds
-from s2oct.model.prepared import Prepared
-from s2oct.model.problem import Problem
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.octh_milp import OcthSpec
+from s2oct.p2.prepared import Bounds, Prepared
+from s2oct.problem.problem import Problem
+from s2oct.trees.tree import ObliqueTree
 
 
 def walk(tree: ObliqueTree, x: np.ndarray) -> int:

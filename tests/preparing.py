@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from s2oct.model.assignment import Assignment
-from s2oct.model.bounds import compute_bounds
-from s2oct.model.prepared import ModelSpec, Prepared, Scaling
-from s2oct.model.problem import Problem
-from s2oct.model.score import Score, feasible_cost, score
-from s2oct.model.topology import Topology
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.costs import Assignment
+from s2oct.p2.prepared import ModelSpec, Prepared, Scaling, compute_bounds
+from s2oct.p2.score import Score, feasible_cost, score
+from s2oct.problem.problem import Problem
+from s2oct.trees.topology import Topology
+from s2oct.trees.tree import ObliqueTree
 
 
 def prepared_as_is(

@@ -5,17 +5,17 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from s2oct.certificate import Certificate, certify, certify_octh
+from s2oct.fit.certificate import Certificate, certify, certify_octh
 from s2oct.fit.incumbent import Incumbent
-from s2oct.milp.encode import decode_tree, encode_tree
-from s2oct.milp.octh import OcthSpec, build_octh, encode_octh, with_majority_classes
-from s2oct.milp.p2 import build_p2
-from s2oct.model.prepared import Scaling
-from s2oct.model.problem import Problem
-from s2oct.model.proof import ENDINGS, TIME_LIMIT, Bound, FitRecord, Moment, lower_bound
-from s2oct.model.topology import Topology
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.milp import build_p2, decode_tree, encode_tree
+from s2oct.p2.octh_milp import OcthSpec, build_octh, encode_octh, with_majority_classes
+from s2oct.p2.prepared import Scaling
+from s2oct.p2.proof import ENDINGS, TIME_LIMIT, Bound, FitRecord, Moment, lower_bound
+from s2oct.problem.problem import Problem
 from s2oct.stopping import Clock
+from s2oct.trees.topology import Topology
+from s2oct.trees.tree import ObliqueTree
+from tests.messages import names
 from tests.preparing import cost_of, prepared_as_is
 
 TOLERANCE = 1e-5
@@ -155,7 +155,7 @@ def test_octh_costs_its_errors_over_the_baseline_plus_its_coefficients(unit_line
     assert certificate.feasible
     assert not certificate.proved
     assert certificate.min_margin == pytest.approx(0.2)
-    assert "1 labeled row misclassified; ended: time limit" in str(certificate)
+    assert names(str(certificate), "1 label", "misclassified", "time limit")
 
 
 @pytest.mark.parametrize(

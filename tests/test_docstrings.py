@@ -67,4 +67,4 @@ def test_every_public_name_is_in_the_reference(name):
 
 
 def test_docstring_that_lacks_a_parameter_is_caught():
-    assert "PR01" in {code for code, _ in validate("s2oct.writers.rules.features_used")["errors"]}
+    assert "PR01" in {code for code, _ in validate("s2oct.output.exports.rules.features_used")["errors"]}

@@ -28,11 +28,11 @@ from s2oct.app.jobs import Workforce
 from s2oct.cli.app import run
 from s2oct.errors import S2OCTWarning
 from s2oct.export import tree_to_r, tree_to_sql
-from s2oct.model import totals as totals_reading
+from s2oct.problem import totals as totals_reading
 from tests.app.asking import Asked
 from tests.conftest import require_package
+from tests.output.exports.readers import READERS
 from tests.people import FEATURES, N_LABELED, make_people
-from tests.writers.readers import READERS
 
 EDUCATION = ["none", "some", "much"]
 """Levels whose order is not the alphabet's."""

@@ -106,37 +106,32 @@ def test_code_that_a_page_refers_to_exists(page):
             assert re.search(wanted, (ROOT / file).read_text(), re.MULTILINE), name
 
 
-def test_every_room_has_its_line_in_the_architecture():
-    described = re.findall(r"^\| `(\w+)` \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
-    rooms = {
+def packages_in_the_architecture():
+    return re.findall(r"^\| `([\w.]+)` \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
+
+
+def test_every_package_has_its_line_in_the_architecture():
+    described = {name.split(".")[0] for name in packages_in_the_architecture()}
+    packages = {
         path.stem for path in (ROOT / "src/s2oct").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
-    assert rooms - {"__init__"} <= set(described)
+    assert packages - {"__init__"} == described
 
 
-def test_every_module_of_the_search_has_its_line_in_the_architecture():
-    described = re.findall(
-        r"^\| `(src/s2oct/search/[\w/]+\.py)` \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE
-    )
-    modules = {name_of(path) for path in (ROOT / "src/s2oct/search").rglob("*.py") if path.stem != "__init__"}
-    assert set(described) == modules
-
-
-def test_every_file_of_the_core_has_its_line_in_the_architecture():
+def test_every_file_of_the_core_has_its_line_in_the_core_readme():
     """A header and the file of its name share one."""
-    lines = re.findall(r"^\| (`cpp/.+?) \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
+    lines = re.findall(r"^\| (`cpp/.+?) \|", (ROOT / "cpp/README.md").read_text(), re.MULTILINE)
     described = {stem for line in lines for stem in re.findall(r"`cpp/(\w+)\.(?:cpp|h)`", line)}
     assert described == {path.stem for path in (ROOT / "cpp").iterdir() if path.suffix in (".cpp", ".h")}
 
 
-def test_rooms_stand_in_the_architecture_in_the_order_of_their_layers():
-    described = re.findall(r"^\| `(\w+)` \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
+def test_packages_stand_in_the_architecture_in_the_order_of_their_layers():
+    described = packages_in_the_architecture()
     contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
-    rooms = [room.strip().removeprefix("s2oct.") for layer in layers for room in layer.split("|")]
-    level = {room.strip().removeprefix("s2oct."): i for i, layer in enumerate(layers) for room in layer.split("|")}
-    assert sorted(rooms) == sorted(room for room in described if room in level)
-    order = [level[room] for room in described if room in level]
+    level = {name.strip().removeprefix("s2oct."): i for i, layer in enumerate(layers) for name in layer.split("|")}
+    assert sorted(level) == sorted(described)
+    order = [level[name] for name in described]
     assert order == sorted(order)
 
 

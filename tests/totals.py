@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from s2oct.model import totals as reading
+from s2oct.problem import totals as reading
 
 
 def read_targets(labels, totals, population_totals=None, *, domains=(), as_shares=False, weights=None):

@@ -10,8 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from s2oct.app.desk import Desk
 from s2oct.app.jobs import Workforce
-from s2oct.app.security import Guard
-from s2oct.app.server import make_app
+from s2oct.app.server import Guard, make_app
 from s2oct.app.store import SessionStore
 
 PORT = 8765

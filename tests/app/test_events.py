@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from s2oct.app.events import END, EventLog
+from s2oct.app.jobs import END, EventLog
 
 
 def streamed(log, last):

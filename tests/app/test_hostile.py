@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import s2oct.app.uploads as uploads
+import s2oct.app.store as uploads
 from s2oct.app.desk import MOST_JOBS
 from s2oct.app.jobs import StoredJob, Workforce
-from s2oct.tables.reading_limit import ReadingLimit
+from s2oct.tables.formats import ReadingLimit
 from tests.app.conftest import TABLE
 from tests.app.hostile import hostile_files, hostile_names
 

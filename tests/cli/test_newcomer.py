@@ -21,8 +21,8 @@ import s2oct
 from s2oct.cli.app import COMMANDS, load_command, run
 from s2oct.export import read_model
 from tests.cli.conftest import QUICK
+from tests.output.exports.r_reader import run_r
 from tests.processes import started
-from tests.writers.r_reader import run_r
 
 N_ROWS = 100_000
 

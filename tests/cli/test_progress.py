@@ -7,7 +7,7 @@ import pytest
 from s2oct.cli.app import run
 from s2oct.cli.progress import Ticker, live_progress, repeat_progress
 from s2oct.fit.context import SEARCHING
-from s2oct.model.proof import Moment
+from s2oct.p2.proof import Moment
 from tests.cli.test_outputs import FIT
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from s2oct.cli.app import run
 from s2oct.cli.show import FORMS
-from tests.persistence.test_model import signed
+from tests.output.model_files.test_model import signed
 from tests.processes import started
 
 EVIL = "\x1b[2J\x9b31m\N{RIGHT-TO-LEFT OVERRIDE}"
@@ -112,6 +112,6 @@ def test_forged_rules_are_shown_in_no_form(stranger, capsys):
 
 def signed_again(content):
     """The text that the package itself would write."""
-    from s2oct.persistence.file import pretty_json
+    from s2oct.output.model_files.file import pretty_json
 
     return pretty_json({**content, "sha256": json.loads(signed(content))["sha256"]}) + "\n"

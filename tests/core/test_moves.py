@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct._core import NodeView
-from s2oct.model.prepared import Prepared
-from s2oct.model.problem import Problem
-from s2oct.model.topology import Topology
-from s2oct.model.tree import ObliqueTree
-from s2oct.search.annealing import Schedule, State, anneal, clear_offsets
-from s2oct.search.instance import FAR, Instance
+from s2oct.p2.instance import FAR, Instance
+from s2oct.p2.prepared import Prepared
+from s2oct.p2.rounds import Schedule, State, anneal, clear_offsets
+from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE
+from s2oct.trees.topology import Topology
+from s2oct.trees.tree import ObliqueTree
 from tests.preparing import prepared_as_is, score_of
 
 C = 0.7

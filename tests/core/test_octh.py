@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from s2oct._core import OcthAnnealer
-from s2oct.search.instance import FAR
+from s2oct.p2.instance import FAR
 from s2oct.stopping import never
 
 IN_GAP, TOO_FEW, MOST = 1.5, 0.7, 2.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate, replicate
-from s2oct.model.labels import UNLABELED
-from s2oct.model.targets import Targets
+from s2oct.problem.labels import UNLABELED
+from s2oct.problem.targets import Targets
 
 
 @dataclass(eq=False)

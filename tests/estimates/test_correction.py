@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from s2oct.estimates.correction import (
+from s2oct.estimates.estimating import (
     LEAST,
     POWERS,
     PRIOR_ROWS,
@@ -15,7 +15,7 @@ from s2oct.estimates.correction import (
     raked,
     true_given_predicted,
 )
-from s2oct.model.targets import Margin, Targets
+from s2oct.problem.targets import Margin, Targets
 
 
 @st.composite

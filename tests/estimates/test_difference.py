@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.difference import N_FOLDS, Groups, difference_estimation
-from s2oct.estimates.replicates import Folds
-from s2oct.estimates.running import run_replicates
-from s2oct.model.known import Known
-from s2oct.model.labels import UNLABELED, Labels
-from s2oct.model.targets import Margin, Targets
-from s2oct.model.totals import stated_totals
+from s2oct.estimates.replicates import Folds, run_replicates
+from s2oct.problem.known import Known
+from s2oct.problem.labels import UNLABELED, Labels
+from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.totals import stated_totals
 from tests.estimates.nearest_mean import NearestMean
 
 REGIONS = np.array(["east", "north", "west"], dtype=object)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from s2oct.estimates.domain_effects import (
+from s2oct.estimates.estimating import (
     LEAST_VARIANCE,
     PRIOR_SLOPE,
     PRIOR_SPREAD,

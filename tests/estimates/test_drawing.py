@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from s2oct.estimates.estimating import Estimation
 from s2oct.estimates.replicates import BOOTSTRAP, HELD_OUT_DRAWS, ReplicateWeights
-from s2oct.model.known import Known
-from s2oct.model.labels import UNLABELED, Labels
+from s2oct.problem.known import Known
+from s2oct.problem.labels import UNLABELED, Labels
 from tests.estimates.nearest_mean import NearestMean
 
 

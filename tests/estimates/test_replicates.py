@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from s2oct.estimates.replicates import Bootstrap, drawn_change, replicate
-from s2oct.model.labels import UNLABELED
-from s2oct.model.targets import Margin, Targets
+from s2oct.problem.labels import UNLABELED
+from s2oct.problem.targets import Margin, Targets
 from tests.estimates.nearest_mean import NearestMean, same
 
 

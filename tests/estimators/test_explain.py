@@ -10,7 +10,8 @@ from sklearn.exceptions import NotFittedError
 
 from s2oct import ObliqueTree, OCTHClassifier, S2OCTClassifier, Topology
 from s2oct.errors import InvalidProblem
-from s2oct.tables.encoding import NUMBER, Column, Encoding
+from s2oct.tables.encoding import Column, Encoding
+from s2oct.trees.features import NUMBER
 
 ROW = {"age": 31.0, "income": 57.2}
 

@@ -16,9 +16,9 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.export import load, save
 from s2oct.looks import class_colour
-from s2oct.model.rules import pruned, rule_lines
-from s2oct.model.split_rules import SplitRule
 from s2oct.tables.encoding import plain_encoding
+from s2oct.trees.rounding import pruned, rule_lines
+from s2oct.trees.rules import SplitRule
 from tests.legibility import illegible
 
 NASTY = ["<script>document.title = 'taken'</script>", "</style></pre><b>bold</b>", "a & b \"quoted\" 'twice'"]

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from s2oct import OCTHClassifier, S2OCTClassifier
-from tests.writers.test_text import read_back
+from tests.output.exports.test_text import read_back
 
 ROWS = np.random.default_rng(0).normal(size=(40, 2)).round(1)
 LABELS = np.where(ROWS[:, 0] > ROWS[:, 1], "yes", "no").astype(object)

@@ -15,7 +15,7 @@ EXEMPT = {
     ),
     "check_sample_weight_equivalence_on_dense_data": (
         "compares two fits of three classes at depth 2 that the clock ends; that weight k costs as much as k copies is "
-        "tested for every tree in tests/model/test_cells.py"
+        "tested for every tree in tests/problem/test_cells.py"
     ),
 }
 

@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from s2oct import ObliqueTree, PriorCorrectedClassifier, Topology, TopTotalClassifier
-from s2oct.estimators.tree_size import tree_size
-from s2oct.model.features import as_features
-from s2oct.model.rules import TreeSize
+from s2oct.estimators.fitted import tree_size
+from s2oct.trees.features import as_features
+from s2oct.trees.rounding import TreeSize
 
 
 def tree_of(omega, gamma):

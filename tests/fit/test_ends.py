@@ -15,8 +15,8 @@ import pytest
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.fit import strategies
-from tests.register.tables import PLAIN
-from tests.register.tables import table as register_table
+from tests.fit.register_tables import PLAIN
+from tests.fit.register_tables import table as register_table
 
 SHARES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 """Time limits, as shares of the seconds that the unlimited fit took."""
@@ -140,7 +140,7 @@ def test_a_limit_that_cuts_nothing_changes_nothing(case, stepping_clock):
 
 
 def test_a_guide_that_comes_too_late_to_break_ties_is_not_left_out_without_a_word(stepping_clock, monkeypatch):
-    monkeypatch.setattr(strategies, "LAST_SHARE", 2.0)  # all of the time is late
+    monkeypatch.setattr(strategies, "PARAMS", strategies.StrategyParams(last_share=2.0))  # all of the time is late
     late = fit_within(CASES["a guide that breaks ties"], UNLIMITED, stepping_clock)
     assert late.ended == "time limit"
     assert late.fitted.certificate_.proved

@@ -12,9 +12,8 @@ from sklearn.ensemble import RandomForestClassifier
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.fit.context import Budget
 from s2oct.fit.training import train
-from s2oct.model.bounds import diameter
-from s2oct.model.prepared import ModelSpec, prepare
-from s2oct.model.problem import Problem
+from s2oct.p2.prepared import ModelSpec, diameter, prepare
+from s2oct.problem.problem import Problem
 from s2oct.stopping import Deadline, now
 
 pytestmark = [

@@ -7,12 +7,12 @@ import pytest
 
 from s2oct import OCTHClassifier
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.octh_subsets import SMALL_PARTS, raise_bound_by_parts
-from s2oct.milp.octh import OcthSpec, baseline_errors, build_octh
-from s2oct.model.problem import Problem
-from s2oct.model.topology import Topology
+from s2oct.fit.octh import SMALL_PARTS, raise_bound_by_parts
+from s2oct.p2.octh_milp import OcthSpec, baseline_errors, build_octh
+from s2oct.problem.problem import Problem
 from s2oct.solvers import load_solver
 from s2oct.stopping import Clock, Deadline
+from s2oct.trees.topology import Topology
 from tests.solvers.test_optima import solve
 
 

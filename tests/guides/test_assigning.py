@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 
-from s2oct.guides.assigning import meet_totals, overall
-from s2oct.guides.whole_rows import rounded_to
-from s2oct.model.targets import Margin, Targets
+from s2oct.guides.meeting_totals import meet_totals, overall, rounded_to
+from s2oct.problem.targets import Margin, Targets
 
 SEEDS = st.integers(0, 10_000)
 

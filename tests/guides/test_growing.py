@@ -8,7 +8,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from s2oct.guides import forest as growing
 from s2oct.guides.forest import Grower, GuideStopped
-from s2oct.guides.votes import as_votes
+from s2oct.guides.meeting_totals import as_votes
 from s2oct.stopping import Deadline
 
 

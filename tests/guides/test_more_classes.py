@@ -13,9 +13,9 @@ from sklearn.svm import LinearSVC
 from s2oct import PriorCorrectedClassifier, SelfTrainedForest, TopTotalClassifier
 from s2oct.guides import ask_guide
 from s2oct.guides.rivals import assign_classes, usual_rivals
-from s2oct.model.known import Known
-from s2oct.model.labels import Labels
-from s2oct.model.targets import Margin, Targets
+from s2oct.problem.known import Known
+from s2oct.problem.labels import Labels
+from s2oct.problem.targets import Margin, Targets
 
 NAMES = np.array(["employed", "inactive", "unemployed"])
 

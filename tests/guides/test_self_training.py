@@ -5,10 +5,10 @@ import pytest
 from scipy.special import expit
 
 from s2oct.guides.forest import EVEN_SHARE, Grower, SelfTraining, _shares
-from s2oct.guides.votes import score_threshold, scores_of, settled, top_rows
-from s2oct.model.known import Known
-from s2oct.model.labels import Labels
-from s2oct.model.targets import Targets
+from s2oct.guides.meeting_totals import score_threshold, scores_of, settled, top_rows
+from s2oct.problem.known import Known
+from s2oct.problem.labels import Labels
+from s2oct.problem.targets import Targets
 
 
 def known_rows(codes, totals, n_labeled=None, weights=None):

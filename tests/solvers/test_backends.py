@@ -12,18 +12,17 @@ import numpy as np
 import pytest
 
 from s2oct.errors import S2OCTError, SolverFailed, SolverLicenceError
-from s2oct.linear.model import Milp, ModelBuilder, linear_rows
-from s2oct.milp.encode import encode_tree
-from s2oct.milp.lean import build_lean
-from s2oct.milp.p2 import build_p2
-from s2oct.model.labels import read_labels
-from s2oct.model.prepared import ModelSpec, prepare
-from s2oct.model.problem import Problem
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.milp import build_lean, build_p2, encode_tree
+from s2oct.p2.prepared import ModelSpec, prepare
+from s2oct.problem.labels import read_labels
+from s2oct.problem.problem import Problem
 from s2oct.solvers import Limits, Termination, load_solver, solve_in_worker
+from s2oct.solvers.model import Milp, ModelBuilder, linear_rows
 from s2oct.solvers.worker import POLL_SECONDS
+from s2oct.trees.tree import ObliqueTree
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
+from tests.messages import naming
 from tests.preparing import prepared_as_is
 from tests.solvers.watchers import Recorder, solve
 from tests.totals import read_targets
@@ -233,7 +232,7 @@ def test_a_status_that_means_nothing_raises():
 
     from s2oct.solvers import highs
 
-    with pytest.raises(SolverFailed, match="HiGHS ended with status"):
+    with pytest.raises(SolverFailed, match=naming("HiGHS")):
         highs._result(highspy.Highs(), 0.0)
 
 
@@ -243,7 +242,7 @@ def test_a_status_of_scip_that_means_nothing_raises():
 
     from s2oct.solvers import scip
 
-    with pytest.raises(SolverFailed, match="SCIP ended with status 'unknown'"):
+    with pytest.raises(SolverFailed, match=naming("SCIP", "'unknown'")):
         scip._result(pyscipopt.Model(), [], 0.0)
 
 
@@ -256,7 +255,7 @@ def test_a_status_of_gurobi_that_means_nothing_raises():
     with (
         gurobipy.Env(params={"OutputFlag": 0}) as env,
         gurobipy.Model(env=env) as model,
-        pytest.raises(SolverFailed, match="Gurobi ended with status 1"),
+        pytest.raises(SolverFailed, match=naming("Gurobi", 1)),
     ):
         gurobi._result(model, None, 0.0)
 
@@ -309,7 +308,7 @@ def test_two_threads_find_the_same_optimum(backend):
 
 def test_a_model_over_gurobis_free_licence_is_refused_with_a_remedy(size_limited_gurobi, four_hundred):
     milp = build_p2(prepared_as_is(four_hundred, 2))
-    with pytest.raises(SolverLicenceError, match=r"2000 rows and 2000 columns; this model has \d+ .* solver 'highs'"):
+    with pytest.raises(SolverLicenceError, match=naming(2000, "solver", "'highs'")):
         solve(size_limited_gurobi, milp)
 
 

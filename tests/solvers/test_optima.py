@@ -7,17 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from s2oct.certificate import certify_octh
-from s2oct.milp.encode import decode_tree
-from s2oct.milp.lean import build_lean
-from s2oct.milp.octh import OcthSpec, build_octh, decode_octh
-from s2oct.milp.p2 import build_p2
-from s2oct.model.problem import Problem
-from s2oct.model.proof import PROVED, Bound, FitRecord, lower_bound
-from s2oct.model.score import feasible_cost, mended
-from s2oct.model.targets import Targets
-from s2oct.model.topology import Topology
+from s2oct.fit.certificate import certify_octh
+from s2oct.p2.milp import build_lean, build_p2, decode_tree
+from s2oct.p2.octh_milp import OcthSpec, build_octh, decode_octh
+from s2oct.p2.proof import PROVED, Bound, FitRecord, lower_bound
+from s2oct.p2.score import feasible_cost, mended
+from s2oct.problem.problem import Problem
+from s2oct.problem.targets import Targets
 from s2oct.solvers import SOLVERS, Termination, load_solver
+from s2oct.trees.topology import Topology
 from tests.conftest import backend_or_skip
 from tests.instances import AT_DEPTH_1, TINY
 from tests.oracles import brute_force_octh, brute_force_p2

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from s2oct.errors import ModelTooLarge, SolverFailed, SolverLicenceError
-from s2oct.linear.model import Milp, ModelBuilder, linear_rows
 from s2oct.solvers import Limits, SolveResult, Termination, solve_in_worker
+from s2oct.solvers.model import Milp, ModelBuilder, linear_rows
 from s2oct.solvers.worker import GRACE_ON_REQUEST, GRACE_SECONDS, POLL_SECONDS
 from tests.solvers.watchers import Recorder
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from s2oct.linear.model import Milp
 from s2oct.solvers import Limits, Solver, SolveResult
+from s2oct.solvers.model import Milp
 from s2oct.stopping import now
 
 

@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from s2oct.certificate import Certificate, OCTHCertificate
-from s2oct.model.proof import EVIDENCE, PAPER, PROVED, TIME_LIMIT
+from s2oct.fit.certificate import Certificate, OCTHCertificate
+from s2oct.p2.proof import EVIDENCE, PAPER, PROVED, TIME_LIMIT
 from s2oct.study.records import CertificateFacts
 
 P2 = Certificate(

@@ -15,22 +15,22 @@ from sklearn.metrics import f1_score, matthews_corrcoef
 
 from s2oct.errors import StudyError
 from s2oct.study import manifest, paper
-from s2oct.study.measures import ClassCounts
+from s2oct.study.measures import ClassCounts, Confusion
 from s2oct.study.methods import METHODS
 from s2oct.study.records import (
+    FILE_NAME,
     CertificateFacts,
-    Confusion,
     DrawFacts,
     FitFacts,
     Missing,
     Plan,
     Provenance,
+    Store,
     StudySettings,
     Task,
     TaskRecord,
 )
 from s2oct.study.report import write_study_report
-from s2oct.study.store import FILE_NAME, Store
 from s2oct.study.summary import variable_quantiles
 
 SETTINGS = StudySettings(labeled_share=0.1, time_limit=5.0, solver="highs", seed=0)

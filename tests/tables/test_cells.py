@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from s2oct.tables.cells import read_label_cells, read_numbers, read_texts
+from s2oct.tables.columns import read_label_cells, read_numbers, read_texts
 from s2oct.tables.dialect import Dialect
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from s2oct.tables.content import looks_like_weight
+from s2oct.tables.columns import looks_like_weight
 
 SOME = np.array([0.5, 1.0, 2.25])
 

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from s2oct import ObliqueTree, S2OCTClassifier, Topology
-from s2oct.model.features import FeatureColumn
-from s2oct.model.rules import rule_lines
-from s2oct.tables.cells import encode_rows
+from s2oct.tables.columns import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
-from s2oct.tables.encoding import BOOLEAN, NUMBER, ONEHOT, ORDINAL, Column, Encoding, Unseen
-from tests.writers.rule_readers import follow_words
+from s2oct.tables.encoding import Column, Encoding, Unseen
+from s2oct.trees.features import BOOLEAN, NUMBER, ONEHOT, ORDINAL, FeatureColumn
+from s2oct.trees.rounding import rule_lines
+from tests.output.exports.rule_readers import follow_words
 
 SCHOOL = ["primary", "secondary", "tertiary"]
 WITH_GAPS = Encoding(

@@ -14,21 +14,20 @@ import pyarrow.parquet as pq
 import pytest
 
 from s2oct import S2OCTClassifier
-from s2oct.model.batches import ArrayBatches
-from s2oct.register.passes import marks_of
-from s2oct.register.register import Register
+from s2oct.fit.register import Register
+from s2oct.fit.register_passes import marks_of
+from s2oct.problem.batches import ArrayBatches
 from s2oct.stopping import NO_DEADLINE
 from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
+from s2oct.tables.file_batches import LookAtRows
 from s2oct.tables.partly_labeled import Roles
-from s2oct.tables.register_learning import LookAtRows
 from s2oct.tables.source import Source
-from s2oct.workflow.cluster_reader import _LookAtGroup, _TotalOfGroup, reader_at
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest
 from s2oct.workflow.fitted_table import fit_encoded
-from s2oct.workflow.register_table import ReadHere, encode_register
+from s2oct.workflow.register_table import ReadHere, _LookAtGroup, _TotalOfGroup, encode_register, reader_at
 from tests.conftest import require_package
-from tests.register.tables import PLAIN, Table
-from tests.register.tables import table as small_table
+from tests.fit.register_tables import PLAIN, Table
+from tests.fit.register_tables import table as small_table
 
 MOST = 150
 

@@ -1,27 +1,111 @@
-"""What a user of the page chose, read from JSON and checked, and the request for a fit that it makes."""
+"""The user's choices on the page, what is wrong with them, and the same as a command."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from s2oct.app.store import UserFile
-from s2oct.app.uploads import page_source
-from s2oct.errors import InvalidProblem
+from s2oct.app.store import StoredSession, UserFile, page_source
+from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Message, Remedy, S2OCTError
 from s2oct.files import write_whole
 from s2oct.parameters import FIELDS, check_together
+from s2oct.problem.totals import ESTIMATE
 from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
-from s2oct.tables.content import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
+from s2oct.tables.columns import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
 from s2oct.tables.dialect import UTF8, Dialect
 from s2oct.tables.encoding import MEDIAN
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.treatment import Treatment
 from s2oct.wording import brief
 from s2oct.workflow.encoded_table import FitRequest
+
+# What is wrong with the choices of a user, each at the field that it belongs to.
+
+PHRASES = {remedy: remedy.value for remedy in Remedy} | {
+    Remedy.ENCODE_CATEGORIES: "choose categories or levels in order as its treatment",
+    Remedy.LEAVE_OUT: "choose the role “left out”",
+    Remedy.KEEP_AS_ID: "choose the role “id”",
+    Remedy.MAKE_NUMBER: "use a number instead, for instance a year or an age, and choose the role “left out”",
+    Remedy.MARK_GAPS: "add {value} to the marks of gaps",
+    Remedy.OWN_MARKS: 'write "" into the marks of gaps, so that only empty cells and the marks beside it are gaps',
+    Remedy.OTHER_DECIMAL: "choose the right decimal sign",
+    Remedy.OTHER_CHARSET: "choose the right encoding, for instance latin-1",
+    Remedy.NAME_WEIGHT: "choose the role “weight”",
+    Remedy.NO_WEIGHTS: "say that no column is a weight if it is a feature, as a body weight is",
+    Remedy.GIVE_TOTALS: "give totals",
+    Remedy.SAY_SHARES: "say that the totals are shares",
+    Remedy.SAY_PERCENTAGES: "divide percentages by 100 and say that the totals are shares",
+    Remedy.PASS_DOMAINS: "choose the column of the domains if the totals are by domain",
+    Remedy.ANY_PRICE: "write inf as the price of a row off a total to meet the totals at any price",
+    Remedy.MORE_EVIDENCE: "label more rows, or add columns that tell the classes apart",
+    Remedy.COMPLETE_TOTALS: "give a total for every class but one",
+    Remedy.COUNT_ROWS: "say whether the totals count the unlabeled rows or all rows",
+    Remedy.NAME_BOTH_CLASSES: "one class is enough if a total says how many of the other rows are of another class",
+}
+"""Each remedy in terms of the page."""
+
+
+def in_terms_of_the_page(message: str) -> str:
+    """Word a message with what the page has as its remedies; a plain sentence has none."""
+    return message.worded(PHRASES) if isinstance(message, Message) else message
+
+
+def worded(error: BaseException) -> str:
+    """What an error says, in terms of the page."""
+    if isinstance(error, InvalidTable):
+        return in_terms_of_the_page(error.message)
+    if isinstance(error, OSError) and not isinstance(error, InvalidProblem):
+        return f"{error.strerror or 'The file cannot be read'}."
+    if isinstance(error, MemoryError):
+        return str(error) or "There is not enough memory."
+    return str(error)
+
+
+@dataclass
+class Complaints:
+    """Collects what is wrong, each with its field.
+
+    Attributes
+    ----------
+    found : list of dict
+        The complaints: field, message, names of remedies and, where there is one, the column.
+    """
+
+    found: list[dict[str, Any]] = field(default_factory=list)
+
+    @contextmanager
+    def at(self, name: str) -> Iterator[None]:
+        """Keep what the block refuses as a complaint at a field, or at the columns that it is about."""
+        try:
+            yield
+        except (S2OCTError, OSError, MemoryError, RecursionError) as error:
+            self.add(name, error)
+
+    def add(self, name: str, error: BaseException) -> None:
+        """Keep an error as complaints."""
+        if isinstance(error, InvalidColumns):
+            for problem in error.problems:
+                self.add(name, problem)
+            return
+        message = error.message if isinstance(error, InvalidTable) else None
+        column = None if message is None else message.column
+        entry = {
+            "field": name if column is None else "column",
+            "message": worded(error),
+            "column": column,
+            "remedies": [] if message is None else [remedy.name for remedy in message.remedies],
+        }
+        if entry not in self.found:
+            self.found.append(entry)
+
+
+# What a user of the page chose, read from JSON and checked, and the request for a fit that it makes.
 
 NO_TOTALS, BY_CLASS, GRID, UPLOADED = FORMS = ("none", "classes", "grid", "file")
 """Ways to give totals: not at all, so that they are estimated, class by class, typed by domain, or in a file."""
@@ -231,3 +315,81 @@ def _flag(entries: Mapping[str, Any], name: str) -> bool:
     if not isinstance(given, bool):
         raise Malformed(f"Expected yes or no for {name}, got {brief(given)}.")
     return given
+
+
+# The command line that repeats what the page was asked for.
+
+TYPED_TOTALS = "typed-totals.csv"
+"""What the table of totals that were typed is called."""
+
+
+def command_line(session: StoredSession, choices: PageChoices, order: Mapping[str, Any]) -> str:
+    """Write the command that gives the same model; files have the names that their user knows."""
+    totals = order.get("totals_name") or TYPED_TOTALS
+    return shlex.join(["s2oct", "fit", session.name, *fit_arguments(choices, totals), "--out", "model.json"])
+
+
+def fit_arguments(choices: PageChoices, totals_name: str) -> list[str]:
+    """The options of `s2oct fit` for these choices."""
+    return [
+        *("--label", choices.label or ""),
+        *_columns(choices),
+        *_total_options(choices, totals_name),
+        *_dialect_options(choices),
+        *_parameters(choices),
+    ]
+
+
+def _columns(choices: PageChoices) -> Iterator[str]:
+    for role, option in ((ID, "--id"), (LEFT_OUT, "--exclude"), (WEIGHT, "--weight")):
+        for name in choices.with_role(role):
+            yield from (option, name)
+    if choices.unweighted and not choices.with_role(WEIGHT):
+        yield from ("--weight", "none")
+    for name, kind in choices.treatment.kinds.items():
+        yield from ("--categorical", f"{name}={kind}")
+    for name, order in choices.treatment.orders.items():
+        yield from ("--order", f"{name}={','.join(order)}")
+    if choices.treatment.impute != MEDIAN:
+        yield from ("--impute", choices.treatment.impute)
+    for name in choices.rule_columns:
+        yield from ("--rule-features", name)
+
+
+def _total_options(choices: PageChoices, totals_name: str) -> Iterator[str]:
+    totals = choices.totals
+    if totals.form == BY_CLASS:
+        for name, text in totals.amounts.items():
+            if text.strip():
+                quoted = '"' + name.replace('"', '""') + '"' if any(sign in name for sign in ',="') else name
+                yield from ("--population-total" if totals.of_all else "--total", f"{quoted}={text.strip()}")
+    if totals.form == NO_TOTALS and totals.by:
+        yield from ("--total", ESTIMATE)
+    if totals.form in (GRID, UPLOADED):
+        yield from ("--population-totals" if totals.of_all else "--totals", totals_name)
+    if totals.form in (NO_TOTALS, GRID, UPLOADED):
+        if totals.by:
+            yield from ("--by", ",".join(totals.by))
+        if totals.keeps_domains and totals.by:
+            yield "--keep-by"
+    if totals.as_shares and totals.form in (BY_CLASS, GRID, UPLOADED):
+        yield "--shares"
+
+
+def _parameters(choices: PageChoices) -> Iterator[str]:
+    for name, text in choices.options.items():
+        if text != FIELDS[name].default_text:
+            yield from (f"--{FIELDS[name].option}", text)
+
+
+def _dialect_options(choices: PageChoices) -> Iterator[str]:
+    dialect = choices.dialect
+    named = (
+        *(("--delimiter", dialect.delimiter), ("--encoding", dialect.charset), ("--decimal", dialect.decimal)),
+        ("--sheet", choices.sheet),
+    )
+    for option, value in named:
+        if value is not None:
+            yield from (option, value)
+    for mark in dialect.missing:
+        yield from ("--missing", mark)

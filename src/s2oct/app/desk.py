@@ -9,13 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from s2oct.app.choices import Malformed, read_choices
-from s2oct.app.command import TYPED_TOTALS
-from s2oct.app.complaints import Complaints
-from s2oct.app.events import END
-from s2oct.app.jobs import StoredJob, Workforce
-from s2oct.app.journey import ReadTable, look, read_table, totals_file
-from s2oct.app.row_views import get_ready_for_rows, row_path, rows_of_leaf
+from s2oct.app.choices import TYPED_TOTALS, Complaints, Malformed, read_choices
+from s2oct.app.jobs import END, StoredJob, Workforce
+from s2oct.app.journey import ReadTable, get_ready_for_rows, look, read_table, row_path, rows_of_leaf, totals_file
 from s2oct.app.store import SessionStore, StoredSession
 from s2oct.errors import InvalidProblem, S2OCTError
 from s2oct.wording import brief

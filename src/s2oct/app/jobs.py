@@ -1,21 +1,99 @@
-"""Jobs as the server sees them: processes of their own that outlive it, found again by what they left in a folder."""
+"""Jobs: processes that read an order from a folder and write events and results there."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from s2oct.app.events import END, LOST, STOPPED, EventLog
+from s2oct.app.choices import GRID, UPLOADED, PageChoices
+from s2oct.app.store import StoredSession, UserFile
 from s2oct.files import write_whole
+from s2oct.workflow.encoded_table import EncodedTable, encode_table
+
+# What a job says while it runs: lines of JSON in a file, which any server can read from any place on.
+
+END = "end"
+"""The kind of the last event; it says how the job ended."""
+
+DONE, STOPPED, FAILED, LOST = ENDINGS = ("done", "stopped", "failed", "lost")
+"""How jobs end: finished, stopped by the user, refused with a message, or gone without a word."""
+
+_POLL = 0.1
+
+
+@dataclass(frozen=True)
+class EventLog:
+    """The events of one job."""
+
+    path: Path
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def append(self, kind: str, **values: Any) -> None:
+        """Write one event; a writer that was killed may have left half a line, which does not count."""
+        line = json.dumps({"kind": kind, **values}).encode() + b"\n"
+        with self._lock, self.path.open("ab+") as file:
+            if file.tell():
+                file.seek(-1, 2)
+                line = line if file.read(1) == b"\n" else b"\n" + line
+            file.write(line)
+
+    def after(self, number: int) -> list[tuple[int, dict[str, Any]]]:
+        """The events after the one with this number, each with its own number; the first one has number 1."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return []
+        lines = content.split(b"\n")[:-1]
+        return [(i, event) for i, line in enumerate(lines, 1) if i > number and (event := _event(line)) is not None]
+
+    @property
+    def all(self) -> list[dict[str, Any]]:
+        """All events."""
+        return [event for _, event in self.after(0)]
+
+    @property
+    def ending(self) -> dict[str, Any] | None:
+        """The last event, if the job has ended."""
+        return next((event for event in self.all if event["kind"] == END), None)
+
+    async def stream(self, last: int, notice_death: Callable[[], None]) -> AsyncIterator[str]:
+        """Yield events as server-sent ones until the last; ``notice_death`` ends the log of a job that is gone."""
+        quiet = 0
+        while True:
+            found = self.after(last)
+            for number, event in found:
+                last = number
+                yield f"id: {number}\ndata: {json.dumps(event)}\n\n"
+                if event["kind"] == END:
+                    return
+            quiet = 0 if found else quiet + 1
+            if quiet % 5 == 4:
+                await asyncio.to_thread(notice_death)
+            if quiet % 100 == 99:
+                yield ": still here\n\n"  # a connection that is gone is noticed only when something is sent
+            await asyncio.sleep(_POLL)
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "kind" in found else None
+
+
+# Jobs as the server sees them: processes of their own that outlive it, found again by what they left in a folder.
 
 STOP_WITHIN = 0.7
 """Seconds in which a job that was asked to stop should have shown its tree; one without any tree is ended then."""
@@ -174,3 +252,30 @@ def _hand_over(process: subprocess.Popen[bytes], job: StoredJob) -> None:
     assert process.stdin is not None
     process.stdin.write(str(job.folder.resolve()).encode() + b"\n")
     process.stdin.close()
+
+
+# What a job gets to work with.
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered:
+    """A job with its session, its order, the choices that it is about, and the request to stop."""
+
+    session: StoredSession
+    job: StoredJob
+    order: Mapping[str, Any]
+    choices: PageChoices
+    stop: threading.Event
+
+    @property
+    def totals(self) -> UserFile | None:
+        """The totals by domain as they were when the job was ordered."""
+        if self.choices.totals.form not in (GRID, UPLOADED):
+            return None
+        file = next(self.job.folder.glob("totals.*"), None)
+        return None if file is None else UserFile(file, self.order["totals_name"])
+
+    def encoded(self) -> EncodedTable:
+        """Read and encode the table of the session."""
+        self.job.log.append("stage", stage=READING)
+        return encode_table(self.choices.request(self.session.table, self.totals))

@@ -1,27 +1,129 @@
-"""The server: routes from requests to what the desk answers."""
+"""The HTTP server of the page: who may ask, the routes, and starting it."""
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import json
+import secrets
+import socket
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from s2oct.app.choices import Malformed
 from s2oct.app.desk import FILES, Busy, Desk
 from s2oct.app.jobs import StoredJob
-from s2oct.app.store import StoredSession
-from s2oct.app.uploads import LIMIT, receive_table, receive_totals
-from s2oct.errors import S2OCTError
-from s2oct.tables.reading_limit import TooLarge
+from s2oct.app.store import LIMIT, SessionStore, StoredSession, copy_table, receive_table, receive_totals
+from s2oct.errors import InvalidProblem, S2OCTError
+from s2oct.tables.formats import TooLarge
+
+# Who may ask the server: pages of its own, on this machine, with the token of its address.
+
+HOSTS = ("127.0.0.1", "localhost")
+"""Names of this machine under which the page may be opened."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""The page runs no script and shows no style but its own files, and talks to nobody but its server."""
+
+HEADERS: Mapping[str, str] = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""What every answer says, refusals included."""
+
+
+def new_token() -> str:
+    """A token that nobody can guess."""
+    return secrets.token_urlsafe(24)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Lets requests through that have the token, a host of this machine and no foreign origin.
+
+    The token is the first part of every path, so that addresses of events, pictures and downloads have it, too, and
+    nothing has to be kept in the browser.
+
+    Attributes
+    ----------
+    app : ASGI application
+        Sees the rest of the path.
+    port : int
+        The port of the server.
+    token : str
+        What the address of the page begins with.
+    """
+
+    app: ASGIApp
+    port: int
+    token: str = field(default_factory=new_token, repr=False)
+
+    @property
+    def address(self) -> str:
+        """The address of the page."""
+        return f"http://{HOSTS[0]}:{self.port}/{self.token}/"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # nothing here speaks WebSocket
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                said = {name for name, _ in message["headers"]}
+                added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in said)]
+            await send(message)
+
+        refusal = self.refusal({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
+        rest = self._without_token(scope["path"])
+        if refusal or rest is None:
+            answer = PlainTextResponse(refusal or "Use the address that s2oct app has printed.\n", 403)
+            await answer(scope, receive, send_with_headers)
+            return
+        await self.app({**scope, "path": rest, "raw_path": rest.encode()}, receive, send_with_headers)
+
+    def refusal(self, headers: Mapping[str, str]) -> str:
+        """Say why a request with these headers is refused; empty if it is not."""
+        if headers.get("host") not in {f"{host}:{self.port}" for host in HOSTS}:
+            return "Expected the name of this machine as host.\n"
+        origin = headers.get("origin")
+        if origin is not None and origin != f"http://{headers['host']}":
+            return "Expected a request of the page itself, got one of another page.\n"
+        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return "Expected a request of the page itself, got one of another page.\n"
+        return ""
+
+    def _without_token(self, path: str) -> str | None:
+        """The rest of a path that begins with the token; None if it does not."""
+        first, _, rest = path.removeprefix("/").partition("/")
+        return f"/{rest}" if hmac.compare_digest(first.encode(), self.token.encode()) else None
+
+
+# The server: routes from requests to what the desk answers.
 
 MOST_JSON = 2**22
 """Bytes of a question; the totals of thousands of domains need less."""
@@ -90,7 +192,7 @@ class Reception:
     async def static(self, request: Request) -> Response:
         """A style or script of the page; the style that all pages share comes from their room."""
         name = request.path_params["name"]
-        return _own_file("static", name) if name != "base.css" else _own_file("templates", name, room="s2oct.pages")
+        return _own_file("static", name) if name != "base.css" else _own_file("templates", name, room="s2oct.output")
 
     async def texts(self, request: Request) -> Response:
         """The texts of the page in one language."""
@@ -232,3 +334,66 @@ def _as_json(request: Request, error: HTTPException) -> Response:
 
 def _broken(request: Request, error: Exception) -> Response:
     return JSONResponse({"message": "The program ended with an error of its own."}, 500)
+
+
+# From a folder and a port to a running server on this machine.
+
+
+def serve(folder: Path, table: Path | None, port: int, announce: Callable[[str], None]) -> None:
+    """Serve the page until Ctrl-C.
+
+    Parameters
+    ----------
+    folder : Path
+        Keeps the sessions.
+    table : Path, optional
+        A table to begin with.
+    port : int
+        Port of this machine; 0 for any that is free.
+    announce : callable
+        Is called with the address of the page once the server listens.
+    """
+    desk = Desk(SessionStore(folder))
+    desk.store.sweep()
+    first = None if table is None else copy_table(desk.store, table)
+    with _listening(port) as listener:
+        guard = Guard(make_app(desk), listener.getsockname()[1])
+        server = _Announcing(guard, guard.address + ("" if first is None else f"#{first.id}"), announce)
+        server.run(sockets=[listener])
+
+
+class _Announcing(uvicorn.Server):
+    """Announces its address as soon as it answers."""
+
+    def __init__(self, guard: Guard, address: str, announce: Callable[[str], None]) -> None:
+        # Streams of events last as long as a page is open: they do not keep the server from ending.
+        super().__init__(
+            uvicorn.Config(
+                guard,
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=1,
+                server_header=False,
+                date_header=False,
+                ws="none",
+                h11_max_incomplete_event_size=2**16,
+            )
+        )
+        self._address, self._say = address, announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        self._say(self._address)
+
+
+def _listening(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOSTS[0], port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or "it is no port"
+        raise InvalidProblem(f"Expected a free port, got {port}: {reason}.") from error
+    return listener

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from s2oct.app.serving import serve
+from s2oct.app.server import serve
 from s2oct.app.store import usual_folder
 from s2oct.cli.messages import say
 from s2oct.tables.source import Source

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from s2oct.cli.messages import say
-from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import DataOptions, LabelName, ModelPath, check_model
+from s2oct.cli.options import DataOptions, LabelName, ModelPath, check_model, takes_groups
 from s2oct.cli.total_options import Margins, TotalOptions
 from s2oct.errors import InvalidProblem
-from s2oct.tables.cells import encode_rows
 from s2oct.tables.class_totals import ClassTotals, TotalFiles
+from s2oct.tables.columns import encode_rows
 from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
 from s2oct.wording import amount, plural
 from s2oct.workflow.encoded_table import RememberedTotals
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a model needs
-    from s2oct.certificate import Certificate
-    from s2oct.model.problem import Problem
-    from s2oct.persistence.checking import Checked
-    from s2oct.persistence.model import Model
+    from s2oct.fit.certificate import Certificate
+    from s2oct.output.model_files.checking import Checked
+    from s2oct.output.model_files.model import Model
+    from s2oct.problem.problem import Problem
 
 NO_SIGNATURE = (
     "The checksum of the file shows that it was not damaged. It is no signature: anybody can change a model and "
@@ -37,8 +36,8 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     data.source()
     known = totals.totals()
     from s2oct.export import read_model
-    from s2oct.model.problem import DataSummary
-    from s2oct.persistence.checking import checked_model
+    from s2oct.output.model_files.checking import checked_model
+    from s2oct.problem.problem import DataSummary
 
     read = read_model(model)
     own = _own_totals(read, totals)
@@ -78,7 +77,7 @@ def _read_problem(
     model: Model, table: PartlyLabeledTable, totals: ClassTotals | TotalFiles | RememberedTotals
 ) -> Problem:
     """Read the problem that the tree of a model would solve for a table."""
-    from s2oct.model.problem import Problem
+    from s2oct.problem.problem import Problem
 
     rows = encode_rows(table.cells, model.encoding, table.source.dialect)
     known = totals.known(table, also=model.classes)
@@ -89,7 +88,7 @@ def _read_problem(
 
 def _verdict(model: Model, checked: Checked) -> list[str]:
     """What was recomputed, line by line, and what had to be believed."""
-    from s2oct.certificate.sentences import about_tree, p2_cost
+    from s2oct.fit.certificate import about_tree, p2_cost
 
     found, own_bound = checked.found, checked.own_bound
     return [
@@ -105,7 +104,7 @@ def _verdict(model: Model, checked: Checked) -> list[str]:
 
 
 def _recomputed_proof(found: Certificate, own_bound: float) -> Iterator[str]:
-    from s2oct.model.proof import DECIDED_TOLERANCE
+    from s2oct.p2.proof import DECIDED_TOLERANCE
 
     yield f"lower bound without a solver {amount(own_bound, 6)}"
     if not found.feasible:
@@ -116,9 +115,9 @@ def _recomputed_proof(found: Certificate, own_bound: float) -> Iterator[str]:
 
 def _believed(stored: Any, checked: Checked) -> Iterator[str]:
     """What only the fit knows: no model file holds what the guide said, and a solver would have to run again."""
-    from s2oct.certificate.sentences import about_end
-    from s2oct.model.proof import DECIDED_TOLERANCE
-    from s2oct.persistence.checking import TRUSTED, TRUSTED_OF_SAMPLES
+    from s2oct.fit.certificate import about_end
+    from s2oct.output.model_files.checking import TRUSTED, TRUSTED_OF_SAMPLES
+    from s2oct.p2.proof import DECIDED_TOLERANCE
 
     yield from about_end(stored)
     n_estimated = sum(cell.is_aim for cell in getattr(stored, "cells", ()))

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from s2oct.cli.messages import print_warning, printed_warnings, say
-from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName
+from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, takes_groups
 from s2oct.cli.total_options import TotalOptions
 from s2oct.workflow.encoded_table import FitRequest, encode_table
 

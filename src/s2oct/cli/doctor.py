@@ -1,17 +1,142 @@
-"""``s2oct doctor``: what is installed, and what to expect of a table before it is fitted."""
+"""The command doctor."""
 
 from __future__ import annotations
 
+import platform
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
+from rich.console import Console
+from rich.table import Table
+from scipy.sparse import csr_array
 
-from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import ColumnOptions, DialectOptions, EstimatorOptions
-from s2oct.errors import InvalidProblem
-from s2oct.model.topology import MAX_DEPTH
-from s2oct.tables.partly_labeled import read_partly_labeled
+from s2oct.cli.options import ColumnOptions, DialectOptions, EstimatorOptions, takes_groups
+from s2oct.errors import InvalidProblem, S2OCTError, SolverLicenceError, SolverUnavailable
+from s2oct.fit.portfolio import HEAD_START, LONGEST_HEAD_START
+from s2oct.p2.milp import ENTRIES_PER_SECOND, ModelSize, p2_size
+from s2oct.p2.prepared import paper_depth
+from s2oct.solvers import SOLVERS, Limits, Unwatched, load_solver
+from s2oct.solvers.model import Milp
+from s2oct.solvers.worker import available_memory
+from s2oct.tables.partly_labeled import PartlyLabeledTable, read_partly_labeled
+from s2oct.trees.topology import MAX_DEPTH
+from s2oct.version import __version__
+from s2oct.wording import count, plural
+
+# What ``s2oct doctor`` finds out: what is installed, and how large the model of a table is.
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "highspy", "pandas", "pyarrow", "matplotlib", "onnx")
+FREE_LICENCE = 2000
+"""Most columns that a commercial solver allows without a full licence."""
+
+
+def print_machine() -> None:
+    """Print versions and the state of every solver."""
+    console = Console()
+    console.print(_versions())
+    console.print(_solvers())
+
+
+def print_prospects(table: PartlyLabeledTable, n_features: int, depth: int | None, time_limit: float) -> None:
+    """Print how large the model of a table is and what to expect of a fit; the paper's rule gives a depth of None."""
+    n_classes = max(len({label for label in table.labels if label is not None}), 2)
+    m, depth = table.n_unlabeled, depth or paper_depth(table.n_rows, n_classes)
+    size = p2_size(table.n_rows - m, m, n_features, depth)
+    print(
+        f"{count(table.n_rows - m)} labeled and {plural(m, 'unlabeled row')}, {plural(n_features, 'feature')}, "
+        f"depth {depth}"
+    )
+    print(
+        f"P2 has {size.n_continuous} continuous and {size.n_binary} binary variables and {size.n_entries} matrix "
+        f"entries, about {size.n_bytes / 2**20:.0f} MiB with a solver"
+    )
+    for line in expectations(size, time_limit, available_memory()):
+        print(line)
+
+
+def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]:
+    """Say what a fit of that size will do with its time, with a guide and without."""
+    lines = ["With a guide, the default, the search ends when it finds nothing better, and needs no solver."]
+    head_start = min(HEAD_START * time_limit, LONGEST_HEAD_START)
+    lines.append(f"With --guide none, the search has the first {head_start:.3g} s to itself; most problems end there.")
+    seconds_left = time_limit - head_start
+    if size.n_entries > ENTRIES_PER_SECOND * seconds_left:
+        solving = size.n_entries / ENTRIES_PER_SECOND
+        enough = solving + min(solving * HEAD_START / (1 - HEAD_START), LONGEST_HEAD_START)
+        lines.append(
+            f"Then the model is too large to be solved in the {seconds_left:.3g} s that are left: the search goes on "
+            "alone, and the lower bound will be one that needs no solver. "
+            f"A time limit of {enough:.0f} s would be enough."
+        )
+    elif size.n_bytes > memory:
+        lines.append(
+            f"Then the model does not fit into the {memory / 2**30:.1f} GiB of memory: the search goes on alone."
+        )
+    else:
+        lines.append("Then a solver works on the model beside the search, to improve the tree or to prove it optimal.")
+    if size.n_continuous + size.n_binary > FREE_LICENCE:
+        lines.append(f"It has more than the {FREE_LICENCE} variables of Gurobi's free licence.")
+    return lines
+
+
+def _versions() -> Table:
+    table = Table("package", "version", title="Versions")
+    table.add_row("s2oct", __version__)
+    table.add_row("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    for name in PACKAGES:
+        table.add_row(name, _version(name))
+    return table
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _solvers() -> Table:
+    table = Table("solver", "state", title="Solvers")
+    for name in SOLVERS:
+        table.add_row(name, solver_state(name))
+    return table
+
+
+def solver_state(name: str) -> str:
+    """Say whether a solver is installed and takes a model that is larger than a free licence allows."""
+    try:
+        solver = load_solver(name)
+    except SolverUnavailable:
+        return f"not installed: {SOLVERS[name][2]}"
+    try:
+        result = solver.solve(_larger_than_free(), limits=Limits(5.0), watcher=Unwatched())
+    except SolverLicenceError:
+        return f"installed, with a licence for models of at most {FREE_LICENCE} rows and columns"
+    except S2OCTError as error:
+        return f"installed, but it fails: {error}"
+    return f"installed and licensed ({result.termination.value} on a small model)"
+
+
+def _larger_than_free() -> Milp:
+    """Make a model with one variable more than the free licence allows, each at least 1."""
+    n = FREE_LICENCE + 1
+    return Milp(
+        c=np.ones(n),
+        A=csr_array((0, n)),
+        row_lower=np.empty(0),
+        row_upper=np.empty(0),
+        lower=np.ones(n),
+        upper=np.full(n, 2.0),
+        integrality=np.zeros(n, dtype=np.int64),
+        blocks={},
+        equations={},
+    )
+
+
+# ``s2oct doctor``: what is installed, and what to expect of a table before it is fitted.
 
 
 @takes_groups
@@ -41,14 +166,11 @@ def doctor(
     if data is not None and label is None:
         raise InvalidProblem("Expected --label with a table, got none.")
     if data is None or label is None:
-        from s2oct.cli.diagnosis import print_machine
-
         print_machine()
         return
     treatment = columns.treatment()
     source = dialect.open(data)
     table = read_partly_labeled(source, columns.roles(source, label))
     n_features = len(table.learn(treatment).encoding.features)
-    from s2oct.cli.diagnosis import print_prospects
 
     print_prospects(table, n_features, depth, time_limit)

@@ -1,4 +1,4 @@
-"""``s2oct estimate``: how many rows of each class the domains of a table have, with standard errors."""
+"""The commands estimate and assess."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ import typer
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.cli.messages import print_warning, say
-from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model, split_names
+from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model, split_names, takes_groups
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.cli.total_options import GivenTotals
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import AUTO, DIFFERENCE, METHODS, REPLICATES
-from s2oct.model.batches import MOST_WHOLE
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE
+from s2oct.problem.batches import MOST_WHOLE
 from s2oct.tables.encoding import Unseen
 from s2oct.tables.partly_labeled import Roles, domain_of_rows, margin_name, replicate_weights_of_rows
 from s2oct.tables.source import Source
@@ -29,10 +28,12 @@ from s2oct.tables.target import Target, check_table_name
 from s2oct.wording import listed, plural
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_again
 
-if TYPE_CHECKING:  # refusals should not wait for the packages that a fit needs
+if TYPE_CHECKING:
     from s2oct.estimates.table import Estimates
-    from s2oct.persistence.model import Model
+    from s2oct.output.model_files.model import Model
     from s2oct.workflow.fitted_table import FittedTable
+
+# ``s2oct estimate``: how many rows of each class the domains of a table have, with standard errors.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,3 +331,32 @@ def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas:
         for note in found.notes:
             say(note)
         say(f"wrote {name_of(out)}")
+
+
+# ``s2oct assess``: how many unlabeled rows a model classifies correctly, by labels held out of its fit.
+
+
+@takes_groups
+def assess(
+    model: ModelPath,
+    data: DataOptions,
+    totals: GivenTotals,
+    label: Annotated[str | None, typer.Option(help="Column with the labels; by default that of the fit.")] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Parts into which the labeled rows are divided.")] = 10,
+) -> None:
+    """Assess how many unlabeled rows a model classifies correctly, by labels that are held out of its fit."""
+    check_model(model)
+    data.source()
+    # Refusals should not wait for the packages that a model needs.
+    from s2oct.cli.progress import repeat_progress
+    from s2oct.export import read_model
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
+        read = read_model(model)
+    clf = refit_model(read, encoded_again(read, data, totals, label)).classifier
+    with repeat_progress(folds, "fold", clf.certificate_.seconds, 1) as progress:
+        found = clf.assess(n_folds=folds, progress=progress)
+    say(found.text)
+    for caution in found.cautions:
+        print_warning(caution)

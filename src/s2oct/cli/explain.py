@@ -7,10 +7,9 @@ from typing import Annotated
 import typer
 
 from s2oct.cli.messages import say
-from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import DataOptions, ModelPath, check_model
+from s2oct.cli.options import DataOptions, ModelPath, check_model, takes_groups
 from s2oct.errors import InvalidProblem
-from s2oct.tables.table_row import TableRow
+from s2oct.tables.source import TableRow
 from s2oct.wording import printable
 
 
@@ -30,7 +29,7 @@ def explain(
     data.source()
     # Refusals should not wait for the packages that a model needs.
     from s2oct.export import read_model
-    from s2oct.model.explanation import explain_row
+    from s2oct.trees.explanation import explain_row
 
     read = read_model(model)
     encoding, source = read.encoding, data.source(read.origin.dialect)

@@ -1,30 +1,108 @@
-"""``s2oct fit``: from a table with gaps in its labels and a known total to a tree, and to files that use it."""
+"""The command fit."""
 
 from __future__ import annotations
 
 import shlex
 import warnings
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from s2oct.cli.column_table import print_columns, warn_of_columns
 from s2oct.cli.messages import print_note, print_warning, printed_warnings, say
-from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions
+from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions, takes_groups
 from s2oct.cli.outputs import Outputs, UnwrittenFiles, messages_beside, name_of, table_name
 from s2oct.cli.total_options import TotalOptions
-from s2oct.cli.total_table import print_cells
-from s2oct.model.batches import MOST_WHOLE
+from s2oct.errors import Message
+from s2oct.problem.batches import MOST_WHOLE
+from s2oct.tables.columns import FEATURE, ID, ColumnUse
 from s2oct.tables.target import Target
 from s2oct.wording import amount, count, plural, printable
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table, may_be_register
 
 if TYPE_CHECKING:
-    from s2oct.persistence.model import Model
+    from s2oct.fit.certificate import Cell, Certificate
+    from s2oct.output.model_files.model import Model
     from s2oct.workflow.fitted_table import FittedTable
+
+# What became of the columns of a table, as `fit` prints it.
+
+_MOST_PLAIN = 20
+"""Columns of numbers without anything to say of them that are listed one by one."""
+
+_LONGEST_NAME = 40
+
+
+def print_columns(uses: Sequence[ColumnUse]) -> None:
+    """Print one line for each column: name, role, treatment, and missing values."""
+    plain = [use for use in uses if _is_plain(use)]
+    hidden = plain[_MOST_PLAIN:]
+    shown = [use for use in uses if use not in hidden]
+    rows = [("column", "role", "treatment", "missing"), *map(_cells, shown)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    if hidden:
+        print(f"and {plural(len(hidden), 'more column')} of numbers")
+
+
+def warn_of_columns(uses: Sequence[ColumnUse]) -> None:
+    """Print a warning for each column that may not be a feature, with options that help."""
+    for use in uses:
+        if use.doubt and use.role != ID:
+            problem = f"{_short(use.name)} is a feature, but {use.doubt}"
+            print_warning(Message(problem, *use.remedies, column=use.name))
+
+
+def _is_plain(use: ColumnUse) -> bool:
+    return use.role == FEATURE and use.treatment == "number" and not use.n_missing and not use.doubt
+
+
+def _cells(use: ColumnUse) -> tuple[str, str, str, str]:
+    missing = f"{count(use.n_missing)}: {use.filling}" if use.n_missing else ""
+    return _short(use.name), use.role, printable(" ".join(use.treatment.split())), missing
+
+
+def _short(name: object) -> str:
+    text = printable(name)
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
+
+
+# Known totals beside what the tree puts there, as `fit` prints them.
+
+_MOST = 12
+"""Totals that are listed."""
+
+
+def print_cells(certificate: Certificate, classes: Sequence[Any]) -> None:
+    """Print a line for each total, the worst first, and where the others are."""
+    cells = sorted(certificate.cells, key=lambda cell: -abs(cell.excess))
+    margins = list(dict.fromkeys(cell.margin for cell in cells))
+    heading = margins[0] or "domain" if len(margins) == 1 else "domain"
+    rows = [(heading, "class", "known", "achieved", "off")]
+    rows += [_texts(cell, classes, names_margin=len(margins) > 1) for cell in cells[:_MOST]]
+    if all(cell.domain == "" for cell in cells):
+        rows = [("", *row[1:]) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        left = [text.ljust(width) for text, width in zip(row[:2], widths, strict=False) if width]
+        right = [text.rjust(width) for text, width in zip(row[2:], widths[2:], strict=True)]
+        say("  ".join([*left, *right]).rstrip())
+    if len(cells) > _MOST:
+        print(f"and {plural(len(cells) - _MOST, 'more total')}; the model file and the report have all of them")
+
+
+def _texts(cell: Cell, classes: Sequence[Any], *, names_margin: bool) -> tuple[str, str, str, str, str]:
+    domain = f"{cell.margin} {cell.domain}" if names_margin else cell.domain
+    known = amount(cell.low, 6) if cell.low == cell.high else f"{amount(cell.low, 6)} to {amount(cell.high, 6)}"
+    known += f" ± {amount(cell.se, 2)} (estimated)" if cell.is_aim else ""
+    off = f"{'+' if cell.excess > 0 else ''}{amount(cell.excess, 6)}"
+    return _short(domain), _short(classes[cell.class_index]), known, amount(cell.assigned, 6), off
+
+
+# ``s2oct fit``: from a table with gaps in its labels and a known total to a tree, and to files that use it.
 
 
 @takes_groups
@@ -58,7 +136,7 @@ def fit(
     # Refusals should not wait for the packages that a fit needs.
     import numpy as np
 
-    from s2oct.persistence.model import fitted_model
+    from s2oct.output.model_files.model import fitted_model
     from s2oct.tables.target import AddedColumns
 
     model = fitted_model(fitted)
@@ -94,8 +172,7 @@ def _fitted(encoded: EncodedTable) -> FittedTable:
 
 def _fitted_register(request: FitRequest, scheduler: str | None) -> FittedTable:
     """Fit a table that is read in batches, here or by the workers of a cluster."""
-    from s2oct.workflow.cluster_reader import reader_at
-    from s2oct.workflow.register_table import encode_register
+    from s2oct.workflow.register_table import encode_register, reader_at
 
     with reader_at(scheduler) as reader:
         return _fitted(encode_register(request, reader))
@@ -103,8 +180,8 @@ def _fitted_register(request: FitRequest, scheduler: str | None) -> FittedTable:
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:
     """Write the requested files."""
-    from s2oct.persistence.file import model_to_json
-    from s2oct.persistence.model import query_of
+    from s2oct.output.model_files.file import model_to_json
+    from s2oct.output.model_files.model import query_of
 
     with Outputs() as outputs:
         if options.out is not None:
@@ -141,7 +218,7 @@ def _assessed(fitted: FittedTable) -> bool:
 
 
 def _write_report(fitted: FittedTable, draft: Path, command: str, *, assess: bool) -> None:
-    from s2oct.report.table_report import write_table_report
+    from s2oct.output.report.page import write_table_report
 
     with printed_warnings():
         name = fitted.table.source.path.name

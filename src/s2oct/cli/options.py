@@ -1,25 +1,89 @@
-"""The options that commands share, in groups; each group turns its options into objects."""
+"""The options of the commands, in groups that commands share."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, make_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
+from s2oct.output.exports.sql import DIALECTS, sql_dialect
 from s2oct.parameters import OPTIONS, PARAMETERS, Parameter, check_together
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.encoding import MEDIAN, ONEHOT, ORDINAL
+from s2oct.tables.encoding import MEDIAN
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.source import Source
 from s2oct.tables.target import check_table_name
 from s2oct.tables.treatment import Treatment
-from s2oct.writers.sql_dialects import DIALECTS, sql_dialect
+from s2oct.trees.features import ONEHOT, ORDINAL
+
+# Commands that take groups of options: a group is a dataclass whose fields are declared as typer options.
+
+
+def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace every parameter of a command whose type is a dataclass by the fields of that dataclass.
+
+    Typer sees a function with one parameter for each option. When it is called, the options of each group are put
+    together, and the command gets one object for each group. A group with a ``panel`` gets its own part of ``--help``
+    with that title.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    parameters = inspect.signature(command).parameters
+    groups = {name: hints[name] for name in parameters if dataclasses.is_dataclass(hints[name])}
+
+    @wraps(command)
+    def flat(**options: Any) -> None:
+        grouped = {name: _put_together(group, options) for name, group in groups.items()}
+        command(**grouped, **options)
+
+    options = [option for name in parameters for option in _options(parameters[name], hints[name])]
+    flat.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    flat.__annotations__ = {option.name: option.annotation for option in options}
+    return flat
+
+
+def _options(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parameter]:
+    if not dataclasses.is_dataclass(hint):
+        yield inspect.Parameter(
+            parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=hint
+        )
+        return
+    hints = get_type_hints(hint, include_extras=True)
+    for option in dataclasses.fields(hint):
+        missing = option.default is dataclasses.MISSING
+        yield inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if missing else option.default,
+            annotation=_in_panel(hints[option.name], getattr(hint, "panel", None)),
+        )
+
+
+def _in_panel(annotation: Any, panel: str | None) -> Any:
+    """Declare in which part of ``--help`` an option appears; arguments have their own part."""
+    kind, declared = get_args(annotation)
+    if panel is None or not isinstance(declared, OptionInfo):
+        return annotation
+    declared = copy(declared)
+    declared.rich_help_panel = panel
+    return Annotated[kind, declared]
+
+
+def _put_together(group: Any, options: dict[str, Any]) -> Any:
+    return group(**{field.name: options.pop(field.name) for field in dataclasses.fields(group)})
+
+
+# The options that commands share, in groups; each group turns its options into objects.
 
 TABLE_FILES = "CSV (also .gz), Parquet, Arrow, Excel (.xlsx), SPSS (.sav), Stata (.dta) or SAS (.sas7bdat, .xpt)"
 

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from s2oct.cli.messages import print_warning, say
-from s2oct.cli.option_groups import takes_groups
-from s2oct.cli.options import DataOptions, IdNames, KeepFormulas, ModelPath, check_model, split_names
+from s2oct.cli.options import DataOptions, IdNames, KeepFormulas, ModelPath, check_model, split_names, takes_groups
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.tables.encoding import Unseen
 from s2oct.tables.target import Target, check_table_name
@@ -40,7 +39,7 @@ def predict(
     data.source()
     # Refusals should not wait for the packages that a model needs.
     from s2oct.export import read_model
-    from s2oct.persistence.model import predictor_of
+    from s2oct.output.model_files.model import predictor_of
 
     read = read_model(model)
     predictor, source = predictor_of(read), data.source(read.origin.dialect)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from s2oct.cli.messages import print_note
 from s2oct.fit.context import PREPARING, Listener
-from s2oct.model.proof import Moment
+from s2oct.p2.proof import Moment
 from s2oct.stopping import now
 from s2oct.wording import amount, plural
 

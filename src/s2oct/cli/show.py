@@ -12,10 +12,10 @@ from s2oct.cli.messages import say, with_options
 from s2oct.cli.options import ModelPath, SqlDialectName, SqlTable, check_model
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of
 from s2oct.errors import InvalidProblem
-from s2oct.writers.sql_dialects import sql_dialect
+from s2oct.output.exports.sql import sql_dialect
 
 if TYPE_CHECKING:  # refusals should not wait for the packages that a model needs
-    from s2oct.persistence.model import Model
+    from s2oct.output.model_files.model import Model
 
 FORMS = ("text", "certificate", "sql", "dot", "json", "python", "r", "onnx")
 
@@ -36,7 +36,7 @@ def show(
     check_writable([out], [model])
     check_model(model)
     from s2oct.export import read_model
-    from s2oct.persistence.model import query_of
+    from s2oct.output.model_files.model import query_of
 
     stored = read_model(model)
     content = query_of(stored, table, dialect) if form == "sql" else rendered(stored, form, model)
@@ -60,7 +60,7 @@ def _print(content: str) -> None:
 def rendered(model: Model, form: str, path: Path) -> str | bytes:
     """Write the model in one of the forms but SQL; ``path`` is its file."""
     from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r
-    from s2oct.persistence.file import derived_json
+    from s2oct.output.model_files.file import derived_json
 
     tree, names, classes, encoding = model.estimator.tree_, model.feature_names, model.classes, model.encoding
     if form == "certificate":
@@ -80,8 +80,7 @@ def rendered(model: Model, form: str, path: Path) -> str | bytes:
 
 def _certificate(model: Model) -> list[str]:
     """What the certificate of a model says, P2 included whatever was fitted; then what the fit did not reach."""
-    from s2oct.certificate import Certificate
-    from s2oct.certificate.sentences import about_fit
+    from s2oct.fit.certificate import Certificate, about_fit
 
     certificate, classes = model.estimator.certificate_, model.classes
     said = [str(certificate)]

@@ -12,7 +12,7 @@ import typer
 
 from s2oct.cli.options import split_names
 from s2oct.errors import InvalidProblem
-from s2oct.model.totals import is_to_estimate
+from s2oct.problem.totals import is_to_estimate
 from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
 from s2oct.tables.source import Source
 

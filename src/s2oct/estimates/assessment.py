@@ -15,9 +15,9 @@ from scipy.stats import beta
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem, Notice, Remedy
-from s2oct.model.known import Known
-from s2oct.model.labels import FEW_LABELS
-from s2oct.model.targets import Margin
+from s2oct.problem.known import Known
+from s2oct.problem.labels import FEW_LABELS
+from s2oct.problem.targets import Margin
 from s2oct.wording import listed, percentage, plural, printable
 
 N_FOLDS = 10

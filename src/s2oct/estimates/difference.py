@@ -19,10 +19,10 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.estimating import Estimation
 from s2oct.estimates.replicates import Replicate
-from s2oct.model.known import Known
-from s2oct.model.labels import Labels
-from s2oct.model.targets import Targets
-from s2oct.model.totals import ERRORS_EACH_WAY
+from s2oct.problem.known import Known
+from s2oct.problem.labels import Labels
+from s2oct.problem.targets import Targets
+from s2oct.problem.totals import ERRORS_EACH_WAY
 
 N_FOLDS = 10
 """Folds in which labels are held out: each fit still sees nine labels of ten."""

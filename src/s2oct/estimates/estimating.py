@@ -1,28 +1,247 @@
-"""Estimates by domain and class from a fit and its replicates."""
+"""Counts by domain and class from replicates of a fit, corrected by held-out labels, with standard errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.estimates.correction import Correction, chosen_correction, combined, raked, true_given_predicted
-from s2oct.estimates.domain_effects import (
-    PRIOR_SLOPE,
-    SLOPE_OF_TREE,
-    domain_effects,
-    labeled_errors,
-    spread_of_shares,
-    variance_from_labels,
-)
 from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate
 from s2oct.estimates.table import COLUMNS
-from s2oct.model.known import Known
-from s2oct.model.labels import UNLABELED
+from s2oct.problem.known import Known
+from s2oct.problem.labels import UNLABELED
+from s2oct.problem.targets import Targets
 from s2oct.wording import listed
+
+# From predicted classes to probabilities of true classes: what held-out labels show of the tree's mistakes.
+
+PRIOR_ROWS = 1.0
+"""Rows of the known shares that are added to the held-out rows of each predicted class: few labels prove little."""
+
+POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Powers of the guide's probabilities and of the tree's confusion that are tried."""
+
+RAKINGS = 200
+"""Passes over the cells in which probabilities are made to add up to the totals, at most."""
+
+LEAST = 1e-3
+"""Probabilities are at least this: one surprise among few labels does not decide."""
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """Probabilities of true classes, given the class by the tree and the guide's probabilities.
+
+    Attributes
+    ----------
+    confusion : ndarray of shape (n_classes, n_classes)
+        Probability of each true class (rows) for each class by the tree (columns).
+    guide_power, tree_power : float
+        How much the guide and the tree count; 1 and 0 is the guide alone.
+    """
+
+    confusion: FloatArray
+    guide_power: float
+    tree_power: float
+
+    def probabilities(self, classes: IntArray, said: FloatArray) -> FloatArray:
+        """Probabilities of the true classes of rows, shape (rows, n_classes)."""
+        return combined(self.confusion[:, classes].T, said, self.guide_power, self.tree_power)
+
+
+def combined(by_tree: FloatArray, said: FloatArray, guide_power: float, tree_power: float) -> FloatArray:
+    """The product of two sets of probabilities, each to a power, as probabilities."""
+    product = np.clip(said, LEAST, None) ** guide_power * np.clip(by_tree, LEAST, None) ** tree_power
+    return np.asarray(product / product.sum(axis=1, keepdims=True))
+
+
+def true_given_predicted(votes: FloatArray, labels: IntArray, weights: FloatArray, shares: FloatArray) -> FloatArray:
+    """Probability of each true class for each predicted one, shape (n_classes, n_classes).
+
+    ``votes`` (n, n_classes) are shares of predicted classes of the labeled rows, ``weights`` what the rows count, and
+    ``shares`` the known shares of the classes.
+    """
+    n_classes = votes.shape[1]
+    table = np.zeros((n_classes, n_classes))
+    for k in range(n_classes):
+        rows = labels == k
+        total = float(weights[rows].sum())
+        if total > 0:
+            table[k] = shares[k] * (weights[rows] @ votes[rows]) / total
+    # In rows: the prior counts like so many labeled rows in each column.
+    table = table * float(weights.sum()) + PRIOR_ROWS * shares[:, None]
+    return np.asarray(table / table.sum(axis=0))
+
+
+def chosen_correction(
+    votes: FloatArray, said: FloatArray, labels: IntArray, weights: FloatArray, shares: FloatArray
+) -> Correction:
+    """The powers with which held-out labels are most likely, each label weighted to the known shares."""
+    confusion = true_given_predicted(votes, labels, weights, shares)
+    by_tree = votes @ confusion.T
+    of_class = np.bincount(labels, weights=weights, minlength=len(shares))
+    importance = weights * (shares / np.maximum(of_class, 1e-300))[labels]
+    best, least = (0.0, 1.0), np.inf
+    for guide_power in POWERS:
+        for tree_power in POWERS:
+            if guide_power == tree_power == 0:
+                continue
+            likely = combined(by_tree, said, guide_power, tree_power)[np.arange(len(labels)), labels]
+            loss = -float(importance @ np.log(likely))
+            # Powers of a guide that finds all classes alike change nothing but rounding: less of it is simpler.
+            if not np.isfinite(least) or loss < least - 1e-9 * abs(least):
+                best, least = (guide_power, tree_power), loss
+    return Correction(confusion, *best)
+
+
+def raked(probabilities: FloatArray, sizes: FloatArray, targets: Targets) -> FloatArray:
+    """Probabilities multiplied by one factor a cell, so that they add up to what is known of every cell.
+
+    Bounds are respected; an estimated total counts as its value.
+    """
+    found = probabilities
+    first = targets.first_cells
+    low = np.concatenate(
+        [np.where(np.isnan(margin.value), margin.low, margin.value).ravel() for margin in targets.margins]
+    )
+    high = np.concatenate(
+        [np.where(np.isnan(margin.value), margin.high, margin.value).ravel() for margin in targets.margins]
+    )
+    place = first[:, :, None] + np.arange(targets.n_classes)
+    tolerance = 1e-9 * max(float(sizes.sum()), 1.0)
+    for _ in range(RAKINGS):
+        worst = 0.0
+        for cells in place:
+            counts = np.bincount(cells.ravel(), (sizes[:, None] * found).ravel(), minlength=len(low))
+            wanted = np.clip(counts, low, high)
+            # Cells of the other margins have no rows here.
+            used = counts > 0
+            worst = max(worst, float(np.abs(wanted - counts)[used].max(initial=0.0)))
+            factor = np.where(used, wanted / np.maximum(counts, 1e-300), 1.0)
+            found = found * factor[cells] + 1e-300
+            found = found / found.sum(axis=1, keepdims=True)
+        if worst < tolerance:
+            break
+    return np.asarray(found)
+
+
+# How far the shares of classes in a domain may be from what single rows suggest.
+
+PRIOR_SPREAD, PRIOR_SLOPE = 0.06, 0.7
+"""Mean of the prior of tau: a constant over the root of the number of labels, because more labels leave less to domains
+that have nothing to do with the classes, and a part of the spread of the predicted shares over the domains."""
+
+SLOPE_OF_TREE = 2.0
+"""The same part where a tree predicts without a guide and without replicates: its few leaves hide more of a domain."""
+
+LABEL_SPREAD, LABEL_SLOPE = 0.1, 3.0
+"""Standard deviation of a predicted share from sample to sample, times the root of the number of labels: a constant,
+and a multiple of the spread of the shares. Replicates measure it; these are about their means over many populations."""
+
+SPREADS = np.linspace(0.0, 0.5, 51)
+"""Values of tau that are weighed against each other."""
+
+LEAST_VARIANCE = 0.02
+"""Least variance of a labeled row's error: no row is as sure as a model with few labels may believe."""
+
+
+@dataclass(frozen=True, eq=False)
+class DomainEffects:
+    """Errors of the predicted shares of one class, by domain.
+
+    Attributes
+    ----------
+    shift : ndarray of shape (n_domains,)
+        What to add to the predicted share of each domain.
+    variance : ndarray of shape (n_domains,)
+        Variance that is left after that.
+    """
+
+    shift: FloatArray
+    variance: FloatArray
+
+
+def domain_effects(
+    errors: FloatArray, variances: FloatArray, spread: float, n_labels: int, slope: float = PRIOR_SLOPE
+) -> DomainEffects:
+    """Weigh all values of tau by prior and labeled rows.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_domains,)
+        Mean error of the labeled rows of each domain: share observed minus share predicted.
+    variances : ndarray of shape (n_domains,)
+        Its variance if tau were 0; infinite for a domain without labeled rows.
+    spread : float
+        Spread of the predicted shares over the domains beyond chance.
+    n_labels : int
+        Labeled rows of the fit.
+    slope : float
+        Part of the spread in the mean of the prior of tau.
+
+    Returns
+    -------
+    DomainEffects
+        Shift and variance of each domain.
+    """
+    seen = np.isfinite(variances)
+    total = variances[seen, None] + SPREADS**2
+    fits = -0.5 * (np.log(total) + errors[seen, None] ** 2 / total).sum(axis=0)
+    log_weight = fits - SPREADS / (PRIOR_SPREAD / np.sqrt(n_labels) + slope * spread)
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    believed = np.zeros((len(errors), len(SPREADS)))
+    believed[seen] = SPREADS**2 / np.maximum(total, 1e-300)
+    left = (1 - believed) * SPREADS**2
+    return DomainEffects((believed @ weight) * np.where(seen, errors, 0.0), left @ weight)
+
+
+def variance_from_labels(spread: float, n_labels: int) -> float:
+    """Variance of the predicted share of a domain over samples of so many labels, without replicates."""
+    return (LABEL_SPREAD**2 + (LABEL_SLOPE * spread) ** 2) / n_labels
+
+
+def spread_of_shares(
+    probabilities: FloatArray, sizes: FloatArray, squares: FloatArray, codes: IntArray, n_domains: int
+) -> float:
+    """Standard deviation of the mean probability over the domains, beyond what rows dealt at random would show.
+
+    ``sizes`` is what each row or group of equal rows counts, ``squares`` the sum of the squares of what its rows count.
+    """
+    rows = np.bincount(codes, weights=sizes, minlength=n_domains)
+    used = rows > 0
+    if used.sum() < 2:
+        return 0.0
+    means = np.bincount(codes, weights=sizes * probabilities, minlength=n_domains)[used] / rows[used]
+    in_rows = np.bincount(codes, weights=squares, minlength=n_domains)[used] / rows[used] ** 2
+    of_rows = float(np.average((probabilities - np.average(probabilities, weights=sizes)) ** 2, weights=sizes))
+    return float(np.sqrt(max(means.var(ddof=1) - of_rows * float(np.mean(in_rows)), 0.0)))
+
+
+def labeled_errors(
+    observed: FloatArray, predicted: FloatArray, importance: FloatArray, codes: IntArray, n_domains: int
+) -> tuple[FloatArray, FloatArray]:
+    """Mean error of the labeled rows of each domain, and its variance; infinite where there are none.
+
+    ``importance`` weights rows to the known shares of their classes. Errors are those beside the mean error of all
+    labeled rows, which the known totals put right.
+    """
+    total = np.bincount(codes, weights=importance, minlength=n_domains)
+    off = observed - predicted
+    off = off - float(importance @ off) / max(float(importance.sum()), 1e-300)
+    error = np.bincount(codes, weights=importance * off, minlength=n_domains)
+    row_variance = np.maximum(predicted * (1 - predicted), LEAST_VARIANCE)
+    variance = np.bincount(codes, weights=importance**2 * row_variance, minlength=n_domains)
+    known = total > 0
+    safe = np.where(known, total, 1.0)
+    return np.where(known, error / safe, 0.0), np.where(known, variance / safe**2, np.inf)
+
+
+# Estimates by domain and class from a fit and its replicates.
 
 BALANCINGS = 1000
 """Passes over domains and classes in which estimates are made to add up, at most."""

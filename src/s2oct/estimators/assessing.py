@@ -16,10 +16,10 @@ from s2oct.estimators.edge import edge_of_request
 from s2oct.estimators.fitting import FitTask, run_task
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
 from s2oct.fit.training import Trained
-from s2oct.model.labels import UNLABELED
-from s2oct.model.proof import INTERRUPTED
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.proof import INTERRUPTED
+from s2oct.problem.labels import UNLABELED
 from s2oct.stopping import Deadline, Stop, never, now
+from s2oct.trees.tree import ObliqueTree
 
 NEARLY = 0.02
 """Share of the unlabeled rows by which a recommended tree may miss the totals by more than the fitted one does."""

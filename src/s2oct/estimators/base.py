@@ -1,30 +1,200 @@
-"""What the tree classifiers share: what a fit may use, and prediction."""
+"""What both classifiers share: prediction, explanation, rules, and how notebooks show them."""
 
 from __future__ import annotations
 
+import math
+import reprlib
+from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import joblib
 import numpy as np
+import pyarrow as pa
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.edge import CallbackSupportMixin
-from s2oct.estimators.notebook import tree_html
-from s2oct.estimators.one_row import read_row
 from s2oct.fit.context import Budget
-from s2oct.guides.base import PartlyLabeledClassifier
-from s2oct.inputs import read_rows, read_seed
-from s2oct.model.explanation import Explanation, explain_row
-from s2oct.model.features import Feature
-from s2oct.model.prepared import Scaling
-from s2oct.model.problem import DataSummary
-from s2oct.model.rules import rule_lines
-from s2oct.model.tree import ObliqueTree
+from s2oct.guides.known_total import PartlyLabeledClassifier
+from s2oct.looks import IF_SO, OTHERWISE, class_colour, short_sets, text_on
+from s2oct.p2.prepared import Scaling
 from s2oct.parameters import checked
+from s2oct.problem.known import names_of_columns, read_seed
+from s2oct.problem.labels import marks_missing
+from s2oct.problem.problem import DataSummary
+from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Encoding
+from s2oct.tables.features import read_rows
+from s2oct.tables.source import TableRow
+from s2oct.trees.explanation import Explanation, explain_row
+from s2oct.trees.features import Feature
+from s2oct.trees.rounding import Leaf, Split, pruned, rule_lines
+from s2oct.trees.rules import SplitRule
+from s2oct.trees.tree import ObliqueTree
+from s2oct.wording import plural
+
+# A fitted tree as HTML without any package or script: nested boxes for notebooks and narrow pages, and its rules.
+
+STYLE = """
+.s2oct { font-family: sans-serif; font-size: 0.85rem; line-height: 1.4; margin: 0.8em 0; text-align: left; }
+.s2oct pre { font-size: 0.85rem; line-height: 1.4; margin: 0.4em 0; background: none; overflow-x: auto; }
+.s2oct summary { cursor: pointer; }
+.s2oct .part { width: fit-content; max-width: 100%; box-sizing: border-box; overflow: hidden; }
+.s2oct .part { border: 1px solid rgba(128, 128, 128, 0.6); border-radius: 5px; }
+.s2oct .rule, .s2oct .sides { padding: 0.3em 0.5em; }
+.s2oct .rule { font-family: monospace; max-width: 24em; overflow-wrap: anywhere; }
+.s2oct .sides { display: flex; flex-wrap: wrap; gap: 0.5em; align-items: flex-start; padding-top: 0; }
+.s2oct .side { min-width: 0; max-width: 100%; }
+.s2oct .way { opacity: 0.75; }
+.s2oct .class, .s2oct .rows { padding: 0.15em 0.5em; }
+.s2oct .class { font-weight: bold; max-width: 16em; overflow-wrap: anywhere; }
+.s2oct .class { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+"""
+"""Only classes have colours of their own, so that the rest is readable on light and dark paper. Two sides that are too
+wide for the page stand one below the other, so that nothing scrolls sideways."""
+SHORT = 28
+"""A rule of no more letters stands on one line; of a longer sum, every term has its own."""
+MOST_LEAVES = 32
+"""Of a tree with more leaves there are only the rules as text."""
+
+
+def tree_html(
+    tree: ObliqueTree, features: Sequence[Feature], classes: Sequence[Any], counts: IntArray | None = None
+) -> str:
+    """Show a tree as nested boxes, and its rules as text behind a heading; every name is escaped.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+        The tree, in the units of the features.
+    features : sequence of Feature
+        Every feature.
+    classes : sequence
+        Every class.
+    counts : ndarray of shape (n_leaves, 2), optional
+        Labeled and unlabeled rows of each leaf.
+
+    Returns
+    -------
+    str
+        One element.
+    """
+    boxes = "" if len(pruned(tree).leaves) > MOST_LEAVES else tree_boxes(tree, features, classes, counts)
+    rules = escape("\n".join(rule_lines(tree, features, classes)))
+    text = f"<details{'' if boxes else ' open'}><summary>Rules as text</summary><pre>{rules}</pre></details>"
+    return f'<div class="s2oct"><style>{STYLE}</style>{boxes}{text}</div>'
+
+
+def tree_boxes(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence[Any], counts: IntArray | None) -> str:
+    """Nested boxes in which a split holds its rule and its two sides, and a leaf its class and its rows."""
+
+    def box(part: Leaf | Split) -> str:
+        if isinstance(part, Leaf):
+            colour = class_colour(part.class_index)
+            look = f"background: {colour}; color: {text_on(colour)}"
+            name = f'<div class="class" style="{look}">{escape(str(classes[part.class_index]))}</div>'
+            return f'<div class="part" style="border-color: {colour}">{name}{rows(part)}</div>'
+        parts = SplitRule.of(tree, part.node, features).parts()
+        whole = " ".join(parts)
+        lines = [whole] if len(whole) <= SHORT else [*parts[:-2], " ".join(parts[-2:])]
+        rule = "<br>".join(escape(short_sets(line)) for line in lines)
+        sides = "".join(
+            f'<div class="side"><div class="way">{answer}</div>{box(side)}</div>'
+            for answer, side in ((IF_SO, part.left), (OTHERWISE, part.right))
+        )
+        head = f'<div class="rule" title="{escape(whole)}">{rule}</div>'
+        return f'<div class="part">{head}<div class="sides">{sides}</div></div>'
+
+    def rows(leaf: Leaf) -> str:
+        if counts is None:
+            return ""
+        labeled, unlabeled = counts[[node - tree.topology.n_leaves for node in leaf.ids]].sum(axis=0).tolist()
+        of_them = f"<br>{labeled:,} labeled" if labeled and unlabeled else ""
+        return f'<div class="rows">{plural(labeled + unlabeled, "row")}{of_them}</div>'
+
+    return box(pruned(tree))
+
+
+# One row as users give it: numbers in order, or values by name.
+
+
+def read_row(row: Any, names: Sequence[str]) -> TableRow:
+    """One row with these columns: an array, a series, a mapping of names to values, or a table of one row."""
+    given = _by_name(row)
+    if given is None:
+        values = _in_order(row, len(names))
+    else:
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise InvalidProblem(f"Expected a value for each of {_listed(names)}, got no value of {missing[0]!r}.")
+        values = [given[name] for name in names]
+    cells = pa.table({name: pa.array([_cell(value, name)]) for name, value in zip(names, values, strict=True)})
+    return TableRow(1, cells, IN_MEMORY)
+
+
+def _by_name(row: Any) -> Mapping[str, Any] | None:
+    """The values by name; None where the row has no names, or names that are no text."""
+    if isinstance(row, Mapping):
+        return {str(name): value for name, value in row.items()}
+    names = names_of_columns(row)
+    if names:
+        _refuse_other_than_one(len(row))
+        named = {name: np.asarray(row[name], dtype=object)[0] for name in names}
+        if len(named) < len(names):
+            raise InvalidProblem("Expected distinct column names, got one more than once.")
+    elif hasattr(row, "items") and hasattr(row, "index"):
+        named = dict(row.items())
+        if len(named) < len(row):
+            raise InvalidProblem("Expected distinct names of the values, got one more than once.")
+    else:
+        return None
+    return named if all(isinstance(name, str) for name in named) else None
+
+
+def _in_order(row: Any, n_features: int) -> list[Any]:
+    if row is None or isinstance(row, (str, bytes)) or not hasattr(row, "__len__"):
+        raise InvalidProblem(f"Expected a row of {n_features} values, got {reprlib.repr(row)}.")
+    try:
+        values = np.asarray(row, dtype=object)
+    except ValueError as error:
+        raise InvalidProblem(f"Expected a row of {n_features} values, got lists of different lengths.") from error
+    if values.ndim == 2:
+        _refuse_other_than_one(len(values))
+        values = values[0]
+    if values.ndim != 1:
+        raise InvalidProblem(f"Expected a row of {n_features} values, got an array of shape {values.shape}.")
+    if len(values) != n_features:
+        raise InvalidProblem(f"Expected a row of {n_features} values, one for each feature, got {len(values)}.")
+    return list(values)
+
+
+def _refuse_other_than_one(n_rows: int) -> None:
+    if n_rows != 1:
+        raise InvalidProblem(f"Expected one row, got {n_rows}: explain the rows one by one.")
+
+
+def _cell(value: Any, name: str) -> Any:
+    """A cell as Arrow takes it: text, a boolean, a finite number, or None for a missing value."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if marks_missing(value) or isinstance(value, (str, bool)):
+        return None if marks_missing(value) else value
+    try:
+        number = math.inf if hasattr(value, "isoformat") else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.inf
+    if math.isinf(number):
+        raise InvalidProblem(f"Expected a finite number for {name!r}, got {reprlib.repr(value)}.")
+    return value if isinstance(value, int) else number
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:20]) + (", ..." if len(names) > 20 else "")
+
+
+# What the tree classifiers share: what a fit may use, and prediction.
 
 
 class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):

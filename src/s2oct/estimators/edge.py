@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from s2oct.arrays import ObjectArray
-from s2oct.certificate import Claim
 from s2oct.errors import InvalidKind, Message, S2OCTWarning
+from s2oct.fit.certificate import Claim
 from s2oct.fit.context import Listener, Listeners
-from s2oct.inputs import warn_caller
-from s2oct.model.proof import Moment
+from s2oct.p2.proof import Moment
+from s2oct.problem.known import warn_caller
 from s2oct.stopping import Stop, never
 from s2oct.wording import brief
 

@@ -17,24 +17,31 @@ from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.difference import N_FOLDS, Groups, difference_estimation, weighted_totals
 from s2oct.estimates.estimating import Estimation
-from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Draws, Folds, Replicate, ReplicateWeights, replicate
-from s2oct.estimates.running import run_replicates
+from s2oct.estimates.replicates import (
+    BOOTSTRAP,
+    Drawing,
+    Draws,
+    Folds,
+    Replicate,
+    ReplicateWeights,
+    replicate,
+    run_replicates,
+)
 from s2oct.estimates.table import AUTO, DIFFERENCE, METHODS, REPLICATES, Estimates
 from s2oct.estimators.fitted import FittedRows, known_of_rows
 from s2oct.estimators.fitting import FitTask, leaves_in_batches, sample_of
+from s2oct.evidence.exact import SearchParams
 from s2oct.fit.context import Budget, Guidance
+from s2oct.fit.register import Register
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest
 from s2oct.guides.asking import fitted_guide
-from s2oct.inputs import read_domains, read_replicate_weights, read_weights
-from s2oct.model.known import Known
-from s2oct.model.labels import UNLABELED, Labels
-from s2oct.model.problem import Advice, Problem
-from s2oct.model.targets import Targets
-from s2oct.model.tree import ObliqueTree
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE, whole_from
-from s2oct.register.register import Register
-from s2oct.search.exact import SearchParams
+from s2oct.problem.known import Known, read_domains, read_replicate_weights, read_weights
+from s2oct.problem.labels import UNLABELED, Labels
+from s2oct.problem.problem import Advice, Problem
+from s2oct.problem.targets import Targets
+from s2oct.trees.tree import ObliqueTree
 from s2oct.version import __version__
 from s2oct.wording import brief, listed, plural
 

@@ -1,4 +1,4 @@
-"""A fitted tree with rows: where they end, known totals beside the tree's, and whether they are those of the fit."""
+"""A fitted classifier and rows, as reports and pictures need them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,47 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.certificate.cell import Cell, counted_cells
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier
-from s2oct.inputs import read_domains, read_rows, read_weights
-from s2oct.model.features import Feature, columns_of, renamed
-from s2oct.model.known import Known
-from s2oct.model.labels import UNLABELED, Labels, read_labels
-from s2oct.model.problem import DataSummary, Problem
-from s2oct.model.targets import Targets
-from s2oct.model.totals import Domains, Estimate, EstimatedShare, StatedTotals, Totals, stated_totals, text_of
-from s2oct.model.tree import ObliqueTree
+from s2oct.fit.certificate import Cell, counted_cells
+from s2oct.problem.known import Known, read_domains, read_weights
+from s2oct.problem.labels import UNLABELED, Labels, read_labels
+from s2oct.problem.problem import DataSummary, Problem
+from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Domains, Estimate, EstimatedShare, StatedTotals, Totals, stated_totals, text_of
+from s2oct.tables.features import read_rows
+from s2oct.trees.features import Feature, columns_of, renamed
+from s2oct.trees.rounding import TreeSize
+from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import amount
+
+# How much there is to read in a fitted classifier, if it is one tree.
+
+
+def tree_size(classifier: Any) -> TreeSize | None:
+    """Read the size of a fitted classifier, also inside wrappers and pipelines; None if it is not one tree."""
+    if isinstance(getattr(classifier, "tree_", None), ObliqueTree):
+        return TreeSize.of_tree(classifier.tree_, classifier._features())
+    if isinstance(classifier, DecisionTreeClassifier):
+        n_splits = int(np.sum(classifier.tree_.feature >= 0))
+        return TreeSize(n_splits, n_splits)
+    if isinstance(classifier, Pipeline):
+        return tree_size(classifier[-1])
+    if hasattr(classifier, "tree_size_"):
+        size: TreeSize = classifier.tree_size_
+        return size
+    # A forest has estimators_, a wrapper has one estimator_; some forests have both.
+    if hasattr(classifier, "estimator_") and not hasattr(classifier, "estimators_"):
+        return tree_size(classifier.estimator_)
+    return None
+
+
+# A fitted tree with rows: where they end, known totals beside the tree's, and whether they are those of the fit.
 
 
 @dataclass(frozen=True, eq=False)

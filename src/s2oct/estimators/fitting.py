@@ -11,25 +11,25 @@ from scipy.special import expit, softmax
 from sklearn.utils import _safe_indexing
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.certificate import Certificate
 from s2oct.estimators.edge import Edge
+from s2oct.evidence.evidence import Evidence, EvidenceSpec
+from s2oct.fit.certificate import Certificate
 from s2oct.fit.context import Budget, Guidance
+from s2oct.fit.register import Register
+from s2oct.fit.register_training import RegisterTask, train_register
 from s2oct.fit.training import Trained, recertify, train
 from s2oct.guides import SelfTrainedForest, ask_guide, runs_on
-from s2oct.guides.chance import chance_of_rows, chance_of_votes
+from s2oct.guides.asking import chance_of_rows, chance_of_votes
 from s2oct.guides.known_total import reads_tables
-from s2oct.inputs import counted_part, without_columns
-from s2oct.model.batches import rows_of_batch
-from s2oct.model.evidence import Evidence, EvidenceSpec
-from s2oct.model.known import Known
-from s2oct.model.prepared import ModelSpec
-from s2oct.model.problem import Advice, DataSummary, Guide, Problem
-from s2oct.model.proof import CONVERGED, PROVED
-from s2oct.model.tree import ObliqueTree
-from s2oct.register.register import Register
-from s2oct.register.training import RegisterTask, train_register
+from s2oct.p2.prepared import ModelSpec
+from s2oct.p2.proof import CONVERGED, PROVED
+from s2oct.problem.batches import rows_of_batch
+from s2oct.problem.known import Known, counted_part
+from s2oct.problem.problem import Advice, DataSummary, Guide, Problem
 from s2oct.stopping import Deadline, now
 from s2oct.tables.encoding import Features
+from s2oct.tables.features import without_columns
+from s2oct.trees.tree import ObliqueTree
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.certificate import OCTHCertificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
+from s2oct.fit.certificate import OCTHCertificate
 from s2oct.fit.context import Listener
 from s2oct.fit.octh import train_octh
-from s2oct.guides.chance import chance_of_rows
-from s2oct.inputs import learn_features, warn_of_column
-from s2oct.milp.octh import OcthSpec
-from s2oct.model.labels import read_labels
-from s2oct.model.problem import DataSummary, Problem
-from s2oct.model.targets import Targets
+from s2oct.guides.asking import chance_of_rows
+from s2oct.p2.octh_milp import OcthSpec
+from s2oct.problem.known import warn_of_column
+from s2oct.problem.labels import read_labels
+from s2oct.problem.problem import DataSummary, Problem
+from s2oct.problem.targets import Targets
 from s2oct.stopping import Stop, now
+from s2oct.tables.features import learn_features
 from s2oct.wording import brief
 
 MIN_LEAF_SHARE = 0.05

@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.certificate import Certificate
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.assessment import LONG_FIT, N_FOLDS, Assessment
 from s2oct.estimates.table import REPLICATES, Estimates
@@ -43,29 +42,23 @@ from s2oct.estimators.fitting import (
     slope_for,
 )
 from s2oct.estimators.totals_path import TotalsPath, fit_totals_path
+from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TOTAL_PRICE, EvidenceSpec
+from s2oct.fit.certificate import Certificate
 from s2oct.fit.context import Listener
+from s2oct.fit.register import Register, is_large
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep, Simplification
 from s2oct.guides import SelfTrainedForest
 from s2oct.guides.unknown_totals import ESTIMATING_SHARE, with_estimated_totals
-from s2oct.inputs import (
-    learn_features,
-    names_of_columns,
-    read_known,
-    read_rule_features,
-    refuse_to_estimate,
-    text_columns,
-)
-from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TOTAL_PRICE, EvidenceSpec
-from s2oct.model.known import Known
-from s2oct.model.prepared import ModelSpec
-from s2oct.model.problem import Problem
-from s2oct.model.proof import INTERRUPTED
-from s2oct.model.totals import Totals
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.prepared import ModelSpec
+from s2oct.p2.proof import INTERRUPTED
 from s2oct.parameters import whole_from
-from s2oct.register.register import Register, is_large
+from s2oct.problem.known import Known, names_of_columns, read_known, refuse_to_estimate
+from s2oct.problem.problem import Problem
+from s2oct.problem.totals import Totals
 from s2oct.stopping import Deadline, Stop, never, now
 from s2oct.tables.encoding import Encoding, Features
+from s2oct.tables.features import learn_features, read_rule_features, text_columns
+from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import brief, plural
 
 _OF_SESSION = ("_fit", "_known", "_simplification", "_path", "_cross_fit", "_source")

@@ -13,9 +13,9 @@ from sklearn.utils import _safe_indexing
 
 from s2oct.arrays import IntArray
 from s2oct.errors import InvalidProblem, MisfitTotalsWarning
-from s2oct.inputs import warn_caller, warn_of_unlabeled
-from s2oct.model.labels import read_labels
-from s2oct.model.totals import Estimate, is_number, mapping_of
+from s2oct.problem.known import warn_caller, warn_of_unlabeled
+from s2oct.problem.labels import read_labels
+from s2oct.problem.totals import Estimate, is_number, mapping_of
 from s2oct.wording import brief, listed
 
 

@@ -12,10 +12,9 @@ from sklearn.base import clone
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem, S2OCTWarning
-from s2oct.inputs import read_seed
-from s2oct.model.known import Known
-from s2oct.model.targets import Targets
-from s2oct.model.totals import largest_remainder
+from s2oct.problem.known import Known, read_seed
+from s2oct.problem.targets import Targets
+from s2oct.problem.totals import largest_remainder
 from s2oct.wording import amount, brief, listed
 
 N_VALUES = 9

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from s2oct.model.evidence import AUTO_GUIDE_WEIGHT, Evidence, EvidenceSpec
-from s2oct.model.prepared import Prepared
-from s2oct.model.problem import Advice, Guide, Problem
-from s2oct.model.proof import Moment
-from s2oct.model.topology import Topology
-from s2oct.model.tree import ObliqueTree
-from s2oct.search.exact import SearchParams
+from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT, Evidence, EvidenceSpec
+from s2oct.evidence.exact import SearchParams
+from s2oct.p2.prepared import Prepared
+from s2oct.p2.proof import Moment
+from s2oct.problem.problem import Advice, Guide, Problem
 from s2oct.solvers import Solver
 from s2oct.stopping import Clock, Deadline, Stop, never
+from s2oct.trees.topology import Topology
+from s2oct.trees.tree import ObliqueTree
 
 PREPARING, ASKING_GUIDE, SEARCHING, BREAKING_TIES, SOLVING, COMPARING = STAGES = (
     "preparing",

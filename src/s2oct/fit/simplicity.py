@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
-from s2oct.model.evidence import Evidence, EvidenceCost
-from s2oct.model.prepared import Columns, widened_tree
-from s2oct.model.rules import pruned
-from s2oct.model.tree import ObliqueTree
-from s2oct.search import ExactSearch
+from s2oct.evidence.evidence import Evidence, EvidenceCost
+from s2oct.evidence.exact import ExactSearch
+from s2oct.p2.prepared import Columns, widened_tree
 from s2oct.stopping import NO_DEADLINE, Deadline
+from s2oct.trees.rounding import pruned
+from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import percentage
 
 PRICES = (32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.0)

@@ -9,26 +9,25 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.certificate import Certificate, certify
+from s2oct.fit.certificate import Certificate, certify
 from s2oct.fit.context import PREPARING, Budget, FitContext, Guidance, Listener, Listeners
-from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.pool import agreement, all_starts_agree, distinct, equally_good, too_few_others
+from s2oct.fit.incumbent import Incumbent, agreement, all_starts_agree, distinct, equally_good, too_few_others
 from s2oct.fit.portfolio import Portfolio
 from s2oct.fit.simplicity import Simplification
-from s2oct.fit.sparsest import Sparsest
 from s2oct.fit.strategies import (
-    Strategy,
     StrategyResult,
-    TieBreak,
-    WeighEvidence,
+    break_ties,
     offer_constant_trees,
     p2_formulation,
     price_tree,
+    sparsest,
+    weigh_evidence,
 )
-from s2oct.milp.p2 import build_p2
-from s2oct.model.prepared import (
+from s2oct.p2.milp import build_p2
+from s2oct.p2.prepared import (
     LARGEST_M,
     ModelSpec,
+    Prepared,
     Scaling,
     narrowed_tree,
     prepare,
@@ -36,21 +35,12 @@ from s2oct.model.prepared import (
     widened_scaling,
     widened_tree,
 )
-from s2oct.model.problem import Problem
-from s2oct.model.proof import (
-    CONVERGED,
-    EVIDENCE,
-    INTERRUPTED,
-    PROVED,
-    TIME_LIMIT,
-    Bound,
-    FitRecord,
-    bound_without_solver,
-)
-from s2oct.model.rules import as_rules
-from s2oct.model.tree import ObliqueTree
+from s2oct.p2.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound, FitRecord, bound_without_solver
+from s2oct.problem.problem import Problem
 from s2oct.solvers import load_solver
 from s2oct.stopping import Clock, Stop, never, now
+from s2oct.trees.rounding import as_rules
+from s2oct.trees.tree import ObliqueTree
 
 PREPARATION_SHARE, LARGEST_RESERVE = 0.25, 0.2
 """Share of the time limit that preparing may take at most, and that is kept for the steps after the search at most."""
@@ -157,7 +147,7 @@ def train(
     context = replace(context, listener=replace(context.listener, convert=for_user))
     if not prepared.bounds.is_exact and not context.clock.stopped():
         context.notices.append(NOT_EXACT)
-    outcome = _strategy(problem, guidance).run(prepared, context)
+    outcome = _tree(prepared, context, guidance)
     seconds = context.clock.elapsed
     others = [] if alone else _others(outcome, context)
     if outcome.weighed is not None and context.clock.has_cut and outcome.ended != INTERRUPTED:
@@ -199,10 +189,12 @@ def with_reserve(context: FitContext) -> FitContext:
     return replace(context, clock=replace(clock, reserve=min(2 * clock.elapsed, LARGEST_RESERVE * clock.limit)))
 
 
-def _strategy(problem: Problem, guidance: Guidance | None) -> Strategy:
+def _tree(prepared: Prepared, context: FitContext, guidance: Guidance | None) -> StrategyResult:
     if guidance is not None and guidance.weight > 0:
-        return WeighEvidence(guidance)
-    return Sparsest() if guidance is None or not problem.n_unlabeled else TieBreak(guidance)
+        return weigh_evidence(prepared, context, guidance)
+    if guidance is None or not prepared.given.n_unlabeled:
+        return sparsest(prepared, context)
+    return break_ties(prepared, context, guidance)
 
 
 def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree], context: FitContext) -> Trained:

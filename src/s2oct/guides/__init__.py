@@ -2,7 +2,6 @@
 
 from s2oct.guides.asking import ask_guide, runs_on
 from s2oct.guides.forest import SelfTrainedForest
-from s2oct.guides.prior_corrected import PriorCorrectedClassifier
-from s2oct.guides.top_total import TopTotalClassifier
+from s2oct.guides.wrappers import PriorCorrectedClassifier, TopTotalClassifier
 
 __all__ = ["PriorCorrectedClassifier", "SelfTrainedForest", "TopTotalClassifier", "ask_guide", "runs_on"]

@@ -1,10 +1,4 @@
-"""Ask a guide about the unlabeled rows, so that a fit can end before the guide answers.
-
-Our own forests check the deadline themselves. Any other classifier knows neither deadlines nor requests to stop. So it
-works in its own thread, and a fit that must end goes on without it. An exception ends that thread at the next line of
-Python that it runs, an endless loop in Python included. Compiled code runs until it returns to Python: only a process
-can be ended at any time, and not every classifier can be sent to another one.
-"""
+"""Asking a guide for the classes of unlabeled rows, and whether labels can be predicted better than by chance."""
 
 from __future__ import annotations
 
@@ -18,6 +12,8 @@ from typing import Any
 import joblib
 import numpy as np
 import sklearn
+from scipy.special import ndtr
+from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
@@ -25,11 +21,14 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import GuideStopped, SelfTrainedForest
 from s2oct.guides.known_total import KnownTotalClassifier
-from s2oct.guides.top_total import TopTotalClassifier
-from s2oct.model.known import Known
-from s2oct.model.problem import Advice
+from s2oct.guides.wrappers import TopTotalClassifier
+from s2oct.problem.known import Known
+from s2oct.problem.labels import FEW_LABELS, Labels
+from s2oct.problem.problem import Advice
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.wording import brief
+
+# Ask a guide about the unlabeled rows, so that a fit can end before the guide answers.
 
 _POLL_SECONDS, _GRACE_SECONDS = 0.02, 0.2
 """Between two looks at the deadline; and for which a thread that was told to end is waited for."""
@@ -175,3 +174,72 @@ def _thread_settings() -> list[Callable[[], AbstractContextManager[Any]]]:
         lambda: sklearn.config_context(**scikit_learn),
         lambda: joblib.parallel_config(**parallel) if parallel else nullcontext(),
     ]
+
+
+# Whether the features say anything about the classes: a test on labels that forests have not seen.
+
+N_TREES = 30
+"""Trees of each of the four forests: more of them would hardly change the votes, but take time."""
+
+MOST_ROWS = 500
+"""Labeled rows that the forests are fitted to at most: more would not change the verdict, but take time."""
+
+
+def chance_of_votes(votes: FloatArray, codes: IntArray) -> float | None:
+    """Test the hypothesis that held-out votes have nothing to do with the classes of the rows.
+
+    The statistic adds up, over the classes, the mean rank that the rows of a class have among all rows by the votes for
+    this class. So it does not depend on how many labels each class has, which a biased sample decides. Its mean and
+    variance over all permutations of the labels are exact (Hoeffding's combinatorial central limit theorem), and the
+    p-value is that of a normal distribution. With two classes this is the rank-sum test.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n, 1) or (n, n_classes)
+        Votes on each row from models that were not fitted to it: for the second of two classes, or for every class.
+    codes : ndarray of shape (n,)
+        Class of each row.
+
+    Returns
+    -------
+    float or None
+        The p-value, near 0 if the votes recognise the classes. None if fewer than two classes have `FEW_LABELS` rows;
+        rows of other classes do not take part.
+    """
+    large = _classes_with_enough(codes)
+    if len(large) < 2:
+        return None
+    columns = np.column_stack([1 - votes, votes]) if votes.shape[1] == 1 else votes
+    taking_part = np.isin(codes, large)
+    columns, place = columns[taking_part][:, large], np.searchsorted(large, codes[taking_part])
+    n, sizes = len(place), np.bincount(place)
+    scores = rankdata(columns, axis=0) / sizes
+    statistic = scores[np.arange(n), place].sum()
+    of_row, of_class = scores @ sizes / n, scores.mean(axis=0)
+    mean = float(of_class @ sizes)
+    variance = float((((scores - of_row[:, None] - of_class + mean / n) ** 2) @ sizes).sum()) / (n - 1)
+    return float(ndtr((mean - statistic) / np.sqrt(variance))) if variance > 0 else 1.0
+
+
+def chance_of_rows(rows: FloatArray, codes: IntArray, seed: int, deadline: Deadline) -> float | None:
+    """The same for the votes of the default guide's first forests on labeled rows, shape (n, p).
+
+    Returns None after the deadline as well. Of more than `MOST_ROWS` rows some are drawn at random.
+    """
+    chosen = np.flatnonzero(np.isin(codes, _classes_with_enough(codes)))
+    if len(chosen) > MOST_ROWS:
+        chosen = np.sort(np.random.default_rng(seed).permutation(chosen)[:MOST_ROWS])
+    classes, codes = np.unique(codes[chosen], return_inverse=True)
+    if len(classes) < 2:
+        return None
+    forest = SelfTrainedForest(n_estimators=N_TREES, n_rounds=0, random_state=seed)
+    try:
+        forest._fit_rows(rows[chosen], Known.complete(Labels(classes.astype(object), codes)), deadline)
+    except GuideStopped:
+        return None
+    assert forest._held_out is not None  # there are two classes
+    return chance_of_votes(forest._held_out, codes)
+
+
+def _classes_with_enough(codes: IntArray) -> IntArray:
+    return np.flatnonzero(np.bincount(codes) >= FEW_LABELS)

@@ -22,23 +22,27 @@ from threadpoolctl import ThreadpoolController
 from s2oct._core import forest_votes
 from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray, ObjectArray
 from s2oct.errors import S2OCTError
-from s2oct.guides.base import PartlyLabeledClassifier
-from s2oct.guides.votes import as_votes, multipliers_for_new_rows, settled, shifted_probabilities, with_missing_classes
-from s2oct.inputs import (
-    learn_features,
+from s2oct.guides.known_total import PartlyLabeledClassifier
+from s2oct.guides.meeting_totals import (
+    as_votes,
+    multipliers_for_new_rows,
+    settled,
+    shifted_probabilities,
+    with_missing_classes,
+)
+from s2oct.parameters import whole_from
+from s2oct.problem.batches import ContentOrder, content_order, marks
+from s2oct.problem.known import (
+    Known,
     read_complete_labels,
     read_known,
-    read_rows,
     read_weights,
     refuse_to_estimate,
-    text_columns,
     warn_of_doubts,
 )
-from s2oct.model.content_order import ContentOrder, content_order, marks
-from s2oct.model.known import Known
-from s2oct.model.totals import Totals
-from s2oct.parameters import whole_from
+from s2oct.problem.totals import Totals
 from s2oct.stopping import NO_DEADLINE, Deadline
+from s2oct.tables.features import learn_features, read_rows, text_columns
 
 
 class GuideStopped(S2OCTError):

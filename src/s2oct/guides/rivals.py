@@ -19,9 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.guides.known_total import KnownTotalClassifier
-from s2oct.guides.prior_corrected import PriorCorrectedClassifier
-from s2oct.guides.top_total import TopTotalClassifier
-from s2oct.model.known import Known
+from s2oct.guides.wrappers import PriorCorrectedClassifier, TopTotalClassifier
+from s2oct.problem.known import Known
 
 N_TREES = 200
 """Trees of a forest: twice scikit-learn's default."""

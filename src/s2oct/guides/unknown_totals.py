@@ -20,10 +20,10 @@ from sklearn.tree import DecisionTreeRegressor
 from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import MOST_DEPTH, MOST_FEATURES, GuideStopped, Splitter, Widening, go_on_until
-from s2oct.model.known import Known
-from s2oct.model.labels import UNLABELED
-from s2oct.model.targets import Margin
-from s2oct.model.totals import Cells, Division, EstimatedShare, StatedTotals, is_to_estimate, read_divisions, text_of
+from s2oct.problem.known import Known
+from s2oct.problem.labels import UNLABELED
+from s2oct.problem.targets import Margin
+from s2oct.problem.totals import Cells, Division, EstimatedShare, StatedTotals, is_to_estimate, read_divisions, text_of
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.wording import brief, listed
 

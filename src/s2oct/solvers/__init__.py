@@ -1,7 +1,6 @@
 """Solver backends behind one small protocol; each solver's package is imported in one file only."""
 
-from s2oct.solvers.protocol import Limits, Solver, SolveResult, Termination, Unwatched, Watcher
-from s2oct.solvers.registry import SOLVERS, load_solver
+from s2oct.solvers.protocol import SOLVERS, Limits, Solver, SolveResult, Termination, Unwatched, Watcher, load_solver
 from s2oct.solvers.worker import solve_in_worker
 
 __all__ = [

@@ -11,7 +11,7 @@ from gurobipy import GRB
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import ModelTooLarge, SolverFailed, SolverLicenceError
-from s2oct.linear.model import Milp
+from s2oct.solvers.model import Milp
 from s2oct.solvers.protocol import KeptError, Limits, SolveResult, Termination, Watcher
 
 _STATUS = {

@@ -11,8 +11,8 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import ModelTooLarge, SolverFailed
-from s2oct.linear.model import Milp
-from s2oct.linear.program import use_threads
+from s2oct.solvers.model import Milp
+from s2oct.solvers.program import use_threads
 from s2oct.solvers.protocol import KeptError, Limits, SolveResult, Termination, Watcher
 
 _STATUS = {

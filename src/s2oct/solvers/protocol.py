@@ -1,13 +1,17 @@
-"""What a solver is given, what it reports on the way, and what it returns."""
+"""What a solver takes and returns, and the solvers by name."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from importlib import import_module
 from typing import Protocol
 
 from s2oct.arrays import FloatArray
-from s2oct.linear.model import Milp
+from s2oct.errors import InvalidProblem, SolverUnavailable
+from s2oct.solvers.model import Milp
+
+# What a solver is given, what it reports on the way, and what it returns.
 
 
 class Termination(Enum):
@@ -107,3 +111,25 @@ class Solver(Protocol):
 
     def solve(self, milp: Milp, *, limits: Limits, watcher: Watcher, start: FloatArray | None = None) -> SolveResult:
         """Minimise; keep the time limit; stop soon after ``watcher.should_stop()`` turns true."""
+
+
+# Solvers by name, imported only when needed.
+
+SOLVERS = {
+    "highs": ("s2oct.solvers.highs", "Highs", "pip install highspy"),
+    "scip": ("s2oct.solvers.scip", "Scip", "pip install pyscipopt"),
+    "gurobi": ("s2oct.solvers.gurobi", "Gurobi", "pip install gurobipy"),
+}
+"""Name -> module, class, and how to install what it needs."""
+
+
+def load_solver(name: str) -> Solver:
+    """The backend of that name, or an error that says how to install it."""
+    if name not in SOLVERS:
+        raise InvalidProblem(f"Expected a solver among {sorted(SOLVERS)} or None, got {name!r}.")
+    module, class_name, remedy = SOLVERS[name]
+    try:
+        solver: Solver = getattr(import_module(module), class_name)()
+    except ImportError as error:
+        raise SolverUnavailable(f"Solver {name!r} is not installed ({error}). Install it with: {remedy}") from error
+    return solver

@@ -14,8 +14,7 @@ from pyscipopt.scip import PY_SCIP_HEURTIMING, PY_SCIP_RESULT
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import SolverFailed
-from s2oct.linear.model import Milp
-from s2oct.linear.mps import write_mps
+from s2oct.solvers.model import Milp, write_mps
 from s2oct.solvers.protocol import KeptError, Limits, SolveResult, Termination, Watcher
 
 _STATUS = {

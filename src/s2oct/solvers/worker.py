@@ -1,24 +1,24 @@
-"""A solve in its own thread, so that the deadline and requests to stop always work.
-
-A solver in the calling thread would keep Python from handling Ctrl-C, and some solvers exceed their time limit in
-presolve. The calling thread waits here instead. It asks the solver to stop at the deadline or on request, and goes on
-without the solver if the solver does not stop within a grace period.
-"""
+"""A solve in a thread of its own, and whether its model fits into memory."""
 
 from __future__ import annotations
 
 import atexit
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psutil
+
 from s2oct.arrays import FloatArray
-from s2oct.errors import S2OCTError, SolverFailed
-from s2oct.linear.model import Milp
+from s2oct.errors import ModelTooLarge, S2OCTError, SolverFailed
+from s2oct.solvers.model import Milp
 from s2oct.solvers.protocol import KeptError, Limits, Solver, SolveResult, Termination, Watcher
 from s2oct.stopping import now
+
+# A solve in its own thread, so that the deadline and requests to stop always work.
 
 GRACE_SECONDS, GRACE_ON_REQUEST = 0.6, 0.15
 """How long a solver may take to stop, after the deadline and after a request, before the fit goes on without it."""
@@ -183,3 +183,33 @@ class _Relay:
         except BaseException as error:
             self.error.keep(error)
             raise
+
+
+# Check that a model fits into memory, before the system kills the process.
+
+
+def require_memory(n_bytes: float, what: str) -> None:
+    """Raise `ModelTooLarge` if the machine cannot hold that many bytes."""
+    available = available_memory()
+    if n_bytes > available:
+        raise ModelTooLarge(
+            f"{what} needs about {n_bytes / 2**30:.1f} GiB and {available / 2**30:.1f} GiB are available. Fit fewer "
+            "rows or a smaller depth, or fit without a solver: the search alone needs little memory."
+        )
+
+
+def available_memory() -> float:
+    """Bytes that this process can still allocate."""
+    return min(float(psutil.virtual_memory().available), _address_space())
+
+
+def _address_space() -> float:
+    """Bytes left under the limit of the process (ulimit -v); infinite without a limit."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return math.inf
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return math.inf
+    return float(max(limit - psutil.Process().memory_info().vms, 0))

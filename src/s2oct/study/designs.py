@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, ObjectArray
-from s2oct.model.problem import Problem
+from s2oct.problem.problem import Problem
 from s2oct.study.instances import StudyData
 
 LABELED_SHARE = 0.1

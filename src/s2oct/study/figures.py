@@ -11,8 +11,8 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.files import replaced, write_whole
-from s2oct.pages.pictures import STRONG, Picture, embed, page_style, svg_file
-from s2oct.plots.style import open_frame
+from s2oct.output.pages import STRONG, Picture, embed, page_style, svg_file
+from s2oct.output.plots.style import open_frame
 from s2oct.study.summary import Solved
 
 if TYPE_CHECKING:

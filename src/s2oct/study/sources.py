@@ -1,13 +1,116 @@
-"""Where an instance's rows come from: a local folder, its definition, or the Penn Machine Learning Benchmarks."""
+"""Where the data of the instances come from: files with checksums, or their definition."""
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray
 from s2oct.errors import StudyError
-from s2oct.study.generate import GENERATED, generate
 from s2oct.study.instances import TWO_CLASSES, InstanceFacts, StudyData, facts_of, read_instance
+
+# Instances whose definition gives all their rows, so that they need no file.
+
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+"""Three in a row on a board of nine fields."""
+
+BLANK, NOUGHT, CROSS = 0, 1, 2
+
+
+def generate(name: str, n_classes: int = TWO_CLASSES) -> StudyData:
+    """All rows of an instance in `GENERATED` and their classes, of which at most ``n_classes`` are kept apart."""
+    rows, concept = GENERATED[name]
+    X = rows()
+    return StudyData.of_targets(name, X, concept(X), facts_of(name).class_a, n_classes)
+
+
+def _grid(*values: Sequence[int]) -> Callable[[], FloatArray]:
+    return lambda: np.array(list(product(*values)), dtype=float)
+
+
+def _bits(n: int) -> Callable[[], FloatArray]:
+    return _grid(*[(0, 1)] * n)
+
+
+def _monk1(X: FloatArray) -> BoolArray:
+    """Head and body have the same shape, or the jacket is red (2 of blue, green, red, yellow)."""
+    return np.asarray((X[:, 0] == X[:, 1]) | (X[:, 4] == 2))
+
+
+def _monk2(X: FloatArray) -> BoolArray:
+    """Exactly two of the six attributes have their first value."""
+    return np.asarray((X == 1).sum(axis=1) == 2)
+
+
+def _parity(*bits: int) -> Callable[[FloatArray], BoolArray]:
+    return lambda X: np.asarray(X[:, bits].sum(axis=1) % 2 == 1)
+
+
+def _multiplexer(X: FloatArray) -> BoolArray:
+    """Two address bits, the higher one first, select which of the four other bits is the class."""
+    address = (2 * X[:, 0] + X[:, 1]).astype(int)
+    return np.asarray(X[np.arange(len(X)), 2 + address] == 1)
+
+
+def _xd6(X: FloatArray) -> BoolArray:
+    """Three conjunctions of three bits each, joined by or."""
+    return np.asarray((X == 1).reshape(-1, 3, 3).all(axis=2).any(axis=1))
+
+
+def _balance(X: FloatArray) -> FloatArray:
+    """The scale is balanced (0), tips to the left (1, class A) or to the right (2)."""
+    left, right = X[:, 0] * X[:, 1], X[:, 2] * X[:, 3]
+    return np.where(left > right, 1.0, np.where(left < right, 2.0, 0.0))
+
+
+def _finished_boards() -> FloatArray:
+    """Every final position of tic-tac-toe in which crosses move first."""
+    ended: set[tuple[int, ...]] = set()
+    boards: set[tuple[int, ...]] = {(BLANK,) * 9}
+    for turn in range(9):
+        player = NOUGHT if turn % 2 else CROSS
+        boards = {
+            (*board[:field], player, *board[field + 1 :])
+            for board in boards
+            for field in range(9)
+            if board[field] == BLANK
+        }
+        over = {board for board in boards if _has_won(board, player) or BLANK not in board}
+        ended |= over
+        boards -= over
+    return np.array(sorted(ended), dtype=float)
+
+
+def _has_won(board: tuple[int, ...], player: int) -> bool:
+    return any(all(board[field] == player for field in line) for line in LINES)
+
+
+def _crosses_won(X: FloatArray) -> BoolArray:
+    return np.asarray((X[:, np.array(LINES)] == CROSS).all(axis=2).any(axis=1))
+
+
+_THREE, _FOUR, _TWO = (0, 1, 2), (0, 1, 2, 3), (0, 1)
+_FIVE = (1, 2, 3, 4, 5)
+
+GENERATED: dict[str, tuple[Callable[[], FloatArray], Callable[[FloatArray], FloatArray | BoolArray]]] = {
+    "monk1": (_grid(_THREE, _THREE, _TWO, _THREE, _FOUR, _TWO), _monk1),
+    "monk2": (_grid((1, 2, 3), (1, 2, 3), (1, 2), (1, 2, 3), (1, 2, 3, 4), (1, 2)), _monk2),
+    "parity5": (_bits(5), _parity(0, 1, 2, 3, 4)),
+    # Five of the ten bits count; which ones is part of the definition of the benchmark's file.
+    "parity5+5": (_bits(10), _parity(1, 2, 3, 5, 7)),
+    "mux6": (_bits(6), _multiplexer),
+    "xd6": (_bits(9), _xd6),
+    "balance_scale": (_grid(_FIVE, _FIVE, _FIVE, _FIVE), _balance),
+    "tic_tac_toe": (_finished_boards, _crosses_won),
+}
+"""By name, the rows of an instance, and the function that gives the benchmark's label of each row."""
+
+
+# Where an instance's rows come from: a local folder, its definition, or the Penn Machine Learning Benchmarks.
 
 PMLB_URL = "https://github.com/EpistasisLab/pmlb/raw/master/datasets"
 SECONDS_TO_ANSWER = 30.0

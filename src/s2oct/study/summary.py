@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from s2oct.milp.size import octh_size, p2_size
-from s2oct.model.bounds import paper_depth
+from s2oct.p2.milp import octh_size, p2_size
+from s2oct.p2.prepared import paper_depth
 from s2oct.study.designs import n_labeled_rows
 from s2oct.study.instances import manifest
 from s2oct.study.measures import ConfusionTable

@@ -1,6 +1,6 @@
 """A worker process of the study: reads jobs from its standard input, writes records to its standard output.
 
-Started by `s2oct.study.local`. It ends when its input ends, so that no worker outlives the run that started it.
+Started by `s2oct.study.run`. It ends when its input ends, so that no worker outlives the run that started it.
 """
 
 from __future__ import annotations

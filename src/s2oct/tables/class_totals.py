@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from s2oct.errors import InvalidProblem
-from s2oct.model.known import Known
-from s2oct.model.totals import ESTIMATE, Estimate, is_to_estimate
-from s2oct.tables.cells import read_numbers, read_texts
+from s2oct.problem.known import Known
+from s2oct.problem.totals import ESTIMATE, Estimate, is_to_estimate
+from s2oct.tables.columns import read_numbers, read_texts
 from s2oct.tables.dialect import is_unicode
 from s2oct.tables.partly_labeled import PartlyLabeledTable, domain_of_rows, margin_name
 from s2oct.tables.source import Source

@@ -21,10 +21,9 @@ import pyarrow as pa
 import pyarrow.csv
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
-from s2oct.tables.content import named_columns
+from s2oct.tables.columns import named_columns
 from s2oct.tables.dialect import Dialect, Transcoder, detect_delimiter
-from s2oct.tables.formats import GZIP
-from s2oct.tables.reading_limit import ReadingLimit
+from s2oct.tables.formats import GZIP, ReadingLimit
 from s2oct.wording import count
 
 LOOK = 2**16

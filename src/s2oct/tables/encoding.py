@@ -18,8 +18,8 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
-from s2oct.model.features import BOOLEAN, GAP, MISSING, NUMBER, ONEHOT, ORDINAL, Feature
 from s2oct.tables.dialect import MISSING as MARKS
+from s2oct.trees.features import BOOLEAN, GAP, MISSING, NUMBER, ONEHOT, ORDINAL, Feature
 from s2oct.wording import amount, listed, plural
 
 _MOST_NAMED = 3
@@ -97,19 +97,6 @@ def _refusal(column: Column, part: str, level: str | None) -> InvalidTable:
         value=level,
     )
 
-
-__all__ = [
-    "BOOLEAN",
-    "FALSE",
-    "KINDS",
-    "NUMBER",
-    "ONEHOT",
-    "ORDINAL",
-    "TRUE",
-    "Column",
-    "Encoding",
-    "plain_encoding",
-]
 
 KINDS = (NUMBER, BOOLEAN, ONEHOT, ORDINAL)
 

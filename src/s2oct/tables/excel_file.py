@@ -16,11 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from s2oct.errors import InvalidProblem
-from s2oct.tables.arrow_columns import as_whole_numbers, column_of_numbers, column_of_texts
-from s2oct.tables.content import named_columns
-from s2oct.tables.formats import Format
-from s2oct.tables.readers import reader_of
-from s2oct.tables.reading_limit import ReadingLimit
+from s2oct.tables.arrow_files import as_whole_numbers, column_of_numbers, column_of_texts
+from s2oct.tables.columns import named_columns
+from s2oct.tables.formats import Format, ReadingLimit, reader_of
 
 _MOST_CELLS = 10**8
 """Cells between the corners of a sheet that are read at most: the reader makes room for all of them."""

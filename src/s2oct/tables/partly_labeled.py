@@ -14,10 +14,9 @@ import pyarrow.compute as pc
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Notice, Remedy, refuse_all
-from s2oct.model.known import Known, counted_rows, known_of
-from s2oct.model.totals import Domains, stated_totals, text_of
-from s2oct.tables.cells import as_values, is_text, read_label_cells, read_numbers, read_texts
-from s2oct.tables.content import (
+from s2oct.problem.known import Known, counted_rows, known_of
+from s2oct.problem.totals import Domains, stated_totals, text_of
+from s2oct.tables.columns import (
     CALLED_WEIGHT,
     DOMAIN,
     FEATURE,
@@ -26,8 +25,13 @@ from s2oct.tables.content import (
     LEFT_OUT,
     WEIGHT,
     ColumnUse,
+    as_values,
+    is_text,
     looks_like_weight,
     odd_one_out,
+    read_label_cells,
+    read_numbers,
+    read_texts,
 )
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.source import Source

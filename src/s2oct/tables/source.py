@@ -1,4 +1,4 @@
-"""A table in a file, read whole or in batches: once, after one look at its beginning."""
+"""A table in a file of any format, as a whole, in batches, or a single row of it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
-from s2oct.model.batches import BATCH_ROWS
-from s2oct.tables.arrow_file import ArrowFile
-from s2oct.tables.cells import is_text, without_gaps
+from s2oct.problem.batches import BATCH_ROWS
+from s2oct.tables.arrow_files import ArrowFile, ParquetFile
+from s2oct.tables.columns import encode_rows, is_text, read_cells, without_gaps
 from s2oct.tables.csv_file import LOOK, CsvFile
 from s2oct.tables.dialect import Dialect, detect_decimal
+from s2oct.tables.encoding import Encoding, Unseen
 from s2oct.tables.excel_file import ExcelFile
-from s2oct.tables.formats import Format, format_of
-from s2oct.tables.parquet_file import ParquetFile
-from s2oct.tables.reading_limit import ReadingLimit
+from s2oct.tables.formats import Format, ReadingLimit, format_of
 from s2oct.tables.statistics_file import StatisticsFile
+
+# A table in a file, read whole or in batches: once, after one look at its beginning.
 
 _SAMPLED_ROWS = 2**14
 """Rows in which the decimal sign is looked for."""
@@ -237,3 +240,65 @@ class _BegunReading:
         while self._seen:
             yield self._seen.pop(0)
         yield from self._blocks
+
+
+# One row of a table, found by its number or by its id.
+
+
+@dataclass(frozen=True, eq=False)
+class TableRow:
+    """One row of a table.
+
+    Attributes
+    ----------
+    number : int
+        Number of the row, from 1.
+    cells : Arrow table
+        The row.
+    dialect : Dialect
+        How its cells are written.
+    """
+
+    number: int
+    cells: Any
+    dialect: Dialect
+
+    @classmethod
+    def by_number(cls, source: Source, columns: Sequence[str], number: int) -> TableRow:
+        """Find a row by its number, from 1."""
+        before = 0
+        for batch in source.batches(columns):
+            if before < number <= before + batch.num_rows:
+                return cls(number, batch.slice(number - before - 1, 1), source.dialect)
+            before += batch.num_rows
+        raise InvalidProblem(f"Expected the number of a row between 1 and {before}, got {number}.")
+
+    @classmethod
+    def by_id(cls, source: Source, columns: Sequence[str], column: str, value: str) -> TableRow:
+        """Find the one row with a value in a column of ids."""
+        found: list[TableRow] = []
+        before = 0
+        for batch in source.batches(list(dict.fromkeys([*columns, column]))):
+            here = [i for i, cell in enumerate(batch[column].to_pylist()) if str(cell) == value]
+            found += [cls(before + i + 1, batch.slice(i, 1), source.dialect) for i in here]
+            before += batch.num_rows
+        if len(found) != 1:
+            got = f"rows {found[0].number} and {found[1].number}" if found else "none"
+            raise InvalidProblem(f"Expected one row with {value!r} in column {column!r}, got {got}.")
+        return found[0]
+
+    def text(self, column: str) -> str:
+        """Write a cell."""
+        [cell] = self.cells[column].to_pylist()
+        return "" if cell is None else str(cell)
+
+    def features(self, encoding: Encoding) -> FloatArray:
+        """Encode the row, shape (p,)."""
+        return np.asarray(encode_rows(self.cells, encoding, self.dialect, self.number, Unseen())[0])
+
+    def texts(self, encoding: Encoding) -> dict[str, str | None]:
+        """Write the cells of all columns: known levels as the fit knows them, and None for a missing value."""
+        return {
+            column.name: column.text(read_cells(self.cells[column.name], column.name, column.kind, self.dialect)[0])
+            for column in encoding.columns
+        }

@@ -14,10 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from s2oct.errors import InvalidProblem
-from s2oct.tables.arrow_columns import as_whole_numbers, column_of_numbers, column_of_texts
-from s2oct.tables.formats import Format
-from s2oct.tables.readers import reader_of
-from s2oct.tables.reading_limit import ReadingLimit
+from s2oct.tables.arrow_files import as_whole_numbers, column_of_numbers, column_of_texts
+from s2oct.tables.formats import Format, ReadingLimit, reader_of
 
 _ROWS = 2**18
 """Rows that are read at a time: Python's numbers need four times the room of Arrow's."""

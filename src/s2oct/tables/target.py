@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.files import Draft
-from s2oct.tables.cells import as_values, is_text, without_gaps
+from s2oct.tables.columns import as_values, is_text, without_gaps
 from s2oct.tables.dialect import UTF8, Dialect
 from s2oct.tables.formats import SUFFIXES, Format
 

@@ -10,32 +10,25 @@ import numpy as np
 import pyarrow as pa
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
-from s2oct.tables.cells import as_values, category_texts, declared_order, is_text, read_cells
-from s2oct.tables.content import (
+from s2oct.tables.columns import (
     ID,
     ColumnUse,
     Content,
     are_row_numbers,
+    as_values,
+    category_texts,
+    declared_order,
     id_use,
     is_other_notation,
+    is_text,
     odd_one_out,
+    read_cells,
     use_of,
     what_cells_are,
 )
 from s2oct.tables.dialect import Dialect
-from s2oct.tables.encoding import (
-    BOOLEAN,
-    IMPUTATIONS,
-    MEDIAN,
-    NUMBER,
-    ONEHOT,
-    ORDINAL,
-    Column,
-    Encoding,
-    Unseen,
-    learn_column,
-    refuse_same_features,
-)
+from s2oct.tables.encoding import IMPUTATIONS, MEDIAN, Column, Encoding, Unseen, learn_column, refuse_same_features
+from s2oct.trees.features import BOOLEAN, NUMBER, ONEHOT, ORDINAL
 from s2oct.wording import brief
 
 CATEGORICAL = (ONEHOT, ORDINAL)

@@ -20,15 +20,15 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, Notice
 from s2oct.estimates.assessment import HeldOut, held_out_folds, mean_shares
 from s2oct.estimators import S2OCTClassifier
-from s2oct.estimators.tree_size import tree_size
+from s2oct.estimators.fitted import tree_size
 from s2oct.guides.rivals import light_rivals, strong
 from s2oct.guides.unknown_totals import with_estimated_totals
-from s2oct.model.bounds import paper_depth
-from s2oct.model.known import Known
-from s2oct.model.labels import UNLABELED, Labels
-from s2oct.model.proof import INTERRUPTED
-from s2oct.model.rules import TreeSize
+from s2oct.p2.prepared import paper_depth
+from s2oct.p2.proof import INTERRUPTED
+from s2oct.problem.known import Known
+from s2oct.problem.labels import UNLABELED, Labels
 from s2oct.tables.encoding import Features
+from s2oct.trees.rounding import TreeSize
 from s2oct.workflow.encoded_table import EncodedTable
 
 Announce = Callable[[str], None]

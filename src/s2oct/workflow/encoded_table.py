@@ -10,22 +10,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from s2oct.arrays import FloatArray
-from s2oct.model.known import Known
-from s2oct.model.topology import Topology
-from s2oct.model.totals import Estimate, EstimatedShare
-from s2oct.tables.cells import encode_rows
+from s2oct.problem.known import Known
+from s2oct.problem.totals import Estimate, EstimatedShare
 from s2oct.tables.class_totals import ClassTotals, TotalFiles
-from s2oct.tables.content import ColumnUse
+from s2oct.tables.columns import ColumnUse, encode_rows
 from s2oct.tables.encoding import Encoding, Features, Unseen
 from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, margin_name, read_partly_labeled
 from s2oct.tables.source import Source
 from s2oct.tables.treatment import Treatment
+from s2oct.trees.topology import Topology
 
 if TYPE_CHECKING:
-    from s2oct.certificate.cell import Cell
+    from s2oct.fit.certificate import Cell
 
 if TYPE_CHECKING:
-    from s2oct.register.register import Register
+    from s2oct.fit.register import Register
 
 
 @dataclass(frozen=True)

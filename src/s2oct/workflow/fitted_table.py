@@ -1,8 +1,8 @@
-"""From a table in a file to a fitted tree, and from estimates to a table: what front ends ask for and get."""
+"""A fit of a table in a file, and predictions for other files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,13 +15,17 @@ from s2oct.estimates.table import COLUMNS, Estimates
 from s2oct.estimators import S2OCTClassifier
 from s2oct.fit.context import Listener
 from s2oct.stopping import Stop
-from s2oct.tables.cells import encode_rows, read_label_cells
+from s2oct.tables.columns import encode_rows, read_label_cells
 from s2oct.tables.csv_file import read_ahead
 from s2oct.tables.encoding import Encoding, Features, Unseen
 from s2oct.tables.file_batches import gaps_of
 from s2oct.tables.partly_labeled import PartlyLabeledTable
+from s2oct.tables.source import Source
 from s2oct.tables.target import AddedColumns, class_column, leaf_column, number_column
+from s2oct.trees.tree import ObliqueTree
 from s2oct.workflow.encoded_table import EncodedTable
+
+# From a table in a file to a fitted tree, and from estimates to a table: what front ends ask for and get.
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,3 +168,48 @@ def estimates_table(estimates: Estimates) -> Any:
 
 def _column(name: str, cells: list[Any]) -> Any:
     return pa.array(cells) if name in TEXTS else number_column(np.array(cells, dtype=float))
+
+
+# A tree that predicts tables of any size, a batch of rows at a time.
+
+
+@dataclass(frozen=True, eq=False)
+class TablePredictor:
+    """A tree, and how it reads a table.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+        The tree over features.
+    classes : sequence
+        The class labels.
+    encoding : Encoding
+        How the columns of a table become features.
+    added : AddedColumns
+        Names of the columns for class and leaf.
+    """
+
+    tree: ObliqueTree
+    classes: Sequence[Any]
+    encoding: Encoding
+    added: AddedColumns
+
+    def batches(self, source: Source, kept: Sequence[str], unseen: Unseen) -> Iterator[Any]:
+        """Yield the kept columns of a table with class and leaf of each row, in the order of the rows.
+
+        Levels and missing values that the fit did not see are counted in ``unseen``.
+        """
+        wanted = list(dict.fromkeys([*kept, *self.encoding.names]))
+        n_rows = 0
+        for batch in read_ahead(source.batches(wanted)):
+            rows = encode_rows(batch, self.encoding, source.dialect, n_rows + 1, unseen)
+            leaf = self.tree.apply(rows)
+            codes = self.tree.leaf_classes[leaf - self.tree.topology.n_leaves]
+            added = {
+                self.added.predicted: class_column(codes, self.classes),
+                self.added.leaf: leaf_column(leaf),
+            }
+            yield pa.table({name: batch[name] for name in kept} | added)
+            n_rows += len(rows)
+        if not n_rows:
+            raise InvalidProblem(f"Expected rows in {source.name!r}, got column names only.")

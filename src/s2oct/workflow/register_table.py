@@ -1,26 +1,31 @@
-"""A register in a file: one pass learns its encoding and takes the sample, and the fit makes the others."""
+"""Registers in files: read in batches here or by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import ClusterError, InvalidProblem
+from s2oct.fit.register import Register, sample_size, scaled_margin, sizes_of_domains, without_rows
 from s2oct.guides.unknown_totals import with_estimated_totals
-from s2oct.model.batches import Batches, first_domains
-from s2oct.model.labels import Labels
-from s2oct.model.targets import Targets
-from s2oct.register.register import Register, sample_size, scaled_margin, sizes_of_domains, without_rows
-from s2oct.tables.cells import read_label_cells
+from s2oct.problem.batches import Batch, Batches, T, added_up, first_domains
+from s2oct.problem.labels import Labels
+from s2oct.problem.targets import Targets
+from s2oct.stopping import NO_DEADLINE, Deadline
+from s2oct.tables.columns import read_label_cells
 from s2oct.tables.csv_file import read_ahead
-from s2oct.tables.file_batches import EncodeBatch, FileBatches, gaps_of
+from s2oct.tables.file_batches import EncodeBatch, FileBatches, Learning, LookAtRows, gaps_of
 from s2oct.tables.partly_labeled import PartlyLabeledTable
-from s2oct.tables.register_learning import Learning, LookAtRows
 from s2oct.tables.source import Source
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_read, encode_table
+
+# A register in a file: one pass learns its encoding and takes the sample, and the fit makes the others.
 
 
 class Reader(Protocol):
@@ -171,3 +176,139 @@ def _encode_batch(encoded: EncodedTable, targets: Targets, unit: float) -> Encod
         weight=roles.weight,
         unit=unit,
     )
+
+
+# The way to a Dask cluster.
+
+SECONDS_TO_ANSWER = 30.0
+
+
+def connected(address: str) -> Any:
+    """A client of the scheduler at an address; its caller closes it."""
+    try:
+        import distributed
+    except ModuleNotFoundError as error:
+        raise ClusterError("A scheduler needs dask.distributed: run pip install distributed.") from error
+    try:
+        return distributed.Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"Expected a Dask scheduler at {address}, got no answer: {error}") from error
+
+
+# Registers that the workers of a Dask cluster read: each row group of a Parquet file is a task of its own.
+
+_POLL_SECONDS = 0.2
+
+
+@contextmanager
+def reader_at(address: str | None) -> Iterator[Reader]:
+    """Somebody who reads files: this process, or the workers of the scheduler at an address."""
+    if address is None:
+        yield ReadHere()
+        return
+    client = connected(address)
+    try:
+        yield ReadOnCluster(client)
+    finally:
+        client.close()
+
+
+@dataclass(frozen=True, eq=False)
+class ReadOnCluster:
+    """Has a Parquet file read by the workers of a cluster, who find it under the same path."""
+
+    client: Any
+
+    def look(self, source: Source, look: LookAtRows) -> Learning:
+        """Look at all rows."""
+        found = self.total(source, _LookAtGroup(source, look), NO_DEADLINE)
+        assert isinstance(found, Learning)
+        return found
+
+    def batches(self, source: Source, encode: EncodeBatch) -> Batches:
+        """All unlabeled rows, encoded."""
+        return ClusterBatches(self, source, encode)
+
+    def total(self, source: Source, task: Callable[[int, int], Any], deadline: Deadline) -> Any:
+        """Add up what a task finds in every row group, in their order; None if the deadline passes first."""
+        if not source.is_parquet:
+            raise InvalidProblem(f"Expected a Parquet file for a scheduler, got {source.name!r}.")
+        sizes = source.row_groups
+        firsts = [sum(sizes[:group]) for group in range(len(sizes))]
+        # Sent once, not with every task: it may hold thousands of offsets.
+        sent = self.client.scatter(task, broadcast=True)
+        futures = [self.client.submit(_run, sent, *part, pure=False) for part in enumerate(firsts)]
+        try:
+            return self._added_up(futures, deadline)
+        finally:
+            self.client.cancel(futures)
+
+    def _added_up(self, futures: Sequence[Any], deadline: Deadline) -> Any:
+        total = None
+        for future in futures:
+            while not future.done():
+                if deadline.passed:
+                    return None
+                time.sleep(_POLL_SECONDS)
+            if future.status == "cancelled":
+                raise ClusterError("The Dask scheduler dropped a task; it was shut down or restarted. Run again.")
+            found = future.result()
+            total = found if total is None else total + found
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterBatches:
+    """The unlabeled rows of a Parquet file, where the workers of a cluster read them."""
+
+    reader: ReadOnCluster
+    source: Source
+    encode: EncodeBatch
+
+    @property
+    def n_readers(self) -> int:
+        """The threads of all workers."""
+        return max(int(sum(self.reader.client.nthreads().values())), 1)
+
+    def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
+        """Add up what a function finds in every batch; None if the deadline passes first."""
+        found: T | None = self.reader.total(self.source, _TotalOfGroup(self.source, self.encode, part), deadline)
+        return found
+
+
+def _run(task: Callable[[int, int], Any], group: int, first: int) -> Any:
+    return task(group, first)
+
+
+@dataclass(frozen=True, eq=False)
+class _LookAtGroup:
+    """What is seen in a row group, whose first row has a position in the table."""
+
+    source: Source
+    look: LookAtRows
+
+    def __call__(self, group: int, first: int) -> Learning:
+        found: Learning | None = None
+        for cells in self.source.batches(self.source.columns, self.look.batch_rows, group=group):
+            part = self.look(cells, first)
+            found = part if found is None else found + part
+            first += cells.num_rows
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _TotalOfGroup:
+    """What a function finds in the batches of a row group, added up."""
+
+    source: Source
+    encode: EncodeBatch
+    part: Callable[[Batch], Any]
+
+    def __call__(self, group: int, first: int) -> Any:
+        return added_up(self._batches(group, first), self.part, NO_DEADLINE)
+
+    def _batches(self, group: int, first: int) -> Iterator[Batch]:
+        for cells in self.source.batches(self.encode.columns, self.encode.batch_rows, group=group):
+            yield self.encode(cells, first + 1)
+            first += cells.num_rows

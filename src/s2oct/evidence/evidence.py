@@ -1,0 +1,260 @@
+"""The evidence model: what the classes of the rows cost, counted in rows.
+
+A labeled row that ends in another class costs a fixed price. An unlabeled row costs what the guide charges for its
+class. A row off the totals has a price, and so has every term of a split. There are no margins and no bound on
+coefficients, so the cost has no scale: only the sides of the rows count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.p2.proof import total_bound
+from s2oct.problem.problem import Problem, equal_rows, group_sums
+from s2oct.problem.targets import NEARLY_MET, Targets
+from s2oct.trees.features import Feature
+from s2oct.trees.rounding import pruned
+from s2oct.trees.rules import n_terms
+from s2oct.trees.topology import Topology
+from s2oct.trees.tree import ObliqueTree
+
+AUTO_GUIDE_WEIGHT = 0.5
+"""What a sure unlabeled row counts against a labeled one, if the user does not say."""
+
+
+AUTO_TOTAL_PRICE = 1.5
+"""Price of a row off the totals, in rows. A higher one makes trees contort themselves for the last few rows."""
+
+ANY_PRICE, ANY_PRICE_FRACTION = 1000.0, 1e6
+"""The same where totals are to be met at any price. The second one is for totals that can be missed by a fraction of a
+row, because rows have weights or bounds are no whole numbers: a hundredth of a row off must still cost more than the
+evidence."""
+
+LEVEL_PRICE = 0.25
+"""What a further level in a rule costs, in prices of one term."""
+
+AUTO_MOST, AUTO_TERM_SHARE, AUTO_TERM_ROWS, MIXING = 3, 0.003, 2.1, 1.3
+"""By default: features per split at most; the share of all rows that a term must save, and the rows that it must save
+at least, which are more than a labeled row counts; and how many times as much a term of a sum costs as one alone."""
+
+
+@dataclass(frozen=True)
+class EvidenceSpec:
+    """What the user chose about trees of the evidence model.
+
+    Attributes
+    ----------
+    most : int or None
+        Columns per split at most; None for any number.
+    term_price : float or None
+        Rows that a term must save; None for `AUTO_TERM_SHARE` of all rows, and at least `AUTO_TERM_ROWS`.
+    total_price : float
+        Rows that a row off the totals costs; infinite to meet them at any price.
+    min_rows : int
+        Rows of a leaf at least.
+    """
+
+    most: int | None = AUTO_MOST
+    term_price: float | None = None
+    total_price: float = AUTO_TOTAL_PRICE
+    min_rows: int = 1
+
+    def of_sample(self, share: float) -> EvidenceSpec:
+        """The same for a sample with this share of the rows: the user's numbers are in rows of the whole table."""
+        price = None if self.term_price is None else share * self.term_price
+        return replace(self, term_price=price, min_rows=max(math.ceil(share * self.min_rows), 1))
+
+    def most_of(self, n_columns: int) -> int:
+        """Columns per split at most, where there are so many."""
+        return max(n_columns if self.most is None else min(self.most, n_columns), 1)
+
+    def price_of(self, n_rows: float) -> float:
+        """Rows that a term must save, where there are so many rows."""
+        return max(AUTO_TERM_SHARE * n_rows, AUTO_TERM_ROWS) if self.term_price is None else self.term_price
+
+
+def split_price(n_terms: int) -> float:
+    """The price of a split with so many terms, in prices of one term: terms that are added up are harder to read."""
+    return float(n_terms) if n_terms < 2 else MIXING * n_terms
+
+
+@dataclass(frozen=True)
+class EvidenceCost:
+    """What a tree costs in the evidence model.
+
+    Attributes
+    ----------
+    rows : float
+        What labels and guide charge, in rows: 1 is an unlabeled row of which the guide is sure.
+    off : float
+        Rows by which the totals are missed.
+    terms : int
+        Terms over all splits.
+    price : float
+        The price of the splits, in prices of one term.
+    """
+
+    rows: float
+    off: float
+    terms: int
+    price: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What each class costs each row, labeled rows first.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n + m, p)
+        The rows.
+    cost : ndarray of shape (n + m, n_classes)
+        What each class costs each row, multiplicities included.
+    size : ndarray of shape (n + m,)
+        What each row counts towards the totals: 0 for labeled rows.
+    targets : Targets
+        Known totals of the unlabeled rows.
+    topology : Topology
+        The shape of the tree.
+    least_off : float
+        Equal rows end in one class, so no tree misses the totals by fewer rows.
+    n_given : float
+        Rows, each counted with its size.
+    given : ndarray of shape (n + m,)
+        Rows of the table for which each row stands.
+    row_off : float
+        Price of a row off the totals.
+    features : tuple of Feature
+        What the columns of the rows mean.
+    """
+
+    X: FloatArray
+    cost: FloatArray
+    size: FloatArray
+    targets: Targets
+    topology: Topology
+    least_off: float
+    n_given: float
+    given: FloatArray
+    row_off: float
+    features: tuple[Feature, ...]
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        topology: Topology,
+        guide_weight: float,
+        total_price: float = AUTO_TOTAL_PRICE,
+    ) -> Evidence:
+        """Price the rows of a problem that has a guide.
+
+        A labeled row costs as many rows as ``guide_weight`` says, an unlabeled row what `unlabeled_costs` says.
+        """
+        n = problem.n_labeled
+        cost = np.zeros((len(problem.X), problem.n_classes))
+        cost[:n] = problem.labeled_size[:, None] / guide_weight
+        cost[np.arange(n), problem.labels] = 0.0
+        if problem.guide is not None:
+            cost[n:] = unlabeled_costs(problem.guide.charges, problem.unlabeled_size)
+        size = np.concatenate([np.zeros(n), problem.unlabeled_size])
+        n_given = float(problem.labeled_size.sum() + problem.unlabeled_size.sum())
+        # Sums of weights seldom reach a total exactly: they count as met as near as one row allows.
+        targets = problem.targets.widened(NEARLY_MET) if problem.is_weighted else problem.targets
+        given = np.concatenate([problem.labeled_multiplicity, problem.unlabeled_multiplicity]).astype(float)
+        return cls(
+            problem.X,
+            cost,
+            size,
+            targets,
+            topology,
+            total_bound(problem),
+            n_given,
+            given,
+            _price_of_row_off(total_price, size, targets),
+            problem.features,
+        )
+
+    def arranged(self, rows: IntArray, classes: IntArray) -> Evidence:
+        """The same with rows, labeled ones first, and classes in another order."""
+        n = self.n_labeled
+        return replace(
+            self,
+            X=self.X[rows],
+            cost=np.ascontiguousarray(self.cost[rows][:, classes]),
+            size=self.size[rows],
+            targets=self.targets.arranged(rows[n:] - n, classes),
+            given=self.given[rows],
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that differ."""
+        return len(self.X)
+
+    @property
+    def n_labeled(self) -> int:
+        """Number of labeled rows that differ."""
+        return len(self.X) - len(self.targets.margins[0].codes)
+
+    def cost_of(self, tree: ObliqueTree) -> EvidenceCost:
+        """What a tree costs, by its formula."""
+        classes, n = tree.predict(self.X), self.n_labeled
+        return EvidenceCost(
+            rows=float(self.cost[np.arange(self.n_rows), classes].sum()),
+            off=self.targets.rows_off(classes[n:], self.size[n:]),
+            terms=sum(self.terms_of(tree)),
+            price=sum(map(split_price, self.terms_of(tree))) + LEVEL_PRICE * self._named_levels(tree),
+        )
+
+    def terms_of(self, tree: ObliqueTree) -> list[int]:
+        """Columns in each split that decides something."""
+        return [n_terms(tree.omega[split.node - 1], self.features) for split in pruned(tree).splits]
+
+    def _named_levels(self, tree: ObliqueTree) -> int:
+        """Levels beyond the first that rules about one column of levels name."""
+        found = 0
+        for split in pruned(tree).splits:
+            used = [self.features[j] for j in np.flatnonzero(tree.omega[split.node - 1]).tolist()]
+            if {feature.column for feature in used} == {used[0].column} and used[0].level is not None:
+                n_levels = 1 + sum(feature.column == used[0].column for feature in self.features)
+                has_gap_alone = any(f.column == used[0].column and f.level is None for f in self.features)
+                found += 0 if has_gap_alone else min(len(used), n_levels - len(used)) - 1
+        return found
+
+    def total_cost(self, cost: EvidenceCost, term_price: float) -> float:
+        """What a tree costs in all: rows against it, rows off and terms at their prices."""
+        return cost.rows + self.row_off * cost.off + term_price * cost.price
+
+    def is_as_good(self, cost: EvidenceCost, best: EvidenceCost) -> bool:
+        """Whether a tree has at most 1 % of the rows more against it than the best; rows off count at their price."""
+        return cost.rows + self.row_off * cost.off <= best.rows + self.row_off * best.off + 0.01 * self.n_given
+
+    @cached_property
+    def bound(self) -> float:
+        """No tree costs less in rows: equal rows end in one class."""
+        _, groups = equal_rows(self.X)
+        return float(np.min([group_sums(groups, column) for column in self.cost.T], axis=0).sum())
+
+
+def unlabeled_costs(charges: FloatArray, sizes: FloatArray) -> FloatArray:
+    """What each class costs unlabeled rows, by what the guide charges, shape (m, n_classes).
+
+    Half of it is the lead of the likeliest class over this one. The other half is due for every class but the
+    likeliest, so that doubtful rows count, too.
+    """
+    # Charges of merged rows are means, so even the likeliest class may have one.
+    lead = charges - charges.min(axis=1, keepdims=True)
+    return np.asarray(sizes[:, None] * (0.5 * lead + 0.5 * (lead > 0)))
+
+
+def _price_of_row_off(total_price: float, size: FloatArray, targets: Targets) -> float:
+    if total_price < ANY_PRICE:
+        return total_price
+    are_whole = [bool((part == np.round(part)).all()) for part in (size, targets.low, targets.high)]
+    return ANY_PRICE if all(are_whole) else ANY_PRICE_FRACTION

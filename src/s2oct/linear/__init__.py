@@ -1,1 +1,0 @@
-"""Linear models as arrays, with or without integral variables; linear programs that grow; MPS files."""

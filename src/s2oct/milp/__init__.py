@@ -1,1 +1,0 @@
-"""P2 and OCT-H as mixed-integer linear models, one function per equation."""

@@ -1,0 +1,1 @@
+"""Everything that leaves the package: exports, model files, pictures and reports."""

@@ -1,0 +1,114 @@
+"""What all writers share: the rules of a tree, and what their splits ask of the cells of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from s2oct.errors import InvalidProblem
+from s2oct.tables.encoding import Column, Encoding, plain_encoding
+from s2oct.trees.features import NUMBER
+from s2oct.trees.rounding import (
+    Leaf,
+    Split,
+    check_names,
+    features_used,
+)
+from s2oct.trees.rules import ORDERED, SUM, THRESHOLD, Pairs, SplitRule
+from s2oct.trees.tree import ObliqueTree
+
+
+def checked_encoding(
+    tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any], encoding: Encoding | None
+) -> Encoding:
+    """The encoding, or one in which every feature is a column; refuses one that makes other features."""
+    check_names(tree, feature_names, classes)
+    columns = encoding or plain_encoding(feature_names)
+    if columns.features != tuple(feature_names):
+        raise InvalidProblem(
+            f"Expected an encoding into the features {list(feature_names)}, got {list(columns.features)}."
+        )
+    return columns
+
+
+def columns_used(tree: ObliqueTree, part: Leaf | Split, encoding: Encoding) -> dict[Column, int]:
+    """The columns that some split of the part uses, with their positions in the table."""
+    used = {encoding.source(j)[0].name for j in features_used(tree, part)}
+    return {column: position for position, column in enumerate(encoding.columns) if column.name in used}
+
+
+@dataclass(frozen=True)
+class CellTest:
+    """What a split on one column asks of a cell.
+
+    Attributes
+    ----------
+    column : Column
+    missing_left : bool or None
+        Whether a missing value goes left; None if missing values are refused.
+    comparison : tuple of (float, str, float) or None
+        For a number: its coefficient, ``<=`` or ``>=``, and the offset. A number for which it holds goes left.
+    named : tuple of str
+        Categories that do not go where all others go, which also are those that the fit did not see.
+    is_in : bool
+        Whether the named categories go left, and the others right.
+    """
+
+    column: Column
+    missing_left: bool | None
+    comparison: tuple[float, str, float] | None = None
+    named: tuple[str, ...] = ()
+    is_in: bool = False
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The named categories, and the level of missing values if it goes where they go."""
+        missing = (missing_level(self.column),) if self.missing_left == self.is_in else ()
+        return tuple(dict.fromkeys([*self.named, *missing]))
+
+    @property
+    def is_about_gaps(self) -> bool:
+        """Whether only missing values are told from all others."""
+        return self.comparison is None and not self.named
+
+
+def missing_level(column: Column) -> str:
+    """The level that a missing value of a categorical column gets."""
+    return column.missing or str(column.fill)
+
+
+def positions_of(column: Column) -> dict[str, int]:
+    """The numbers that the levels of an ordered column count in sums, its missing values included."""
+    known = {level: place for place, level in enumerate(column.categories)}
+    return {missing_level(column): column.fill_position} | known
+
+
+def cell_test(rule: SplitRule, encoding: Encoding) -> CellTest | None:
+    """What a rule asks of the cells of its column; None for a sum, and for a rule that all cells fulfil or none."""
+    if rule.kind == SUM or (rule.kind == ORDERED and len({*rule.sides.values()}) == 1):
+        return None
+    (j, _), *_ = rule.pairs
+    column, _ = encoding.source(j)
+    if column.kind == NUMBER:
+        if rule.kind != THRESHOLD:
+            return CellTest(column, rule.sides[str(rule.missing)])
+        ((_, coefficient), *_), relation, offset = rule.inequality
+        missing_left = None if column.fill is None else rule.goes_left({j: float(column.fill)})
+        if column.gaps:
+            missing_left = rule.sides[str(rule.missing)]
+        return CellTest(column, missing_left, (coefficient, relation, offset))
+    is_left = {category: rule.sides[column.word(category)] for category in (*column.categories, str(column.rest))}
+    others_left = is_left[str(column.rest)]
+    return CellTest(
+        column,
+        rule.sides[column.missing] if column.missing else others_left,
+        named=tuple(category for category in column.categories if is_left[category] != others_left),
+        is_in=not others_left,
+    )
+
+
+def written_sum(pairs: Pairs, product: Callable[[float, int], str]) -> str:
+    """A sum as programs add it up, in the order of the features; ``product`` writes a factor above 0 and a feature."""
+    first, *rest = ((c < 0, product(abs(c), j)) for j, c in pairs)
+    return " ".join([f"{'-' * first[0]}{first[1]}", *(f"{'-' if minus else '+'} {text}" for minus, text in rest)])

@@ -1,0 +1,339 @@
+"""Trees as SQL, in the dialects of several databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ulp
+from typing import Any
+
+import numpy as np
+
+from s2oct.errors import InvalidProblem
+from s2oct.output.exports.rules import cell_test, checked_encoding, columns_used, written_sum
+from s2oct.tables.encoding import Column, Encoding
+from s2oct.trees.features import NUMBER
+from s2oct.trees.rounding import Leaf, Split, pruned
+from s2oct.trees.rules import SplitRule
+from s2oct.trees.tree import ObliqueTree
+
+# How databases differ where a tree is written as SQL: one record for each of them.
+
+_DOUBLED_QUOTE = {"'": "''"}
+_BACKSLASHES = {"\\": "\\\\", "'": "\\'"}
+
+# What `predict` takes for a number. Databases take more: 1_000, +-1, 1d, inf.
+_NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)? *$"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlDialect:
+    """How one database writes names and strings, and how it reads cells.
+
+    In the templates ``{0}`` is a column.
+
+    Parameters
+    ----------
+    number : str
+        A cell that is a number, or text that reads as one, as a double.
+    checked : str
+        The same for any cell, with NULL or an infinite number for one that is no number.
+    text : str
+        A cell as text.
+    written : str
+        A number that the query chooses, as a double. Here ``{0}`` is the number.
+    booleans : tuple of two str
+        False and true.
+    quote : str
+        Sign around names.
+    name_escapes, string_escapes : mapping of str to str
+        How names and strings write single characters.
+    """
+
+    number: str
+    checked: str
+    text: str = "CAST({0} AS VARCHAR)"
+    written: str = "{0}"
+    booleans: tuple[str, str] = ("FALSE", "TRUE")
+    quote: str = '"'
+    name_escapes: Mapping[str, str] = field(default_factory=lambda: {'"': '""'})
+    string_escapes: Mapping[str, str] = field(default_factory=lambda: _DOUBLED_QUOTE)
+
+    def name(self, name: str) -> str:
+        """The name of a column or table, quoted."""
+        return f"{self.quote}{_escaped(name, self.name_escapes)}{self.quote}"
+
+    def string(self, text: str) -> str:
+        """A string, quoted."""
+        return f"'{_escaped(text, self.string_escapes)}'"
+
+
+def _escaped(text: str, escapes: Mapping[str, str]) -> str:
+    if "\0" in text:
+        raise InvalidProblem(f"Expected names and labels that SQL can write, got {text!r} with a NUL character.")
+    return "".join(escapes.get(character, character) for character in text)
+
+
+SQLITE = SqlDialect(
+    number="CAST({0} AS REAL)",
+    # The comparison turns text that is a number into one and leaves other text as it is.
+    checked="CASE WHEN {0} = CAST({0} AS NUMERIC) THEN CAST({0} AS REAL) END",
+    # TRUE could be the name of a column, and so could a string in double quotes.
+    booleans=("0", "1"),
+    quote="`",
+    name_escapes={"`": "``"},
+)
+DUCKDB = SqlDialect(
+    number="TRY_CAST({0} AS DOUBLE)",
+    checked="CASE WHEN TYPEOF({0}) <> 'VARCHAR' OR REGEXP_MATCHES(CAST({0} AS VARCHAR), '"
+    + _NUMBER
+    + "') THEN TRY_CAST({0} AS DOUBLE) END",
+)
+POSTGRESQL = SqlDialect(
+    number="CAST({0} AS DOUBLE PRECISION)",
+    # PostgreSQL has no cast that gives NULL. CASE makes sure that it casts nothing but numbers.
+    checked="CASE WHEN CAST({0} AS VARCHAR) ~ '" + _NUMBER + "' THEN CAST({0} AS DOUBLE PRECISION) END",
+    # PostgreSQL takes 1.0e0 for a decimal, and decimals add up differently.
+    written="CAST({0} AS DOUBLE PRECISION)",
+)
+SPARK = SqlDialect(
+    number="TRY_CAST({0} AS DOUBLE)",
+    checked="CASE WHEN TYPEOF({0}) <> 'string' OR CAST({0} AS STRING) RLIKE '"
+    + _NUMBER
+    + "' THEN TRY_CAST({0} AS DOUBLE) END",
+    text="CAST({0} AS STRING)",
+    quote="`",
+    name_escapes={"`": "``"},
+    string_escapes=_BACKSLASHES,
+)
+BIGQUERY = SqlDialect(
+    number="SAFE_CAST({0} AS FLOAT64)",
+    checked="CASE WHEN REGEXP_CONTAINS(CAST({0} AS STRING), '" + _NUMBER + "') THEN SAFE_CAST({0} AS FLOAT64) END",
+    text="CAST({0} AS STRING)",
+    quote="`",
+    name_escapes={"\\": "\\\\", "`": "\\`", "\n": "\\n", "\r": "\\r"},
+    string_escapes={**_BACKSLASHES, "\n": "\\n", "\r": "\\r"},
+)
+
+DIALECTS = {"sqlite": SQLITE, "duckdb": DUCKDB, "postgresql": POSTGRESQL, "spark": SPARK, "bigquery": BIGQUERY}
+
+
+def sql_dialect(name: str) -> SqlDialect:
+    """The dialect of this name."""
+    if name not in DIALECTS:
+        raise InvalidProblem(f"Expected one of the SQL dialects {', '.join(DIALECTS)}, got {name!r}.")
+    return DIALECTS[name]
+
+
+# A tree as SQL: one CASE expression that predicts in the database what `predict` predicts here.
+
+INDENT = "    "
+_LARGEST = "1.7976931348623157e308"
+_MOST_DIGITS = 18
+_CLEAR_OF_THE_MIDPOINT = Fraction(45, 100)
+"""SQLite before version 3.47 reads decimals a little inexactly. It reads the right double if the decimal is within this
+many units in the last place. The shortest decimal can be farther away, near the midpoint of two doubles."""
+
+
+def tree_to_sql(
+    tree: ObliqueTree,
+    feature_names: Sequence[str],
+    classes: Sequence[Any],
+    *,
+    encoding: Encoding | None = None,
+    table: str | None = None,
+    column: str = "predicted",
+    dialect: str = "sqlite",
+) -> str:
+    """Write a tree as a CASE expression, or as a query over a table.
+
+    The expression adds up sums in the order in which `predict` adds them, from exactly the numbers of the tree. So
+    every row gets the same class, also a row so near a hyperplane that rounding decides. Only the columns that the
+    rules use are read. Levels that the fit did not see and missing values are read as `predict` reads them; NULL, empty
+    text and the usual marks such as ``NA`` are missing values. A row gets NULL if `predict` refuses it: for infinity,
+    text that is no number, or a missing value where the encoding has nothing to fill it with. Booleans may be stored
+    as booleans, as 0 and 1, or as text.
+
+    PostgreSQL and BigQuery end a query with an error if a sum overflows, or if a boolean column should hold numbers.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+        The tree, in the units of the features.
+    feature_names : sequence of str
+        A name for every feature.
+    classes : sequence
+        The class labels, in the order of their indices.
+    encoding : Encoding, optional
+        How features come from the columns of the table; by default every feature is a column.
+    table : str, optional
+        With it the result is a complete query that adds a column to the table.
+    column : str
+        Name of that column.
+    dialect : {"sqlite", "duckdb", "postgresql", "spark", "bigquery"}
+        The database that will run it.
+
+    Returns
+    -------
+    str
+        The expression or the query.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from s2oct import ObliqueTree, Topology
+    >>> tree = ObliqueTree.of(Topology(1), np.array([[0.5, -0.125]]), np.array([17.25]))
+    >>> print(tree_to_sql(tree, ["age", "education"], ["no", "yes"]))  # doctest: +ELLIPSIS
+    CASE WHEN
+        CASE WHEN `age` = CAST(`age` AS NUMERIC) THEN CAST(`age` AS REAL) END BETWEEN ...
+        AND CASE WHEN `education` = CAST(`education` AS NUMERIC) THEN CAST(`education` AS REAL) END BETWEEN ...
+    THEN
+        CASE WHEN 0.5e0 * CAST(`age` AS REAL) - 0.125e0 * CAST(`education` AS REAL) <= 17.25e0 THEN
+            'no'
+        ELSE
+            'yes'
+        END
+    END
+    """
+    columns = checked_encoding(tree, feature_names, classes, encoding)
+    words = _Sql(tree, tuple(classes), columns, sql_dialect(dialect))
+    if table is None:
+        return "\n".join(words.expression())
+    # Line by line: names and labels may contain line breaks, which must stay as they are.
+    indented = "\n".join(f"{INDENT}{line}" for line in words.expression())
+    return f"SELECT\n{INDENT}*,\n{indented} AS {words.dialect.name(column)}\nFROM {words.dialect.name(table)};"
+
+
+@dataclass(frozen=True)
+class _Sql:
+    """Writes the parts of a tree as SQL."""
+
+    tree: ObliqueTree
+    classes: tuple[Any, ...]
+    encoding: Encoding
+    dialect: SqlDialect
+
+    def expression(self) -> Iterator[str]:
+        part = pruned(self.tree)
+        columns = [column for column in columns_used(self.tree, part, self.encoding) if column.kind == NUMBER]
+        if not columns:
+            yield from self._block(part, "")
+            return
+        yield "CASE WHEN"
+        for i, column in enumerate(columns):
+            yield f"{INDENT}{'AND ' if i else ''}{self._guard(column)}"
+        yield "THEN"
+        yield from self._block(part, INDENT)
+        yield "END"
+
+    def _block(self, part: Leaf | Split, indent: str) -> Iterator[str]:
+        if isinstance(part, Leaf):
+            yield f"{indent}{self._literal(self.classes[part.class_index])}"
+            return
+        yield f"{indent}CASE WHEN {self._condition(part.node)} THEN"
+        yield from self._block(part.left, indent + INDENT)
+        yield f"{indent}ELSE"
+        yield from self._block(part.right, indent + INDENT)
+        yield f"{indent}END"
+
+    def _condition(self, node: int) -> str:
+        rule = SplitRule.of(self.tree, node, self.encoding.described)
+        test = cell_test(rule, self.encoding)
+        if test is None:
+            # The way round with <=: infinite products may add up to NaN, which most databases take for larger than any
+            # number.
+            total = written_sum(rule.pairs, lambda c, j: f"{sql_number(c)} * {self._feature(j)}")
+            return f"{total} <= {sql_number(rule.offset)}"
+        column, gap = test.column, self._is_gap(test.column)
+        if test.is_about_gaps:
+            return gap if test.missing_left else f"NOT {gap}"
+        if test.comparison:
+            coefficient, relation, offset = test.comparison
+            number = self._number(column) if test.missing_left is None else self._checked(column)
+            factor = "" if coefficient == 1 else f"{sql_number(coefficient)} * "
+            asked = f"{factor}{number} {relation} {sql_number(offset)}"
+        else:
+            named = [text for text, place in column.readings.items() if column.categories[place] in test.named]
+            asked = f"{self._text(column)} {'' if test.is_in else 'NOT '}IN ({self._strings(named)})"
+        if test.missing_left:
+            return f"{gap} OR {asked}"
+        # What is NULL is not in a list.
+        return asked if test.missing_left is None or test.is_in else f"NOT {gap} AND {asked}"
+
+    def _guard(self, column: Column) -> str:
+        """A condition that a row fulfils unless `predict` refuses its cell of this column of numbers."""
+        known = self._is_known(column)
+        return known if column.fill is None else f"({self._is_gap(column)} OR ({known}))"
+
+    def _is_gap(self, column: Column) -> str:
+        """A condition that holds for missing values, and is never NULL."""
+        name, text = self.dialect.name(column.name), self._text(column)
+        marked = f"TRIM({text}) IN ({self._strings(column.marks)})"
+        levels = [text for text in column.readings if text.strip() in column.marks]
+        if levels:
+            marked = f"({marked} AND {text} NOT IN ({self._strings(levels)}))"
+        return f"({name} IS NULL OR {marked})"
+
+    def _is_known(self, column: Column) -> str:
+        """A condition that holds for the numbers that `predict` takes, gaps excluded."""
+        return f"{self._checked(column)} BETWEEN -{_LARGEST} AND {_LARGEST}"
+
+    def _checked(self, column: Column) -> str:
+        return self.dialect.checked.format(self.dialect.name(column.name))
+
+    def _feature(self, j: int) -> str:
+        """A feature of a row that fulfils the guards: what is not a number there is a gap."""
+        column, level = self.encoding.source(j)
+        if level is not None:
+            return self._indicator(column, level)
+        if column.kind != NUMBER:
+            return self.dialect.written.format(self._positions(column))
+        number = self._number(column)
+        if column.fill is None:
+            return number
+        return f"CASE WHEN {self._is_known(column)} THEN {number} ELSE {sql_number(float(column.fill))} END"
+
+    def _positions(self, column: Column) -> str:
+        cases = [f"WHEN {self.dialect.string(text)} THEN {sql_number(float(i))}" for text, i in column.readings.items()]
+        others = sql_number(float(column.rest_position))
+        if column.fill_position != column.rest_position:
+            fill = sql_number(float(column.fill_position))
+            others = f"CASE WHEN {self._is_gap(column)} THEN {fill} ELSE {others} END"
+        return f"CASE {self._text(column)} {' '.join(cases)} ELSE {others} END"
+
+    def _indicator(self, column: Column, level: str) -> str:
+        """1 for one level, also where it stands for missing values; 0 for all others."""
+        listed = [text for text, place in column.readings.items() if column.categories[place] == level]
+        found = [f"{self._text(column)} IN ({self._strings(listed)})"] if listed else []
+        found += [self._is_gap(column)] if level in (column.missing, column.fill) else []
+        return self.dialect.written.format(f"CASE WHEN {' OR '.join(found)} THEN 1.0e0 ELSE 0.0e0 END")
+
+    def _number(self, column: Column) -> str:
+        return self.dialect.number.format(self.dialect.name(column.name))
+
+    def _text(self, column: Column) -> str:
+        return self.dialect.text.format(self.dialect.name(column.name))
+
+    def _strings(self, texts: Iterable[str]) -> str:
+        return ", ".join(self.dialect.string(text) for text in texts)
+
+    def _literal(self, label: Any) -> str:
+        """A class as SQL writes it."""
+        if isinstance(label, (bool, np.bool_)):
+            return self.dialect.booleans[bool(label)]
+        if isinstance(label, (int, np.integer)):
+            return str(int(label))
+        if isinstance(label, (float, np.floating)):
+            return sql_number(float(label))
+        if isinstance(label, str):
+            return self.dialect.string(label)
+        raise InvalidProblem(f"Expected labels that are strings, numbers or booleans, got {label!r}.")
+
+
+def sql_number(value: float) -> str:
+    """A literal that every database reads as exactly this double; 0.5 without an exponent is a decimal in some."""
+    room = _CLEAR_OF_THE_MIDPOINT * Fraction(ulp(value))
+    candidates = (repr(value), *(f"{value:.{digits}g}" for digits in range(15, _MOST_DIGITS + 1)))
+    text = next((text for text in candidates if abs(Fraction(text) - Fraction(value)) <= room), candidates[-1])
+    return text if "e" in text else f"{text}e0"

@@ -1,0 +1,365 @@
+"""Model files: written whole, checked against their schema and checksum when read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from s2oct.errors import InvalidModelFile, InvalidProblem, S2OCTError
+from s2oct.files import replaced
+from s2oct.output.model_files.codec import inside, place
+from s2oct.output.model_files.content import ESTIMATORS, content_of, model_of
+from s2oct.output.model_files.model import Model, TreeEstimator
+from s2oct.version import __version__
+from s2oct.wording import brief, count
+
+# The schema of model files, and a check of the part of JSON Schema that it uses.
+
+Schema = Mapping[str, Any]
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+_NOTES = {"$schema", "$defs", "title", "description"}
+_CHECKED = {"$ref", "type", "const", "enum", "minimum", "exclusiveMinimum", "pattern", "anyOf"}
+_CHECKED_INSIDE = {"required", "properties", "additionalProperties", "items", "minItems"}
+
+
+def model_schema() -> dict[str, Any]:
+    """The JSON schema of model files."""
+    text = files("s2oct.output.model_files").joinpath("model.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def violation(value: Any, schema: Schema) -> str | None:
+    """What is wrong with a value, as a phrase that names the place; None if the schema admits it.
+
+    Understands type, const, enum, pattern, minimum, exclusiveMinimum, required, properties, additionalProperties,
+    items, minItems, anyOf and $ref within the schema. Another keyword raises a ValueError: it would be a check that is
+    never made.
+    """
+    return next(_violations(value, schema, schema, ""), None)
+
+
+def _violations(value: Any, schema: Schema, root: Schema, at: str) -> Iterator[str]:
+    unknown = set(schema) - _NOTES - _CHECKED - _CHECKED_INSIDE
+    if unknown:
+        raise ValueError(f"Expected keywords of JSON Schema that are checked here, got {sorted(unknown)}.")
+    if "$ref" in schema:
+        yield from _violations(value, _resolved(schema["$ref"], root), root, at)
+    yield from (f"{place(at)} should {phrase}" for phrase in _simple_violations(value, schema))
+    if "anyOf" in schema:
+        found = [next(_violations(value, choice, root, at), None) for choice in schema["anyOf"]]
+        if None not in found:
+            yield str(found[-1])
+    if isinstance(value, dict):
+        yield from _object_violations(value, schema, root, at)
+    if isinstance(value, list):
+        yield from _array_violations(value, schema, root, at)
+
+
+def _simple_violations(value: Any, schema: Schema) -> Iterator[str]:
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(_is(value, kind) for kind in kinds):
+        yield f"be {' or '.join(kinds)}, not {brief(value)}"
+    if "const" in schema and not _equal(value, schema["const"]):
+        yield f"be {schema['const']!r}, not {brief(value)}"
+    if "enum" in schema and not any(_equal(value, choice) for choice in schema["enum"]):
+        yield f"be one of {schema['enum']}, not {brief(value)}"
+    if "minimum" in schema and _is(value, "number") and value < schema["minimum"]:
+        yield f"be at least {schema['minimum']}, not {brief(value)}"
+    if "exclusiveMinimum" in schema and _is(value, "number") and value <= schema["exclusiveMinimum"]:
+        yield f"be more than {schema['exclusiveMinimum']}, not {brief(value)}"
+    if "pattern" in schema and isinstance(value, str) and not re.search(schema["pattern"], value):
+        yield f"match {schema['pattern']}, not be {brief(value)}"
+
+
+def _object_violations(value: dict[str, Any], schema: Schema, root: Schema, at: str) -> Iterator[str]:
+    for name in schema.get("required", []):
+        if name not in value:
+            yield f"{place(at)} has no {name!r}"
+    known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+    for name, part in value.items():
+        if name not in known and others is False:
+            yield f"{place(at)} has {name!r}, which is not known there"
+        part_schema = known.get(name, others)
+        if isinstance(part_schema, Mapping):
+            yield from _violations(part, part_schema, root, inside(at, name))
+
+
+def _array_violations(value: list[Any], schema: Schema, root: Schema, at: str) -> Iterator[str]:
+    if len(value) < schema.get("minItems", 0):
+        yield f"{place(at)} should have at least {schema['minItems']} entries, not {len(value)}"
+    for i, part in enumerate(value):
+        yield from _violations(part, schema.get("items", {}), root, f"{at}[{i}]")
+
+
+def _resolved(reference: str, root: Schema) -> Schema:
+    found: Any = root
+    for step in reference.removeprefix("#/").split("/"):
+        found = found[step]
+    return dict(found)
+
+
+def _equal(value: Any, other: Any) -> bool:
+    # Python's booleans are integers, JSON's are not.
+    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
+
+
+def _is(value: Any, kind: str) -> bool:
+    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+
+
+# The model file: JSON with a format, a version and a checksum.
+
+WIDTH = 120
+_INDENT = "  "
+
+
+def pretty_json(value: Any, indent: str = "", room: int = WIDTH) -> str:
+    """The text of a JSON value; its first line has at most ``room`` characters if it is on one line."""
+    line = _dumped(value)
+    if not isinstance(value, (dict, list)) or not value or (indent and len(line) <= room):
+        return line
+    inner = indent + _INDENT
+    if isinstance(value, dict):
+        heads = [f"{_dumped(key)}: " for key in value]
+        parts = [
+            head + pretty_json(part, inner, WIDTH - len(inner) - len(head))
+            for head, part in zip(heads, value.values(), strict=True)
+        ]
+    else:
+        parts = [pretty_json(part, inner, WIDTH - len(inner)) for part in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}{closing}"
+
+
+def _dumped(value: Any) -> str:
+    """JSON on one line. Characters that no reader sees, or that steer a terminal, are written as escapes."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
+FORMAT, FORMAT_VERSION = "s2oct-model", 1
+
+LARGEST_FILE = 100 * 10**6
+"""Most bytes of a model file; a tree with 100,000 categories takes a tenth of it."""
+
+_MOST_DIGITS = 400
+"""Most digits of a whole number; larger ones exceed any float, and the time to read them grows with their square."""
+
+
+def save(clf: TreeEstimator, path: str | Path) -> None:
+    """Write a fitted classifier to a JSON file.
+
+    People can read the file, and it is loaded without pickle. It holds the tree in the user's units with every bit of
+    its numbers, names, classes, certificate, parameters and a hash of the data. It holds no training rows and no
+    `transduction_`, which `predict` computes again.
+
+    Parameters
+    ----------
+    clf : S2OCTClassifier or OCTHClassifier
+        Fitted.
+    path : str or Path
+        The file; it is complete or not written at all.
+
+    Examples
+    --------
+    >>> import s2oct, tempfile
+    >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
+    >>> y = ["no", "no", "yes", "yes", None, None, None, None]
+    >>> clf = s2oct.S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 2})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     s2oct.save(clf, f"{folder}/model.json")
+    ...     again = s2oct.load(f"{folder}/model.json")
+    >>> again.predict(X).tolist() == clf.predict(X).tolist()
+    True
+    """
+    if type(clf).__name__ not in ESTIMATORS:
+        raise InvalidProblem(
+            f"Expected an S2OCTClassifier or OCTHClassifier to save, got {type(clf).__name__}: keep others with joblib "
+            "or skops."
+        )
+    check_is_fitted(clf)
+    with replaced(Path(path)) as file:
+        file.write(model_to_json(Model(clf)).encode())
+
+
+def load(path: str | Path) -> TreeEstimator:
+    """Read a classifier that `save` or the command ``s2oct fit`` has written.
+
+    It predicts what the saved one predicts, to the last bit of its probabilities. An `InvalidModelFile` says what is
+    wrong with a file that is damaged, was changed, or comes from a later version.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    S2OCTClassifier or OCTHClassifier
+        The classifier, fitted.
+    """
+    return read_model(path).estimator
+
+
+def read_model(path: str | Path) -> Model:
+    """Read a model file with everything in it: names, encoding of the columns, provenance.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    Model
+        Classifier, encoding, label and id columns, and provenance.
+    """
+    return model_from_json(_text(Path(path)), str(path))
+
+
+def derived_json(path: Path) -> str:
+    """The text of a model file with rules that are made from its tree: the file may hold any text as its rules."""
+    content = _content(_text(path), str(path))
+    model = _model(content, str(path))
+    return _signed({**content, "rules": model.estimator.rules_.split("\n")})
+
+
+def model_to_json(model: Model) -> str:
+    """The text of a model file."""
+    content = {"format": FORMAT, "format_version": FORMAT_VERSION, **content_of(model)}
+    if _has_half_characters(content):
+        raise InvalidProblem("Expected names and classes that are text, got halves of characters (surrogates).")
+    return _signed(content)
+
+
+def model_from_json(text: str, name: str = "the text") -> Model:
+    """The model that a text describes; ``name`` is how errors call it."""
+    return _model(_content(text, name), name)
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        # Not the size that the file system says: pipes and devices have none.
+        read = file.read(LARGEST_FILE + 1)
+    if len(read) > LARGEST_FILE:
+        most = count(LARGEST_FILE)
+        raise InvalidModelFile(f"Expected a model file of at most {most} bytes, got more in {str(path)!r}.")
+    try:
+        return read.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidModelFile(f"Expected a model file in {str(path)!r}, got bytes that are not text.") from error
+
+
+def _content(text: str, name: str) -> dict[str, Any]:
+    try:
+        return _checked(_parsed(text, name), name)
+    except RecursionError as error:
+        raise InvalidModelFile(f"Expected a model file in {name!r}, got JSON that is nested too deeply.") from error
+
+
+def _model(content: Mapping[str, Any], name: str) -> Model:
+    try:
+        return model_of(content)
+    except (S2OCTError, LookupError, TypeError, ValueError, OverflowError) as error:
+        raise InvalidModelFile(f"The model file {name!r} contradicts itself: {error}") from error
+
+
+def _signed(content: Mapping[str, Any]) -> str:
+    return pretty_json({**content, "sha256": _digest(content)}) + "\n"
+
+
+def _parsed(text: str, name: str) -> Any:
+    try:
+        return json.loads(
+            text, parse_constant=_refuse, parse_float=_finite, parse_int=_short, object_pairs_hook=_unique
+        )
+    except json.JSONDecodeError as error:
+        raise InvalidModelFile(
+            f"Expected a model file in {name!r}, got text that is not complete JSON ({error}): is it truncated?"
+        ) from error
+    except ValueError as error:
+        raise InvalidModelFile(f"Expected a model file in {name!r}, got JSON that no model has: {error}.") from error
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not a number in JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:20]} is too large for a number")
+    return number
+
+
+def _short(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"{digits[:20]}... is too large for a number")
+    return int(digits)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; with two fields of one name, readers could disagree about its meaning."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has the field {twice!r} twice")
+    return fields
+
+
+def _checked(content: Any, name: str) -> dict[str, Any]:
+    """The content of a model file that has a known version, follows the schema and is as it was written."""
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InvalidModelFile(f"Expected a model file of s2oct in {name!r}, got other JSON.")
+    version = content.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise InvalidModelFile(
+            f"The model file {name!r} has format {version} and comes from a later version of s2oct; this is "
+            f"{__version__} and reads formats up to {FORMAT_VERSION}."
+        )
+    wrong = violation(content, model_schema())
+    if wrong:
+        raise InvalidModelFile(f"The model file {name!r} does not follow its schema: {wrong}.")
+    if _has_half_characters(content):
+        raise InvalidModelFile(f"Expected text in the model file {name!r}, got halves of characters (surrogates).")
+    if content.pop("sha256") != _digest(content):
+        raise InvalidModelFile(
+            f"The model file {name!r} was changed after it was written: its checksum does not match."
+        )
+    return content
+
+
+def _has_half_characters(content: Mapping[str, Any]) -> bool:
+    """Whether some text cannot be written to any file or terminal."""
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    """SHA-256 of the content without blanks and with sorted keys."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

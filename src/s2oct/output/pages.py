@@ -1,0 +1,150 @@
+"""HTML pages: templates, one style, and drawings inside a page."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from s2oct.errors import MissingExtra
+from s2oct.output.plots.style import Ink, need_matplotlib
+from s2oct.version import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# A page as one file: its style is inside, every value is escaped, and nothing is fetched.
+
+BASE = "base"
+"""Name of the shared template and of the shared style."""
+
+
+class Page:
+    """A template that is ready to be filled in.
+
+    Parameters
+    ----------
+    room : str
+        Package with a folder ``templates``.
+    name : str
+        Name of the page: ``name.html.jinja`` in that folder extends ``base.html.jinja`` of this room, and
+        ``name.css`` is added to the shared style.
+    filters : mapping of str to callable
+        How the template writes numbers and names.
+    """
+
+    def __init__(self, room: str, name: str, filters: Mapping[str, Callable[..., str]]) -> None:
+        try:
+            import jinja2
+        except ModuleNotFoundError as error:
+            raise MissingExtra("Reports need jinja2, which is not installed: run pip install jinja2.") from error
+        loader = jinja2.ChoiceLoader([jinja2.PackageLoader(room), jinja2.PackageLoader("s2oct.output")])
+        environment = jinja2.Environment(
+            loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        environment.filters.update(filters)
+        # Read as it is: a style may contain what a template would take for its own marks.
+        styles = [loader.get_source(environment, f"{part}.css")[0] for part in (BASE, name)]
+        environment.globals.update(style="".join(styles), version=__version__)
+        self._template = environment.get_template(f"{name}.html.jinja")
+
+    def render(self, **values: Any) -> str:
+        """Fill in the template; a name that it needs and does not get is an error."""
+        return self._template.render(**values)
+
+
+# Drawings inside a page: SVG in its inks and letters, so that they follow it into the dark and onto paper.
+
+PIXELS_PER_INCH = 96
+STRONG, PAPER = "#010203", "#fdfeff"
+"""Inks that nothing else in a picture has: a page replaces them by its own."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing for a page: its title, an SVG element, and its width in pixels at full size."""
+
+    title: str
+    svg: str
+    width: int
+
+
+@contextmanager
+def page_style(font_size: float = 10.0) -> Iterator[None]:
+    """Matplotlib's defaults with the inks of a page, whatever style the user has set; draw and embed inside."""
+    need_matplotlib("Reports")
+    import matplotlib
+
+    inks: dict[Any, Any] = dict.fromkeys(
+        ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "xtick.labelcolor"), STRONG
+    )
+    papers: dict[Any, Any] = dict.fromkeys(("axes.facecolor", "figure.facecolor"), PAPER)
+    settings: dict[Any, Any] = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "s2oct",
+        "font.size": font_size,
+        "axes.linewidth": 0.8,
+    }
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # The browser has glyphs that matplotlib's font may lack.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update({**settings, **inks, **papers})
+        yield
+
+
+def svg_file(figure: Figure) -> str:
+    """Write a figure as the text of an SVG file, without background and without a date."""
+    written = io.StringIO()
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(written, format="svg", transparent=True, metadata=nothing, dpi=2 * PIXELS_PER_INCH)
+    return written.getvalue()
+
+
+def embed(
+    figure: Figure, name: str, title: str, *, label: str | None = None, titles: Mapping[str, str] | None = None
+) -> Picture:
+    """Make a figure a part of a page.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        Drawn in `page_style`, which must still be in force.
+    name : str
+        Begins the ids of the drawing, since a page has many drawings.
+    title : str
+        Title of the picture.
+    label : str, optional
+        What screen readers say; the title otherwise.
+    titles : mapping of str to str, optional
+        By the id that matplotlib gave a part of the drawing, what the page says when the mouse is on it.
+    """
+    svg = svg_file(figure)
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    for part, said in (titles or {}).items():
+        svg = svg.replace(f'<g id="{part}">', f'<g id="{part}"><title>{html.escape(said)}</title>')
+    svg = re.sub(r"\bid=\"", f'id="{name}-', svg)
+    svg = re.sub(r"(href=\"#|url\(#)", rf"\g<1>{name}-", svg)
+    # Only inside style attributes: a name in the picture that reads like a colour stays.
+    ink = Ink.in_force()
+    inks = {ink.strong: "--ink", ink.muted: "--muted", ink.faint: "--faint", ink.paper: "--paper"}
+    svg = re.sub(r"style=\"[^\"]*\"", lambda style: _with_page_inks(style.group(), inks), svg)
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    assert size is not None
+    head = f'<svg class="picture" {size.group()} role="img" aria-label="{html.escape(label or title)}"'
+    head += ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
+    return Picture(title, head + svg[svg.index(">") + 1 :], round(figure.get_figwidth() * PIXELS_PER_INCH))
+
+
+def _with_page_inks(style: str, inks: dict[str, str]) -> str:
+    for colour, variable in inks.items():
+        style = style.replace(colour, f"var({variable})")
+    # The page's own letters: those that matplotlib measured the layout with are among the widest.
+    style = re.sub(r"font-family: [^;\"]*", "font-family: var(--picture-letters)", style)
+    return re.sub(r"(font: [^;\"]*?px )[^;\"]*", r"\g<1>var(--picture-letters)", style)

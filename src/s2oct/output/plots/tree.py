@@ -1,0 +1,761 @@
+"""The tree as a picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.estimators.fitted import FittedRows, read_fit
+from s2oct.looks import IF_SO, OTHERWISE, class_colour, short_sets, text_on
+from s2oct.output.plots.style import (
+    Display,
+    Ink,
+    figure_of,
+    fit_text,
+    need_matplotlib,
+    new_axes,
+    plain,
+    text_width,
+    with_sections_of,
+    wrap_text,
+)
+from s2oct.trees.features import Feature
+from s2oct.trees.rounding import Leaf, Split, few_digits, pruned, remarks
+from s2oct.trees.rules import SplitRule
+from s2oct.trees.tree import ObliqueTree
+from s2oct.wording import plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.patches import FancyBboxPatch
+    from matplotlib.text import Text
+
+# What the picture of a tree shows: its parts that decide something, their rows, and the rules of its splits.
+
+DIGITS = 5
+"""Significant digits of numbers; a tree that was fitted has fewer, as a rule."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShownTree:
+    """A tree with names and counts.
+
+    Attributes
+    ----------
+    tree : ObliqueTree
+    features : sequence of Feature or str
+    class_names : sequence of str
+    labeled : ndarray of shape (n_leaves, n_classes)
+        Labeled rows of each leaf and class.
+    unlabeled : ndarray of shape (n_leaves,)
+        Unlabeled rows of each leaf.
+    spread : ndarray of shape (n_features,)
+        Standard deviation of each feature.
+    max_features : int
+        Terms of a rule that are shown.
+    """
+
+    tree: ObliqueTree
+    features: Sequence[Feature | str]
+    class_names: Sequence[str]
+    labeled: IntArray
+    unlabeled: IntArray
+    spread: FloatArray
+    max_features: int
+
+    @cached_property
+    def root(self) -> Leaf | Split:
+        """The tree without the splits that decide nothing."""
+        return pruned(self.tree)
+
+    @cached_property
+    def parts(self) -> list[tuple[Leaf | Split, int]]:
+        """Every part with its level, parents first."""
+        return _parts(self.root, 0)
+
+    def labeled_in(self, part: Leaf | Split) -> list[int]:
+        """Labeled rows of each class below a part."""
+        return [int(n) for n in self.labeled[self._leaves(part)].sum(axis=0)]
+
+    def unlabeled_in(self, part: Leaf | Split) -> int:
+        """Unlabeled rows below a part."""
+        return int(self.unlabeled[self._leaves(part)].sum())
+
+    def rows_in(self, part: Leaf | Split) -> int:
+        """All rows below a part."""
+        return sum(self.labeled_in(part)) + self.unlabeled_in(part)
+
+    def _leaves(self, part: Leaf | Split) -> list[int]:
+        return [node - self.tree.topology.n_leaves for node in part.ids]
+
+    def rule(self, split: Split) -> tuple[str, ...]:
+        """The terms of a split's rule with their signs, and at the end its comparison; large sets are shortened.
+
+        Of more than ``max_features`` terms, those of largest influence are kept: coefficient times standard deviation.
+        What is left out is counted, unless it is one term, which takes no more room than its count.
+        """
+        rule = SplitRule.of(self.rounded, split.node, self.features)
+        parts = tuple(map(short_sets, rule.parts()))
+        n_left_out = len(parts) - 1 - self.max_features
+        if n_left_out <= 1:
+            return parts
+        size = np.abs(self.tree.omega[split.node - 1]) * self.spread
+        influence = np.array([size[list(term.indices)].max() for term in rule.terms])
+        kept = sorted(np.argsort(-influence, kind="stable")[: self.max_features].tolist())
+        return (*(parts[i] for i in kept), f"+ {n_left_out} more", parts[-1])
+
+    def whole_rule(self, split: Split) -> str:
+        """A split's rule with every term, digit and level."""
+        return SplitRule.of(self.tree, split.node, self.features).text()
+
+    @cached_property
+    def rounded(self) -> ObliqueTree:
+        """The tree with the numbers that are shown, which are its own where these are short."""
+        omega, gamma = (np.vectorize(few_digits)(numbers, DIGITS) for numbers in (self.tree.omega, self.tree.gamma))
+        return replace(self.tree, omega=omega, gamma=gamma)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether a number that is shown differs from that of the tree."""
+        nodes = [split.node - 1 for split in self.root.splits]
+        return bool(
+            (self.rounded.omega[nodes] != self.tree.omega[nodes]).any()
+            or (self.rounded.gamma[nodes] != self.tree.gamma[nodes]).any()
+        )
+
+
+def _parts(part: Leaf | Split, level: int) -> list[tuple[Leaf | Split, int]]:
+    if isinstance(part, Leaf):
+        return [(part, level)]
+    return [(part, level), *_parts(part.left, level + 1), *_parts(part.right, level + 1)]
+
+
+def leaf_label(leaf: Leaf) -> str:
+    """Name of a leaf: the id that ``apply`` gives its rows, or the ids that are read as one."""
+    if len(leaf.ids) == 1:
+        return f"leaf {leaf.ids[0]}"
+    separator = "+" if len(leaf.ids) == 2 else "…"
+    return f"leaf {leaf.ids[0]}{separator}{leaf.ids[-1]}"
+
+
+# Where the parts of a tree stand in its picture. Lengths are inches at full scale.
+
+POINTS, SMALL = 9.0, 8.25
+"""Font sizes at full scale: 12 and 11 pixels on a page."""
+LINE, PAD, GAP, LEVEL_GAP, MARGIN = 0.19, 0.09, 0.16, 0.46, 0.12
+LEAF_WIDTH, SPLIT_WIDTH, NARROWEST = (1.1, 2.1), (1.5, 3.0), 3.6
+"""Least and most of a leaf, least and most of a split, and least of a whole picture."""
+SCREEN = 12.75
+"""Most of a whole picture, unless its narrowest leaves need more: a window of 1280 pixels shows it at full size."""
+SIGN = 0.17
+"""Room for the sign before a term."""
+SHORT = 2.2
+"""A sum that is no wider stands on one line."""
+TERM_LINES, NAME_LINES = 3, 2
+"""Most lines of a term, and of the name of a class in a leaf."""
+SQUARE_GAP = 0.09
+"""Room between a count and the square of the next one."""
+LEGEND = "labeled rows by class"
+LEGEND_NAME, LEGEND_MARK = 2.0, 0.38
+"""Most for the name of a class in the legend, and what its square and the gaps around it take."""
+CAPTION_LINES = 4
+ROUNDED_CAPTION = "Numbers are rounded."
+
+
+_RELATIONS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">"}
+
+
+class RuleLine(NamedTuple):
+    """A line of a rule: a sign or a relation, and what comes after it.
+
+    The sign is empty on the first line of a sum and where a term goes on, and None in a rule that is no sum.
+    """
+
+    sign: str | None
+    text: str
+
+
+class LeafLines(NamedTuple):
+    """The lines of a leaf: its class, and the classes of its labeled rows."""
+
+    name: list[str]
+    labeled: list[list[int]]
+
+
+@dataclass(frozen=True)
+class TreeLayout:
+    """Sizes of the picture and its parts.
+
+    Attributes
+    ----------
+    width, height : float
+    leaf_width, split_width : float
+    places : dict of int to tuple of float
+        By node id, the centre and the top of each part, from the lower left.
+    heights : dict of int to float
+        By node id, the height of each part.
+    rules : dict of int to list of RuleLine
+        By node id, the rule of each split.
+    leaves : dict of int to LeafLines
+        By node id, what is written in each leaf.
+    legend : list of list of int
+        The classes of each line of the legend.
+    caption : tuple of str
+        Lines that say how to read the picture.
+    """
+
+    width: float
+    height: float
+    leaf_width: float
+    split_width: float
+    places: dict[int, tuple[float, float]]
+    heights: dict[int, float]
+    rules: dict[int, list[RuleLine]]
+    leaves: dict[int, LeafLines]
+    legend: list[list[int]]
+    caption: tuple[str, ...]
+
+    @classmethod
+    def of(cls, shown: ShownTree) -> TreeLayout:
+        """Lay out a tree."""
+        n_leaves = len(shown.root.leaves)
+        leaf_width = _leaf_width(shown)
+        slot = leaf_width + GAP
+        width = max(slot * n_leaves + 2 * MARGIN, NARROWEST)
+        split_width = _split_width(shown, 2 * slot - GAP)
+        rules = {split.node: _rule_lines(shown.rule(split), split_width) for split in shown.root.splits}
+        leaves = {leaf.node: _leaf_lines(shown, leaf, leaf_width) for leaf in shown.root.leaves}
+        n_lines = {node: 1 + len(lines) for node, lines in rules.items()}
+        n_lines |= {node: len(lines.name) + 2 + len(lines.labeled) for node, lines in leaves.items()}
+        heights = {node: LINE * lines + 2 * PAD for node, lines in n_lines.items()}
+        levels = [0.0] * (max(level for _, level in shown.parts) + 1)
+        for part, level in shown.parts:
+            levels[level] = max(levels[level], heights[part.node])
+        legend, caption = _legend(shown, width), _caption(shown, width)
+        below = MARGIN + LINE * (len(legend) + len(caption)) + 0.1
+        height = sum(levels) + LEVEL_GAP * (len(levels) - 1) + MARGIN + below
+        tops = [height - MARGIN - sum(levels[:level]) - LEVEL_GAP * level for level in range(len(levels))]
+        centres = _centres(shown, (width - slot * n_leaves) / 2, slot)
+        return cls(
+            width=width,
+            height=height,
+            leaf_width=leaf_width,
+            split_width=split_width,
+            places={part.node: (centres[part.node], tops[level]) for part, level in shown.parts},
+            heights=heights,
+            rules=rules,
+            leaves=leaves,
+            legend=legend,
+            caption=caption,
+        )
+
+
+def _leaf_width(shown: ShownTree) -> float:
+    """As much as the widest leaf needs, within limits."""
+    least, most = LEAF_WIDTH
+    needed = least
+    for leaf in shown.root.leaves:
+        name = text_width(shown.class_names[leaf.class_index], POINTS, bold=True)
+        title = text_width(f"{leaf_label(leaf)}   {plural(shown.rows_in(leaf), 'row')}", SMALL)
+        number = text_width(f"{shown.unlabeled_in(leaf):,}", POINTS)
+        squares = sum(square_width(count) for count in shown.labeled_in(leaf) if count)
+        label = text_width("unlabeled ", POINTS)
+        needed = max(needed, 2 * PAD + max(name, title, label + squares, label + number))
+    share = (SCREEN - 2 * MARGIN) / len(shown.root.leaves) - GAP
+    return min(needed, most, max(share, least))
+
+
+def _leaf_lines(shown: ShownTree, leaf: Leaf, width: float) -> LeafLines:
+    """What is written in a leaf, in lines that fit; the legend has the names that are cut here."""
+    room = width - 2 * PAD
+    lines: list[list[int]] = [[]]
+    left = room - text_width("labeled ", POINTS) + SQUARE_GAP
+    for index, count in enumerate(shown.labeled_in(leaf)):
+        needed = square_width(count)
+        if count and needed > left:
+            lines.append([])
+            left = room + SQUARE_GAP
+        if count:
+            lines[-1].append(index)
+            left -= needed
+    name = wrap_text(shown.class_names[leaf.class_index], room, POINTS, lines=NAME_LINES, bold=True)
+    return LeafLines(name, lines)
+
+
+def square_width(count: int) -> float:
+    """Width of a count behind a square, and the gap before the next one."""
+    return text_width(f"{count:,}", POINTS) + 0.13 + SQUARE_GAP
+
+
+def _split_width(shown: ShownTree, most: float) -> float:
+    """As much as the widest rule needs, within limits."""
+    needed = SPLIT_WIDTH[0]
+    for split in shown.root.splits:
+        for line in _unwrapped(shown.rule(split), most - 2 * PAD):
+            width = text_width(line.text, POINTS, bold=line.sign is None)
+            needed = max(needed, 2 * PAD + width + (0 if line.sign is None else SIGN))
+    return min(needed, SPLIT_WIDTH[1], most)
+
+
+def _rule_lines(parts: tuple[str, ...], width: float) -> list[RuleLine]:
+    """A rule in lines that fit."""
+    found = []
+    for sign, text in _unwrapped(parts, width - 2 * PAD):
+        room = width - 2 * PAD - (SIGN if sign is not None else 0)
+        first, *rest = wrap_text(text, room, POINTS, lines=TERM_LINES, bold=sign is None)
+        found += [RuleLine(sign, first), *(RuleLine(None if sign is None else "", more) for more in rest)]
+    return found
+
+
+def _unwrapped(parts: tuple[str, ...], room: float) -> list[RuleLine]:
+    """A rule about one column and a short sum on one line, a longer sum with one term a line."""
+    *terms, last = parts
+    relation, _, limit = last.partition(" ")
+    # A level is shown with its own letters, a number with a proper minus.
+    limit = re.sub(r"^-(?=[\d.])", "\N{MINUS SIGN}", limit)
+    comparison = RuleLine(_RELATIONS[relation], limit) if relation in _RELATIONS else RuleLine("", last)
+    line = " ".join(filter(None, (*(re.sub(r"^-", "\N{MINUS SIGN}", term) for term in terms), *comparison)))
+    if len(terms) < 2 or text_width(line, POINTS, bold=True) <= min(SHORT, room):
+        return [RuleLine(None, line)]
+    lines: list[RuleLine] = []
+    for term in terms:
+        sign = term[0] if term[0] in "+-" else ""
+        text = term[1:].strip() if sign else term
+        lines.append(RuleLine("" if sign == "+" and not lines else sign.replace("-", "\N{MINUS SIGN}"), text))
+    return [*lines, comparison]
+
+
+def _legend(shown: ShownTree, width: float) -> list[list[int]]:
+    """The classes, on as many lines as the width requires."""
+    lines: list[list[int]] = [[]]
+    left = start = width - 2 * MARGIN - legend_indent()
+    for index, name in enumerate(shown.class_names):
+        needed = min(text_width(name, SMALL), LEGEND_NAME) + LEGEND_MARK
+        if needed > left and lines[-1]:
+            lines.append([])
+            left = start
+        lines[-1].append(index)
+        left -= needed
+    return lines
+
+
+def _caption(shown: ShownTree, width: float) -> tuple[str, ...]:
+    """What the rules leave unsaid, in as many lines as it needs and the picture has room for."""
+    said = [*([ROUNDED_CAPTION] if shown.rounds else []), *remarks(shown.tree, shown.root, shown.features)]
+    return tuple(wrap_text(" ".join(said), width - 2 * MARGIN, SMALL, lines=CAPTION_LINES)) if said else ()
+
+
+def legend_indent() -> float:
+    """Width of the legend's title and the gap after it."""
+    return text_width(LEGEND, SMALL) + 0.15
+
+
+def _centres(shown: ShownTree, inset: float, slot: float) -> dict[int, float]:
+    """The centre of each part, in the middle of the slots of its leaves.
+
+    No part is wider than these slots, so that nothing can overlap.
+    """
+    position = {leaf.node: i for i, leaf in enumerate(shown.root.leaves)}
+    centres = {}
+    for part, _ in shown.parts:
+        first, last = position[part.leaves[0].node], position[part.leaves[-1].node]
+        centres[part.node] = inset + slot * (first + last + 1) / 2
+    return centres
+
+
+# Draws the parts of a tree at the places of its layout.
+
+
+class TreePen:
+    """Draws one picture, at the scale that the axes allow.
+
+    Attributes
+    ----------
+    boxes : dict of int to matplotlib patch
+        The frame of every part, by node id.
+    titles : dict of str to str
+        By the id of a text in the picture, the whole rule of which it shows a part.
+    """
+
+    def __init__(self, shown: ShownTree, layout: TreeLayout, ax: Axes) -> None:
+        self.shown, self.layout, self.ax = shown, layout, ax
+        self.ink = Ink.in_force()
+        figure = figure_of(ax)
+        box = ax.get_position()
+        inches = figure.get_figwidth() * box.width, figure.get_figheight() * box.height
+        self.scale = min(inches[0] / layout.width, inches[1] / layout.height)
+        self.boxes: dict[int, FancyBboxPatch] = {}
+        self.titles: dict[str, str] = {}
+
+    def draw(self) -> None:
+        """Draw edges, parts, legend and caption."""
+        self.ax.set_axis_off()
+        self.ax.set_xlim(0, self.layout.width)
+        self.ax.set_ylim(0, self.layout.height)
+        self.ax.set_aspect("equal", adjustable="box")
+        for part, _ in self.shown.parts:
+            if isinstance(part, Split):
+                for child in (part.left, part.right):
+                    self._edge(part, child)
+        for part, _ in self.shown.parts:
+            if isinstance(part, Split):
+                self._split(part)
+            else:
+                self._leaf(part)
+        self._legend_and_caption()
+
+    def _edge(self, parent: Split, child: Leaf | Split) -> None:
+        """A line whose width shows the share of rows that go this way, and whether the rule holds for them."""
+        x0, top = self.layout.places[parent.node]
+        x1, y1 = self.layout.places[child.node]
+        y0 = top - self.layout.heights[parent.node]
+        share = self.shown.rows_in(child) / max(self.shown.rows_in(self.shown.root), 1)
+        middle = y1 + (LEVEL_GAP / 2 if y0 - y1 < LEVEL_GAP * 1.5 else LEVEL_GAP)
+        self.ax.plot(
+            [x0, x0, x1, x1],
+            [y0, middle, middle, y1],
+            color=self.ink.faint,
+            linewidth=(1.0 + 5.0 * share) * self.scale,
+            solid_joinstyle="round",
+            zorder=1,
+        )
+        # Below the bar, where no line crosses it.
+        answer, inwards, align = (IF_SO, 0.07, "left") if child is parent.left else (OTHERWISE, -0.07, "right")
+        self._text(x1 + inwards, middle - 0.12, answer, colour=self.ink.muted, points=SMALL, align=align)
+
+    def _box(self, node: int, width: float, colour: str) -> tuple[float, float]:
+        """Frame a part; returns its left edge and its top."""
+        from matplotlib.patches import FancyBboxPatch
+
+        centre, top = self.layout.places[node]
+        height = self.layout.heights[node]
+        box = FancyBboxPatch(
+            (centre - width / 2, top - height),
+            width,
+            height,
+            boxstyle="round,pad=0,rounding_size=0.06",
+            facecolor=self.ink.paper,
+            edgecolor=colour,
+            linewidth=1.1 * self.scale,
+            zorder=2,
+        )
+        self.ax.add_patch(box)
+        self.boxes[node] = box
+        return centre - width / 2, top
+
+    def _split(self, split: Split) -> None:
+        width = self.layout.split_width
+        left, top = self._box(split.node, width, self.ink.muted)
+        y = top - PAD - LINE / 2
+        self._title(f"split {split.node}", self.shown.rows_in(split), left, width, y)
+        for number, line in enumerate(self.layout.rules[split.node]):
+            y -= LINE
+            gid = f"rule-{split.node}-{number}"
+            self.titles[gid] = self.shown.whole_rule(split)
+            if line.sign is None:
+                self._text(left + width / 2, y, line.text, align="center", bold=True).set_gid(gid)
+                continue
+            if line.sign:
+                self._text(left + PAD, y, line.sign)
+            self._text(left + PAD + SIGN, y, line.text).set_gid(gid)
+
+    def _title(self, name: str, n_rows: int, left: float, width: float, y: float) -> None:
+        self._text(left + PAD, y, name, colour=self.ink.muted, points=SMALL)
+        rows, room = plural(n_rows, "row"), width - 2 * PAD - text_width(f"{name} ", SMALL)
+        if text_width(rows, SMALL) > room:
+            rows = f"{n_rows:,}"
+        self._text(left + width - PAD, y, rows, colour=self.ink.muted, points=SMALL, align="right")
+
+    def _leaf(self, leaf: Leaf) -> None:
+        from matplotlib.patches import Rectangle
+
+        width, lines = self.layout.leaf_width, self.layout.leaves[leaf.node]
+        colour = class_colour(leaf.class_index)
+        left, top = self._box(leaf.node, width, colour)
+        depth = PAD + LINE * len(lines.name)
+        head = Rectangle((left, top - depth), width, depth, facecolor=colour, edgecolor="none", zorder=3)
+        head.set_clip_path(self.boxes[leaf.node])
+        self.ax.add_patch(head)
+        y = top - PAD / 2 - LINE / 2
+        for name in lines.name:
+            self._text(left + PAD, y, name, colour=text_on(colour), bold=True)
+            y -= LINE
+        y -= PAD / 2
+        self._title(leaf_label(leaf), self.shown.rows_in(leaf), left, width, y)
+        self._text(left + PAD, y - LINE, "labeled", colour=self.ink.muted)
+        counts = self.shown.labeled_in(leaf)
+        for indices in lines.labeled:
+            y -= LINE
+            self._squares({index: counts[index] for index in indices}, left + width - PAD, y)
+        y -= LINE
+        self._text(left + PAD, y, "unlabeled", colour=self.ink.muted)
+        self._text(left + width - PAD, y, f"{self.shown.unlabeled_in(leaf):,}", align="right")
+
+    def _squares(self, counts: dict[int, int], right: float, y: float) -> None:
+        """Counts of classes, each behind a square of its colour, flush right."""
+        if not counts:
+            self._text(right, y, "0", align="right")
+        for index in sorted(counts, reverse=True):
+            text = f"{counts[index]:,}"
+            self._text(right, y, text, align="right")
+            right -= text_width(text, POINTS) + 0.13
+            self._square(right, y, index)
+            right -= SQUARE_GAP
+
+    def _square(self, x: float, y: float, index: int) -> None:
+        from matplotlib.patches import Rectangle
+
+        side = 0.085
+        patch = Rectangle((x, y - side / 2), side, side, facecolor=class_colour(index), edgecolor="none", zorder=4)
+        self.ax.add_patch(patch)
+
+    def _legend_and_caption(self) -> None:
+        y = MARGIN + LINE * (len(self.layout.legend) + len(self.layout.caption) - 0.5)
+        self._text(MARGIN, y, LEGEND, colour=self.ink.muted, points=SMALL)
+        for line in self.layout.legend:
+            x = MARGIN + legend_indent()
+            for index in line:
+                self._square(x, y, index)
+                name = fit_text(self.shown.class_names[index], LEGEND_NAME, SMALL)
+                self._text(x + 0.13, y, name, points=SMALL)
+                x += text_width(name, SMALL) + LEGEND_MARK
+            y -= LINE
+        for text in self.layout.caption:
+            self._text(MARGIN, y, text, colour=self.ink.muted, points=SMALL)
+            y -= LINE
+
+    def _text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        colour: str | None = None,
+        points: float = POINTS,
+        align: str = "left",
+        bold: bool = False,
+    ) -> Text:
+        return self.ax.text(
+            x,
+            y,
+            **plain(text),
+            color=colour or self.ink.strong,
+            fontsize=points * self.scale,
+            fontweight="bold" if bold else "normal",
+            horizontalalignment=align,
+            verticalalignment="center_baseline",
+            zorder=5,
+        )
+
+
+# The tree as a picture: a split shows its rule, a leaf its class and its rows.
+
+
+class TreeDisplay(Display):
+    """Picture of a tree.
+
+    It is recommended to use `TreeDisplay.from_estimator` to make one.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+        The tree, in the units of the features.
+    features : sequence of Feature or str
+        Every feature; a name alone is that of a number.
+    class_names : sequence of str
+        Names of the classes.
+    labeled : ndarray of shape (n_leaves, n_classes)
+        Labeled rows of each leaf and class.
+    unlabeled : ndarray of shape (n_leaves,)
+        Unlabeled rows of each leaf.
+    spread : ndarray of shape (n_features,)
+        Standard deviation of each feature: it decides which terms of a long rule are shown.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    boxes_ : dict of int to matplotlib patch
+        The frame of every split and leaf that is shown, by node id.
+    titles_ : dict of str to str
+        By the id of a text in an SVG file, the whole rule of which it shows a part.
+
+    See Also
+    --------
+    plot_tree : The same in one call.
+    tree_to_text : The tree as nested rules.
+
+    Examples
+    --------
+    >>> from s2oct import S2OCTClassifier
+    >>> from s2oct.export import TreeDisplay
+    >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
+    >>> y = ["no", "no", "yes", "yes", None, None, None, None]
+    >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 2})
+    >>> display = TreeDisplay.from_estimator(clf, X, y, feature_names=["age"])
+    >>> sorted(display.boxes_)
+    [1, 2, 3]
+    >>> import matplotlib.pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+
+    boxes_: dict[int, FancyBboxPatch]
+    titles_: dict[str, str]
+
+    def __init__(
+        self,
+        tree: ObliqueTree,
+        *,
+        features: Sequence[Feature | str],
+        class_names: Sequence[str],
+        labeled: IntArray,
+        unlabeled: IntArray,
+        spread: FloatArray,
+    ) -> None:
+        self.tree = tree
+        self.features = features
+        self.class_names = class_names
+        self.labeled = labeled
+        self.unlabeled = unlabeled
+        self.spread = spread
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        max_features: int = 3,
+        ax: Axes | None = None,
+    ) -> TreeDisplay:
+        """Draw a fitted tree with the rows that end in its leaves.
+
+        Parameters
+        ----------
+        estimator : S2OCTClassifier or OCTHClassifier
+            A fitted one.
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows to count in the leaves; usually those of the fit.
+        y : array-like of shape (n_rows,), optional
+            Labels with the markers for unlabeled rows; without, all rows count as unlabeled.
+        feature_names, class_names : sequence of str, optional
+            Names to show instead of the estimator's.
+        max_features : int
+            Terms of a rule that are shown. A longer rule shows those of largest influence and how many were left out.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure of fitting size otherwise. The picture shrinks to the size of the axes.
+
+        Returns
+        -------
+        TreeDisplay
+            The display, drawn.
+        """
+        rows = read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names)
+        return cls.of_rows(rows).plot(ax=ax, max_features=max_features)
+
+    @classmethod
+    def of_rows(cls, rows: FittedRows) -> TreeDisplay:
+        """Make the display of rows that are already read, without drawing it.
+
+        Parameters
+        ----------
+        rows : FittedRows
+            A fitted tree and rows.
+
+        Returns
+        -------
+        TreeDisplay
+            The display.
+        """
+        return cls(
+            rows.tree,
+            features=rows.features,
+            class_names=rows.class_names,
+            labeled=rows.labeled_counts,
+            unlabeled=rows.unlabeled_counts,
+            spread=rows.spread,
+        )
+
+    def plot(self, ax: Axes | None = None, *, max_features: int = 3) -> Self:
+        """Draw the tree; see `from_estimator`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+        max_features : int
+            Terms of a rule that are shown.
+
+        Returns
+        -------
+        self
+            The display, with what was drawn in its attributes.
+        """
+        need_matplotlib()
+        self._max_features = max_features
+        return super().plot(ax)
+
+    def figsize(self, max_features: int = 3) -> tuple[float, float]:
+        """Compute the size at which the letters have their full size.
+
+        Parameters
+        ----------
+        max_features : int
+            Terms of a rule that are shown.
+
+        Returns
+        -------
+        tuple of float
+            Width and height in inches.
+        """
+        layout = TreeLayout.of(self._shown(max_features))
+        return layout.width, layout.height
+
+    def _new_axes(self) -> Axes:
+        return new_axes(self.figsize(self._max_features), bare=True)
+
+    def _draw(self, ax: Axes) -> None:
+        shown = self._shown(self._max_features)
+        pen = TreePen(shown, TreeLayout.of(shown), ax)
+        pen.draw()
+        self.boxes_, self.titles_ = pen.boxes, pen.titles
+
+    def _shown(self, max_features: int) -> ShownTree:
+        if max_features < 1:
+            raise InvalidProblem(f"Expected max_features of at least 1, got {max_features}.")
+        return ShownTree(
+            self.tree,
+            features=self.features,
+            class_names=self.class_names,
+            labeled=self.labeled,
+            unlabeled=self.unlabeled,
+            spread=self.spread,
+            max_features=max_features,
+        )
+
+
+@with_sections_of(TreeDisplay.from_estimator)
+def plot_tree(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    max_features: int = 3,
+    ax: Axes | None = None,
+) -> TreeDisplay:
+    """Draw a fitted tree: splits with their rules, leaves with their rows."""
+    return TreeDisplay.from_estimator(
+        estimator, X, y, feature_names=feature_names, class_names=class_names, max_features=max_features, ax=ax
+    )

@@ -1,0 +1,276 @@
+"""A prepared problem laid out for the kernels, and what a tree costs on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from s2oct._core import Instance as CoreInstance
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.p2.costs import leaf_errors, sum_of_errors
+from s2oct.p2.prepared import Prepared
+from s2oct.problem.targets import Targets
+from s2oct.trees.topology import Topology
+from s2oct.trees.tree import ObliqueTree
+
+# A prepared problem laid out for the kernels.
+
+FAR = 1e30
+"""What no tree costs: no tree was found yet, or there is no leaf of a class."""
+
+STRETCH_WORK, USUAL_MOVES = 2e6, 60
+"""Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed. And the
+moves of a visit, where a schedule does not say."""
+
+VISIT_WORK, CELLS_PER_SECOND = 10, 3e8
+"""What visiting a row at a node takes besides its features, in features; and rows times nodes times features that a
+core works through in a second if it is shared with others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Arrays of a prepared problem as the search needs them; cheap to send to another process.
+
+    Attributes
+    ----------
+    XT : ndarray of shape (p, n + m)
+        Features by rows, the labeled rows first.
+    labels : ndarray of shape (n,)
+        Class of each labeled row.
+    sizes : ndarray of shape (n + m,)
+        What each row counts.
+    targets : Targets
+        Known totals of the unlabeled rows.
+    charges : ndarray of shape (m, n_classes)
+        What each class costs each unlabeled row; 0 unless a guide breaks ties, see `charged`.
+    row_off : float
+        Price of a row by which the totals are missed.
+    s : float
+        Bound on every coefficient.
+    quanta : ndarray of shape (p,)
+        Steps that keep margins on gridded features; 0 elsewhere.
+    floor : float
+        A lower bound on the cost: the search may stop there.
+    most_features : int, optional
+        Most features that a hyperplane may use; all if None.
+    """
+
+    topology: Topology
+    XT: FloatArray
+    labels: IntArray
+    sizes: FloatArray
+    targets: Targets
+    charges: FloatArray
+    row_off: float
+    s: float
+    quanta: FloatArray
+    floor: float
+    most_features: int | None = None
+
+    @classmethod
+    def of(cls, prepared: Prepared, floor: float) -> Instance:
+        """Lay out a problem in model units; a guide charges nothing yet."""
+        problem = prepared.problem
+        return cls(
+            topology=prepared.topology,
+            XT=np.ascontiguousarray(problem.X.T),
+            labels=problem.labels,
+            sizes=np.concatenate([problem.labeled_size, problem.unlabeled_size]),
+            targets=problem.targets,
+            charges=np.zeros((problem.n_unlabeled, problem.n_classes)),
+            row_off=sum(term.row_off for term in prepared.terms),
+            s=prepared.bounds.s,
+            quanta=grid_quanta(problem.X, prepared.bounds.s),
+            floor=floor,
+            most_features=prepared.most_features,
+        )
+
+    @cached_property
+    def totals(self) -> FloatArray:
+        """Known total of each class over the whole table."""
+        return self.targets.class_totals()
+
+    @property
+    def n_labeled(self) -> int:
+        """Number of labeled rows."""
+        return len(self.labels)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.XT.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.XT.shape[0])
+
+    @property
+    def step_seconds(self) -> float:
+        """Seconds that one step of the search takes, which cannot be left in between.
+
+        It evaluates all rows at all nodes, and at every visit the errors of the labeled rows at all leaves.
+        """
+        topology = self.topology
+        values = self.n_rows * topology.n_branches * (self.n_features + VISIT_WORK)
+        errors = self.stretch(USUAL_MOVES) * self.n_labeled * topology.n_leaves * topology.depth
+        return (values + errors) / CELLS_PER_SECOND
+
+    def stretch(self, moves_per_visit: int) -> int:
+        """Visits between two looks at the clock."""
+        return max(1, int(STRETCH_WORK / (self.n_rows * moves_per_visit)))
+
+    @cached_property
+    def has_one_number(self) -> bool:
+        """Whether the totals are one whole number of rows, as in the paper: two classes, one domain, no weights."""
+        counted = self.sizes[self.n_labeled :]
+        is_plain = self.targets.is_plain and self.targets.n_classes == 2
+        return is_plain and bool((counted == np.round(counted)).all())
+
+    @cached_property
+    def is_guided(self) -> bool:
+        """Whether a guide charges for anything."""
+        return bool(self.charges.any())
+
+    @cached_property
+    def data(self) -> CoreInstance:
+        """The same for the kernels."""
+        first = self.targets.first_cells
+        return CoreInstance(
+            XT=self.XT,
+            quanta=self.quanta,
+            s=self.s,
+            most_features=self.n_features if self.most_features is None else self.most_features,
+            sizes=self.sizes,
+            # No labeled row is counted in a cell.
+            first=np.hstack([np.zeros((len(first), self.n_labeled), dtype=np.int64), first]),
+            bounds=np.array([self.targets.low, self.targets.high]),
+            n_classes=self.targets.n_classes,
+            labels=self.labels,
+            charges=self.charges,
+            row_off=self.row_off,
+            leaf_classes=self.topology.leaf_classes,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs; the kernels' form is made there."""
+        return {name: value for name, value in self.__dict__.items() if name != "data"}
+
+    def charged(self, charges: FloatArray) -> Instance:
+        """The same instance with other charges of the guide."""
+        return replace(self, charges=charges)
+
+    def with_leaf_classes(self, classes: tuple[int, ...]) -> Instance:
+        """The same instance with other classes of the leaves."""
+        return replace(self, topology=replace(self.topology, classes=classes))
+
+    def labeled_only(self) -> Instance:
+        """The same instance without its unlabeled rows and totals."""
+        n = self.n_labeled
+        return replace(
+            self,
+            XT=np.ascontiguousarray(self.XT[:, :n]),
+            sizes=self.sizes[:n],
+            targets=Targets.exact(np.zeros(self.targets.n_classes), 0),
+            charges=self.charges[:0],
+        )
+
+
+# Features that lie on a grid, where margins hold by construction.
+
+SAMPLE = 500
+"""Values of a feature that are looked at first: most features without a grid show it there."""
+
+_RELATIVE_TOLERANCE = 1e-7
+
+
+def grid_quanta(X: FloatArray, s: float) -> FloatArray:
+    """2 / g_j for every feature on a grid that is wide enough for coefficients up to s, and 0 for the others."""
+    return np.array([0.0 if _is_narrow(column[:SAMPLE], s) else _quantum(np.unique(column), s) for column in X.T])
+
+
+def _is_narrow(values: FloatArray, s: float) -> bool:
+    """Whether two of some values are already too near for a grid: sorting all values would take long."""
+    steps = np.diff(np.unique(values))
+    return bool(len(steps) and steps.min() * s < 2 * (1 - _RELATIVE_TOLERANCE))
+
+
+def _quantum(values: FloatArray, s: float) -> float:
+    if len(values) < 2:
+        return 0.0
+    steps = np.unique(np.diff(values))
+    tolerance = _RELATIVE_TOLERANCE * float(values[-1] - values[0])
+    spacing = 0.0
+    for step in steps.tolist():
+        spacing = _common_divisor(step, spacing, tolerance)
+        if spacing * s < 2 * (1 - _RELATIVE_TOLERANCE):
+            return 0.0
+    # Averaging over the whole range removes the rounding of single steps.
+    n_steps = np.round((values[-1] - values[0]) / spacing)
+    return float(2 * n_steps / (values[-1] - values[0]))
+
+
+def _common_divisor(a: float, b: float, tolerance: float) -> float:
+    """Euclid's algorithm on measured numbers; remainders within the tolerance of 0 or of the divisor are 0."""
+    while b > tolerance:
+        remainder = a % b
+        if b - remainder <= tolerance:
+            remainder = 0.0
+        a, b = b, remainder
+    return a
+
+
+# What a tree costs in the search, from the values of all rows at its nodes; margins apart.
+
+
+def values_at_nodes(instance: Instance, omega: FloatArray, gamma: FloatArray) -> FloatArray:
+    """omega_b . x - gamma_b of all rows at all nodes, shape (n_branches, n + m)."""
+    H = omega @ instance.XT
+    H -= gamma[:, None]
+    return np.asarray(H)
+
+
+def own_leaf_errors(instance: Instance, H: FloatArray) -> FloatArray:
+    """What each labeled row pays on the way to each leaf (n, n_leaves); infinity where a leaf has another class."""
+    topology = instance.topology
+    own_class = topology.leaf_classes[None, :] == instance.labels[:, None]
+    return np.where(own_class, leaf_errors(topology, H[:, : instance.n_labeled].T), np.inf)
+
+
+def tree_cost(instance: Instance, H: FloatArray) -> float:
+    """Labeled errors, the price of rows off the totals, and the guide's charges, for any number of classes."""
+    n, topology = instance.n_labeled, instance.topology
+    labeled = sum_of_errors(instance.sizes[:n], own_leaf_errors(instance, H).min(axis=1)) if n else 0.0
+    right, row = H[:, n:] > 0, np.arange(H.shape[1] - n)
+    node = np.ones(len(row), dtype=np.int64)
+    for _ in range(topology.depth):
+        node = 2 * node + right[node - 1, row]
+    classes = topology.leaf_classes[node - topology.n_leaves]
+    sizes = instance.sizes[n:]
+    rows_off = instance.targets.rows_off(classes, sizes)
+    return labeled + instance.row_off * rows_off + float(sizes @ instance.charges[row, classes])
+
+
+def cost_of_tree(instance: Instance, tree: ObliqueTree) -> float:
+    """What a tree with the classes of its own leaves costs, margins apart."""
+    if instance.targets.n_classes > 2:
+        instance = instance.with_leaf_classes(tuple(int(k) for k in tree.leaf_classes))
+    return tree_cost(instance, values_at_nodes(instance, tree.omega, tree.gamma))
+
+
+def margin_violation(instance: Instance, H: FloatArray) -> float:
+    """By how much unlabeled rows are too near hyperplanes, added up over rows and nodes."""
+    return float(np.maximum(1 - np.abs(H[:, instance.n_labeled :]), 0).sum())
+
+
+# How long normals are.
+
+
+def length_factors(omega: FloatArray, s: float) -> FloatArray:
+    """By how much to multiply each normal so that its largest coefficient is s; 1 for a normal of 0."""
+    largest = np.abs(omega).max(axis=1)
+    splits = largest > 0
+    return np.where(splits, s / np.where(splits, largest, 1.0), 1.0)

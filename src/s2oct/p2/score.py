@@ -1,0 +1,174 @@
+"""What a tree costs, (P1) evaluated directly from where the tree puts the rows, and whether it is feasible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray
+from s2oct.p2.costs import Assignment, LabelErrors, TotalMiss, rows_off
+from s2oct.p2.prepared import Bounds, Prepared
+from s2oct.problem.problem import Guide
+from s2oct.trees.tree import ObliqueTree
+
+MARGIN_TOLERANCE = 1e-6
+"""An unlabeled row counts as being at distance 1 from a hyperplane down to 1 - 1e-6."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a tree costs in P2, what the guide charges for it, and whether its unlabeled rows keep their distance.
+
+    Attributes
+    ----------
+    leaf_error : float
+        Errors of the labeled rows.
+    xi : float
+        Rows by which the totals are missed.
+    objective : float
+        P2's cost: errors and C xi.
+    n_margin_violations : int
+        Unlabeled rows that are too near a hyperplane.
+    min_margin : float
+        Least distance of an unlabeled row from a hyperplane.
+    guide_cost : float
+        What the guide charges, see `guide_cost`; 0 without a guide.
+    """
+
+    leaf_error: float
+    xi: float
+    objective: float
+    n_margin_violations: int
+    min_margin: float
+    guide_cost: float = 0.0
+
+
+def score(assignment: Assignment, C: float) -> Score:
+    """Evaluate a tree on the rows of a problem."""
+    problem, margins = assignment.problem, assignment.margins
+    leaf_error = LabelErrors().value(assignment)
+    too_near = margins < 1 - MARGIN_TOLERANCE
+    return Score(
+        leaf_error=leaf_error,
+        xi=rows_off(assignment),
+        objective=leaf_error + TotalMiss(C).value(assignment),
+        n_margin_violations=int(problem.unlabeled_multiplicity[too_near].sum()),
+        min_margin=float(margins.min()) if len(margins) else float("inf"),
+        guide_cost=0.0 if problem.guide is None else guide_cost(problem.guide, assignment),
+    )
+
+
+def guide_cost(guide: Guide, assignment: Assignment) -> float:
+    """What a guide charges for a tree.
+
+    The guide knows the totals, so a row off them counts as one that is surely in the wrong class.
+    """
+    assigned = assignment.unlabeled_classes
+    charged = guide.charges[np.arange(len(assigned)), assigned]
+    return float(assignment.problem.unlabeled_size @ charged) + rows_off(assignment)
+
+
+_WORTH_MENDING = 0.5
+"""A smallest margin below this is not a rounding error. Scaling it up would make a different tree."""
+
+
+def is_feasible(
+    assignment: Assignment,
+    bounds: Bounds,
+    found: Score,
+    scale: FloatArray | float = 1.0,
+    most_features: int | None = None,
+) -> bool:
+    """Whether unlabeled rows keep distance 1 and (boundomega), the far sides of (BIGM1/2) and LE <= B(s) hold.
+
+    The assignment may be in other units than the bounds: ``scale`` is what the features were multiplied by. With
+    ``most_features`` no split may have more coefficients other than 0.
+    """
+    slack, bounds = 1 + MARGIN_TOLERANCE, bounds.strict()
+    reach = assignment.unlabeled.largest.max(initial=0.0)
+    n_used = np.count_nonzero(assignment.tree.omega, axis=1).max(initial=0)
+    return bool(
+        found.n_margin_violations == 0
+        and (most_features is None or n_used <= most_features)
+        and np.abs(assignment.tree.omega / scale).max(initial=0.0) <= bounds.s * slack
+        and reach <= (bounds.M - 1) * slack
+        and assignment.errors_are_within(bounds.B * slack)
+    )
+
+
+def feasible_score(prepared: Prepared, assignment: Assignment) -> Score | None:
+    """The score of a tree in model units, or None if it is not feasible for P2."""
+    found = score(assignment, prepared.spec.C)
+    feasible = is_feasible(assignment, prepared.bounds, found, most_features=prepared.most_features)
+    return found if feasible else None
+
+
+def feasible_cost(prepared: Prepared, assignment: Assignment) -> float | None:
+    """The sum of the cost terms of a tree in model units, or None if it is not feasible for P2."""
+    if feasible_score(prepared, assignment) is None:
+        return None
+    cost = 0.0
+    for term in prepared.terms:
+        cost += term.value(assignment)
+    return cost
+
+
+def mended(prepared: Prepared, tree: ObliqueTree) -> Assignment:
+    """Repair what solver tolerances did to a tree, and return where it puts the rows. Every row keeps its side.
+
+    No node uses a feature afterwards that it did not use before.
+
+    Coefficients are clipped to s, and those of constant features moved into the offset. A node with a margin a little
+    below 1 is scaled up as far as s allows. A node that has all rows at distance 1 or more on one side becomes
+    constant: no row pays for that, and every M allows it.
+    """
+    problem, s = prepared.problem, prepared.bounds.s
+    omega = np.clip(tree.omega, -s, s)
+    # Solvers give any coefficient to a feature that is the same for all rows; a large value drowns the others.
+    constant = prepared.spread == 0
+    gamma = tree.gamma - omega[:, constant] @ prepared.lowest[constant]
+    omega[:, constant] = 0.0
+    routed = Assignment.of(problem, replace(tree, omega=omega, gamma=gamma))
+    is_idle, goes_right = _idle(routed)
+    factor = _lengthening(routed, s)
+    mended_tree = replace(
+        tree,
+        omega=np.where(is_idle[:, None], 0.0, omega * factor[:, None]),
+        gamma=np.where(is_idle, np.where(goes_right, -1.0, 1.0), gamma * factor),
+    )
+    if np.array_equal(mended_tree.omega, omega) and np.array_equal(mended_tree.gamma, gamma):
+        return replace(routed, tree=mended_tree)
+    return Assignment.of(problem, mended_tree)
+
+
+def _idle(routed: Assignment) -> tuple[BoolArray, BoolArray]:
+    """Which nodes should split nothing, and whether all rows go right there: all are on one side, at distance 1."""
+    labeled, unlabeled = routed.labeled, routed.unlabeled
+    n_left, n_right = labeled.n_left + unlabeled.n_left, labeled.n_right + unlabeled.n_right
+    n_rows = len(labeled.of_rows) + len(unlabeled.of_rows)
+    nearest = np.minimum(labeled.least, unlabeled.least)
+    return ((n_left == n_rows) | (n_right == n_rows)) & (nearest >= 1 - MARGIN_TOLERANCE), n_right == n_rows
+
+
+def _lengthening(routed: Assignment, s: float) -> FloatArray:
+    """The factor of each node that lengthens its normal so that margins are 1."""
+    margin = routed.unlabeled.least
+    largest = np.abs(routed.tree.omega).max(axis=1, initial=0.0)
+    short = (margin > _WORTH_MENDING) & (margin < 1) & (largest > 0)
+    # Slightly more than needed, so that rounding does not undo it.
+    found = np.minimum((1 + 1e-12) / np.where(short, margin, 1.0), s / np.where(short, largest, 1.0))
+    return np.where(short, found, 1.0)
+
+
+def lengthened(prepared: Prepared, tree: ObliqueTree) -> ObliqueTree:
+    """The same hyperplanes, so long that the unlabeled rows are at distance 1 from each, as far as s allows."""
+    distance = tree.distances(prepared.problem.X_unlabeled).least
+    largest = np.abs(tree.omega).max(axis=1, initial=0.0)
+    splits = largest > 0
+    factor = np.ones(len(largest))
+    with np.errstate(divide="ignore"):
+        factor[splits] = np.minimum((1 + 1e-12) / distance, prepared.bounds.s / np.where(splits, largest, 1.0))[splits]
+    # Where no unlabeled row is, any length will do.
+    factor[splits & (factor == 0)] = 1.0
+    return replace(tree, omega=tree.omega * factor[:, None], gamma=np.where(splits, tree.gamma * factor, tree.gamma))

@@ -1,0 +1,1 @@
+"""The data of a fit: labels, totals, domains, weights and rows."""

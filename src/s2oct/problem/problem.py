@@ -1,0 +1,461 @@
+"""The problem: rows, labels, totals, weights and a guide, immutable; how equal rows merge; what identifies the data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
+from s2oct.errors import InvalidProblem
+from s2oct.problem.batches import mixed
+from s2oct.problem.known import Known, in_mean_weights
+from s2oct.problem.labels import Labels, read_labels
+from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Totals, read_targets, stated_totals
+from s2oct.trees.features import Feature, as_features
+
+
+def equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
+    """Where each distinct row appears first, in that order, and the number of the distinct row that each row equals."""
+    if not len(rows):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    # Adding 0.0 turns -0.0 into 0.0, which has other bytes.
+    cells = np.ascontiguousarray(rows + 0.0)
+    _, first, inverse = np.unique(_hashes(cells), return_index=True, return_inverse=True)
+    inverse = inverse.ravel()
+    if not _are_equal(cells, first[inverse]):
+        keys = cells.view([("", rows.dtype)] * rows.shape[1]).ravel()
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    return first[order], position[inverse.ravel()]
+
+
+def _hashes(cells: FloatArray) -> IntArray:
+    """A number for each row, mixed from its bits: sorting one number is many times faster than sorting rows."""
+    bits = cells.view(np.uint64)
+    found = np.zeros(len(bits), dtype=np.uint64)
+    for column in bits.T:
+        found ^= column
+        found *= np.uint64(0x9E3779B97F4A7C15)
+        found ^= found >> np.uint64(29)
+    return found.view(np.int64)
+
+
+def _are_equal(cells: FloatArray, others: IntArray) -> bool:
+    """Whether every row equals the row that it is said to equal; different rows may have one hash."""
+    other = np.flatnonzero(others != np.arange(len(cells)))
+    return bool((cells[other] == cells[others[other]]).all())
+
+
+def group_sums(group: IntArray, values: FloatArray) -> FloatArray:
+    """The sum of the values of each group."""
+    return np.bincount(group, weights=values).astype(float)
+
+
+def group_means(group: IntArray, values: FloatArray, multiplicities: FloatArray) -> FloatArray:
+    """The mean of each column of values over each group, rows counted with their multiplicity."""
+    sizes = group_sums(group, multiplicities)
+    counted = (multiplicities[:, None] * values).T
+    return np.column_stack([group_sums(group, column) / sizes for column in counted])
+
+
+def feature_matrix(X: Any) -> FloatArray:
+    """Rows of finite numbers, at least one row and one feature."""
+    try:
+        rows = np.ascontiguousarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidProblem(f"Expected numeric features, got values that are not numbers: {error}.") from error
+    if rows.ndim != 2 or not rows.shape[0] or not rows.shape[1]:
+        raise InvalidProblem(f"Expected a table of rows and features, got shape {rows.shape}.")
+    if not np.isfinite(rows).all():
+        raise InvalidProblem("Expected finite features, got NaN or infinity.")
+    return rows
+
+
+class Advice(NamedTuple):
+    """The answer of a guide: class probabilities of the unlabeled rows, and held-out votes on the labeled rows.
+
+    ``probabilities`` has shape (m, n_classes). ``held_out`` has a row for each labeled row, from models that were not
+    fitted to that row, and is None if the guide has no such votes. ``of_rows`` gives the probabilities of other rows of
+    features and their domains, as in a `Batch`; it is None if the guide reads tables of another form.
+    """
+
+    probabilities: FloatArray
+    held_out: FloatArray | None = None
+    of_rows: Callable[[FloatArray, IntArray], FloatArray] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """What another classifier charges for the classes of the unlabeled rows.
+
+    Attributes
+    ----------
+    charges : ndarray of shape (m, n_classes)
+        What it charges for putting a row into a class; at least 0.
+    weight : float
+        What an unlabeled row of which the guide is sure counts against a labeled one. With 0 the guide only chooses
+        between trees of equal cost in P2.
+    """
+
+    charges: FloatArray
+    weight: float = 0.0
+
+    @classmethod
+    def from_probabilities(cls, probabilities: FloatArray, weight: float = 0.0) -> Guide:
+        """Charge for each class the difference between its probability and that of the row's likeliest class."""
+        if not np.isfinite(probabilities).all():
+            raise InvalidProblem("Expected the guide to give finite probabilities, got NaN or infinity.")
+        return cls(probabilities.max(axis=1, keepdims=True) - probabilities, weight)
+
+    def is_against(self, classes: IntArray) -> BoolArray:
+        """Whether the guide finds another class likelier than the given one, for each row, shape (m,)."""
+        charged = self.charges[np.arange(len(classes)), classes]
+        return np.asarray(charged > self.charges.min(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The data of P2. Rows have a multiplicity, so that equal rows can be merged.
+
+    Parameters
+    ----------
+    X_labeled : ndarray of shape (n, p)
+        Features of the labeled rows.
+    labels : ndarray of shape (n,)
+        Class index of each labeled row.
+    X_unlabeled : ndarray of shape (m, p)
+        Features of the unlabeled rows.
+    targets : Targets
+        Known totals of the unlabeled rows, in units of ``unit``.
+    classes : ndarray of shape (n_classes,)
+        Class labels as the user has them; index 0 is the paper's class A.
+    features : tuple of Feature
+        The features and the columns that they come from.
+    labeled_multiplicity, unlabeled_multiplicity : ndarray
+        Multiplicity of each row: how many rows of the table it stands for.
+    guide : Guide, optional
+        Charges for the classes of the unlabeled rows, which are no part of P2.
+    labeled_weight, unlabeled_weight : ndarray, optional
+        Survey weights of the rows that each row stands for, added up, in units of ``unit``; None if all are equal.
+    unit : float
+        Mean survey weight of an unlabeled row; 1 without weights. So everything inside a fit is counted in rows.
+    """
+
+    X_labeled: FloatArray
+    labels: IntArray
+    X_unlabeled: FloatArray
+    targets: Targets
+    classes: ObjectArray
+    features: tuple[Feature, ...]
+    labeled_multiplicity: FloatArray
+    unlabeled_multiplicity: FloatArray
+    guide: Guide | None = None
+    labeled_weight: FloatArray | None = None
+    unlabeled_weight: FloatArray | None = None
+    unit: float = 1.0
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        totals: Totals | None = None,
+        population_totals: Totals | None = None,
+        feature_names: Sequence[Feature | str] | None = None,
+    ) -> Problem:
+        """Validate rows, labels with markers, and totals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, p)
+            Labeled and unlabeled rows together.
+        y : array-like of shape (n_rows,)
+            Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
+        totals : mapping of class to count, optional
+            Number of unlabeled rows of a class. One class is enough; several must add up. Without any totals the
+            class shares of the labeled rows are used.
+        population_totals : mapping of class to count, optional
+            The same for all rows, the labeled ones included.
+        feature_names : sequence of str or Feature, optional
+            Names of the features; x0, x1, ... otherwise.
+
+        Returns
+        -------
+        Problem
+            The problem.
+        """
+        rows = feature_matrix(X)
+        stated = stated_totals(totals, population_totals)
+        labels = read_labels(y, n_rows=len(rows), named=stated.classes)
+        targets = read_targets(labels, stated)
+        return cls.from_labels(rows, labels, targets, feature_names=feature_names)
+
+    @classmethod
+    def from_labels(
+        cls,
+        X: FloatArray,
+        labels: Labels,
+        targets: Targets,
+        *,
+        feature_names: Sequence[Feature | str] | None = None,
+        weights: FloatArray | None = None,
+    ) -> Problem:
+        """Make a problem from rows, labels and totals that are already read.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Labeled and unlabeled rows together.
+        labels : Labels
+            Classes and codes.
+        targets : Targets
+            Known totals of the unlabeled rows, in the units of the weights.
+        feature_names : sequence of str or Feature, optional
+            Names of the features; x0, x1, ... otherwise.
+        weights : ndarray of shape (n_rows,), optional
+            Survey weights.
+
+        Returns
+        -------
+        Problem
+            The problem.
+        """
+        known = labels.is_labeled
+        names = feature_names if feature_names is not None else [f"x{j}" for j in range(X.shape[1])]
+        if len(names) != X.shape[1]:
+            raise InvalidProblem(f"Expected {X.shape[1]} feature names, got {len(names)}.")
+        unit, weights = in_mean_weights(weights, known)
+        return cls(
+            X_labeled=X[known],
+            labels=labels.codes[known],
+            X_unlabeled=X[~known],
+            targets=targets if unit == 1 else targets.over(unit),
+            classes=labels.classes,
+            features=as_features(names),
+            labeled_multiplicity=np.ones(int(known.sum())),
+            unlabeled_multiplicity=np.ones(int((~known).sum())),
+            labeled_weight=None if weights is None else weights[known],
+            unlabeled_weight=None if weights is None else weights[~known],
+            unit=unit,
+        )
+
+    @classmethod
+    def from_known(cls, X: FloatArray, known: Known, feature_names: Sequence[Feature | str] | None = None) -> Problem:
+        """Make a problem from the rows that count and what is known about their classes.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            The rows that count, labeled and unlabeled together.
+        known : Known
+            Labels, totals, domains and weights.
+        feature_names : sequence of str or Feature, optional
+            Names of the features; x0, x1, ... otherwise.
+
+        Returns
+        -------
+        Problem
+            The problem.
+        """
+        return cls.from_labels(X, known.labels, known.targets, feature_names=feature_names, weights=known.weights)
+
+    @property
+    def n_labeled(self) -> int:
+        """Number n of labeled rows as stored (each may stand for several)."""
+        return len(self.X_labeled)
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Number m of unlabeled rows as stored."""
+        return len(self.X_unlabeled)
+
+    @property
+    def n_rows(self) -> int:
+        """Number N of rows, multiplicities counted."""
+        return int(self.labeled_multiplicity.sum() + self.unlabeled_multiplicity.sum())
+
+    @property
+    def n_features(self) -> int:
+        """Number p of features."""
+        return int(self.X_labeled.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def totals(self) -> FloatArray:
+        """Known total of each class over the whole table, see `Targets.class_totals`."""
+        return self.targets.class_totals()
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have survey weights that differ."""
+        return self.unlabeled_weight is not None
+
+    @property
+    def labeled_size(self) -> FloatArray:
+        """What each labeled row counts: its weight, or else its multiplicity."""
+        return self.labeled_multiplicity if self.labeled_weight is None else self.labeled_weight
+
+    @property
+    def unlabeled_size(self) -> FloatArray:
+        """What each unlabeled row counts: its weight, or else its multiplicity."""
+        return self.unlabeled_multiplicity if self.unlabeled_weight is None else self.unlabeled_weight
+
+    @property
+    def X(self) -> FloatArray:
+        """All rows, the labeled ones first."""
+        return np.vstack([self.X_labeled, self.X_unlabeled])
+
+    def merged(self) -> Problem:
+        """Merge equal rows (and labels) and count them.
+
+        Returns
+        -------
+        Problem
+            A smaller problem with multiplicities; P2's costs do not change.
+        """
+        return self.merged_groups()[0]
+
+    def merged_groups(self) -> tuple[Problem, IntArray]:
+        """Merge equal rows, and keep track of the unlabeled ones.
+
+        Returns
+        -------
+        tuple of Problem and ndarray of shape (m,)
+            The merged problem, and for every unlabeled row its place there.
+        """
+        first, group = equal_rows(np.column_stack([self.X_labeled, self.labels]))
+        first_unlabeled, group_unlabeled = equal_rows(self._rows_by_domain())
+        guide = self.guide
+        if guide is not None:
+            charges = group_means(group_unlabeled, guide.charges, self.unlabeled_size)
+            guide = replace(guide, charges=charges)
+        merged = replace(
+            self,
+            X_labeled=self.X_labeled[first],
+            labels=self.labels[first],
+            labeled_multiplicity=group_sums(group, self.labeled_multiplicity),
+            X_unlabeled=self.X_unlabeled[first_unlabeled],
+            unlabeled_multiplicity=group_sums(group_unlabeled, self.unlabeled_multiplicity),
+            labeled_weight=None if self.labeled_weight is None else group_sums(group, self.labeled_weight),
+            unlabeled_weight=None
+            if self.unlabeled_weight is None
+            else group_sums(group_unlabeled, self.unlabeled_weight),
+            targets=self.targets.of_rows(first_unlabeled),
+            guide=guide,
+        )
+        return merged, group_unlabeled
+
+    def _rows_by_domain(self) -> FloatArray:
+        """The unlabeled rows with their domains beside them: equal rows are merged within a domain."""
+        if self.targets.has_one_domain:
+            return self.X_unlabeled
+        return np.column_stack([self.X_unlabeled, self.targets.first_cells.T])
+
+
+MOST_HASHED = 100_000
+"""Rows up to which all of them are hashed in their order. More of them come in batches, perhaps on several machines,
+and are marked one by one."""
+
+_DECIMALS = 4
+"""Decimals of weights in mean weights that are marked: the mean depends on the order in which weights are added up."""
+
+_ROUNDING = 1e-12
+"""Sums of weights may miss a whole number by this part."""
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """What a fitted tree remembers of its data: enough to recognise them, not to reconstruct them.
+
+    Attributes
+    ----------
+    sha256 : str
+        Hash of rows, labels, classes and totals as the fit saw them.
+    n_labeled, n_unlabeled : int
+        Numbers of rows.
+    totals : tuple of float
+        Known number of unlabeled rows of each class, with weights their known weight; whole numbers where it is whole.
+    """
+
+    sha256: str
+    n_labeled: int
+    n_unlabeled: int
+    totals: tuple[float, ...]
+
+    @classmethod
+    def of(cls, problem: Problem) -> DataSummary:
+        """Summarise the data of a problem, so that they can be recognised later.
+
+        Parameters
+        ----------
+        problem : Problem
+            Rows, labels, totals and weights.
+
+        Returns
+        -------
+        DataSummary
+            Hash, numbers of rows and totals.
+        """
+        if problem.n_rows > MOST_HASHED:
+            sizes, domains = problem.unlabeled_size, problem.targets.first_cells // problem.n_classes
+            mark, m = rows_mark(problem.X_unlabeled, sizes, domains), problem.n_unlabeled
+            totals = whole_if_whole(problem.unit * problem.totals)
+            return cls(register_hash(problem, problem.targets, mark, m), problem.n_labeled, m, totals)
+        shapes = (problem.X_labeled.shape, problem.X_unlabeled.shape, problem.classes.tolist())
+        digest = hashlib.sha256(repr(shapes).encode())
+        for array, kind in (
+            (problem.X_labeled, "<f8"),
+            (problem.X_unlabeled, "<f8"),
+            (problem.labels, "<i8"),
+            *_known_numbers(problem),
+        ):
+            digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+        totals = whole_if_whole(problem.unit * problem.totals)
+        return cls(digest.hexdigest(), problem.n_labeled, problem.n_unlabeled, totals)
+
+
+def rows_mark(X: FloatArray, sizes: FloatArray, domains: IntArray) -> int:
+    """A number that other rows hardly have. Marks of parts of the rows, in any order, add up to it modulo 2^64."""
+    key = np.zeros(len(X), dtype=np.uint64)
+    for column in (*X.T, np.round(sizes, _DECIMALS), *domains):
+        # Adding 0.0 makes one zero of the two.
+        key = mixed(key ^ np.ascontiguousarray(column + 0.0, dtype="<f8").view(np.uint64))
+    return int(key.sum(dtype=np.uint64))
+
+
+def register_hash(problem: Problem, targets: Targets, mark: int, n_unlabeled: int) -> str:
+    """Hash of the labeled rows of a problem, and of unlabeled ones that have this mark and these totals."""
+    told = (problem.X_labeled.shape, n_unlabeled, problem.classes.tolist(), mark, problem.labels.tolist())
+    digest = hashlib.sha256(repr(told).encode())
+    known = (np.round(part, _DECIMALS) for part in (targets.low, targets.high))
+    for array in (problem.X_labeled, *known):
+        digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def _known_numbers(problem: Problem) -> list[tuple[FloatArray | IntArray, str]]:
+    """Totals, domains and weights with the kinds in which they are hashed."""
+    targets = problem.targets
+    if targets.is_plain and not problem.is_weighted and problem.unit == 1:
+        return [(problem.totals, "<i8")]
+    numbers = (targets.low, targets.high, problem.labeled_size, problem.unlabeled_size, np.array([problem.unit]))
+    return [*((part, "<f8") for part in numbers), (targets.first_cells, "<i8")]
+
+
+def whole_if_whole(values: FloatArray) -> tuple[float, ...]:
+    """Numbers, as integers where they are whole; sums of weights may miss that by a rounding error."""
+    nearest = np.round(values)
+    is_whole = np.abs(values - nearest) <= _ROUNDING * np.abs(nearest)
+    return tuple(int(n) if whole else float(value) for value, n, whole in zip(values, nearest, is_whole, strict=True))

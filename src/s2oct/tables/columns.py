@@ -1,0 +1,412 @@
+"""The cells of a column as texts and numbers, and what they say about its kind."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.errors import InvalidProblem, InvalidTable, Remedy
+from s2oct.tables.dialect import IN_MEMORY, Dialect
+from s2oct.tables.encoding import Column, Encoding, Unseen
+from s2oct.trees.features import BOOLEAN, NUMBER, ORDINAL
+from s2oct.wording import amount
+
+# Cells of a column as numbers, text or labels, with a mark where a cell is a gap.
+
+
+def encode_rows(
+    table: Any, encoding: Encoding, dialect: Dialect, first_row: int = 1, unseen: Unseen | None = None
+) -> FloatArray:
+    """Encode rows of a table, shape (rows, n_features); ``first_row`` is the number of the first one in messages.
+
+    What the fit did not see is counted in ``unseen``, and refused without that.
+    """
+    cells = {
+        column.name: read_cells(table[column.name], column.name, column.kind, dialect) for column in encoding.columns
+    }
+    return encoding.encode(cells, first_row, unseen)
+
+
+def read_cells(column: Any, name: str, kind: str, dialect: Dialect) -> FloatArray | ObjectArray:
+    """Read a column in the form that its encoding takes: numbers, or text for categories.
+
+    A column that should hold numbers and does not is returned as text; its encoding then names the first bad cell.
+    """
+    if kind == NUMBER:
+        # The usual marks are no numbers, so among numbers they are gaps wherever the text comes from.
+        usual = replace(dialect, missing=tuple(filter(None, dialect.missing)))
+        numbers = read_numbers(column, usual if dialect.typed else dialect)
+        if numbers is not None:
+            return numbers
+    texts = read_texts(column, dialect)
+    if texts is None:
+        expected = "numbers" if kind == NUMBER else "text, numbers or booleans"
+        raise InvalidTable(
+            f"Expected {expected} in column {name!r}, got {column.type} values", Remedy.LEAVE_OUT, column=name
+        )
+    return texts if kind == NUMBER else category_texts(texts, dialect)
+
+
+def category_texts(texts: ObjectArray, dialect: Dialect) -> ObjectArray:
+    """Write whole numbers without decimals: a program that has a gap among them may have written 3 as 3.0."""
+    if dialect.typed:
+        return texts
+    short = {text: _float_integer(text) for text in set(texts.tolist()) if text is not None}
+    if not short or None in short.values():
+        return texts
+    return np.array([None if text is None else str(short[text]) for text in texts], dtype=object)
+
+
+def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
+    """Read a column as floats with NaN for gaps; None if it holds anything but numbers."""
+    column = as_values(column)
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.uint8())
+    elif is_text(kind):
+        text = without_gaps(pc.utf8_trim_whitespace(column), dialect)
+        if dialect.decimal == ",":
+            # A point is then no decimal sign: 1.234 is more than a thousand.
+            text = pc.replace_substring(pc.replace_substring(text, ".", "?"), ",", ".")
+        column = pc.replace_substring_regex(text, r"^\+([0-9.])", r"\1")
+    elif not (
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
+    ):
+        return None
+    try:
+        return _as_floats(column)
+    except pa.ArrowInvalid:
+        return None
+
+
+def read_texts(column: Any, dialect: Dialect) -> ObjectArray | None:
+    """Read a column as text with None for gaps; None if it holds neither text nor numbers nor booleans."""
+    column = as_values(column)
+    kind = column.type
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        numbers = _as_floats(column).tolist()
+        return np.array([None if number != number else _number_text(number) for number in numbers], dtype=object)
+    if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+        return None
+    return np.array(without_gaps(column.cast(pa.large_string()), dialect).to_pylist(), dtype=object)
+
+
+def _number_text(number: float) -> str:
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
+def read_label_cells(column: Any, dialect: Dialect) -> list[Any]:
+    """Read a column of labels with None for gaps; whole numbers become integers, also those written as 1.0."""
+    column = as_values(column)
+    kind = column.type
+    is_plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    if not (is_text(kind) or is_plain or pa.types.is_null(kind)):
+        raise InvalidProblem(f"Expected labels that are text, whole numbers or booleans, got {kind} values.")
+    if not is_text(kind):
+        return [_label(value) for value in column.to_pylist()]
+    texts = read_texts(column, dialect)
+    return _whole_numbers([] if texts is None else texts.tolist())
+
+
+def as_values(column: Any) -> Any:
+    """Replace the codes of a dictionary column by the values they stand for."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def declared_order(column: Any) -> tuple[str, ...] | None:
+    """The levels of a dictionary column in their order; None for other columns.
+
+    Numbers whose type has no order keep their own.
+    """
+    kind = column.type
+    if not pa.types.is_dictionary(kind) or not (kind.ordered or is_text(kind.value_type)):
+        return None
+    whole = column.unify_dictionaries() if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    if not whole.num_chunks:
+        return ()
+    texts = read_texts(whole.chunk(0).dictionary, IN_MEMORY)
+    return None if texts is None else tuple(str(text) for text in texts if text is not None)
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is one of text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def without_gaps(text: Any, dialect: Dialect) -> Any:
+    """Replace the marks of gaps in a column of text by nothing."""
+    # Arrow imports pandas to make an array or a scalar of Python's objects: here a pattern and a constant will do.
+    is_gap = pc.match_substring_regex(pc.utf8_trim_whitespace(text), f"^(?:{'|'.join(map(re.escape, dialect.gaps))})$")
+    return pc.if_else(is_gap, pa.NULL, text)
+
+
+def _as_floats(column: Any) -> FloatArray:
+    """A column as floats with NaN for gaps, without a copy where there is nothing to change."""
+    if not pa.types.is_float64(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    # Arrow imports pandas for its own conversion.
+    floats = _buffer(whole, np.dtype(float))
+    if not whole.null_count:
+        return np.asarray(floats)
+    return np.where(_buffer(whole.is_valid().cast(pa.uint8()), np.dtype(np.uint8)) == 1, floats, np.nan)
+
+
+def _buffer(array: Any, kind: np.dtype[Any]) -> Any:
+    """The values of an Arrow array of numbers, without a copy; those of gaps mean nothing."""
+    buffer = array.buffers()[1]
+    if buffer is None:
+        return np.zeros(len(array), kind)
+    return np.frombuffer(buffer, kind)[array.offset : array.offset + len(array)]
+
+
+def _label(value: Any) -> Any:
+    if isinstance(value, float):
+        return None if value != value else int(value) if value.is_integer() else value
+    return value
+
+
+def _whole_numbers(cells: list[str | None]) -> list[Any]:
+    """Cells as integers if all are written as such, or all as 1.0; otherwise the cells as they are."""
+    known = {cell for cell in cells if cell is not None}
+    for reading in (_integer, _float_integer):
+        if known and all(reading(cell) is not None for cell in known):
+            return [None if cell is None else reading(cell) for cell in cells]
+    return list(cells)
+
+
+def _integer(cell: str) -> int | None:
+    # 007 is a name, and so is a number of more digits than 64 bits hold.
+    return int(cell) if re.fullmatch(r"-?(0|[1-9]\d{0,17})", cell.strip(), re.ASCII) else None
+
+
+def _float_integer(cell: str) -> int | None:
+    whole, point, rest = cell.strip().partition(".")
+    return _integer(whole) if point and rest and set(rest) == {"0"} else None
+
+
+# What the cells of a column are (numbers, dates, words or names), and what became of the column.
+
+_NEARLY_ALL = 0.9
+_FEW = 30
+
+_DATE = re.compile(
+    r"(\d{4}([-/]\d{1,2}){1,2}|\d{4}\.\d{1,2}\.\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})"
+    r"|\d{1,2}[-. ](\w{3,9})\.?[-. ]\d{2,4})([T ]+\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|UTC|[-+]\d{2}:?\d{2})?)?"
+    r"|\d{1,2}:\d{2}(:\d{2})?",
+    re.ASCII | re.IGNORECASE,
+)
+_NUMBER_OF_SOME_KIND = re.compile(r"[-+]?\W{0,2}\d[\d.,'\s_]*(e[-+]?\d+)?\s?\W{0,2}", re.IGNORECASE)
+_PLAIN = r"[$€£]?\d[\d.,']*\s?%?"
+_BAND = re.compile(rf"[<>≤≥]=?\s?{_PLAIN}|{_PLAIN}\s?([-+\u2013]|([-\u2013]|to)\s?{_PLAIN})")
+"""An age of ``65+``, ``<18`` or ``18-24``: a level, although it has digits."""
+
+
+class Content(Enum):
+    """What the cells of a column are, apart from its gaps."""
+
+    NUMBERS = "numbers"
+    BOOLEANS = "booleans, or the words true and false"
+    DATES = "dates or times"
+    MIXED = "numbers among words, or numbers in another notation"
+    WORDS = "words, some of them in several rows"
+    NAMES = "another word in every row"
+    OTHER = "neither numbers nor text"
+
+
+def what_cells_are(column: Any, dialect: Dialect) -> Content:
+    """Say what the cells of a column are; a column of gaps alone counts as numbers.
+
+    Text that reads like a number is one in files without types only; text that reads like a date is one everywhere,
+    because pandas reads dates from files as text, but for categories by type.
+    """
+    kind = as_values(column).type
+    if is_temporal(kind):
+        return Content.DATES
+    if pa.types.is_boolean(kind):
+        return Content.BOOLEANS
+    is_typed_text = dialect.typed and is_text(kind)
+    is_category = dialect.typed and pa.types.is_dictionary(column.type)
+    if not is_typed_text and read_numbers(column, dialect) is not None:
+        return Content.NUMBERS
+    texts = read_texts(column, dialect)
+    if texts is None:
+        return Content.OTHER
+    known = [text.strip() for text in texts if text is not None]
+    distinct = set(known)
+    if not distinct:
+        return Content.NUMBERS
+    if {text.lower() for text in distinct} <= {"false", "true"}:
+        return Content.BOOLEANS
+    if not is_category and _share(_DATE, distinct) >= _NEARLY_ALL:
+        return Content.DATES
+    if not is_typed_text and _share(_NUMBER_OF_SOME_KIND, distinct) >= 0.5 and not _are_bands(distinct):
+        return Content.MIXED
+    differ = len(distinct) / len(known)
+    return Content.NAMES if differ == 1 or (len(distinct) > _FEW and differ >= _NEARLY_ALL) else Content.WORDS
+
+
+def is_temporal(kind: Any) -> bool:
+    """Whether an Arrow type is one of dates, times or durations."""
+    return bool(pa.types.is_temporal(kind))
+
+
+def odd_one_out(column: Any, dialect: Dialect) -> tuple[int, str] | None:
+    """Find the first cell that is no number: its row, from 1, and its text; None if every cell is one."""
+    texts = read_texts(column, dialect)
+    if texts is None or read_numbers(column, dialect) is not None:
+        return None
+    before, after = 0, len(texts)
+    while after - before > 1:
+        middle = (before + after) // 2
+        if read_numbers(column.slice(before, middle - before), dialect) is None:
+            after = middle
+        else:
+            before = middle
+    return before + 1, str(texts[before])
+
+
+def is_other_notation(text: str) -> bool:
+    """Whether a text that is no number here would be one in another notation."""
+    plain = text.strip()
+    return _NUMBER_OF_SOME_KIND.fullmatch(plain) is not None and _BAND.fullmatch(plain) is None
+
+
+def _are_bands(texts: set[str]) -> bool:
+    """Whether texts are a few bands of numbers, perhaps beside single numbers, as in 1, 2-3 and 4+."""
+    bands = {text for text in texts if _BAND.fullmatch(text)}
+    return bool(bands) and len(texts) <= _FEW and all(text.isdecimal() for text in texts - bands)
+
+
+def _share(pattern: re.Pattern[str], texts: set[str]) -> float:
+    return sum(pattern.fullmatch(text) is not None for text in texts) / len(texts)
+
+
+LABEL, ID, FEATURE, LEFT_OUT, DOMAIN, WEIGHT = "label", "id", "feature", "left out", "domain", "weight"
+
+OWN_LEVEL = "a level of their own"
+
+CALLED_WEIGHT = "its name says that it is a weight"
+
+_WEIGHT = re.compile(
+    r"(^|[\W_\d])((hh|per|pers|person|fnl|[adfips])?(weights?|wts?|wgts?)|fpw|gewicht\w*|hochrechnung\w*|hrf|pond\w*"
+    r"|poids|peso)([\W_\d]|$)|gewicht$|^w$"
+)
+_OF_BODIES = re.compile(r"(^|[\W_\d])(kgs?|lbs?|pounds?|grams?|body|birth)([\W_\d]|$)|k(ö|oe)rper|geburt")
+_ID = re.compile(
+    r"(^|[\W_\d])(ids?|nrs?|no|num|nummer|number|key|index|row|person|case|record|lfd)([\W_\d]|$)|(id|nr)$"
+)
+
+
+@dataclass(frozen=True)
+class ColumnUse:
+    """What became of one column.
+
+    Parameters
+    ----------
+    name : str
+    role : {"label", "id", "feature", "left out", "domain", "weight"}
+        A column of domains that is a feature, too, is "feature, domain".
+    treatment : str
+        What was done to it, in a few words.
+    n_missing : int
+        Its missing values.
+    filling : str
+        What stands for them, in a few words; empty if it has none.
+    doubt : str
+        Why its user should look at it; empty if there is no reason.
+    remedies : tuple of Remedy
+        What to do if the doubt is justified.
+    """
+
+    name: str
+    role: str
+    treatment: str
+    n_missing: int = 0
+    filling: str = ""
+    doubt: str = ""
+    remedies: tuple[Remedy, ...] = ()
+
+
+def use_of(column: Column, values: FloatArray | ObjectArray) -> ColumnUse:
+    """Describe how a column with these values became features: floats with NaN for gaps, or text with None for gaps."""
+    if column.kind == NUMBER:
+        n_missing = int(np.isnan(values.astype(float)).sum())
+        doubt = _doubt_about(column.name, values)
+        remedies = (Remedy.KEEP_AS_ID, Remedy.LEAVE_OUT) if doubt else ()
+        filling = f"filled with {amount(float(column.fill or 0), 6)}" if n_missing else ""
+        return ColumnUse(column.name, FEATURE, "number", n_missing, filling, doubt, remedies)
+    n_missing = sum(value is None for value in values)
+    return ColumnUse(column.name, FEATURE, _levels(column, values), n_missing, OWN_LEVEL if n_missing else "")
+
+
+def id_use(name: str) -> ColumnUse:
+    """Describe a column that has row numbers or another text in every row."""
+    if is_named_as_row_numbers(name):
+        return ColumnUse(name, ID, "row numbers: kept, not used", doubt="it counts the rows, as an id does")
+    doubt = "it has another text in every row, as an id does"
+    return ColumnUse(name, ID, "another text in every row: kept, not used", doubt=doubt)
+
+
+ROW_NUMBERS = "rownames"
+"""The name of a first column that has none, as R and pandas write their row numbers."""
+
+
+def is_named_as_row_numbers(name: str) -> bool:
+    """Whether a column has the name that R or pandas gives to its row numbers."""
+    return name.strip().lower() in (ROW_NUMBERS, "row.names", "rowname", "unnamed: 0", "index", "__index_level_0__")
+
+
+def named_columns(header: list[str]) -> list[str]:
+    """The names in a header without the blanks around them; a first column without a name has row numbers."""
+    names = [name.strip() for name in header]
+    if len(names) > 1 and not names[0] and ROW_NUMBERS not in names:
+        names[0] = ROW_NUMBERS
+    return names
+
+
+def are_row_numbers(name: str, numbers: FloatArray) -> bool:
+    """Whether numbers are row numbers by their name, and could be; rows may have been taken out or shuffled."""
+    is_whole = bool((numbers == np.floor(numbers)).all())  # False for gaps
+    return is_named_as_row_numbers(name) and is_whole and len(np.unique(numbers)) == len(numbers) > 1
+
+
+def looks_like_weight(name: str, known: FloatArray) -> bool:
+    """Whether a column of numbers is called like a survey weight, and could be one; the numbers are without gaps."""
+    plain = name.strip().lower()
+    return bool(_WEIGHT.search(plain) and not _OF_BODIES.search(plain) and (known >= 0).all() and known.any())
+
+
+def _levels(column: Column, values: Any) -> str:
+    if column.kind == BOOLEAN:
+        return "true or false"
+    levels = column.levels
+    if column.kind == ORDINAL:
+        return f"{len(levels)} levels in order, {levels[0]} to {levels[-1]}"
+    if len(levels) == 1 and not column.joins:
+        return f"1 level, {levels[0]}"
+    if not column.joins:
+        return f"{len(levels)} levels, compared with {column.rest}"
+    n_joined = len({value for value in values if value is not None} - set(levels))
+    return f"{len(levels) + 1} levels, {n_joined} rare ones joined as {column.rest}"
+
+
+def _doubt_about(name: str, values: Any) -> str:
+    """Say what a column of numbers may be if it is no feature."""
+    plain = name.strip().lower()
+    known = values[~np.isnan(values)]
+    if looks_like_weight(name, known):
+        return CALLED_WEIGHT
+    if len(known) < 2 or len(np.unique(known)) < len(known):
+        return ""
+    if _ID.search(plain):
+        return "its name says that it is an id, and every value differs"
+    counts_rows = np.array_equal(known, known[0] + np.arange(len(known)))
+    return "it counts the rows, as an id does" if counts_rows and len(known) > 2 else ""

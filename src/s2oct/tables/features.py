@@ -1,0 +1,501 @@
+"""Features from what users pass as X: arrays, lists, pandas, polars and Arrow tables."""
+
+from __future__ import annotations
+
+import numbers
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sklearn.utils.validation import _check_feature_names, check_array, validate_data
+
+from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.errors import InvalidKind, InvalidProblem, InvalidTable, Remedy
+from s2oct.problem.known import columns_meant, counted_rows, names_of_columns, read_weights, warn_caller
+from s2oct.problem.labels import marks_missing
+from s2oct.tables.columns import encode_rows, is_named_as_row_numbers
+from s2oct.tables.dialect import IN_MEMORY
+from s2oct.tables.encoding import Encoding, Features, Unseen, learn_column, refuse_same_features
+from s2oct.tables.treatment import FROM_DTYPE, Learned, Treatment, read_categorical_features
+from s2oct.trees.features import NUMBER
+from s2oct.wording import brief, listed, plural
+
+# Tables in memory as Arrow tables: pandas, polars and Arrow tables, arrays and lists of rows.
+
+_NUMBERS = "biuf"
+"""Kinds of numpy's types of numbers."""
+
+
+def is_table(X: Any) -> bool:
+    """Whether an object is a table with named columns."""
+    return isinstance(X, (pa.Table, pa.RecordBatch)) or any(
+        hasattr(X, name) for name in ("__arrow_c_stream__", "__dataframe__")
+    )
+
+
+def arrow_table(X: Any) -> Any:
+    """Make an Arrow table of a table in memory.
+
+    Text, numbers, booleans, categories with or without an order, dates and missing values stay what they are.
+
+    Parameters
+    ----------
+    X : pandas, polars or Arrow table, array or list of rows
+        Columns of an array are called x0, x1, ...
+
+    Returns
+    -------
+    pyarrow.Table
+    """
+    n_axes = len(getattr(X, "shape", (0, 0)))
+    if n_axes != 2:
+        raise InvalidKind(f"Expected a table with rows and columns, got {plural(n_axes, 'dimension')}: {brief(X)}.")
+    if isinstance(X, pa.RecordBatch):
+        X = pa.Table.from_batches([X])
+    elif _is_of(X, "pandas", "DataFrame"):
+        X = _from_pandas(X)
+    elif _is_of(X, "polars", "LazyFrame"):
+        raise InvalidKind("Expected a table, got a polars LazyFrame: pass its collect().")
+    elif not isinstance(X, pa.Table):
+        X = _from_frame(X) if is_table(X) else _from_rows(X)
+    refuse_repeated(X.column_names)
+    return pa.table([_without_views(column) for column in X.columns], names=X.column_names)
+
+
+def _without_views(column: Any) -> Any:
+    """A column whose texts are stored in the way that Arrow can work with; polars has another one."""
+    kind = column.type
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    if not (pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type)):
+        return column
+    whole = column.unify_dictionaries()
+    chunks = [
+        pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.large_string()), ordered=kind.ordered)
+        for chunk in whole.chunks
+    ]
+    return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.large_string(), kind.ordered))
+
+
+def _is_of(X: Any, package: str, name: str) -> bool:
+    """Whether an object has a class of a package that may not be imported."""
+    module = sys.modules.get(package)
+    return module is not None and isinstance(X, getattr(module, name))
+
+
+def _from_frame(X: Any) -> Any:
+    """A table of polars or of any other program that hands its columns over."""
+    if hasattr(X, "__arrow_c_stream__"):
+        return pa.table(X)
+    from pyarrow.interchange import from_dataframe
+
+    return from_dataframe(X)
+
+
+def _from_pandas(X: Any) -> Any:
+    if X.columns.nlevels > 1:
+        raise InvalidKind(
+            f"Expected columns with one name each, got names of {X.columns.nlevels} levels: join them, for instance "
+            "with X.columns = ['_'.join(map(str, name)) for name in X.columns]."
+        )
+    names = [str(name) for name in X.columns]
+    refuse_repeated(names)
+    return pa.table([_pandas_column(X.iloc[:, i], name) for i, name in enumerate(names)], names=names)
+
+
+def _pandas_column(series: Any, name: str) -> Any:
+    kind = str(series.dtype)
+    if kind.startswith("Sparse"):
+        series = series.sparse.to_dense()
+    elif kind.startswith("period"):
+        series = series.dt.to_timestamp()
+    elif kind == "category" and series.cat.categories.dtype.kind not in "biufMm":
+        series = series.cat.rename_categories([str(level) for level in series.cat.categories])
+    if series.dtype == object:
+        return _object_column(series.tolist(), name)
+    try:
+        column = pa.array(series, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidTable(
+            f"Expected text, numbers or booleans in column {name!r}, got {kind} values", Remedy.LEAVE_OUT, column=name
+        ) from error
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+
+def _from_rows(X: Any) -> Any:
+    """An array or a list of rows; what is text there is text, also beside numbers."""
+    try:
+        array = X if isinstance(X, np.ndarray) else np.asarray(X)
+    except ValueError as error:
+        raise InvalidKind(f"Expected rows of equal length, got {brief(X)}.") from error
+    if array.dtype.kind not in _NUMBERS and not isinstance(X, np.ndarray):
+        # As an array of text, numbers beside text would be text.
+        array = np.array(X, dtype=object)
+    if array.ndim != 2:
+        raise InvalidKind(f"Expected a table with rows and columns, got {plural(array.ndim, 'dimension')}: {brief(X)}.")
+    names = [f"x{j}" for j in range(array.shape[1])]
+    if array.dtype.kind in _NUMBERS:
+        columns = [pa.chunked_array([pa.array(np.ascontiguousarray(column))]) for column in array.T]
+    else:
+        columns = [_object_column(column.tolist(), name) for name, column in zip(names, array.T, strict=True)]
+    return pa.table(columns, names=names)
+
+
+def _object_column(cells: Sequence[Any], name: str) -> Any:
+    """A column of Python's objects, which must be of one kind."""
+    known = [None if marks_missing(cell) else cell for cell in cells]
+    for kind, row in _first_of_each_kind(known).items():
+        if kind == "other":
+            raise InvalidKind(
+                f"Column {name!r} has {brief(known[row])} in row {row + 1}: the argument must be a table whose cells "
+                "are a string, a number, a boolean or a date."
+            )
+    try:
+        return pa.chunked_array([pa.array(known)])
+    except (pa.ArrowException, OverflowError, UnicodeError) as error:
+        found = _first_of_each_kind(known)
+        if set(found) <= {"number"}:
+            # Numbers of several types, or larger than 64 bits.
+            return pa.chunked_array([pa.array([None if cell is None else _as_float(cell, name) for cell in known])])
+        named = " and ".join(f"{brief(known[row])} in row {row + 1}" for row in sorted(found.values())[:2])
+        raise InvalidProblem(f"Column {name!r} has {named}: make it all text or all numbers.") from error
+
+
+def _as_float(cell: Any, name: str) -> float:
+    try:
+        return float(cell)
+    except OverflowError as error:
+        raise InvalidProblem(f"Column {name!r} has a number that is too large for a float.") from error
+
+
+def _first_of_each_kind(cells: Sequence[Any]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for row, cell in enumerate(cells):
+        if cell is not None:
+            found.setdefault(_kind(cell), row)
+    return found
+
+
+def _kind(cell: Any) -> str:
+    if isinstance(cell, str):
+        return "text"
+    if isinstance(cell, (bool, np.bool_)):
+        return "boolean"
+    if isinstance(cell, Number) and not isinstance(cell, complex):
+        return "number"
+    return "date" if hasattr(cell, "isoformat") or hasattr(cell, "total_seconds") else "other"
+
+
+def refuse_repeated(names: Sequence[str]) -> None:
+    """Refuse columns that share a name."""
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+    if repeated:
+        raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once: rename them.")
+
+
+# Tables that users pass to a classifier, read into features, and which of their columns rules may use.
+
+_NUMERIC = re.compile(r"^u?int\d|^float|^double|^half|^decimal", re.IGNORECASE)
+"""Types of numbers, as pandas, polars and Arrow call them."""
+
+_MOST_FOR_MEDIAN = 100_000
+"""Rows from which the median of a column without gaps is learned, at least: it only stands for gaps of other tables."""
+
+
+def learn_features(
+    estimator: Any,
+    X: Any,
+    *,
+    categorical: Any = FROM_DTYPE,
+    left_out: tuple[str, ...] = (),
+    sample_weight: Any = None,
+    keep_single: bool = False,
+) -> Features:
+    """Learn how the columns of a table become features; the estimator gets ``encoding_`` and names of the columns.
+
+    Parameters
+    ----------
+    estimator : classifier
+        The one that is fitted.
+    X : array-like or table
+        Numbers or, in a table or an array of objects, also text, categories, booleans and missing values.
+    categorical : object
+        The parameter ``categorical_features``.
+    left_out : tuple of str
+        Columns that are not features.
+    sample_weight : array-like of shape (n_rows,), optional
+        Survey weights: rows of weight 0 teach nothing.
+    keep_single : bool
+        Whether floats of 32 bits stay so: a large table is not copied.
+    """
+    if isinstance(X, Features):
+        estimator.n_features_in_, estimator.encoding_ = len(X.encoding.names), X.encoding
+        estimator.feature_names_in_ = np.array(X.encoding.names, dtype=object)
+        return X
+    X = _as_table(X)
+    table = without_columns(X, left_out)
+    if isinstance(categorical, str):
+        read_categorical_features(categorical, ())
+    has_row_numbers = any(map(is_named_as_row_numbers, map(str, names_of_columns(table))))
+    if holds_numbers(table) and not has_row_numbers and (categorical is None or isinstance(categorical, str)):
+        numbers = _numbers(estimator, table, reset=True, keep_single=keep_single)
+        counted = _counted(sample_weight, len(numbers))
+        encoding, rows = _plain(numbers, getattr(estimator, "feature_names_in_", None), counted)
+        estimator.encoding_ = encoding
+        return Features(X, encoding, rows, left_out, is_plain=rows is numbers)
+    _check_feature_names(estimator, table, reset=True)
+    arrow = _arrow(estimator, table)
+    estimator.n_features_in_ = arrow.num_columns
+    names = [str(name) for name in names_of_columns(X)] or arrow.column_names
+    chosen = read_categorical_features(categorical, names)
+    treatment = Treatment(categorical=None if chosen is None else tuple(c for c in chosen if c not in left_out))
+    counted = _counted(sample_weight, arrow.num_rows)
+    teaching = arrow if counted is None else arrow.take(pa.array(counted))
+    learned = treatment.learn(teaching, arrow.column_names, IN_MEMORY)
+    estimator.encoding_ = learned.encoding
+    rows = np.ascontiguousarray(encode_rows(arrow, learned.encoding, IN_MEMORY, unseen=Unseen()))
+    return Features(X, learned.encoding, rows, left_out, doubts=_unused(learned))
+
+
+def read_rows(estimator: Any, X: Any) -> FloatArray:
+    """The features of a table for a fitted classifier; levels and gaps that its fit did not see are a warning.
+
+    Columns that the fit did not have are ignored in a table with names.
+    """
+    if isinstance(X, Features):
+        return X.rows
+    X = _as_table(X)
+    encoding, unseen = estimator.encoding_, Unseen()
+    table = _columns_of(encoding, X) if hasattr(estimator, "feature_names_in_") else None
+    is_matched = table is not None
+    table = X if table is None else table
+    if encoding.is_numeric and holds_numbers(table):
+        rows = _filled(_numbers(estimator, table, reset=False, is_matched=is_matched), encoding, unseen)
+    else:
+        arrow = _arrow(estimator, table)
+        if not is_matched:
+            _check_feature_names(estimator, X, reset=False)
+            if arrow.num_columns != estimator.n_features_in_:
+                raise InvalidProblem(
+                    f"X has {arrow.num_columns} features, but {type(estimator).__name__} is expecting "
+                    f"{estimator.n_features_in_} features as input."
+                )
+            names = getattr(estimator, "feature_names_in_", encoding.names)
+            arrow = arrow.rename_columns([str(name) for name in names])
+        rows = encode_rows(arrow, encoding, IN_MEMORY, unseen=unseen)
+    if unseen:
+        warn_caller(unseen.sentence(encoding.columns))
+    return rows
+
+
+def _as_table(X: Any) -> Any:
+    """What may be a table; refuses what is none."""
+    if X is None or isinstance(X, (str, bytes, Mapping, Set)):
+        raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
+    if type(X).__name__ == "LazyFrame":
+        raise InvalidKind("Expected a table, got a polars LazyFrame: pass its collect().")
+    if isinstance(X, pa.RecordBatch):
+        X = pa.Table.from_batches([X])
+    refuse_repeated([str(name) for name in names_of_columns(X)])
+    return X
+
+
+def _counted(sample_weight: Any, n_rows: int) -> IntArray | None:
+    """Positions of the rows that count; None if all do."""
+    return None if sample_weight is None else counted_rows(read_weights(sample_weight, n_rows))
+
+
+def _numbers(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False, is_matched: bool = False) -> FloatArray:
+    """Validate a table of numbers with scikit-learn, which also records or compares the names; gaps are NaN.
+
+    The names of a table that is matched to the fit are not compared again.
+    """
+    if np.ma.is_masked(X):
+        X = np.ma.filled(X.astype(float), np.nan)
+    kinds = [np.float64, np.float32] if keep_single else np.float64
+    try:
+        if is_matched:
+            rows = check_array(X, dtype=kinds, order="C", ensure_all_finite="allow-nan", estimator=estimator)
+        else:
+            rows = validate_data(
+                estimator, X, reset=reset, dtype=kinds, accept_sparse=False, order="C", ensure_all_finite="allow-nan"
+            )
+    except (TypeError, ValueError, OverflowError) as error:
+        problem = _column_problem(X) if hasattr(X, "columns") else _cell_problem(X)
+        kind = InvalidKind if isinstance(error, TypeError) and problem is None else InvalidProblem
+        raise kind(problem or str(error)) from error
+    return np.asarray(rows) if keep_single else np.asarray(rows, dtype=np.float64)
+
+
+def _plain(rows: FloatArray, names: Any, counted: IntArray | None) -> tuple[Encoding, FloatArray]:
+    """The encoding of a table of numbers, and its features."""
+    shown = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
+    teaching = rows if counted is None else rows[counted]
+    gaps: BoolArray = np.asarray(np.isnan(teaching).any(axis=0))
+    step = max(len(teaching) // _MOST_FOR_MEDIAN, 1)
+    known = [np.asarray(teaching[:: 1 if gaps[j] else step, j], dtype=np.float64) for j in range(rows.shape[1])]
+    columns = tuple(learn_column(name, values, NUMBER) for name, values in zip(shown, known, strict=True))
+    encoding = Encoding(columns)
+    refuse_same_features(encoding)
+    return encoding, _filled(rows, encoding, Unseen())
+
+
+def _filled(rows: FloatArray, encoding: Encoding, unseen: Unseen) -> FloatArray:
+    """The features of numbers; gaps of columns that had none in the fit are counted."""
+    if len(encoding.features) == rows.shape[1] and not np.isnan(rows).any():
+        return rows
+    cells = {column.name: np.asarray(rows[:, j], dtype=float) for j, column in enumerate(encoding.columns)}
+    return np.ascontiguousarray(encoding.encode(cells, unseen=unseen))
+
+
+def _arrow(estimator: Any, X: Any) -> Any:
+    """A table as an Arrow table that has rows and columns."""
+    arrow = arrow_table(X)
+    for number, what in ((arrow.num_rows, "sample"), (arrow.num_columns, "feature")):
+        if not number:
+            raise InvalidProblem(
+                f"Found array with 0 {what}(s) (shape={arrow.shape}) while a minimum of 1 is required by "
+                f"{type(estimator).__name__}."
+            )
+    return arrow
+
+
+def _columns_of(encoding: Encoding, X: Any) -> Any | None:
+    """The columns that an encoding reads, if a table has them in their order; None for any other table."""
+    names, needed = names_of_columns(X), list(encoding.names)
+    if [name for name in names if name in needed] != needed:
+        return None
+    return X.select(needed) if hasattr(X, "column_names") else X[needed]
+
+
+def _unused(learned: Learned) -> tuple[str, ...]:
+    """Say which columns are not used because they identify rows."""
+    ids = listed([repr(name) for name in learned.ids])
+    if not learned.ids:
+        return ()
+    is_one = len(learned.ids) == 1
+    columns, differ, are, them = ("Column", "has", "is", "it") if is_one else ("Columns", "have", "are", "them")
+    return (
+        f"{columns} {ids} {differ} a different value in every row, as an id does, and {are} not used: drop {them}, or "
+        f"name {them} in categorical_features.",
+    )
+
+
+def holds_numbers(X: Any) -> bool:
+    """Whether a table has numbers alone, with or without gaps."""
+    if names_of_columns(X):
+        return all(_NUMERIC.search(str(kind)) for kind in _types_of_columns(X))
+    if hasattr(X, "dtype"):
+        return getattr(X.dtype, "kind", "O") not in "OUSMm"  # a column of polars has a type of its own
+    if not isinstance(X, (list, tuple)):
+        return True
+    cells = (cell for row in X for cell in (row if isinstance(row, (list, tuple, np.ndarray)) else (row,)))
+    return all(isinstance(cell, numbers.Real) and not isinstance(cell, (bool, np.bool_)) for cell in cells)
+
+
+def has_gaps(X: Any) -> bool:
+    """Whether a table of numbers has missing values."""
+    if hasattr(X, "tocsr"):
+        return False
+    names = names_of_columns(X)
+    try:
+        parts = [X[name] for name in names] or [X]
+        return any(bool(np.isnan(np.asarray(part, dtype=float)).any()) for part in parts)
+    except (TypeError, ValueError, OverflowError):
+        return False  # the classifier that gets the table says what is wrong with it
+
+
+def without_columns(X: Any, names: Sequence[str]) -> Any:
+    """A frame without the columns that are no features; anything else as it is."""
+    known = names_of_columns(X)
+    if not any(name in names for name in known):
+        return X
+    kept = [name for name in known if name not in names]
+    return X.select(kept) if hasattr(X, "column_names") else X[kept]
+
+
+def text_columns(X: Any, names: Any) -> tuple[str, ...]:
+    """Which of some named columns of a frame have no numbers."""
+    wanted = [names] if isinstance(names, str) else names if isinstance(names, (list, tuple)) else []
+    kinds = {name: str(kind) for name, kind in zip(names_of_columns(X), _types_of_columns(X), strict=True)}
+    named = [name for name in wanted if isinstance(name, str) and name in kinds]
+    return tuple(name for name in named if not (_NUMERIC.search(kinds[name]) or "bool" in kinds[name].lower()))
+
+
+def _types_of_columns(X: Any) -> list[Any]:
+    """Types of the columns that `names_of_columns` names."""
+    return list(X.schema.types if hasattr(X, "column_names") else X.dtypes) if names_of_columns(X) else []
+
+
+def _column_problem(X: Any) -> str | None:
+    """Sentences about all columns of a frame that cannot be features."""
+    problems = [problem for name in names_of_columns(X) if (problem := _problem_of(X[name], str(name)))]
+    return " ".join(problems) or None
+
+
+def _problem_of(column: Any, name: str) -> str | None:
+    try:
+        values = np.asarray(column, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        return f"Expected numeric features, got column {name!r} of {getattr(column, 'dtype', '')} values."
+    return f"Expected finite features, got infinity (inf) in column {name!r}." if np.isinf(values).any() else None
+
+
+def _cell_problem(X: Any) -> str | None:
+    """A sentence about the first row or cell of a list or an object array that cannot be read as numbers."""
+    if not isinstance(X, (list, tuple)) and getattr(X, "dtype", np.dtype(float)).kind != "O":
+        return None
+    lengths = sorted({len(row) for row in X if hasattr(row, "__len__") and not isinstance(row, str)})
+    if len(lengths) > 1:
+        return f"Expected rows of equal length, got rows of {' and '.join(map(str, lengths))} features."
+    for cell in np.asarray(X, dtype=object).ravel():
+        if isinstance(cell, (str, bytes, int)):
+            try:
+                float(cell)
+            except ValueError:
+                return f"Expected numeric features, got values that are not numbers, as {brief(cell)}."
+            except OverflowError:
+                return "Expected numeric features, got a number that is too large for a float."
+    return None
+
+
+def read_rule_features(given: Any, encoding: Encoding, names: Sequence[Any]) -> tuple[int, ...] | None:
+    """The features that rules may use, in ascending order, from names or numbers of columns; None for all.
+
+    ``names`` are those of all columns of the table, none if it has no names.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidProblem(f"Expected features to be a list of column names or numbers, or None, got {brief(given)}.")
+    chosen = {j for entry in given for j in _features_of(entry, encoding, names)}
+    if not chosen:
+        raise InvalidProblem("Expected features to name at least one column that rules may use, got none.")
+    return tuple(sorted(chosen))
+
+
+def _features_of(entry: Any, encoding: Encoding, given: Sequence[Any]) -> list[int]:
+    """Numbers of the features that a column becomes, given its name or number, or of the feature with this name."""
+    is_named = bool(given) and all(isinstance(name, str) for name in given)
+    names = list(given if is_named else encoding.names)
+    if isinstance(entry, numbers.Integral) and not isinstance(entry, bool):
+        if not 0 <= int(entry) < len(names):
+            raise InvalidProblem(f"Expected features to have column numbers from 0 to {len(names) - 1}, got {entry}.")
+        entry = names[int(entry)]
+    elif not isinstance(entry, str):
+        raise InvalidProblem(f"Expected features to be column names or numbers, got {brief(entry)} among them.")
+    elif not is_named:
+        raise InvalidProblem(f"Expected column numbers in features, because X has no column names, got {brief(entry)}.")
+    if entry in encoding.names:
+        return [encoding.features.index(name) for name in encoding.features_of([entry])]
+    if entry in encoding.features:
+        return [encoding.features.index(entry)]
+    if entry in names:
+        raise InvalidProblem(f"Column {entry!r} is not a feature: it holds domains or identifies rows.")
+    meant = columns_meant(entry, encoding.names)
+    raise InvalidProblem(f"Expected features to be columns of X, got {brief(entry)}; {meant}.")

@@ -1,0 +1,319 @@
+"""The way of one row through the rules of a tree, in sentences."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from s2oct.arrays import FloatArray
+from s2oct.trees.features import BOOLEAN, ONEHOT, ORDINAL, Feature, FeatureColumn, as_features, as_level
+from s2oct.trees.rounding import Split, few_digits, pruned
+from s2oct.trees.rules import GAPS, ORDERED, SUM, THRESHOLD, SplitRule, plain_number
+from s2oct.trees.tree import ObliqueTree
+from s2oct.wording import alternatives, printable
+
+DIGITS = 6
+"""Significant digits of sums and values, unless a rule needs more to be seen to hold."""
+ABOUT_DIGITS = 4
+"""Significant digits of limits that are not exact."""
+EXACT = 17
+"""Significant digits with which any two floats are written differently."""
+MOST_CHANGES = 3
+"""For a rule of at most so many columns it is said how each of them alone would change the side."""
+
+WIDTH = 100
+"""Letters in a line."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One split on the way of a row.
+
+    Attributes
+    ----------
+    node : int
+        Id of the split.
+    rule : str
+        Its rule, for example ``age - 0.5 * income <= 3``.
+    value : float
+        What the row has on the left of the rule.
+    holds : bool
+        Whether the rule holds for the row.
+    sentence : str
+        The step in words.
+    """
+
+    node: int
+    rule: str
+    value: float
+    holds: bool
+    sentence: str
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Why a row has its class; printed, it is a list of sentences.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        The splits on the way that decide something, root first.
+    predicted : object
+        The class label.
+    """
+
+    steps: tuple[Step, ...]
+    predicted: Any
+
+    def __str__(self) -> str:
+        if not self.steps:
+            return f"The tree splits nothing: the class of every row is {self.predicted!r}."
+        lines = [_wrapped(f"{number}. {step.sentence}") for number, step in enumerate(self.steps, start=1)]
+        return "\n".join([*lines, f"The class is {self.predicted!r}."])
+
+    __repr__ = __str__
+
+
+def explain_row(
+    tree: ObliqueTree,
+    row: FloatArray,
+    features: Sequence[Feature | str],
+    classes: Sequence[Any],
+    cells: Mapping[str, str | None] | None = None,
+) -> Explanation:
+    """Explain the class of one row.
+
+    Parameters
+    ----------
+    tree : ObliqueTree
+        The tree, in the units of the features.
+    row : ndarray of shape (p,)
+        The values of the features.
+    features : sequence of Feature or str
+        Every feature; a name alone is that of a number.
+    classes : sequence
+        The class labels, in the order of their indices.
+    cells : mapping of str to str or None, optional
+        The cells of the row by column, None for a missing one. They are mentioned where the features say something
+        else: where a missing value was filled, or a level is unknown.
+
+    Returns
+    -------
+    Explanation
+        The splits on the row's way that decide something, and its class.
+    """
+    X = np.asarray(row, dtype=float)[None, :]
+    right = tree.goes_right(X)[0]
+    seen = _SeenRow(X[0].tolist(), as_features(features), cells or {})
+    part, steps = pruned(tree), []
+    while isinstance(part, Split):
+        rule = SplitRule.of(tree, part.node, features)
+        visit = _Visit(part.node, rule, seen, not right[part.node - 1])
+        steps.append(visit.step())
+        part = part.left if visit.holds else part.right
+    return Explanation(tuple(steps), classes[part.class_index])
+
+
+@dataclass(frozen=True)
+class _SeenRow:
+    """A row by its features, and in the words of its columns."""
+
+    values: list[float]
+    features: tuple[Feature, ...]
+    cells: Mapping[str, str | None]
+
+    def said(self, j: int, shown: str) -> str:
+        """What the row has in a feature's column: ``shown``, unless its cell says something else."""
+        feature, level = self.features[j], self._level(j)
+        cell = self.cells.get(feature.column, "")
+        if cell is None and shown != FeatureColumn.of(self.features, j).missing:
+            shown = f"missing and counts as {shown}"
+        elif cell and feature.kind in (ONEHOT, ORDINAL) and cell != level:
+            shown = f"{as_level(cell)} and counts as {shown}"
+        return f"{printable(feature.column)} is {shown}"
+
+    def said_alone(self, j: int) -> str:
+        """What the row has in a feature's column: a level, or a number."""
+        level = self._level(j)
+        return self.said(j, self._number(j) if level is None else as_level(level))
+
+    def said_in_sum(self, j: int) -> str:
+        """The same for a sum, where ordered levels and missing values count as numbers."""
+        column, level = FeatureColumn.of(self.features, j), self._level(j)
+        if column.measured is None or level is None:
+            return self.said_alone(j)
+        if level != column.missing:
+            return f"{self.said_alone(column.measured)} ({self._number(j)})"
+        return f"{printable(self.features[j].column)} is {level} and counts as {self._number(j)}"
+
+    def _level(self, j: int) -> str | None:
+        return FeatureColumn.of(self.features, j).level(self.values)
+
+    def _number(self, j: int) -> str:
+        """The number or position that stands for a column."""
+        measured = FeatureColumn.of(self.features, j).measured
+        return plain_number(few_digits(self.values[j if measured is None else measured], DIGITS))
+
+
+@dataclass(frozen=True)
+class _Visit:
+    """A row at a split, and whether the rule of the split holds for it."""
+
+    node: int
+    rule: SplitRule
+    row: _SeenRow
+    holds: bool
+
+    def step(self) -> Step:
+        total = self._total({})
+        sentence = f"{self._finding(total)}. It would change {self._change()}."
+        return Step(self.node, self.rule.text(), total, self.holds, sentence)
+
+    def _total(self, setting: Mapping[int, float]) -> float:
+        """The sum on the left of the rule, some values of the row replaced."""
+        total = 0.0
+        for j, coefficient in self.rule.inequality[0]:
+            total += coefficient * setting.get(j, self.row.values[j])
+        return total
+
+    @property
+    def _is_missing(self) -> bool:
+        """Whether the row has a missing value in the first column, as rows of the fit did."""
+        level = self.rule.column.level(self.row.values)
+        return level is not None and level == self.rule.missing
+
+    def _finding(self, total: float) -> str:
+        """What the row has, and whether the rule holds for it."""
+        pairs, relation, bound = self.rule.inequality
+        j, coefficient = pairs[0]
+        verdict = "holds" if self.holds else "does not hold"
+        is_threshold = self.rule.kind == THRESHOLD
+        if self.rule.kind != SUM and not (is_threshold and not self._is_missing):
+            return f'{self.row.said_alone(j)}, so "{self.rule.text()}" {verdict}'
+        comparison = f"{_beside(total, bound)} {relation} {plain_number(bound)} {verdict}"
+        if is_threshold and coefficient == 1:
+            return f"{self.row.said(j, _beside(total, bound))}, and {comparison}"
+        given = ", ".join(dict.fromkeys(self.row.said_in_sum(term.indices[0]) for term in self.rule.terms))
+        return f"{' '.join(self.rule.parts()[:-1])} = {_beside(total, bound)} ({given}), and {comparison}"
+
+    def _change(self) -> str:
+        """Where the rule is decided otherwise."""
+        j, coefficient = self.rule.inequality[0][0]
+        if self.rule.kind not in (SUM, THRESHOLD):
+            return self._with_other_levels()
+        change = self._where(self._rises, plain_number(self.rule.inequality[2]))
+        if self.rule.kind == SUM and len(self.rule.columns) == 1:
+            return f"with no other {printable(self.rule.columns[0])}"  # all levels are on one side
+        if self.rule.kind == SUM:
+            first = {self.row.features[j].column: j for j, _ in reversed(self.rule.pairs)}
+            found = [how for name in self.rule.columns for how in self._of_column(first[name])]
+            return f"{change}, for instance {', or '.join(found)}" if found and len(first) <= MOST_CHANGES else change
+        if coefficient != 1:
+            change = ", that is ".join([change, *self._of_number(j)])
+        changes_if_missing = self.rule.missing is not None and self.rule.sides[self.rule.missing] != self.holds
+        return f"{change}, or if it were {self.rule.missing}" if changes_if_missing else change
+
+    @property
+    def _rises(self) -> bool:
+        """Whether the sum on the left of the rule must rise to change the side."""
+        return (self.rule.inequality[1] == "<=") == self.holds
+
+    def _where(self, rises: bool, limit: str) -> str:
+        """Where the rule is decided otherwise; a rule that holds still holds at its limit."""
+        side = "above" if rises else "below"
+        return f"{side} {limit}" if self.holds else f"at {limit} or {side}"
+
+    def _with_other_levels(self) -> str:
+        """The levels with which a rule about one column is decided otherwise."""
+        column, missing = printable(self.rule.columns[0]), self.rule.missing
+        others = [level for level, is_left in self.rule.sides.items() if is_left != self.holds]
+        if self.rule.kind == GAPS:
+            return f"if {column} were {'not ' if self._is_missing else ''}{missing}"
+        if not others:
+            return f"with no other {column}"
+        if self.rule.kind == ORDERED:
+            return _at_levels(self.rule.column, others)
+        same = [level for level in self.rule.sides if level not in others]
+        if len(same) == 1 < len(others) and self.row.features[self.rule.pairs[0][0]].kind != BOOLEAN:
+            return f"if {column} were not {missing}" if same == [missing] else f"with another {column}"
+        if len(others) <= len(same) or len(others) <= MOST_CHANGES:
+            return f"if {column} were {_named(others)}"
+        return f"if {column} were anything but {_named(same)}"
+
+    def _of_column(self, j: int) -> list[str]:
+        """Where one column of a sum alone would have to go."""
+        column, name = FeatureColumn.of(self.row.features, j), printable(self.row.features[j].column)
+        values = dict(enumerate(self.row.values))
+        sides = {level: self.rule.goes_left({**values, **setting}) for level, setting in column.settings.items()}
+        changing = [level for level, is_left in sides.items() if is_left != self.holds]
+        if column.measured is not None and not self.row.features[column.measured].levels:
+            return [*self._of_number(column.measured), *(f"with {name} {level}" for level in changing)]
+        if not changing:
+            return []
+        if column.measured is not None:
+            known = [level for level in changing if level != column.missing]
+            if column.missing is not None and len(known) in (0, len(column.settings) - 1):
+                return [f"with {name} {'not ' if known else ''}{column.missing}"]
+            return [f"with {name} {_at_levels(column, changing)}"]
+        if len(changing) == len(sides) - 1 > 1:
+            return [f"with another {name}"]
+        return [f"with {name} {_named(changing[:MOST_CHANGES])}"]
+
+    def _of_number(self, j: int) -> list[str]:
+        """Where a number alone would have to go; nowhere if no row of the fit has such a number."""
+        feature, coefficient = self.row.features[j], dict(self.rule.inequality[0]).get(j, 0.0)
+        others = self._total(dict.fromkeys(FeatureColumn.of(self.row.features, j).features, 0.0))
+        limit = (self.rule.inequality[2] - others) / coefficient if coefficient else math.inf
+        if not math.isfinite(limit):
+            return []
+        rises, name = self._rises == (coefficient > 0), printable(feature.column)
+        whole = round(limit)
+        if feature.is_whole and not _is_close(whole, limit):
+            whole = math.ceil(limit) if rises else math.floor(limit)
+            where = f"at {whole} or {'above' if rises else 'below'}"
+            return [f"with {name} {where}"] if feature.low <= whole <= feature.high else []
+        beyond = feature.high - limit if rises else limit - feature.low
+        is_possible = beyond > 0 or (beyond == 0 and not self.holds)
+        return [f"with {name} {self._where(rises, _about(limit))}"] if is_possible else []
+
+
+def _named(levels: Sequence[str]) -> str:
+    return alternatives([as_level(level, listed=True) for level in levels])
+
+
+def _at_levels(column: FeatureColumn, levels: Sequence[str]) -> str:
+    """Say which levels of an ordered column these are, its lowest or its highest."""
+    all_known = [level for level in column.settings if level != column.missing]
+    known = [level for level in levels if level in all_known]
+    is_lowest = known[0] == all_known[0]
+    where = f"at {as_level(known[-1 if is_lowest else 0])}"
+    where += "" if len(known) == 1 else " or below" if is_lowest else " or above"
+    return where if len(known) == len(levels) else f"{where}, or if it were {column.missing}"
+
+
+def _beside(value: float, bound: float) -> str:
+    """A value with few digits, but enough to see on which side of a bound it is."""
+    for digits in range(DIGITS, EXACT):
+        short = few_digits(value, digits)
+        if (short <= bound) == (value <= bound) and (short >= bound) == (value >= bound):
+            return plain_number(short)
+    return plain_number(value)
+
+
+def _about(value: float) -> str:
+    """A limit with few digits, and a word if they are not all of it."""
+    short = few_digits(value, DIGITS)
+    return plain_number(short) if _is_close(short, value) else f"about {plain_number(few_digits(value, ABOUT_DIGITS))}"
+
+
+def _is_close(value: float, other: float) -> bool:
+    return math.isclose(value, other, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,304 @@
+"""The oblique tree: hyperplanes at the branch nodes, classes at the leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from s2oct._core import cheapest_leaves, distances, leaves, path_distances, values
+from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.trees.topology import Topology
+
+
+@dataclass(frozen=True, eq=False)
+class ObliqueTree:
+    """A complete tree of hyperplanes; a row goes left iff omega . x - gamma <= 0.
+
+    Parameters
+    ----------
+    topology : Topology
+        Shape of the tree.
+    omega : ndarray of shape (n_branches, p)
+        Normal vector of each branch node, in the order of the node ids.
+    gamma : ndarray of shape (n_branches,)
+        Offset of each branch node.
+    leaf_classes : ndarray of shape (n_leaves,)
+        Class index of each leaf from the left.
+    """
+
+    topology: Topology
+    omega: FloatArray
+    gamma: FloatArray
+    leaf_classes: IntArray
+
+    def __post_init__(self) -> None:
+        n_branches, n_leaves = self.topology.n_branches, self.topology.n_leaves
+        if self.omega.ndim != 2 or self.omega.shape[0] != n_branches or self.gamma.shape != (n_branches,):
+            raise InvalidProblem(
+                f"Expected omega of shape ({n_branches}, p) and gamma of shape ({n_branches},) at depth "
+                f"{self.topology.depth}, got {self.omega.shape} and {self.gamma.shape}."
+            )
+        if self.leaf_classes.shape != (n_leaves,):
+            raise InvalidProblem(f"Expected {n_leaves} leaf classes, got shape {self.leaf_classes.shape}.")
+
+    @classmethod
+    def of(cls, topology: Topology, omega: FloatArray, gamma: FloatArray) -> ObliqueTree:
+        """Make a tree whose leaves have the classes that the topology gives them.
+
+        Parameters
+        ----------
+        topology : Topology
+            Shape of the tree.
+        omega : array-like of shape (n_branches, p)
+            Normal vectors.
+        gamma : array-like of shape (n_branches,)
+            Offsets.
+
+        Returns
+        -------
+        ObliqueTree
+            The tree.
+        """
+        return cls(topology, np.asarray(omega, dtype=float), np.asarray(gamma, dtype=float), topology.leaf_classes)
+
+    @classmethod
+    def constant(cls, topology: Topology, n_features: int, *, right: bool) -> ObliqueTree:
+        """Make the tree that splits nothing: every row passes every node at distance 1 on the same side.
+
+        Parameters
+        ----------
+        topology : Topology
+            Shape of the tree.
+        n_features : int
+            Number of features.
+        right : bool
+            Whether rows go right everywhere, or left.
+
+        Returns
+        -------
+        ObliqueTree
+            The tree.
+        """
+        offset = -1.0 if right else 1.0
+        return cls.of(
+            topology,
+            np.zeros((topology.n_branches, n_features)),
+            np.full(topology.n_branches, offset),
+        )
+
+    @classmethod
+    def leading_to(cls, topology: Topology, n_features: int, leaf: int) -> ObliqueTree:
+        """Make a tree that splits nothing and sends every row to one leaf.
+
+        Parameters
+        ----------
+        topology : Topology
+            Shape of the tree.
+        n_features : int
+            Number of features.
+        leaf : int
+            Id of the leaf.
+
+        Returns
+        -------
+        ObliqueTree
+            The tree.
+        """
+        gamma = np.ones(topology.n_branches)
+        nodes, sides = (part[leaf - topology.n_leaves] for part in (topology.path_nodes, topology.path_sides))
+        gamma[nodes] = np.where(sides == 1, -1.0, 1.0)
+        return cls.of(topology, np.zeros((topology.n_branches, n_features)), gamma)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features p of the rows this tree reads."""
+        return int(self.omega.shape[1])
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Evaluate omega_b . x - gamma_b for every row and branch node.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_branches)
+            Values, each added up in the order of the features (``cpp/routing.h``).
+        """
+        return np.asarray(values(*self._ready(X)))
+
+    @property
+    def splits(self) -> BoolArray:
+        """Which branch nodes have a coefficient other than 0, shape (n_branches,)."""
+        return np.asarray(self.omega.any(axis=1))
+
+    def distances(self, X: FloatArray) -> Distances:
+        """Measure how far rows are from all hyperplanes, without keeping the values of `values`.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        Distances
+            The distances. A node without coefficients takes no time: it is as far from all rows.
+        """
+        rows, omega, gamma = self._ready(X)
+        splits, n_rows = self.splits, len(rows)
+        of_rows, *of_splits = distances(rows, omega[splits], gamma[splits])
+        apart = np.abs(gamma) if n_rows else np.full(len(gamma), np.inf)
+        of_rows = np.minimum(of_rows, apart[~splits].min(initial=np.inf))
+        of_nodes = [apart, np.abs(gamma) * (n_rows > 0), n_rows * (gamma > 0), n_rows * (gamma < 0)]
+        for all_nodes, found in zip(of_nodes, of_splits, strict=True):
+            all_nodes[splits] = found
+        return Distances(of_rows, *of_nodes)
+
+    def goes_right(self, X: FloatArray) -> BoolArray:
+        """Decide whether each row lies on the right of each hyperplane.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows, n_branches)
+            True on the right.
+        """
+        return self.sides(self.values(X))
+
+    @staticmethod
+    def sides(values: FloatArray) -> BoolArray:
+        """Decide on which side of a hyperplane values lie.
+
+        Parameters
+        ----------
+        values : ndarray
+            The result of `values`.
+
+        Returns
+        -------
+        ndarray of bool of the same shape
+            True on the right, where values are not at most 0. So NaN, which huge rows can add up to, is on the right.
+        """
+        return np.asarray(~(values <= 0))
+
+    def apply(self, X: FloatArray) -> IntArray:
+        """Find the leaf in which each row ends.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Leaf ids.
+        """
+        return np.asarray(leaves(*self._ready(X), self.topology.depth))
+
+    def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Rows and hyperplanes in the form that the kernels take."""
+        rows = np.asarray(X, dtype=float)
+        if not rows.flags.aligned:
+            rows = rows.copy()
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise InvalidProblem(f"Expected rows of {self.n_features} features, got an array of shape {rows.shape}.")
+        omega, gamma = (np.ascontiguousarray(part, dtype=float) for part in (self.omega, self.gamma))
+        return rows, omega, gamma
+
+    def predict(self, X: FloatArray) -> IntArray:
+        """Find the class index of the leaf in which each row ends.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Class indices.
+        """
+        return np.asarray(self.leaf_classes[self.apply(X) - self.topology.n_leaves])
+
+    def path_margin(self, X: FloatArray) -> FloatArray:
+        """Find each row's least distance, in units of omega, from the hyperplanes on its path that split.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Margins; 1 where no node on the path splits.
+        """
+        margin = self.path_distances(X, self.splits)
+        return np.where(np.isfinite(margin), margin, 1.0)
+
+    def path_distances(self, X: FloatArray, counted: BoolArray) -> FloatArray:
+        """Find each row's least distance, in units of omega, from some of the hyperplanes on its path.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+        counted : ndarray of bool of shape (n_branches,)
+            The branch nodes that count.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Distances; infinite where no node on the path counts.
+        """
+        return np.asarray(path_distances(*self._ready(X), counted, self.topology.depth))
+
+    def cheapest_leaves(self, X: FloatArray, classes: IntArray) -> tuple[IntArray, FloatArray]:
+        """Find the leaf of its class where each row has the least error of Definition 2.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, p)
+            Rows, in the units of the tree.
+        classes : ndarray of shape (n_rows,)
+            Class index of each row.
+
+        Returns
+        -------
+        tuple of two ndarrays of shape (n_rows,)
+            Positions of the leaves from the left, the first one where several are as good; and the errors.
+        """
+        rows, omega, gamma = self._ready(X)
+        labels, leaf_classes = (np.ascontiguousarray(part, np.int64) for part in (classes, self.leaf_classes))
+        return cheapest_leaves(rows, labels, omega, gamma, leaf_classes)
+
+
+class Distances(NamedTuple):
+    """How far rows are from the hyperplanes of a tree, in units of omega.
+
+    Attributes
+    ----------
+    of_rows : ndarray of shape (n_rows,)
+        Distance of each row from the nearest hyperplane.
+    least, largest : ndarray of shape (n_branches,)
+        Distance of the nearest and of the farthest row from each hyperplane; infinity and 0 without rows.
+    n_left, n_right : ndarray of shape (n_branches,)
+        Rows with a negative and with a positive value at each node.
+    """
+
+    of_rows: FloatArray
+    least: FloatArray
+    largest: FloatArray
+    n_left: IntArray
+    n_right: IntArray

@@ -1,0 +1,123 @@
+"""Last-level offsets as a knapsack, against brute force over all gaps."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s2oct.p2.instance import Instance, tree_cost, values_at_nodes
+from s2oct.p2.offsets import _LastLevel, combine_offsets
+from s2oct.p2.rounds import State, clear_offsets
+from s2oct.problem.problem import Problem
+from s2oct.stopping import NO_DEADLINE
+from s2oct.trees.tree import ObliqueTree
+from tests.preparing import prepared_as_is, score_of
+from tests.stopwatch import processor_seconds
+
+C = 0.7
+
+
+def feasible_case(seed: int, depth: int, n: int = 6, m: int = 9) -> tuple[Problem, Instance, np.ndarray, np.ndarray]:
+    """A random problem with merged rows and a guide, and random hyperplanes clear of its unlabeled rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-4, 5, (n + m, 2)).astype(float)
+    y = ["A", "B", *rng.choice(["A", "B"], n - 2).tolist(), *[None] * m]
+    problem = Problem.from_arrays(X, y, totals={"A": int(rng.integers(0, m + 1))}).merged()
+    instance = Instance.of(prepared_as_is(problem, depth, C=C), 0.0)
+    if seed % 2:
+        instance = instance.charged(rng.normal(size=(problem.n_unlabeled, 2)))
+    omega = rng.integers(-3, 4, (2**depth - 1, 2)).astype(float)
+    state = State.at(omega, rng.normal(size=2**depth - 1))
+    clear_offsets(instance, state, seed, NO_DEADLINE)
+    return problem, instance, state.omega, state.gamma
+
+
+def cost_of(problem: Problem, instance: Instance, omega: np.ndarray, gamma: np.ndarray) -> float:
+    """The objective and the guide's costs, by the plain numpy functions."""
+    tree = ObliqueTree.of(instance.topology, omega, gamma)
+    classes = tree.predict(problem.X_unlabeled)
+    guide = problem.unlabeled_multiplicity @ instance.charges[np.arange(len(classes)), classes]
+    return score_of(problem, tree, C).objective + float(guide)
+
+
+@given(seed=st.integers(0, 10_000), depth=st.integers(1, 4))
+def test_a_combination_keeps_margins_and_never_costs_more(seed, depth):
+    problem, instance, omega, gamma = feasible_case(seed, depth)
+    before = cost_of(problem, instance, omega, gamma)
+    assert tree_cost(instance, values_at_nodes(instance, omega, gamma)) == pytest.approx(before, abs=1e-7)
+    new_omega, new_gamma = combine_offsets(instance, omega, gamma, NO_DEADLINE)
+    after = cost_of(problem, instance, new_omega, new_gamma)
+    assert after <= before + 1e-9
+    assert score_of(problem, ObliqueTree.of(instance.topology, new_omega, new_gamma)).n_margin_violations == 0
+    upper = slice(0, instance.topology.n_leaves // 2 - 1)
+    np.testing.assert_array_equal(new_omega[upper], omega[upper])
+    np.testing.assert_array_equal(new_gamma[upper], gamma[upper])
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 10_000), depth=st.integers(1, 2))
+def test_no_other_offsets_are_cheaper_for_the_labeled_rows_as_they_chose(seed, depth):
+    """All pairs of points that can be best in a gap: its ends, and the bends of the labeled rows' errors in it."""
+    problem, instance, omega, gamma = feasible_case(seed, depth)
+    level = _LastLevel.of(instance, omega, gamma)
+    chosen = level.errors.argmin(axis=0)
+
+    def price(hyperplanes) -> float:
+        """What the tree costs if the labeled rows stay below the nodes they chose."""
+        new_omega, new_gamma = omega.copy(), gamma.copy()
+        for b, (sign, offset) in zip(level.nodes, hyperplanes, strict=True):
+            new_omega[b], new_gamma[b] = sign * omega[b], offset
+        moved = _LastLevel.of(instance, new_omega, new_gamma)
+        stay = moved.errors[chosen, np.arange(len(chosen))]
+        labeled = float(problem.labeled_multiplicity @ stay)
+        return moved.cost + labeled - float(problem.labeled_multiplicity @ moved.errors.min(axis=0))
+
+    expected = min(price(pair) for pair in itertools.product(*[candidates(problem, omega[b]) for b in level.nodes]))
+    found = level.best_combination(NO_DEADLINE)
+    assert found is not None
+    assert price(found) == pytest.approx(expected, abs=1e-7)
+
+
+def candidates(problem: Problem, direction: np.ndarray) -> list[tuple[float, float]]:
+    points = []
+    for sign in (1.0, -1.0):
+        line = sign * problem.X_unlabeled @ direction
+        bends = sign * problem.X_labeled @ direction + np.where(problem.labels == 0, 1.0, -1.0)
+        for offset in np.unique([*(line + 1), *(line - 1), *bends, line.min() - 50, line.max() + 50]):
+            if np.abs(line - offset).min() >= 1 - 1e-9:
+                points.append((sign, float(offset)))
+    return points
+
+
+def test_the_cost_of_a_tree_of_three_classes_is_that_of_its_score():
+    """The search counts rows off the totals and charges for any number of classes."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(30, 2))
+    y = ["A", "B", "C"] * 3 + [None] * 21
+    problem = Problem.from_arrays(X, y, totals={"A": 9, "B": 5, "C": 7})
+    instance = Instance.of(prepared_as_is(problem, 2, C=C), 0.0)
+    for _ in range(20):
+        omega, gamma = rng.normal(size=(3, 2)), rng.normal(size=3)
+        found = tree_cost(instance, values_at_nodes(instance, omega, gamma))
+        assert found == pytest.approx(cost_of(problem, instance, omega, gamma))
+
+
+def test_three_classes_are_left_alone():
+    problem = Problem.from_arrays([[0.0], [4.0], [8.0], [2.0]], ["A", "B", "C", None], totals={"A": 1, "B": 0, "C": 0})
+    instance = Instance.of(prepared_as_is(problem, 2), 0.0)
+    omega, gamma = np.ones((3, 1)), np.zeros(3)
+    assert combine_offsets(instance, omega, gamma, NO_DEADLINE) == (omega, gamma)
+
+
+def test_many_rows_take_seconds():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5000, (40_000, 3)).astype(float)
+    problem = Problem.from_arrays(X, [*rng.choice(["A", "B"], 400), *[None] * 39_600], totals={"A": 20_000}).merged()
+    instance = Instance.of(prepared_as_is(problem, 3), 0.0)
+    state = State.at(np.eye(3)[rng.integers(3, size=7)] * instance.s, np.full(7, 2500.5 * instance.s))
+    seconds = processor_seconds(lambda: combine_offsets(instance, state.omega, state.gamma, NO_DEADLINE), enough=5)
+    assert seconds <= 5
