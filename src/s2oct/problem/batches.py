@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -48,14 +48,10 @@ def rows_of_batch(n_features: int) -> int:
     return min(BATCH_ROWS, max(BATCH_CELLS // max(n_features, 1), 1))
 
 
-class Sum(Protocol):
-    """What a pass finds in a batch: it can be added to what it finds in others."""
+T = TypeVar("T")
+"""What a pass finds in a batch; it can be added to what it finds in others."""
 
-    def __add__(self, other: Any, /) -> Any:
-        """What is found in both."""
-
-
-T = TypeVar("T", bound=Sum)
+_Part = TypeVar("_Part")
 
 
 class Batches(Protocol):
@@ -72,15 +68,15 @@ class Batches(Protocol):
         """
 
 
-def added_up(batches: Iterable[Batch], part: Callable[[Batch], T], deadline: Deadline) -> T | None:
-    """Add up what a function finds in batches, one after the other; None if the deadline passes first."""
-    total: T | None = None
-    for batch in batches:
+def added_up(parts: Iterable[_Part], find: Callable[[_Part], T], deadline: Deadline) -> T | None:
+    """Add up what a function finds in each part, one after the other; None if the deadline passes first."""
+    total: Any = None
+    for part in parts:
         if deadline.passed:
             return None
-        found = part(batch)
+        found = find(part)
         total = found if total is None else total + found
-    return total
+    return cast("T | None", total)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.arrays import BoolArray, FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.tables.dialect import IN_MEMORY, Dialect
 from s2oct.tables.encoding import Column, Encoding, Unseen
@@ -147,6 +147,17 @@ def without_gaps(text: Any, dialect: Dialect) -> Any:
     return pc.if_else(is_gap, pa.NULL, text)
 
 
+def gaps_of(column: Any, dialect: Dialect) -> BoolArray:
+    """Which cells of a column are gaps: those without a value, NaN, and marks of gaps."""
+    column = as_values(column)
+    if is_text(column.type):
+        found = pc.is_null(without_gaps(column, dialect))
+    else:
+        found = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
+    whole = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    return _flags(whole)
+
+
 def _as_floats(column: Any) -> FloatArray:
     """A column as floats with NaN for gaps, without a copy where there is nothing to change."""
     if not pa.types.is_float64(column.type):
@@ -156,7 +167,12 @@ def _as_floats(column: Any) -> FloatArray:
     floats = _buffer(whole, np.dtype(float))
     if not whole.null_count:
         return np.asarray(floats)
-    return np.where(_buffer(whole.is_valid().cast(pa.uint8()), np.dtype(np.uint8)) == 1, floats, np.nan)
+    return np.where(_flags(whole.is_valid()), floats, np.nan)
+
+
+def _flags(array: Any) -> BoolArray:
+    """An Arrow array of booleans, which have one bit each there."""
+    return np.asarray(_buffer(array.cast(pa.uint8()), np.dtype(np.uint8)) == 1)
 
 
 def _buffer(array: Any, kind: np.dtype[Any]) -> Any:

@@ -20,9 +20,8 @@ from s2oct.tables.columns import encode_rows, is_text, read_cells, without_gaps
 from s2oct.tables.csv_file import LOOK, CsvFile
 from s2oct.tables.dialect import Dialect, detect_decimal
 from s2oct.tables.encoding import Encoding, Unseen
-from s2oct.tables.excel_file import ExcelFile
+from s2oct.tables.foreign_files import ExcelFile, StatisticsFile
 from s2oct.tables.formats import Format, ReadingLimit, format_of
-from s2oct.tables.statistics_file import StatisticsFile
 
 # A table in a file, read whole or in batches: once, after one look at its beginning.
 
