@@ -1,4 +1,8 @@
-"""Labels, totals, domains and weights as users pass them, checked and read once into one `Known`."""
+"""Labels, totals, domains and weights as users pass them, checked and read once into one `Known`.
+
+Commands check files and totals with this module before they load scikit-learn, so functions that only classifiers call
+import it themselves.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
-from sklearn.metrics import accuracy_score
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _num_samples
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import (
@@ -574,6 +574,8 @@ def read_known(
             if value is not None:
                 raise InvalidProblem(f"y already contains {name}: do not pass them again.")
         return y
+    from sklearn.utils.validation import _num_samples
+
     warn_of_column(y)
     n_rows = _num_samples(X)
     weights, divided = read_weights(sample_weight, n_rows), read_domains(domains, X, n_rows)
@@ -615,6 +617,8 @@ def warn_of_doubts(doubts: Iterable[str]) -> None:
 
 def counted_part(X: Any, known: Known) -> Any:
     """Those rows of a table in any form that count."""
+    from sklearn.utils import _safe_indexing
+
     return X if known.counted is None else _safe_indexing(X, known.counted)
 
 
@@ -635,6 +639,8 @@ def read_complete_labels(y: Any, n_rows: int) -> Labels | None:
 def warn_of_column(y: Any) -> None:
     """Warn about labels in a table of one column, as scikit-learn does."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
         message = "A column-vector y was passed when a 1d array was expected. Pass y.ravel()."
         warn_caller(message, DataConversionWarning)
 
@@ -646,7 +652,7 @@ def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sampl
     warn_of_unlabeled(known)
     weights = read_weights(sample_weight, len(predicted))
     truth = labels.classes[labels.codes[known]]
-    return float(accuracy_score(truth, predicted[known], sample_weight=None if weights is None else weights[known]))
+    return float(np.average(truth == predicted[known], weights=None if weights is None else weights[known]))
 
 
 def warn_of_unlabeled(is_labeled: BoolArray) -> None:
@@ -662,6 +668,8 @@ def warn_of_unlabeled(is_labeled: BoolArray) -> None:
 
 def read_seed(random_state: Any) -> int:
     """Draw a seed from what scikit-learn takes as a random state."""
+    from sklearn.utils import check_random_state
+
     return int(check_random_state(PARAMETERS["random_state"].read(random_state)).randint(2**31 - 1))
 
 
