@@ -392,8 +392,6 @@ class NodeView {
         view_.look_at(*instance, view(H), b);
     }
 
-    const s2oct::NodeView& operator*() const { return view_; }
-
     using Parts = std::tuple<double, double, double, double, double>;
 
     // Cost after a move, in all and in parts: labeled rows, rows off, margin violation, charge.
@@ -880,18 +878,6 @@ NB_MODULE(_core, module) {
         .def(
             nb::init<const Instance&, const Grid<const double>&, Index>(), "instance"_a, "H"_a.noconvert(), "b"_a,
             nb::keep_alive<1, 2>())
-        .def_prop_ro(
-            "left", [](const NodeView& view) { return copied((*view).left); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "right", [](const NodeView& view) { return copied((*view).right); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "other", [](const NodeView& view) { return copied((*view).other); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "gain", [](const NodeView& view) { return copied((*view).gain); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "charge", [](const NodeView& view) { return copied((*view).charge); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "base", [](const NodeView& view) { return copied((*view).base); }, nb::rv_policy::move)
         .def(
             "evaluate", &NodeView::evaluate, "x"_a.noconvert(), "scale"_a, "step"_a, "shift"_a, "prices"_a,
             "stop_above"_a, "Cost after a move to scale h + step x - shift, in all and in parts.")

@@ -44,24 +44,6 @@ class NodeView:
 
     def __init__(self, instance: Instance, H: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: int) -> None: ...
 
-    @property
-    def left(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
-    @property
-    def right(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
-    @property
-    def other(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
-    @property
-    def gain(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
-
-    @property
-    def charge(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
-    @property
-    def base(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
     def evaluate(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, step: float, shift: float, prices: tuple[float, float, float], stop_above: float) -> tuple[float, float, float, float, float]:
         """Cost after a move to scale h + step x - shift, in all and in parts."""
 

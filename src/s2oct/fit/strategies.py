@@ -13,10 +13,9 @@ from s2oct.evidence.evidence import Evidence, EvidenceCost
 from s2oct.evidence.exact import ExactSearch, Found
 from s2oct.fit.context import BREAKING_TIES, GUIDE_RUNS_ON, SEARCHING, FitContext, Guidance, advised
 from s2oct.fit.incumbent import LEAST_POOL, Incumbent
-from s2oct.fit.portfolio import Exploration, Formulation, Portfolio, solve_small
+from s2oct.fit.portfolio import Exploration, Formulation, Portfolio
 from s2oct.p2.instance import Instance
 from s2oct.p2.milp import build_lean, decode_tree, encode_tree, p2_size
-from s2oct.p2.neighbourhood import Neighbourhoods
 from s2oct.p2.node_programs import fewer_features, polish
 from s2oct.p2.prepared import Prepared
 from s2oct.p2.proof import (
@@ -119,14 +118,12 @@ class Paper:
     def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
         """Search and solve until P2 is proved or the time is over."""
         incumbent = open_incumbent(prepared, context)
-        instance = Instance.of(prepared, incumbent.bound.value)
         exploration = Exploration(
-            instance,
+            Instance.of(prepared, incumbent.bound.value),
             incumbent,
             partial(polish, prepared),
             context.budget.seed,
             context.budget.n_jobs,
-            Neighbourhoods(instance, partial(solve_small, incumbent)) if instance.has_one_number else None,
         )
         Portfolio(context, incumbent, exploration.run, p2_formulation(prepared)).run()
         return StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
