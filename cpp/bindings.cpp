@@ -494,11 +494,11 @@ void descend(
         Grid<const double>, Line<const Index>, Line<const double>, Line<const double>, Grid<const Index>, double>& rows,
     const std::tuple<Line<const Index>, Grid<const double>, Line<const double>, Box>& aims,
     const std::tuple<Grid<double>, Line<double>, Grid<double>, Grid<double>, Line<double>>& motion,
-    const std::tuple<Index, Ends, Ends, Ends>& fall, Index first_step, Index stop_step) {
+    const std::tuple<Index, Ends, Ends, Ends>& stage, Index first_step, Index stop_step) {
     const auto& [Z, labels, sizes, strength, first, weight] = rows;
     const auto& [leaf_classes, bounds, outside, box] = aims;
     const auto& [normals, offsets, mean, square, prices] = motion;
-    const auto& [n_steps, width, margin, step] = fall;
+    const auto& [n_steps, width, margin, step] = stage;
     const Index p = static_cast<Index>(Z.shape(0)), n_rows = static_cast<Index>(Z.shape(1));
     const Index n = static_cast<Index>(labels.shape(0)), n_branches = static_cast<Index>(leaf_classes.shape(0)) - 1;
     const Index n_cells = static_cast<Index>(outside.shape(0));
@@ -897,7 +897,7 @@ NB_MODULE(_core, module) {
             "stop"_a, "Give a node its best offset clear of all unlabeled rows, perhaps in another direction.");
 
     module.def(
-        "descend", &descend, "rows"_a.noconvert(), "aims"_a.noconvert(), "motion"_a.noconvert(), "fall"_a,
+        "descend", &descend, "rows"_a.noconvert(), "aims"_a.noconvert(), "motion"_a.noconvert(), "stage"_a,
         "first_step"_a, "stop_step"_a, "Take some steps of a descent of all hyperplanes at once, in place.");
 
     nb::class_<OcthAnnealer>(module, "OcthAnnealer", "Anneals trees of OCT-H in place.")

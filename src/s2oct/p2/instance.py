@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from s2oct._core import Instance as CoreInstance
-from s2oct.arrays import FloatArray, IntArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.p2.costs import leaf_errors, sum_of_errors
 from s2oct.p2.prepared import Prepared
 from s2oct.problem.targets import Targets
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 
-# A prepared problem laid out for the kernels.
+Hyperplanes = tuple[FloatArray, FloatArray]
+"""Normals omega (n_branches, p) and offsets gamma (n_branches,) of a tree."""
 
 FAR = 1e30
 """What no tree costs: no tree was found yet, or there is no leaf of a class."""
@@ -242,16 +243,31 @@ def own_leaf_errors(instance: Instance, H: FloatArray) -> FloatArray:
 
 def tree_cost(instance: Instance, H: FloatArray) -> float:
     """Labeled errors, the price of rows off the totals, and the guide's charges, for any number of classes."""
-    n, topology = instance.n_labeled, instance.topology
+    n = instance.n_labeled
     labeled = sum_of_errors(instance.sizes[:n], own_leaf_errors(instance, H).min(axis=1)) if n else 0.0
-    right, row = H[:, n:] > 0, np.arange(H.shape[1] - n)
-    node = np.ones(len(row), dtype=np.int64)
-    for _ in range(topology.depth):
-        node = 2 * node + right[node - 1, row]
-    classes = topology.leaf_classes[node - topology.n_leaves]
+    classes = ends(instance.topology.leaf_classes, H[:, n:] > 0)
     sizes = instance.sizes[n:]
     rows_off = instance.targets.rows_off(classes, sizes)
-    return labeled + instance.row_off * rows_off + float(sizes @ instance.charges[row, classes])
+    return labeled + instance.row_off * rows_off + float(sizes @ instance.charges[np.arange(len(classes)), classes])
+
+
+def ends(leaf_classes: IntArray, right: BoolArray, node: int = 1) -> IntArray:
+    """The class in which each row ends if it starts at a node; ``right`` (n_branches, rows) has its sides."""
+    n_leaves, row = len(leaf_classes), np.arange(right.shape[1])
+    at = np.full(len(row), node)
+    while node < n_leaves:
+        at = 2 * at + right[at - 1, row]
+        node *= 2
+    return np.asarray(leaf_classes[at - n_leaves])
+
+
+def reaches(right: BoolArray, node: int) -> BoolArray:
+    """Which rows reach a node; ``right`` (n_branches, rows) has their sides."""
+    there = np.ones(right.shape[1], dtype=bool)
+    while node > 1:
+        there &= right[node // 2 - 1] == bool(node % 2)
+        node //= 2
+    return there
 
 
 def cost_of_tree(instance: Instance, tree: ObliqueTree) -> float:
