@@ -156,7 +156,7 @@ PROPOSING = ("s2oct.evidence.exact:ExactSearch._propose",)
 
 SOMETHING = {
     "evidence": PROPOSING,
-    "P2": ("s2oct.fit.portfolio:Exploration._search_neighbourhoods", 1, PAPER),
+    "P2": ("s2oct.fit.portfolio:Exploration._rounds", 2, PAPER),
     "solver": ("s2oct.fit.portfolio:solve_in_worker", 1, ["--guide", "none", "--time-limit", "20"]),
 }
 
