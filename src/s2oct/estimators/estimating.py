@@ -35,7 +35,7 @@ from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.register import Register
 from s2oct.fit.training import train
 from s2oct.guides import SelfTrainedForest
-from s2oct.guides.asking import fitted_guide
+from s2oct.guides.asking import fit_guide
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE, whole_from
 from s2oct.problem.known import Known, read_domains, read_replicate_weights, read_weights
 from s2oct.problem.labels import UNLABELED, Labels
@@ -299,7 +299,7 @@ class Refits:
             alike = np.full((int((~drawn.is_labeled).sum()), n_classes), 1 / n_classes)
             return alike, lambda rows: np.full((len(rows), n_classes), 1 / n_classes), None
         table = fit.guide_table
-        guide = fitted_guide(self._guide, _safe_indexing(table, chosen), drawn, seed)
+        guide = fit_guide(self._guide, _safe_indexing(table, chosen), drawn, seed)
         said = guide.probabilities
         guidance = Guidance(lambda deadline: Advice(said), fit.guide_weight, fit.evidence_spec, effort=QUICK)
         return said, lambda rows: guide.of_rows(_safe_indexing(table, rows)), guidance

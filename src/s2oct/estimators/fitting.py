@@ -19,7 +19,7 @@ from s2oct.fit.register import Register
 from s2oct.fit.register_training import RegisterTask, train_register
 from s2oct.fit.training import Trained, recertify, train
 from s2oct.guides import SelfTrainedForest, ask_guide, runs_on
-from s2oct.guides.asking import chance_of_rows, chance_of_votes
+from s2oct.guides.chance import chance_of_rows, chance_of_votes
 from s2oct.guides.known_total import reads_tables
 from s2oct.p2.prepared import ModelSpec
 from s2oct.p2.proof import CONVERGED, PROVED

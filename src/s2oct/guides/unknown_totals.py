@@ -8,18 +8,16 @@ these have to be calibrated on held-out labels, offsets of the classes included.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import sklearn
 from scipy.special import log_softmax, softmax
-from sklearn.tree import DecisionTreeRegressor
 
 from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.guides.forest import MOST_DEPTH, MOST_FEATURES, GuideStopped, Splitter, Widening, go_on_until
+from s2oct.guides.forest import DEFAULTS as FOREST
+from s2oct.guides.forest import GuideStopped, Splitter, Widening, fit_tree, require_time
 from s2oct.problem.known import Known
 from s2oct.problem.labels import UNLABELED
 from s2oct.problem.targets import Margin
@@ -224,12 +222,7 @@ def held_out_scores(
     seen, others = (widening.transform(rows, chosen, deadline) for chosen in (labeled, unlabeled))
     codes, weights = known.labels.codes[labeled], known.sizes[labeled]
     p, width, n_classes = rows.shape[1], seen.shape[1], len(known.classes)
-    kinds: tuple[tuple[Splitter, int, int], ...] = (
-        ("best", p, math.isqrt(p)),
-        ("random", p, math.isqrt(p)),
-        ("random", width, math.isqrt(width)),
-        ("best", p, min(p, MOST_FEATURES)),
-    )
+    kinds = FOREST.kinds(p, width)
     # All forests together have half of the time that is left: each gets its part of that.
     parts = 0.5 / (1 - 0.5 * np.arange(len(kinds)) / len(kinds)) / len(kinds)
     votes = [
@@ -274,7 +267,7 @@ def _votes(
     )
     n_grown = 0
     for seed in rng.randint(2**31 - 1, size=spec.n_trees):
-        go_on_until(deadline)
+        require_time(deadline)
         if n_grown >= _FEWEST_TREES and until.passed:
             break
         n_grown += 1
@@ -283,7 +276,7 @@ def _votes(
         for of_class, cumulated in zip(members, odds, strict=True):
             drawn = np.searchsorted(cumulated, random.random_sample(size), side="right")
             times += np.bincount(of_class[np.minimum(drawn, len(of_class) - 1)], minlength=len(codes))
-        tree = _grown(seen, targets, times, how, random)
+        tree = fit_tree(seen, targets, times, how, random, FOREST.most_depth)
         unseen = np.flatnonzero(times == 0)
         if len(unseen):
             of_seen[unseen] += tree.predict(seen[unseen]).reshape(-1, n_classes)
@@ -292,16 +285,6 @@ def _votes(
     # A row that every tree has seen gets even votes.
     held_out = np.where(n_unseen > 0, of_seen / np.maximum(n_unseen, 1), 1 / n_classes)
     return held_out, of_others / n_grown
-
-
-def _grown(
-    rows: Float32Array, targets: FloatArray, times: FloatArray, how: tuple[Splitter, int], random: np.random.RandomState
-) -> Any:
-    splitter, n_tried = how
-    tree = DecisionTreeRegressor(splitter=splitter, max_features=n_tried, max_depth=MOST_DEPTH, random_state=random)
-    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
-        tree.fit(rows, targets, sample_weight=times, check_input=False)
-    return tree.tree_
 
 
 _MOST_STEPS, _CONVERGED, _LOOSE = 50, 1e-8, 1e-6
@@ -343,7 +326,7 @@ def calibrate(
     found = prior_mean
     loss, likely = value(found)
     for _ in range(_MOST_STEPS):
-        go_on_until(deadline)
+        require_time(deadline)
         scored = likely * scores
         mean = np.column_stack([scored.sum(axis=1), likely[:, 1:]])
         gradient = weights @ (mean - given) + precision * (found - prior_mean)
@@ -407,7 +390,7 @@ def maximise_shares(
 
     shares = scaled(prior if start is None else start)
     for _ in range(_MOST_ROUNDS):
-        go_on_until(deadline)
+        require_time(deadline)
         joint = likelihoods * shares[codes]
         # A row that no class with a positive share explains says nothing.
         parts = (joint * (ratios.sizes / np.maximum(joint.sum(axis=1), _TINY))[:, None]).T

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -14,10 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.known_total import KnownTotalClassifier, predicted_codes, weight_keyword
-from s2oct.guides.meeting_totals import Assigned, log_odds, meet_totals, overall, top_rows
+from s2oct.guides.meeting_totals import log_odds, multipliers_for_new_rows, settle, two_columns
 from s2oct.problem.known import Known
-
-# Any classifier with its scores shifted until the known totals are met.
 
 _LEAST_PROBABILITY = 1e-12
 """Probabilities are kept this far from 0 and 1, so that their logarithms are finite."""
@@ -82,27 +80,16 @@ class TopTotalClassifier(KnownTotalClassifier):
             weights = known.weights
             self._fit_estimator(X, labels, None if weights is None else weights[self._fitted_rows(labels)])
         unlabeled = np.flatnonzero(~labels.is_labeled)
-        n_columns = () if len(labels.classes) == 2 else (len(labels.classes),)
-        scores = self._scores(_safe_indexing(X, unlabeled)) if len(unlabeled) else np.empty((0, *n_columns))
-        codes = self._settle(scores, known.unless_equal)
-        self.transduction_ = labels.completed(codes)
-
-    def _settle(self, scores: FloatArray, known: Known) -> IntArray:
-        """Set the multipliers and the probabilities of the unlabeled rows; returns their classes."""
-        rng = check_random_state(self.random_state)
-        if known.n_second is not None:
-            self.threshold_ = top_threshold(scores, known.n_second)
-            self.multipliers_ = np.array([self.threshold_, 0.0])
-            self.probabilities_ = _two_columns(scores - self.threshold_)
-            return top_rows(scores, known.n_second, rng)
-        scores = scores if scores.ndim == 2 else np.column_stack([np.zeros(len(scores)), scores])
-        assigned = _in_random_order(scores, known, rng)
-        together = meet_totals(scores, known.unlabeled_sizes, overall(known.targets))
-        self.multipliers_ = together.multipliers[0][0]
-        if known.targets.n_classes == 2:
+        scores = np.empty((0, 1 if len(labels.classes) == 2 else len(labels.classes)))
+        if len(unlabeled):
+            scores = self._scores(_safe_indexing(X, unlabeled)).reshape(len(unlabeled), -1)
+        known = known.unless_equal
+        found = settle(scores, known, rng=check_random_state(self.random_state))
+        self.probabilities_ = found.probabilities
+        self.multipliers_ = multipliers_for_new_rows(scores, known)
+        if len(labels.classes) == 2:
             self.threshold_ = float(self.multipliers_[0] - self.multipliers_[1])
-        self.probabilities_ = np.asarray(softmax(assigned.shifted, axis=1))
-        return assigned.classes
+        self.transduction_ = labels.completed(found.classes)
 
     def _scores(self, X: Any) -> FloatArray:
         """Log odds of the second of two classes or log probabilities, or the classifier's own decision function."""
@@ -165,36 +152,7 @@ class TopTotalClassifier(KnownTotalClassifier):
             Probabilities of ``classes_``.
         """
         scores = self.decision_function(X)
-        return _two_columns(scores) if scores.ndim == 1 else np.asarray(softmax(scores, axis=1))
-
-
-def _in_random_order(scores: FloatArray, known: Known, rng: np.random.RandomState) -> Assigned:
-    """Classes that meet the totals, with the rows in random order, so that ties are broken at random."""
-    order = rng.permutation(len(scores))
-    shuffled = meet_totals(scores[order], known.unlabeled_sizes[order], known.targets.of_rows(order))
-    back = np.argsort(order)
-    return Assigned(shuffled.classes[back], shuffled.multipliers, shuffled.shifted[back])
-
-
-def _two_columns(scores: FloatArray) -> FloatArray:
-    """Probabilities of both classes, given the log odds of the second."""
-    second = expit(scores)
-    return np.column_stack([1 - second, second])
-
-
-def top_threshold(scores: FloatArray, n_above: int) -> float:
-    """A threshold with ``n_above`` of the scores above it; 0, the usual threshold, if there are no scores."""
-    if not len(scores):
-        return 0.0
-    descending = np.sort(scores)[::-1]
-    if n_above == 0:
-        return float(descending[0])
-    if n_above == len(descending):
-        return float(np.nextafter(descending[-1], -np.inf))
-    return float(0.5 * descending[n_above - 1] + 0.5 * descending[n_above])
-
-
-# Any classifier, fitted as if its classes had their known shares.
+        return two_columns(scores) if scores.ndim == 1 else np.asarray(softmax(scores, axis=1))
 
 
 def _has_probabilities(self: Any) -> bool:
