@@ -13,19 +13,19 @@ from s2oct.problem.labels import FEW_LABELS, Labels
 from s2oct.stopping import Deadline
 
 N_TREES = 30
-"""Trees of each of the four forests: more of them would hardly change the votes, but take time."""
+"""Trees in each of the four forests: more would take time and hardly change the votes."""
 
 MOST_ROWS = 500
-"""Labeled rows that the forests are fitted to at most: more would not change the verdict, but take time."""
+"""Maximum number of labeled rows used: more would take time and not change the verdict."""
 
 
 def chance_of_votes(votes: FloatArray, codes: IntArray) -> float | None:
-    """Test the hypothesis that held-out votes have nothing to do with the classes of the rows.
+    """Test the hypothesis that held-out votes are unrelated to the classes of the rows.
 
-    The statistic adds up, over the classes, the mean rank that the rows of a class have among all rows by the votes for
-    this class. So it does not depend on how many labels each class has, which a biased sample decides. Its mean and
-    variance over all permutations of the labels are exact (Hoeffding's combinatorial central limit theorem), and the
-    p-value is that of a normal distribution. With two classes this is the rank-sum test.
+    The statistic is the sum over the classes of the mean rank of their rows, where all rows are ranked by the votes for
+    the class. It therefore does not depend on the number of labels of each class, which a biased sample determines. Its
+    mean and variance over all permutations of the labels are exact (Hoeffding's combinatorial central limit theorem),
+    and the p-value is that of a normal distribution. With two classes, this is the rank-sum test.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def chance_of_votes(votes: FloatArray, codes: IntArray) -> float | None:
     Returns
     -------
     float or None
-        The p-value, near 0 if the votes recognise the classes. None if fewer than two classes have `FEW_LABELS` rows;
-        rows of other classes do not take part.
+        The p-value, near 0 if the votes recognise the classes. None if fewer than two classes have `FEW_LABELS` rows.
+        Rows of smaller classes are ignored.
     """
     large = _classes_with_enough(codes)
     if len(large) < 2:
@@ -56,9 +56,9 @@ def chance_of_votes(votes: FloatArray, codes: IntArray) -> float | None:
 
 
 def chance_of_rows(rows: FloatArray, codes: IntArray, seed: int, deadline: Deadline) -> float | None:
-    """The same for the votes of the default guide's first forests on labeled rows, shape (n, p).
+    """The same for held-out votes of the default guide's first forests on labeled rows, shape (n, p).
 
-    Returns None after the deadline as well. Of more than `MOST_ROWS` rows some are drawn at random.
+    Also returns None after the deadline. If there are more than `MOST_ROWS` rows, a random sample is used.
     """
     chosen = np.flatnonzero(np.isin(codes, _classes_with_enough(codes)))
     if len(chosen) > MOST_ROWS:

@@ -138,49 +138,50 @@ def require_time(deadline: Deadline) -> None:
 
 
 class SelfTrainedForest(PartlyLabeledClassifier):
-    """Forests that learn from the unlabeled rows and the known totals as well as from the labeled rows.
+    """Forests that learn from labeled rows, unlabeled rows and known totals; the default guide.
 
-    Four forests rank the unlabeled rows: a random forest, extremely randomised trees, extremely randomised trees that
-    also use principal components of all rows, and a random forest that looks at all features at every split, at 100 of
-    them if there are more. Labeled rows are drawn so that the classes have their known shares. The forests are mixed:
-    half of the mix is even, the other half follows the likelihood of the labels under the trees that have not seen
-    them. The top rows get the class, as many as its total; of several classes, each gets its likeliest rows. Then
-    extremely randomised trees are fitted to the labeled rows and, with little weight, to these labels. They rank the
-    unlabeled rows again, each row by the trees that were not fitted to it. This ranking and the mix count half each,
-    and the next round begins. The result is the mean over the rounds. Probabilities are shifted so that the likeliest
-    classes meet the known totals, in every domain.
+    Four forests are fitted to the labeled rows: a random forest, extremely randomised trees, extremely randomised trees
+    that also use principal components of all rows, and a random forest that tries all features at every split (at most
+    100). Labeled rows are drawn so that the classes have their known shares. The forests are mixed: half of the mix is
+    even, and half follows the likelihood of the labels under trees that have not seen them.
+
+    Each round of self-training then assigns classes to the unlabeled rows, so that the likeliest rows of each class
+    meet its total. Extremely randomised trees are fitted to the labeled rows and, with little weight, to these classes.
+    They rank the unlabeled rows again, each row by the trees that were not fitted to it. The next round starts from the
+    mean of this ranking and the mix. The result is the mean over the rounds, with probabilities shifted so that the
+    likeliest classes meet the known totals in every domain.
 
     If all labeled rows are of one class, the four forests separate them from the unlabeled rows. If some of three or
     more classes have no labeled rows, they share one minus the largest probability of the labeled classes, so they get
     the rows that resemble no labeled class. If all rows are labeled, the classifier is the mix of the four forests.
 
-    The same seed gives the same result, for any number of jobs. With many rows a tree is fitted to a sample of them.
+    The same seed gives the same result for any number of jobs. In large tables, each tree is fitted to a sample.
 
     Parameters
     ----------
     n_estimators : int
-        Trees of each forest. If there are more than 800,000 trees times rows, there are fewer trees, but at least 30.
+        Number of trees in each forest. It is reduced, to 30 at least, so that trees times rows do not exceed 800,000.
     n_rounds : int
-        Rounds of self-training; 0 for none. There are none either if one class has all unlabeled rows.
+        Number of rounds of self-training. There are none if one class has all unlabeled rows.
     n_jobs : int or None
-        Trees to fit at a time.
+        Number of trees to fit at a time.
     random_state : int, RandomState or None
         Seed of the forests.
 
     Attributes
     ----------
     probabilities_ : ndarray of shape (n_unlabeled, n_classes)
-        Probabilities of the unlabeled rows, in the order of the rows. The likeliest classes meet the totals; of two
-        classes with one exact total, except for rows with equal votes at the threshold of 1/2.
+        Probabilities of the unlabeled rows, in the order of the rows. The likeliest classes meet the totals, except
+        that with one exact total of two classes, rows may be tied at the threshold of 1/2.
     transduction_ : ndarray of shape (n_rows,)
-        A label for every training row, the given ones kept; it meets the totals, exactly if they are exact and rows
-        count alike. Ties are broken by what the rows contain.
+        A label for every training row: the given label, or a class that meets the totals. Exact totals are met exactly
+        if rows have equal weights. Ties are broken by the content of the rows.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features; only if ``X`` has column names that are all strings.
+        Names of the features, if all column names of ``X`` are strings.
 
     Examples
     --------
@@ -221,19 +222,19 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         X : array-like or data frame of shape (n_rows, n_features)
             Labeled and unlabeled rows together, in any form that `S2OCTClassifier` takes.
         y : array-like of shape (n_rows,)
-            Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class. Without totals,
-            -1 beside one other label is a class. All rows may be labeled.
+            Labels. NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class. Without totals,
+            -1 is a class if there is only one other label. All rows may be labeled.
         totals : mapping of class to count, table by domain and class, or list of these, optional
-            Number of unlabeled rows of a class, in each domain: a count, a pair of bounds or an `Estimate`. All classes
-            but one are enough.
+            Number of unlabeled rows of a class, in each domain: a count, a pair of bounds or an `Estimate`. One class
+            may be omitted.
         population_totals : mapping of class to count, table by domain and class, or list of these, optional
-            The same for all rows, the labeled ones included.
+            The same for all rows, including the labeled ones.
         domains : array-like of shape (n_rows,), column name, or list of these, optional
-            The domain of each row, for totals by domain; a list if there are several margins.
+            The domain of each row, for totals by domain; a list for several margins.
         as_shares : bool
             Whether totals are shares of the rows of their domain.
         sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row. Trees draw rows by their weights, and unlabeled rows count with them towards the totals.
+            Weight of each row. Trees draw rows by their weights, and totals are sums of the weights of unlabeled rows.
 
         Returns
         -------
@@ -257,15 +258,12 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         return self
 
     def _fit_rows(self, rows: FloatArray, known: Known, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
-        """Fit to the rows that count and what is known about them; equal weights are none.
-
-        Raises `GuideStopped` after the deadline.
-        """
+        """Fit to the rows that count; pass equal weights as none. Raises `GuideStopped` after the deadline."""
         params, n_rounds = DEFAULTS, whole_from(0).read("n_rounds", self.n_rounds)
         most_trees = max(params.fewest_trees, params.trees_times_rows / len(rows))
         n_trees = int(min(whole_from(1).read("n_estimators", self.n_estimators), most_trees))
         rng = check_random_state(self.random_state)
-        # How the user arranged the table must not change what is drawn at random.
+        # The arrangement of the table must not change what is drawn at random.
         order = _order_of(rows, known, deadline)
         rows, arranged = order.arranged(rows[order.rows]), known.arranged(order.rows, order.classes)
         widening = Widening.of(rows, rng, deadline, params)
@@ -293,7 +291,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         return self
 
     def _by_class(self, votes: FloatArray) -> FloatArray:
-        """Votes or probabilities with the classes as the user has them; of two classes, one column is the second."""
+        """Votes or probabilities with the user's order of classes; a single column is the second of two classes."""
         if votes.shape[1] > 1:
             return np.ascontiguousarray(votes[:, np.argsort(self._order.classes)])
         return votes if self._order.classes[0] == 0 else 1 - votes
@@ -301,9 +299,9 @@ class SelfTrainedForest(PartlyLabeledClassifier):
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities of new rows.
 
-        They are the mix of the first forests and of the forests of the rounds, half each, shifted so that the totals
-        over all domains would be met in the fit. The unlabeled rows of the fit are no new rows for the latter: see
-        ``probabilities_``.
+        The first forests and those of the rounds count half each; probabilities are shifted so that the totals over
+        all domains are met in the fit. The forests of the rounds have seen the unlabeled rows of the fit: use
+        ``probabilities_`` for these.
 
         Parameters
         ----------
@@ -321,7 +319,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
     def _probabilities_of(self, rows: FloatArray, domains: IntArray | None = None) -> FloatArray:
         """Class probabilities of rows of features.
 
-        ``domains`` are those of each row in each margin, if they are known, counted over the domains of all margins.
+        ``domains`` are the known domains of each row in each margin, numbered over the domains of all margins.
         """
         wide = self._widening.transform(self._order.arranged(rows))
         votes = np.zeros((len(wide), 1 if len(self.classes_) == 2 else len(self.classes_)))
@@ -335,7 +333,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         return self._by_class(two_columns(scores[:, 0] - (own[..., 0] - own[..., 1])))
 
     def predict(self, X: Any) -> ObjectArray:
-        """Class label of each row.
+        """Predict the class of each row.
 
         Parameters
         ----------

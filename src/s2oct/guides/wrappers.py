@@ -1,4 +1,4 @@
-"""Any classifier with probabilities, made to meet the totals: by its most likely rows, or by corrected priors."""
+"""Wrappers that give known totals to any classifier: by the rows with the highest scores, or by class weights."""
 
 from __future__ import annotations
 
@@ -22,38 +22,39 @@ _LEAST_PROBABILITY = 1e-12
 
 
 class TopTotalClassifier(KnownTotalClassifier):
-    """Any classifier with its scores shifted until the known totals are met.
+    """Wrap any classifier, and shift its scores until the known totals are met.
 
-    Of two classes, the unlabeled rows with the highest scores become ``classes_[1]`` until its total is reached. New
+    With two classes, the unlabeled rows with the highest scores become ``classes_[1]`` until its total is reached. New
     rows are classified by the threshold between the last of these rows and the next one. With more classes, or totals
-    by domain, each class of each domain has a multiplier, which is added to the scores of the class; a row gets the
-    class with the highest sum. New rows are classified by the multipliers of the totals over all domains.
+    by domain, each class of each domain has a multiplier that is added to the scores of the class; a row gets the class
+    with the highest sum. New rows are classified by the multipliers for the totals over all domains.
 
-    The strongest form of most classifiers is ``TopTotalClassifier(PriorCorrectedClassifier(classifier))``: the labeled
-    rows are weighted by the known shares, and the threshold is moved until the total is met.
+    Most classifiers are strongest as ``TopTotalClassifier(PriorCorrectedClassifier(classifier))``: the labeled rows are
+    weighted by the known shares, and the threshold is moved until the total is met.
 
     Parameters
     ----------
     estimator : classifier
-        Anything with ``predict_proba`` or ``decision_function``. A `PriorCorrectedClassifier` gets the totals, too.
+        Any classifier with ``predict_proba`` or ``decision_function``. A `PriorCorrectedClassifier` also receives the
+        totals.
     random_state : int, RandomState or None
-        Seed of the order of unlabeled rows with equal scores, from which ``transduction_`` takes as many as the total
-        needs.
+        Seed of the order of tied unlabeled rows, of which ``transduction_`` takes as many as the total needs.
 
     Attributes
     ----------
     estimator_ : classifier
         The fitted classifier.
     threshold_ : float
-        Of two classes, score above which a new row is ``classes_[1]``; log odds where the classifier has probabilities.
+        With two classes, the score above which a new row is ``classes_[1]``: log odds if the classifier has
+        probabilities.
     multipliers_ : ndarray of shape (n_classes,)
         What is added to the scores of the classes for a new row.
     probabilities_ : ndarray of shape (n_unlabeled, n_classes)
         Probabilities of the unlabeled rows, with the multipliers of their domains. The likeliest classes meet the
-        totals; of two classes with one exact total, except for rows with equal scores at the threshold.
+        totals, except that with one exact total of two classes, rows may be tied at the threshold.
     transduction_ : ndarray of shape (n_rows,)
-        A label for every training row, the given ones kept; it meets the totals, exactly if they
-        are exact and rows count alike. Ties are broken at random.
+        A label for every training row: the given label, or a class that meets the totals. Exact totals are met exactly
+        if rows have equal weights. Ties are broken at random.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 
@@ -105,7 +106,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         )
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores with the multipliers: of two classes, the score above the threshold, positive for ``classes_[1]``.
+        """Scores with multipliers: with two classes, the score minus the threshold, positive for ``classes_[1]``.
 
         Parameters
         ----------
@@ -122,7 +123,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         return scores - self.threshold_ if scores.ndim == 1 else scores + self.multipliers_
 
     def predict(self, X: Any) -> ObjectArray:
-        """Class label of each row, by the threshold or the multipliers.
+        """Predict the class of each row, by the threshold or the multipliers.
 
         Parameters
         ----------
@@ -139,7 +140,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """The wrapped classifier's probabilities with their scores shifted, so that the likeliest class is predicted.
+        """Probabilities of the wrapped classifier with shifted scores; the likeliest class is the predicted one.
 
         Parameters
         ----------
@@ -160,22 +161,22 @@ def _has_probabilities(self: Any) -> bool:
 
 
 def _has_weighted_scores(self: Any) -> bool:
-    """Only weights correct a decision function: it has no shares that could be corrected afterwards."""
+    """Only weights can correct a decision function: it has no shares that could be corrected afterwards."""
     fitted = getattr(self, "estimator_", self.estimator)
     return hasattr(fitted, "decision_function") and weight_keyword(self.estimator) is not None
 
 
 class PriorCorrectedClassifier(KnownTotalClassifier):
-    """Any classifier, with the labeled rows weighted so that the classes have the shares of the known totals.
+    """Wrap any classifier, and weight the labeled rows so that the classes have their known shares.
 
-    The known share of a class is that of its totals over all domains. The weights of a survey multiply these weights.
-    If a classifier takes no ``sample_weight``, its probabilities are corrected instead, by the ratio of the known
-    shares to those of the fitted rows. The last step of a pipeline gets the weights.
+    The known shares are those of the totals over all domains. Survey weights multiply these class weights. If a
+    classifier takes no ``sample_weight``, its probabilities are corrected instead, by the ratio of the known shares to
+    those of the fitted rows. In a pipeline, the last step gets the weights.
 
     Parameters
     ----------
     estimator : classifier
-        Anything that takes ``sample_weight``, or else has ``predict_proba``.
+        Any classifier that takes ``sample_weight`` or has ``predict_proba``.
 
     Attributes
     ----------
@@ -184,7 +185,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
     class_weights_ : ndarray of shape (n_classes,)
         Known share of each class over its share among the rows that were fitted.
     transduction_ : ndarray of shape (n_rows,)
-        A label for every training row, the given ones kept. It meets the totals only roughly.
+        A label for every training row: the given label, or the predicted class. It meets the totals only roughly.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 
@@ -230,7 +231,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
         return np.asarray(np.where(fitted > 0, known, 1.0) / np.where(fitted > 0, fitted, 1.0))
 
     def predict(self, X: Any) -> ObjectArray:
-        """Class label of each row.
+        """Predict the class of each row.
 
         Parameters
         ----------
@@ -248,7 +249,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
     def _predicted(self, table: Any) -> ObjectArray:
         knows_all = len(self.classes_) == 2 or not self._missing.any()
         if self._reweighted and (knows_all or not _has_probabilities(self)):
-            # Some classifiers give a table of one column.
+            # Some classifiers return a table with one column.
             return np.ravel(self.estimator_.predict(table))
         return np.asarray(self.classes_[self._probabilities(table).argmax(axis=1)])
 
@@ -278,7 +279,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
 
     @available_if(_has_weighted_scores)
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores of the classifier that was fitted with weights: of two classes, positive for ``classes_[1]``.
+        """Scores of the classifier that was fitted with weights: with two classes, positive for ``classes_[1]``.
 
         Parameters
         ----------
@@ -288,7 +289,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
-            The scores; with three or more classes, one for each of them.
+            The scores; with three or more classes, one per class.
         """
         check_is_fitted(self)
         return self._class_scores(self._table(X))
