@@ -435,7 +435,8 @@ class S2OCTClassifier(TreeClassifier):
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             Signed margins.
         """
-        return margins_of(self.tree_, self.witness_, self._rows(X), len(self.classes_))
+        rows = self._rows(X)
+        return margins_of(self.tree_, self.witness_, rows, len(self.classes_))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities: a logistic function of the signed margin.

@@ -417,7 +417,7 @@ def maximise_shares(
 
 def _remaining_share(fixed: FloatArray) -> FloatArray:
     """Share of each domain that the known shares leave to the other classes, shape (n_domains, 1)."""
-    return np.maximum(1.0 - np.where(np.isnan(fixed), 0.0, fixed).sum(axis=1, keepdims=True), 0.0)
+    return np.asarray(np.maximum(1.0 - np.where(np.isnan(fixed), 0.0, fixed).sum(axis=1, keepdims=True), 0.0))
 
 
 def _filled(place: int, found: FloatArray, known: Known) -> Cells:
