@@ -1,6 +1,6 @@
 """The public names of everything that leaves the package: trees as text, programs, pictures, reports and files.
 
-The rooms behind them are `s2oct.output.exports`, `s2oct.output.plots`, `s2oct.report` and `s2oct.output.model_files`.
+The packages behind them are `s2oct.output.exports`, `s2oct.output.plots`, `s2oct.output.report` and `s2oct.output.model_files`.
 """
 
 from __future__ import annotations
