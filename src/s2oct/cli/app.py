@@ -1,4 +1,4 @@
-"""All commands under one name, and one way to fail: a sentence on stderr and exit code 2."""
+"""All commands under one name. A command that fails prints one sentence to stderr and exits with code 2."""
 
 from __future__ import annotations
 
@@ -28,14 +28,19 @@ COMMANDS = {
     "doctor": "Show versions and solvers or, for a table, how large its model is and what to expect of a fit.",
     "study": "Rerun the paper's experiments, on this machine or on a Dask cluster, and report on them.",
 }
-"""Each command, in a module of its name, and what it does."""
+"""Each command and what it does."""
 
-_MODULES = {"app": "app_command"}
-"""Commands in a module of another name: ``app`` is this one."""
+MODULES = {
+    "compare": "fit",
+    "assess": "estimate",
+    **dict.fromkeys(("predict", "explain", "show", "check"), "models"),
+    **dict.fromkeys(("app", "doctor"), "machine"),
+}
+"""Modules of the commands that share one."""
 
 
 class _PastTyper(Exception):
-    """Carries Ctrl-C or a closed pipe past typer, which would end the command with a code of its own and no word."""
+    """Carries Ctrl-C or a closed pipe past typer, which would end the command with its own exit code and no message."""
 
     def __init__(self, carried: BaseException) -> None:
         super().__init__(carried)
@@ -43,7 +48,7 @@ class _PastTyper(Exception):
 
 
 class _OnDemand(TyperGroup):
-    """Imports a command when it is called, so that ``--help`` does not wait seconds for all their packages."""
+    """Imports a command when it is called: ``--help`` would wait seconds for the packages of all commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -65,7 +70,7 @@ class _OnDemand(TyperGroup):
 def load_command(name: str) -> Any:
     """Import a command with its options."""
     try:
-        command = getattr(import_module(f"s2oct.cli.{_MODULES.get(name, name)}"), name)
+        command = getattr(import_module(f"s2oct.cli.{MODULES.get(name, name)}"), name)
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("s2oct"):
             raise

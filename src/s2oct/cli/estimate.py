@@ -1,4 +1,7 @@
-"""The commands estimate and assess."""
+"""Commands that fit a model's tree again: ``s2oct estimate``, counts by domain with errors, and ``s2oct assess``.
+
+Options and files are checked before anything is imported that only a model needs, so that refusals come at once.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,17 @@ import typer
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.cli.messages import print_warning, say
-from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model, split_names, takes_groups
+from s2oct.cli.options import (
+    DataOptions,
+    GivenTotals,
+    KeepFormulas,
+    ModelPath,
+    TableToWrite,
+    check_model,
+    split_names,
+    takes_groups,
+)
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
-from s2oct.cli.total_options import GivenTotals
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import AUTO, DIFFERENCE, METHODS, REPLICATES
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE
@@ -26,14 +37,12 @@ from s2oct.tables.partly_labeled import Roles, domain_of_rows, margin_name, repl
 from s2oct.tables.source import Source
 from s2oct.tables.target import Target, check_table_name
 from s2oct.wording import listed, plural
-from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_again
+from s2oct.workflow.encoded_table import EncodedTable, FitRequest, RememberedTotals, encode_again
 
 if TYPE_CHECKING:
     from s2oct.estimates.table import Estimates
     from s2oct.output.model_files.model import Model
     from s2oct.workflow.fitted_table import FittedTable
-
-# ``s2oct estimate``: how many rows of each class the domains of a table have, with standard errors.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,9 +141,7 @@ class EstimationOptions:
 def estimate(
     model: ModelPath,
     data: DataOptions,
-    out: Annotated[
-        Path, typer.Option(help="Table to write: CSV (.csv, .tsv, .txt) or Parquet (.parquet); - prints CSV.")
-    ],
+    out: TableToWrite,
     totals: GivenTotals,
     how: EstimationOptions,
     replicates: ReplicateOptions,
@@ -159,24 +166,50 @@ def estimate(
     columns_of_weights = split_names(replicates.replicate_weights, source.columns)
     source.require(columns_of_weights, "replicate weight")
     method = how.chosen(source, replicates)
-    # Refusals should not wait for the packages that a model needs.
-    from s2oct.export import read_model
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
-        read = read_model(model)
-    encoded = encoded_again(read, data, totals, needs_guide=not how.held_out, remembers=how.design_weight is None)
+    read = _read_quietly(model)
+    encoded = _encoded_again(read, data, totals, needs_guide=not how.held_out, remembers=how.design_weight is None)
     table, dialect = encoded.table, encoded.table.source.dialect
     domains = {margin_name(columns): domain_of_rows(table.cells, columns, dialect) for columns in divisions}
     if method == DIFFERENCE:
         found = _by_difference(read, encoded, domains, how, replicates)
     else:
         weights = replicate_weights_of_rows(table.cells, columns_of_weights, dialect)
-        found = _estimated(refit_model(read, encoded), domains, replicates, weights)
+        found = _estimated(_refit_model(read, encoded), domains, replicates, weights)
     _write(found, encoded, out, keep_formulas=keep_formulas)
 
 
-def encoded_again(
+@takes_groups
+def assess(
+    model: ModelPath,
+    data: DataOptions,
+    totals: GivenTotals,
+    label: Annotated[str | None, typer.Option(help="Column with the labels; by default that of the fit.")] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Parts into which the labeled rows are divided.")] = 10,
+) -> None:
+    """Assess how many unlabeled rows a model classifies correctly, by labels that are held out of its fit."""
+    check_model(model)
+    data.source()
+    read = _read_quietly(model)
+    clf = _refit_model(read, _encoded_again(read, data, totals, label)).classifier
+    from s2oct.cli.progress import repeat_progress
+
+    with repeat_progress(folds, "fold", clf.certificate_.seconds, 1) as progress:
+        found = clf.assess(n_folds=folds, progress=progress)
+    say(found.text)
+    for caution in found.cautions:
+        print_warning(caution)
+
+
+def _read_quietly(path: Path) -> Model:
+    """Read a model file without its warnings: a guide that it does not hold is refused if it is needed."""
+    from s2oct.export import read_model
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read_model(path)
+
+
+def _encoded_again(
     model: Model,
     data: DataOptions,
     totals: GivenTotals,
@@ -190,7 +223,6 @@ def encoded_again(
     ``needs_guide`` says whether the guide is fitted again, and ``remembers`` whether the totals of the fit still hold.
     """
     from s2oct.estimators import S2OCTClassifier
-    from s2oct.workflow.encoded_table import RememberedTotals
 
     clf, origin = model.estimator, model.origin
     if not isinstance(clf, S2OCTClassifier):
@@ -225,7 +257,7 @@ def _refuse_lost_guide(model: Model) -> None:
         )
 
 
-def refit_model(model: Model, encoded: EncodedTable) -> FittedTable:
+def _refit_model(model: Model, encoded: EncodedTable) -> FittedTable:
     """Fit the tree again, and say where the data or the tree are not those of the model."""
     from s2oct.cli.progress import live_progress
     from s2oct.workflow.fitted_table import fit_encoded
@@ -331,32 +363,3 @@ def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas:
         for note in found.notes:
             say(note)
         say(f"wrote {name_of(out)}")
-
-
-# ``s2oct assess``: how many unlabeled rows a model classifies correctly, by labels held out of its fit.
-
-
-@takes_groups
-def assess(
-    model: ModelPath,
-    data: DataOptions,
-    totals: GivenTotals,
-    label: Annotated[str | None, typer.Option(help="Column with the labels; by default that of the fit.")] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts into which the labeled rows are divided.")] = 10,
-) -> None:
-    """Assess how many unlabeled rows a model classifies correctly, by labels that are held out of its fit."""
-    check_model(model)
-    data.source()
-    # Refusals should not wait for the packages that a model needs.
-    from s2oct.cli.progress import repeat_progress
-    from s2oct.export import read_model
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
-        read = read_model(model)
-    clf = refit_model(read, encoded_again(read, data, totals, label)).classifier
-    with repeat_progress(folds, "fold", clf.certificate_.seconds, 1) as progress:
-        found = clf.assess(n_folds=folds, progress=progress)
-    say(found.text)
-    for caution in found.cautions:
-        print_warning(caution)

@@ -1,4 +1,8 @@
-"""The options of the commands, in groups that commands share."""
+"""The options of the commands, in groups that commands share.
+
+A group is a dataclass whose fields are declared as typer options, with methods that turn them into objects. A command
+decorated by `takes_groups` gets one object for each group.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
 from s2oct.output.exports.sql import DIALECTS, sql_dialect
 from s2oct.parameters import OPTIONS, PARAMETERS, Parameter, check_together
+from s2oct.problem.totals import is_to_estimate
+from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import MEDIAN
 from s2oct.tables.partly_labeled import Roles
@@ -26,64 +32,6 @@ from s2oct.tables.source import Source
 from s2oct.tables.target import check_table_name
 from s2oct.tables.treatment import Treatment
 from s2oct.trees.features import ONEHOT, ORDINAL
-
-# Commands that take groups of options: a group is a dataclass whose fields are declared as typer options.
-
-
-def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace every parameter of a command whose type is a dataclass by the fields of that dataclass.
-
-    Typer sees a function with one parameter for each option. When it is called, the options of each group are put
-    together, and the command gets one object for each group. A group with a ``panel`` gets its own part of ``--help``
-    with that title.
-    """
-    hints = get_type_hints(command, include_extras=True)
-    parameters = inspect.signature(command).parameters
-    groups = {name: hints[name] for name in parameters if dataclasses.is_dataclass(hints[name])}
-
-    @wraps(command)
-    def flat(**options: Any) -> None:
-        grouped = {name: _put_together(group, options) for name, group in groups.items()}
-        command(**grouped, **options)
-
-    options = [option for name in parameters for option in _options(parameters[name], hints[name])]
-    flat.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
-    flat.__annotations__ = {option.name: option.annotation for option in options}
-    return flat
-
-
-def _options(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parameter]:
-    if not dataclasses.is_dataclass(hint):
-        yield inspect.Parameter(
-            parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=hint
-        )
-        return
-    hints = get_type_hints(hint, include_extras=True)
-    for option in dataclasses.fields(hint):
-        missing = option.default is dataclasses.MISSING
-        yield inspect.Parameter(
-            option.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if missing else option.default,
-            annotation=_in_panel(hints[option.name], getattr(hint, "panel", None)),
-        )
-
-
-def _in_panel(annotation: Any, panel: str | None) -> Any:
-    """Declare in which part of ``--help`` an option appears; arguments have their own part."""
-    kind, declared = get_args(annotation)
-    if panel is None or not isinstance(declared, OptionInfo):
-        return annotation
-    declared = copy(declared)
-    declared.rich_help_panel = panel
-    return Annotated[kind, declared]
-
-
-def _put_together(group: Any, options: dict[str, Any]) -> Any:
-    return group(**{field.name: options.pop(field.name) for field in dataclasses.fields(group)})
-
-
-# The options that commands share, in groups; each group turns its options into objects.
 
 TABLE_FILES = "CSV (also .gz), Parquet, Arrow, Excel (.xlsx), SPSS (.sav), Stata (.dta) or SAS (.sas7bdat, .xpt)"
 
@@ -104,10 +52,21 @@ KeepFormulas = Annotated[
         help="Write text that a spreadsheet would execute, such as =A1, as it is; otherwise after an apostrophe.",
     ),
 ]
+TableToWrite = Annotated[
+    Path,
+    typer.Option("--out", help="Table to write: CSV (.csv, .tsv, .txt) or Parquet (.parquet); - prints CSV."),
+]
 SqlTable = Annotated[str, typer.Option("--table", help="Table that the SQL query reads.")]
 SqlDialectName = Annotated[
     str, typer.Option("--dialect", help=f"Database that runs the SQL query: {', '.join(DIALECTS)}.")
 ]
+
+Margins = tuple[tuple[str, ...], ...]
+"""For each margin of the totals, the columns that divide the rows into its domains."""
+
+_ENTRY = re.compile(r'(?:^|,)(\s*"(?:[^"]|"")*"[^,]*|[^,]*)')
+_QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
+_QUOTED_NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*=([^=]*)')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +158,7 @@ class ColumnOptions:
         bool, typer.Option("--strict", help="Refuse text columns and ids that no option names, and rare categories.")
     ] = False
 
-    def roles(self, source: Source, label: str, margins: tuple[tuple[str, ...], ...] = ()) -> Roles:
+    def roles(self, source: Source, label: str, margins: Margins = ()) -> Roles:
         """Read the roles of the columns of a table; ``margins`` are the columns of domains."""
         known = source.columns
         ids, features, excluded = (split_names(names, known) for names in (self.id, self.features, self.exclude))
@@ -279,6 +238,121 @@ else:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GivenTotals:
+    """Known totals of classes, one by one or in files."""
+
+    panel: ClassVar[str] = "Known totals"
+
+    total: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Known totals of classes among the unlabeled rows: yes=1840, yes=38%, yes=1800..1880 (an interval), "
+            "yes=1840±20 (an estimate, its standard error; also +-). Several with commas; may be repeated. The word "
+            "estimate, alone or after yes=, estimates totals that nobody knows."
+        ),
+    ] = None
+    population_total: Annotated[
+        list[str] | None, typer.Option(help="The same among all rows, the labeled ones included. May be repeated.")
+    ] = None
+    totals_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--totals",
+            metavar="FILE",
+            help="Table of totals among the unlabeled rows, in any format of DATA: a row for each domain of --by and a "
+            "column for each class; or columns for domain, class and total, also total and se, or low and high. "
+            "Without --by there are no domains. May be repeated, with --by.",
+        ),
+    ] = None
+    population_totals_file: Annotated[
+        list[Path] | None,
+        typer.Option("--population-totals", metavar="FILE", help="The same among all rows, the labeled ones included."),
+    ] = None
+    shares: Annotated[
+        bool, typer.Option("--shares", help="All totals are shares of the rows of their domain, between 0 and 1.")
+    ] = False
+
+    def totals(self) -> ClassTotals | TotalFiles:
+        """Read the totals, or open their files."""
+        given = {
+            "--total": self.total,
+            "--population-total": self.population_total,
+            "--totals": self.totals_file,
+            "--population-totals": self.population_totals_file,
+        }
+        one_by_one = [name for name in ("--total", "--population-total") if given[name]]
+        in_files = [name for name in ("--totals", "--population-totals") if given[name]]
+        if one_by_one and in_files:
+            raise InvalidProblem(f"Expected totals one by one or in files, got both {one_by_one[0]} and {in_files[0]}.")
+        if len(in_files) > 1:
+            raise InvalidProblem("Expected either --totals or --population-totals, got both.")
+        if self.estimates_all:
+            if len(self.total or ()) > 1 or self.population_total or in_files:
+                raise InvalidProblem("Expected --total estimate alone, got other totals beside it.")
+            return ClassTotals(estimates_all=True)
+        if in_files:
+            return TotalFiles(tuple(map(Source, self.paths)), of_all=not self.totals_file, as_shares=self.shares)
+        return ClassTotals(
+            tuple(_class_totals("--total", self.total)),
+            tuple(_class_totals("--population-total", self.population_total)),
+            self.shares,
+        )
+
+    @property
+    def estimates_all(self) -> bool:
+        """Whether all totals are to be estimated."""
+        return any(is_to_estimate(entry) for entry in self.total or ())
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files of totals."""
+        return tuple(self.totals_file or self.population_totals_file or ())
+
+    @property
+    def are_given(self) -> bool:
+        """Whether there are any."""
+        return bool(self.total or self.population_total or self.paths)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalOptions(GivenTotals):
+    """Known totals, and the columns that divide the rows into their domains."""
+
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that divides the rows into the domains of --totals, as a region does; several columns with "
+            "commas divide them together. For several files, one --by for each, in their order. With --total estimate, "
+            "totals are estimated for each domain."
+        ),
+    ] = None
+
+    def totals(self) -> ClassTotals | TotalFiles:
+        """Read the totals, or open their files."""
+        found = super().totals()
+        if isinstance(found, TotalFiles):
+            self._check_pairs()
+        elif self.by and not found.estimates_all:
+            raise InvalidProblem(
+                f"Expected --totals, --population-totals or --total estimate with --by {self.by[0]}, got none of them."
+            )
+        return found
+
+    def margins(self, source: Source, usual: Margins = ()) -> Margins:
+        """For each file the columns of the table that divide its rows; ``usual`` ones if none are named."""
+        named = tuple(split_names([entry], source.columns) for entry in self.by or ())
+        return named or (usual if len(usual) == len(self.paths) else ())
+
+    def _check_pairs(self) -> None:
+        n_files, n_by = len(self.paths), len(self.by or ())
+        if n_by not in (0, n_files) or (n_files > 1 and not n_by):
+            wanted = (
+                "at most one --by for one file of totals" if n_files == 1 else f"{n_files} --by for {n_files} files"
+            )
+            raise InvalidProblem(f"Expected {wanted}, one for each in their order, got {n_by}.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class OutputOptions:
     """Files that a fit writes; one of them may be standard output."""
 
@@ -315,6 +389,59 @@ class OutputOptions:
             )
 
 
+def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace every parameter of a command whose type is a dataclass by the fields of that dataclass.
+
+    Typer sees a function with one parameter for each option. When it is called, the options of each group are put
+    together, and the command gets one object for each group. A group with a ``panel`` gets its own part of ``--help``
+    with that title.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    parameters = inspect.signature(command).parameters
+    groups = {name: hints[name] for name in parameters if dataclasses.is_dataclass(hints[name])}
+
+    @wraps(command)
+    def flat(**options: Any) -> None:
+        grouped = {name: _put_together(group, options) for name, group in groups.items()}
+        command(**grouped, **options)
+
+    options = [option for name in parameters for option in _options(parameters[name], hints[name])]
+    flat.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    flat.__annotations__ = {option.name: option.annotation for option in options}
+    return flat
+
+
+def _options(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parameter]:
+    if not dataclasses.is_dataclass(hint):
+        yield inspect.Parameter(
+            parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=hint
+        )
+        return
+    hints = get_type_hints(hint, include_extras=True)
+    for option in dataclasses.fields(hint):
+        missing = option.default is dataclasses.MISSING
+        yield inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if missing else option.default,
+            annotation=_in_panel(hints[option.name], getattr(hint, "panel", None)),
+        )
+
+
+def _in_panel(annotation: Any, panel: str | None) -> Any:
+    """Declare in which part of ``--help`` an option appears; arguments have their own part."""
+    kind, declared = get_args(annotation)
+    if panel is None or not isinstance(declared, OptionInfo):
+        return annotation
+    declared = copy(declared)
+    declared.rich_help_panel = panel
+    return Annotated[kind, declared]
+
+
+def _put_together(group: Any, options: dict[str, Any]) -> Any:
+    return group(**{field.name: options.pop(field.name) for field in dataclasses.fields(group)})
+
+
 def check_model(path: Path) -> None:
     """Refuse a model file that is not there."""
     if not path.exists():
@@ -344,3 +471,36 @@ def _order(entry: str) -> tuple[str, list[str]]:
     if not equals:
         raise InvalidProblem(f"Expected --order COLUMN=lowest,...,highest, got {entry!r}.")
     return name, [value.strip() for value in values.split(",")]
+
+
+def _class_totals(option: str, entries: Sequence[str] | None) -> Iterator[ClassTotal]:
+    """Read totals with commas between them; a name with commas stands in quotes, as in CSV files."""
+    for entry in entries or ():
+        beginning = ""
+        for part in _ENTRY.findall(entry):
+            name, amount = _name_and_amount(beginning + part)
+            # A part without a total is the beginning of a name with commas.
+            beginning = f"{beginning}{part}," if amount is None else ""
+            if amount is not None and not name:
+                raise _unreadable(option, entry)
+            if amount is not None:
+                yield ClassTotal(name, amount)
+        if beginning:
+            raise _unreadable(option, entry)
+
+
+def _name_and_amount(text: str) -> tuple[str, str | None]:
+    """The class with the blanks that are in quotes, and its total; None where there is no equals sign."""
+    name_in_quotes, all_in_quotes = _QUOTED_NAME.fullmatch(text), _QUOTED.fullmatch(text)
+    if name_in_quotes:
+        return name_in_quotes[1].replace('""', '"'), name_in_quotes[2].strip()
+    plain = all_in_quotes[1].replace('""', '"') if all_in_quotes else text
+    name, equals, amount = plain.rpartition("=")
+    return name.strip(), amount.strip() if equals else None
+
+
+def _unreadable(option: str, entry: str) -> InvalidProblem:
+    return InvalidProblem(
+        f"Expected {option} CLASS=COUNT or CLASS=SHARE%, with commas between several and without commas in numbers, as "
+        f"in yes=1840 or yes=38%,no=50%, got {entry!r}."
+    )

@@ -1,4 +1,4 @@
-"""What a command writes at its end: each file complete or not at all. ``-`` is standard output."""
+"""The files that a command writes, each completely or not at all; ``-`` is standard output."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ def is_standard_output(path: Path) -> bool:
 
 
 def name_of(path: Path) -> str:
-    """How messages call an output."""
+    """The name of an output in messages."""
     return "standard output" if is_standard_output(path) else str(path)
 
 
 def table_name(path: Path) -> Path:
-    """The name that says the format of a table; a table on its way to a reader is CSV unless its name says else."""
+    """The name that gives the format of a table; standard output and streams are CSV unless their name has a suffix."""
     return Path("table.csv") if not path.suffix and (is_standard_output(path) or is_stream(path)) else path
 
 
 @contextmanager
 def messages_beside(outputs: Iterable[Path | None]) -> Iterator[None]:
-    """Print messages to standard error if standard output is one of the outputs, so that nothing mixes with it."""
+    """Print messages to standard error if standard output is one of the outputs, to keep them apart."""
     is_taken = any(path is not None and is_standard_output(path) for path in outputs)
     with redirect_stdout(sys.stderr if is_taken else sys.stdout):
         yield
@@ -86,8 +86,8 @@ class UnwrittenFiles(InvalidProblem):
 class Outputs:
     """Drafts that become files together when the block succeeds, and are deleted when it fails.
 
-    A file that cannot be written, because the disk is full say, does not keep the others from being written. At the end
-    an `UnwrittenFiles` names it.
+    A file that cannot be written, for instance because the disk is full, does not keep the others from being written.
+    An `UnwrittenFiles` at the end names it.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Outputs:
     def write(self, path: Path, content: str | bytes | Callable[[Path], None]) -> None:
         """Write a whole file: its content, or what a function writes to the draft whose path it gets."""
         try:
-            draft = _Printed.apart(path) if is_standard_output(path) else Draft.beside(path)
+            draft = Draft.apart(path) if is_standard_output(path) else Draft.beside(path)
         except OSError as error:
             self._failures[path] = error
             return
@@ -128,7 +128,7 @@ class Outputs:
                 self._publish()
 
     def _publish(self) -> None:
-        """Hand out what others read first: that can fail or be interrupted, and no file is replaced until then."""
+        """Write to streams first: that can fail or be interrupted, and no file is replaced until then."""
         streams = [(path, draft) for path, draft in self._drafts if is_standard_output(path) or is_stream(path)]
         for path, draft in streams:
             _hand_out(path, draft)
@@ -143,19 +143,15 @@ class Outputs:
             raise UnwrittenFiles(self._failures, [path for path, _ in self._drafts if path not in self._failures])
 
 
-class _Printed(Draft):
-    """A draft whose target is standard output."""
-
-    def publish(self) -> None:
-        sys.stdout.flush()
-        with self.path.open("rb") as draft:
-            shutil.copyfileobj(draft, sys.stdout.buffer)
-        sys.stdout.flush()
-
-
 def _hand_out(path: Path, draft: Draft) -> None:
     try:
-        draft.publish()
+        if is_standard_output(path):
+            sys.stdout.flush()
+            with draft.path.open("rb") as content:
+                shutil.copyfileobj(content, sys.stdout.buffer)
+            sys.stdout.flush()
+        else:
+            draft.publish()
     except OSError as error:
         if isinstance(error, BrokenPipeError) and is_standard_output(path):
             raise
@@ -164,7 +160,7 @@ def _hand_out(path: Path, draft: Draft) -> None:
 
 @contextmanager
 def _without_ctrl_c() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment: some files would be new and others old."""
+    """Ignore Ctrl-C for a moment: it would leave some files new and others old."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
