@@ -47,33 +47,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicateOptions:
-    """How often the fit is replicated, and where that is kept."""
+    """Number and kind of the replicates, and the folder that keeps them."""
 
     panel: ClassVar[str] = "Replicates"
 
     replicates: Annotated[
         int | None,
-        typer.Option(min=2, help="Replicates of the fit, 200 by default; each takes about as long as the fit."),
+        typer.Option(
+            min=2, help="Number of replicates of the fit, 200 by default; each takes about as long as the fit."
+        ),
     ] = None
     replicate_weights: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns with replicate weights of the survey, one for each replicate; * stands for any text. Without "
-            "them, labeled rows are drawn anew."
+            help="Columns with the replicate weights of the survey, one for each replicate; * matches any text. "
+            "Without them, each replicate draws the labeled rows again."
         ),
     ] = None
     replicate_scale: Annotated[
         float | None,
         typer.Option(
-            help="What the sum of squared differences over replicate weights is multiplied with to be a variance. By "
-            "default 1 / R, for R columns; (R - 1) / R is for the jackknife."
+            help="Factor that turns the sum of squared differences over replicate weights into a variance. By default "
+            "1 / R for R columns; (R - 1) / R for the jackknife."
         ),
     ] = None
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals, between 0 and 1.")] = 0.95
     jobs: Annotated[int, typer.Option(help="Replicates to run at a time; -1 for all cores.")] = 1
     folder: Annotated[
         Path | None,
-        typer.Option(help="Folder that keeps every replicate, so that an interrupted command can go on where it was."),
+        typer.Option(help="Folder that keeps every replicate: an interrupted command can be continued from there."),
     ] = None
 
     def check(self) -> None:
@@ -82,36 +84,34 @@ class ReplicateOptions:
         if self.replicate_scale is not None:
             POSITIVE.read("--replicate-scale", self.replicate_scale)
             if not self.replicate_weights:
-                raise InvalidProblem("Expected --replicate-scale with --replicate-weights only, got it alone.")
+                raise InvalidProblem("--replicate-scale needs --replicate-weights: give both, or neither.")
         if self.jobs == 0:
             raise InvalidProblem("Expected --jobs to be a number of replicates at a time, or -1 for all cores, got 0.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EstimationOptions:
-    """How the estimates are made, and how the labels came about."""
+    """How the estimates are made, and how the labels were sampled."""
 
     panel: ClassVar[str] = "Method"
 
     method: Annotated[
         str,
         typer.Option(
-            help="replicates fits the tree again and replicates that fit; difference takes the tree of the model and "
-            "fits ten times at most, also for tables of millions of rows. auto: replicates up to 100,000 rows."
+            help="replicates: fit the tree again and replicate that fit. difference: use the tree of the model and fit "
+            "at most ten times, also for millions of rows. auto: replicates up to 100,000 rows."
         ),
     ] = "auto"
     design_weight: Annotated[
         str | None,
         typer.Option(
-            help="Column that says how many rows each labeled row of a probability sample stands for. Without --total "
-            "totals are then estimated, too."
+            help="Column with the number of rows that each labeled row of a probability sample represents. Without "
+            "--total, totals are then estimated, too."
         ),
     ] = None
     held_out: Annotated[
         bool,
-        typer.Option(
-            "--held-out", help="No label of this table took part in the fit of the model: nothing is fitted again."
-        ),
+        typer.Option("--held-out", help="No label of this table was used to fit the model: nothing is fitted again."),
     ] = False
 
     def chosen(self, source: Source, replicates: ReplicateOptions) -> str:
@@ -128,7 +128,9 @@ class EstimationOptions:
         if method == AUTO:
             method = DIFFERENCE if of_difference or source.has_more_rows_than(MOST_WHOLE) else REPLICATES
         if method == REPLICATES and of_difference:
-            raise InvalidProblem(f"{listed(of_difference)} cannot go with --method replicates.")
+            raise InvalidProblem(
+                f"{listed(of_difference)} cannot go with --method replicates: use --method difference."
+            )
         if method == DIFFERENCE and (replicates.replicates is not None or replicates.replicate_weights):
             raise InvalidProblem(
                 "The difference estimator has no replicates: leave --replicates and --replicate-weights out, or use "
@@ -148,8 +150,8 @@ def estimate(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column whose values are the domains, as a region is; several columns with commas divide the rows "
-            "together. May be repeated; without it, the whole table is the only domain."
+            help="Column with the domains, for instance a region; several columns with commas form domains together. "
+            "May be repeated; by default the whole table is the only domain."
         ),
     ] = None,
     keep_formulas: KeepFormulas = False,
@@ -184,9 +186,9 @@ def assess(
     data: DataOptions,
     totals: GivenTotals,
     label: Annotated[str | None, typer.Option(help="Column with the labels; by default that of the fit.")] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts into which the labeled rows are divided.")] = 10,
+    folds: Annotated[int, typer.Option(min=2, help="Number of parts into which the labeled rows are divided.")] = 10,
 ) -> None:
-    """Assess how many unlabeled rows a model classifies correctly, by labels that are held out of its fit."""
+    """Assess how many unlabeled rows a model classifies correctly, using labels held out of its fit."""
     check_model(model)
     data.source()
     read = _read_quietly(model)
@@ -226,12 +228,14 @@ def _encoded_again(
 
     clf, origin = model.estimator, model.origin
     if not isinstance(clf, S2OCTClassifier):
-        raise InvalidProblem(f"Expected a model of S2OCTClassifier, got {type(clf).__name__}.")
+        raise InvalidProblem(f"Expected a model of S2OCTClassifier, got one of {type(clf).__name__}.")
     if needs_guide:
         _refuse_lost_guide(model)
     label = label or origin.label
     if label is None:
-        raise InvalidProblem("Expected a model that s2oct fit has written, got one that names no column of labels.")
+        raise InvalidProblem(
+            "The model does not name a label column: use a model that s2oct fit has written, or Python."
+        )
     given = totals.totals()
     known = (
         given
@@ -252,13 +256,13 @@ def _refuse_lost_guide(model: Model) -> None:
     guide: Any = model.provenance.get("parameters", {}).get("guide")
     if isinstance(guide, Mapping):
         raise InvalidProblem(
-            f"Expected a model whose guide is the default one or none, got one with {guide.get('not_kept')}, which a "
-            "model file does not keep: use Python instead."
+            f"The guide of the model is {guide.get('not_kept')}, which a model file does not keep: use Python, or "
+            "a model with the default guide or none."
         )
 
 
 def _refit_model(model: Model, encoded: EncodedTable) -> FittedTable:
-    """Fit the tree again, and say where the data or the tree are not those of the model."""
+    """Fit the tree again, and warn if the data or the tree differ from those of the model."""
     from s2oct.cli.progress import live_progress
     from s2oct.workflow.fitted_table import fit_encoded
 
@@ -267,11 +271,9 @@ def _refit_model(model: Model, encoded: EncodedTable) -> FittedTable:
         fitted = fit_encoded(encoded, listener=listener)
     clf = fitted.classifier
     if clf.data_summary_ != model.estimator.data_summary_:
-        print_warning(
-            "The data or totals are not those of the fit: the result is about a tree that was fitted to these."
-        )
+        print_warning("The data or totals are not those of the fit: the result is about a tree fitted to the new ones.")
     elif clf.rules_ != model.estimator.rules_:
-        print_warning("The tree that was fitted again is not that of the model: the result is about the new one.")
+        print_warning("The tree fitted again is not that of the model: the result is about the new tree.")
     return fitted
 
 
@@ -340,7 +342,7 @@ def _estimated(
                 progress=progress,
             )
         except KeyboardInterrupt as interrupt:
-            kept = "" if options.folder is None else "; the same command goes on from there"
+            kept = "" if options.folder is None else "; the same command continues from there"
             raise KeyboardInterrupt(f"interrupted after {plural(done, 'replicate')}{kept}") from interrupt
 
 

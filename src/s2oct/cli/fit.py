@@ -68,7 +68,7 @@ def fit(
     scheduler: Annotated[
         str | None,
         typer.Option(
-            help="Address of a Dask scheduler; its workers then read a Parquet file of more than 100,000 rows.",
+            help="Address of a Dask scheduler, whose workers read a Parquet file of more than 100,000 rows.",
             rich_help_panel=EstimatorOptions.panel,
         ),
     ] = None,
@@ -94,14 +94,14 @@ def fit(
         failure, written = error, list(error.written)
     with messages_beside(written):
         _print_summary(fitted, written)
-    # Last, so that no rules push them off the screen.
+    # Last: the rules would push them off the screen.
     _warn_of_columns(fitted.encoded.uses)
     clf = fitted.classifier
     for note in fitted.notes:
         print_warning(note)
     if outputs.predictions in written and clf.stability_note_:
         name = AddedColumns(label).stability
-        state = "is empty" if np.isnan(clf.stability_).all() else "is to be read with care"
+        state = "is empty" if np.isnan(clf.stability_).all() else "should be read with care"
         print_warning(f"The column {name!r} {state}. {clf.stability_note_}")
     if failure is not None:
         raise failure
@@ -114,7 +114,7 @@ def compare(
     totals: TotalOptions,
     estimator: EstimatorOptions,
     data: DataOptions,
-    folds: Annotated[int, typer.Option(min=2, help="Parts into which the labeled rows are divided.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="Number of parts into which the labeled rows are divided.")] = 5,
 ) -> None:
     """Compare the tree with other classifiers that know the total, by cross-validation over labeled rows."""
     encoded = encode_table(_request(label, columns, totals, estimator, data))
@@ -144,7 +144,7 @@ def _fitted(encoded: EncodedTable) -> FittedTable:
     from s2oct.workflow.fitted_table import fit_encoded
 
     with warnings.catch_warnings(), live_progress(encoded.request.parameters["time_limit"]) as listener:
-        # They are printed at the end, as sentences and once.
+        # They are printed at the end, each once.
         warnings.simplefilter("ignore")
         return fit_encoded(encoded, listener=listener)
 
@@ -177,7 +177,7 @@ def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: s
 
 
 def _assessed(fitted: FittedTable) -> bool:
-    """Assess the tree and simpler ones for the report; Ctrl-C leaves that out, but not the report."""
+    """Assess the tree and simpler ones for the report; Ctrl-C skips the assessment, but not the report."""
     from s2oct.cli.progress import repeat_progress
     from s2oct.estimates.assessment import N_FOLDS
 
@@ -212,7 +212,7 @@ def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions)
 
 
 def _known_totals(fitted: FittedTable) -> str:
-    """Say which totals are known; those of domains are too many for a line."""
+    """Describe the known totals; those of domains are only counted."""
     cells, classes = fitted.classifier.certificate_.cells, fitted.classifier.classes_.tolist()
     if cells and all(cell.is_aim and not cell.domain for cell in cells):
         found = [f"{printable(classes[cell.class_index])}: {amount(cell.low, 6)}" for cell in cells]
@@ -245,7 +245,7 @@ def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
 
 
 def _print_columns(uses: Sequence[ColumnUse]) -> None:
-    """Print one line for each column: name, role, treatment, and missing values."""
+    """Print a line for each column: name, role, treatment and missing values."""
     plain = [use for use in uses if _is_plain(use)]
     hidden = plain[MOST_PLAIN_COLUMNS:]
     shown = [use for use in uses if use not in hidden]
@@ -255,7 +255,7 @@ def _print_columns(uses: Sequence[ColumnUse]) -> None:
 
 
 def _warn_of_columns(uses: Sequence[ColumnUse]) -> None:
-    """Print a warning for each column that may not be a feature, with options that help."""
+    """Print a warning for each column that should perhaps not be a feature, with options that help."""
     for use in uses:
         if use.doubt and use.role != ID:
             problem = f"{_short(use.name)} is a feature, but {use.doubt}"
@@ -277,7 +277,7 @@ def _short(name: object) -> str:
 
 
 def _print_totals(certificate: Certificate, classes: Sequence[Any]) -> None:
-    """Print a line for each total, the worst first, and where the others are."""
+    """Print a line for each total, the worst first, and say where the others are."""
     cells = sorted(certificate.cells, key=lambda cell: -abs(cell.excess))
     margins = list(dict.fromkeys(cell.margin for cell in cells))
     heading = margins[0] or "domain" if len(margins) == 1 else "domain"

@@ -39,27 +39,28 @@ def doctor(
     columns: ColumnOptions,
     dialect: DialectOptions,
     data: Annotated[
-        Path | None, typer.Argument(metavar="[DATA]", help="Table to fit later, in any format that fit takes.")
+        Path | None, typer.Argument(metavar="[DATA]", help="Table to fit later, in any format that fit accepts.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="Column of the labels; needed with a table.", rich_help_panel=ColumnOptions.panel)
+        str | None,
+        typer.Option(help="Column with the labels; required with a table.", rich_help_panel=ColumnOptions.panel),
     ] = None,
     depth: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=MAX_DEPTH,
-            help="Depth of the tree; by default the paper's rule.",
+            help="Depth of the tree; by default that of the paper's rule.",
             rich_help_panel=EstimatorOptions.panel,
         ),
     ] = None,
     time_limit: Annotated[
-        float, typer.Option(help="Seconds that the fit will have.", rich_help_panel=EstimatorOptions.panel)
+        float, typer.Option(help="Time limit of the fit in seconds.", rich_help_panel=EstimatorOptions.panel)
     ] = 60.0,
 ) -> None:
-    """Show versions and solvers or, for a table, how large its model is and what to expect of a fit."""
+    """Show versions and solvers or, for a table, the size of its model and what to expect of a fit."""
     if data is not None and label is None:
-        raise InvalidProblem("Expected --label with a table, got none.")
+        raise InvalidProblem("A table needs --label: name the column with the labels.")
     if data is None or label is None:
         _print_machine()
         return
@@ -72,19 +73,19 @@ def doctor(
 
 def app(
     table: Annotated[
-        Path | None, typer.Argument(metavar="[TABLE]", help="Table to begin with; a page can load others.")
+        Path | None, typer.Argument(metavar="[TABLE]", help="Table to begin with; the page can load others.")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of this machine; 0 for any that is free.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of this machine; 0 for any free port.")] = 0,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address of the page, and open no browser.")
+        bool, typer.Option("--no-browser", help="Print the address of the page without opening a browser.")
     ] = False,
     folder: Annotated[
-        Path | None, typer.Option(help="Folder that keeps tables and fits; one of the user's own if not given.")
+        Path | None, typer.Option(help="Folder for tables and fits; by default a folder of the user.")
     ] = None,
 ) -> None:
-    """Open a page in the browser: load a table, say what is known, watch the fit, take the results away."""
+    """Open a page in the browser: load a table, enter what is known, watch the fit, save the results."""
     if table is not None:
-        Source(table)  # refuses what is no file
+        Source(table)  # refuses what is not a file
     from s2oct.app.server import serve
     from s2oct.app.store import usual_folder
 
@@ -95,7 +96,7 @@ def app(
         if not no_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    with contextlib.suppress(KeyboardInterrupt):  # the way to end a server
+    with contextlib.suppress(KeyboardInterrupt):  # this ends the server
         serve(folder or usual_folder(), table, port, announce)
 
 
@@ -186,7 +187,7 @@ def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]
     from s2oct.fit.portfolio import HEAD_START, LONGEST_HEAD_START
     from s2oct.p2.milp import ENTRIES_PER_SECOND
 
-    lines = ["With a guide, the default, the search ends when it finds nothing better, and needs no solver."]
+    lines = ["With a guide, the default, the search ends when it finds nothing better. It needs no solver."]
     head_start = min(HEAD_START * time_limit, LONGEST_HEAD_START)
     lines.append(f"With --guide none, the search has the first {head_start:.3g} s to itself; most problems end there.")
     seconds_left = time_limit - head_start
@@ -194,13 +195,13 @@ def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]
         solving = size.n_entries / ENTRIES_PER_SECOND
         enough = solving + min(solving * HEAD_START / (1 - HEAD_START), LONGEST_HEAD_START)
         lines.append(
-            f"Then the model is too large to be solved in the {seconds_left:.3g} s that are left: the search goes on "
+            f"Then the model is too large to be solved in the remaining {seconds_left:.3g} s: the search continues "
             "alone, and the lower bound will be one that needs no solver. "
             f"A time limit of {enough:.0f} s would be enough."
         )
     elif size.n_bytes > memory:
         lines.append(
-            f"Then the model does not fit into the {memory / 2**30:.1f} GiB of memory: the search goes on alone."
+            f"Then the model does not fit into the {memory / 2**30:.1f} GiB of memory: the search continues alone."
         )
     else:
         lines.append("Then a solver works on the model beside the search, to improve the tree or to prove it optimal.")

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 FORMS = ("text", "certificate", "sql", "dot", "json", "python", "r", "onnx")
 
 NO_SIGNATURE = (
-    "The checksum of the file shows that it was not damaged. It is no signature: anybody can change a model and "
-    "compute it anew."
+    "The checksum shows that the file was not damaged. It is not a signature: anyone can change a model and compute a "
+    "new checksum."
 )
 
 
@@ -62,11 +62,11 @@ def predict(
     out: TableToWrite,
     id: IdNames = None,
     only_ids: Annotated[
-        bool, typer.Option("--only-ids", help="Write the id columns and the predictions, not the other columns.")
+        bool, typer.Option("--only-ids", help="Write only the id columns and the predictions.")
     ] = False,
     keep_formulas: KeepFormulas = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse categories and missing values that the fit did not see.")
+        bool, typer.Option("--strict", help="Refuse categories and missing values that did not occur in the fit.")
     ] = False,
 ) -> None:
     """Predict the rows of a table and write them with their classes and leaves."""
@@ -106,11 +106,11 @@ def explain(
     model: ModelPath,
     data: DataOptions,
     row: Annotated[
-        int | None, typer.Option(min=1, help="Number of the row; the first row after the column names is 1.")
+        int | None, typer.Option(min=1, help="Row number; the first row after the column names is 1.")
     ] = None,
     id: Annotated[str | None, typer.Option(help="Value of the row in the id column of the model.")] = None,
 ) -> None:
-    """Explain the class of one row of a table: each rule on its way, with the row's values."""
+    """Explain the class of one row of a table: each rule on its path, with the row's values."""
     if (row is None) == (id is None):
         raise InvalidProblem(f"Expected either --row or --id, got {'neither' if row is None else 'both'}.")
     check_model(model)
@@ -129,7 +129,7 @@ def explain(
         source.require(read.origin.ids[:1], "id")
         found = TableRow.by_id(source, columns, read.origin.ids[0], id)
     else:
-        raise InvalidProblem("Expected --row, got --id for a model without an id column.")
+        raise InvalidProblem("The model has no id column, so --id cannot find a row: use --row.")
     values = found.features(encoding)
     named = "".join(f", {printable(name)} {printable(found.text(name))}" for name in ids)
     say(f"Row {found.number}{named}:")
@@ -143,11 +143,11 @@ def show(
     table: SqlTable = "data",
     dialect: SqlDialectName = "sqlite",
 ) -> None:
-    """Show a model in a form that people or other programs read."""
+    """Show a model in a form for people or for other programs."""
     if form not in FORMS:
-        raise InvalidProblem(f"Expected --as one of {', '.join(FORMS)}, got {form!r}.")
+        raise InvalidProblem(f"Expected --as to be one of {', '.join(FORMS)}, got {form!r}.")
     if form == "onnx" and out is None:
-        raise InvalidProblem("Expected --out with --as onnx, got none: ONNX is binary, and a terminal cannot show it.")
+        raise InvalidProblem("--as onnx needs --out: ONNX is binary, and a terminal cannot show it.")
     sql_dialect(dialect)
     check_writable([out], [model])
     check_model(model)
@@ -166,7 +166,7 @@ def show(
 
 
 def _print(content: str) -> None:
-    """Print a form. A terminal gets no control characters from names; a pipe gets every character."""
+    """Print a form of the model; control characters in names are left out in a terminal."""
     if sys.stdout.isatty():
         say(content)
     else:
@@ -174,7 +174,7 @@ def _print(content: str) -> None:
 
 
 def rendered(model: Model, form: str, path: Path) -> str | bytes:
-    """Write the model in one of the forms but SQL; ``path`` is its file."""
+    """Write the model in any of `FORMS` except SQL; ``path`` is its file."""
     from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r
     from s2oct.output.model_files.file import derived_json
 
@@ -195,14 +195,14 @@ def rendered(model: Model, form: str, path: Path) -> str | bytes:
 
 
 def _certificate(model: Model) -> list[str]:
-    """What the certificate of a model says, P2 included whatever was fitted; then what the fit did not reach."""
+    """The certificate of a model, with its cost in P2 whatever was fitted, and the shortcomings of the fit."""
     from s2oct.fit.certificate import Certificate, about_fit
 
     certificate, classes = model.estimator.certificate_, model.classes
-    said = [str(certificate)]
+    lines = [str(certificate)]
     if isinstance(certificate, Certificate):
-        said = [*about_fit(certificate, classes), *certificate.in_p2]
-    return said + [with_options(shortcoming) for shortcoming in certificate.shortcomings(classes)]
+        lines = [*about_fit(certificate, classes), *certificate.in_p2]
+    return lines + [with_options(shortcoming) for shortcoming in certificate.shortcomings(classes)]
 
 
 @takes_groups
@@ -229,7 +229,7 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
 
 
 def _own_totals(model: Model, totals: TotalOptions) -> RememberedTotals | None:
-    """The totals of a model that its fit has estimated, unless others are given: nobody else knows them."""
+    """The totals that the fit of a model estimated, unless others are given: only the model has them."""
     clf: Any = model.estimator
     cells = getattr(clf.certificate_, "cells", ())
     if not any(cell.is_aim for cell in cells) or (totals.are_given and not totals.estimates_all):
@@ -240,7 +240,7 @@ def _own_totals(model: Model, totals: TotalOptions) -> RememberedTotals | None:
 def _read_table(
     model: Model, data: DataOptions, label: str, margins: Margins | None, totals: TotalOptions
 ) -> PartlyLabeledTable:
-    """Read a table with domains and weights in the columns of the fit, unless options name others."""
+    """Read a table, with domains and weights from the columns of the fit unless options name others."""
     origin = model.origin
     source = data.source(origin.dialect)
     margins = totals.margins(source, origin.margins) if margins is None else margins
@@ -263,7 +263,7 @@ def _read_problem(
 
 
 def _verdict(model: Model, checked: Checked) -> list[str]:
-    """What was recomputed, line by line, and what had to be believed."""
+    """Lines about what was recomputed, and about what had to be taken from the file."""
     from s2oct.fit.certificate import about_tree, p2_cost
 
     found, own_bound = checked.found, checked.own_bound
@@ -290,7 +290,7 @@ def _recomputed_proof(found: Certificate, own_bound: float) -> Iterator[str]:
 
 
 def _believed(stored: Any, checked: Checked) -> Iterator[str]:
-    """What only the fit knows: no model file holds what the guide said, and a solver would have to run again."""
+    """What only the fit knows: the file has no predictions of the guide, and a solver would have to run again."""
     from s2oct.fit.certificate import about_end
     from s2oct.output.model_files.checking import TRUSTED, TRUSTED_OF_SAMPLES
     from s2oct.p2.proof import DECIDED_TOLERANCE

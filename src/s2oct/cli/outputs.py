@@ -27,9 +27,9 @@ def check_writable(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> No
         try:
             here = STANDARD_OUTPUT if is_standard_output(path) else Path(os.path.realpath(path))
             if any(_is_same(here, other) for other in seen):
-                raise InvalidProblem(f"Expected a different file for every output, got {str(path)!r} twice.")
+                raise InvalidProblem(f"Two outputs have the same file, {str(path)!r}: give each its own.")
             if any(_is_same(here, other) for other in inputs):
-                raise InvalidProblem(f"Expected outputs that are not inputs, got {str(path)!r} as both.")
+                raise InvalidProblem(f"{str(path)!r} is both an input and an output: write to another file.")
             _try_to_write(path, here)
         except OSError as error:
             raise _refusal(path, error) from error
@@ -70,9 +70,9 @@ class UnwrittenFiles(InvalidProblem):
     Parameters
     ----------
     failures : mapping of Path to OSError
-        What went wrong with each of them.
+        The error of each file that could not be written.
     written : sequence of Path
-        The others.
+        The other files.
     """
 
     def __init__(self, failures: Mapping[Path, OSError], written: Sequence[Path]) -> None:
@@ -181,14 +181,14 @@ def _is_same(one: Path, other: Path) -> bool:
 def _try_to_write(path: Path, here: Path) -> None:
     if here == STANDARD_OUTPUT:
         if sys.stdout is None:
-            raise InvalidProblem(f"Expected an open standard output for {str(path)!r}, got a closed one.")
+            raise InvalidProblem(f"Cannot write {str(path)!r}: standard output is closed.")
         return
     if not here.parent.is_dir():
         asked = path.parent if not path.is_symlink() else Path(os.path.relpath(here.parent))
-        raise InvalidProblem(f"Expected a folder to write {path.name!r} to, got {str(asked)!r}, which is not a folder.")
+        raise InvalidProblem(f"Cannot write {path.name!r} to {str(asked)!r}, which is not a folder.")
     Draft.beside(path).discard()
 
 
 def _refusal(path: Path, error: OSError) -> InvalidProblem:
     reason = str(error) if error.errno is None else os.strerror(error.errno)
-    return InvalidProblem(f"Expected to be able to write {str(path)!r}: {reason.rstrip('.')}.")
+    return InvalidProblem(f"Cannot write {str(path)!r}: {reason.rstrip('.')}.")

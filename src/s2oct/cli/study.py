@@ -42,7 +42,7 @@ study = typer.Typer(
     add_completion=False,
 )
 
-Out = Annotated[Path, typer.Option("--out", help="Folder of the study: its records and its report.")]
+Out = Annotated[Path, typer.Option("--out", help="Folder of the study, for its records and its report.")]
 DEFAULT_OUT = Path("s2oct-study")
 
 
@@ -53,11 +53,11 @@ class StudyOptions:
     out: Out = DEFAULT_OUT
     data: Annotated[
         Path | None,
-        typer.Option(envvar="S2OCT_DATA", help="Folder with <instance>.tsv.gz files. Without it they are downloaded."),
+        typer.Option(envvar="S2OCT_DATA", help="Folder with <instance>.tsv.gz files; by default they are downloaded."),
     ] = None
     download: Annotated[
         bool | None,
-        typer.Option("--download/--no-download", help="Fetch files that are not there (default: if no --data)."),
+        typer.Option("--download/--no-download", help="Fetch missing files (default: only without --data)."),
     ] = None
     instance: Annotated[
         list[str] | None, typer.Option(help="Instances, by name or pattern (default: all 97). May be repeated.")
@@ -70,34 +70,38 @@ class StudyOptions:
         list[str] | None, typer.Option(help="Sampling designs: biased, simple (default: biased). May be repeated.")
     ] = None
     classes: Annotated[
-        int, typer.Option(min=2, max=26, help="Classes of an instance that are kept apart at most (the paper: 2).")
+        int,
+        typer.Option(
+            min=2, max=26, help="Maximum number of classes of an instance that are kept apart (the paper: 2)."
+        ),
     ] = 2
-    samples: Annotated[int, typer.Option(min=1, help="Samples of each instance.")] = 5
-    labeled_share: Annotated[float, typer.Option(help="Share of rows that are labeled, between 0 and 1.")] = 0.1
-    time_limit: Annotated[float, typer.Option(help="Seconds for each fit of a tree.")] = 60.0
+    samples: Annotated[int, typer.Option(min=1, help="Number of samples of each instance.")] = 5
+    labeled_share: Annotated[float, typer.Option(help="Share of labeled rows, between 0 and 1.")] = 0.1
+    time_limit: Annotated[float, typer.Option(help="Time limit of each fit of a tree in seconds.")] = 60.0
     solver: Annotated[str, typer.Option(help="MILP solver: highs, scip or gurobi.")] = "highs"
     seed: Annotated[int, typer.Option(min=0, help="Random state of every fit; draws are seeded by their sample.")] = 0
-    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes (default: one per core).")] = None
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of worker processes (default: one per core).")] = None
     memory: Annotated[
-        float | None, typer.Option(help="GiB that a worker process may take; 0 for no limit (default: an equal share).")
+        float | None,
+        typer.Option(help="Memory limit of a worker process in GiB; 0 for none (default: an equal share)."),
     ] = None
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler; its workers then run the tasks.")
-    ] = None
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run tasks again that ended in an error.")] = (
-        False
+    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, whose workers run the tasks.")] = (
+        None
     )
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Also run tasks again that ended in an error.")
+    ] = False
 
     def check(self) -> None:
         """Refuse numbers out of range, and a folder that is not there."""
         if not 0 < self.labeled_share < 1:
-            raise InvalidProblem(f"Expected a labeled share between 0 and 1, got {self.labeled_share:g}.")
+            raise InvalidProblem(f"Expected --labeled-share between 0 and 1, got {self.labeled_share:g}.")
         if not 0 < self.time_limit < float("inf"):
-            raise InvalidProblem(f"Expected a time limit of more than 0 seconds, got {self.time_limit:g}.")
+            raise InvalidProblem(f"Expected --time-limit of more than 0 seconds, got {self.time_limit:g}.")
         if self.memory is not None and self.memory < 0:
             raise InvalidProblem(f"Expected --memory of at least 0 GiB, got {self.memory:g}.")
         if self.data is not None and not self.data.is_dir():
-            raise InvalidProblem(f"Expected --data to be a folder, got {self.data}, which is not a folder.")
+            raise InvalidProblem(f"Expected --data to be a folder, but {self.data} is not one.")
 
 
 @study.command()
@@ -167,7 +171,7 @@ def report(
     out: Out = DEFAULT_OUT,
     to: Annotated[Path | None, typer.Option(help="Folder for page, tables and figures (default: OUT/report).")] = None,
 ) -> None:
-    """Write the report: one HTML page, and its tables and figures as CSV, SVG and PNG beside it."""
+    """Write the report: one HTML page, with its tables and figures as CSV, SVG and PNG files."""
     from s2oct.study.report import write_study_report
 
     print(write_study_report(out, to))
@@ -177,7 +181,7 @@ def _chosen(what: str, asked: Sequence[str] | None, known: Sequence[str], defaul
     """Names that match the patterns, in their usual order."""
     for pattern in asked or ():
         if not fnmatch.filter(known, pattern):
-            raise InvalidProblem(f"Expected {what} to be one of {', '.join(known)}, or a pattern, got {pattern!r}.")
+            raise InvalidProblem(f"Expected --{what} to be one of {', '.join(known)}, or a pattern, got {pattern!r}.")
     return tuple(name for name in known if any(fnmatch.fnmatchcase(name, pattern) for pattern in asked or default))
 
 
