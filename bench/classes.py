@@ -20,11 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from s2oct.study.instances import TWO_CLASSES, manifest
+from s2oct.study.instances import GENERATED, TWO_CLASSES, DataSource, manifest
 from s2oct.study.methods import METHODS
 from s2oct.study.records import FitFacts, Plan, StudySettings, TaskRecord, read_store
 from s2oct.study.run import Run, run_local
-from s2oct.study.sources import GENERATED, DataSource
 
 CLASSES = 3
 DEFAULT, PAPER = "s2oct-guided", "s2oct"

@@ -1,16 +1,22 @@
-"""Processes that fit trees with different copies of the package, so that two copies can be compared in one run."""
+"""Processes that fit trees with different copies of the package, for programs that compare two copies in one run."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
 from typing import Any
+
+DIALECTS = ("sqlite", "duckdb", "postgresql", "spark", "bigquery")
+VOLATILE = ("written", "seconds", "history")
+"""What the provenance in a model file says about the clock."""
 
 
 class Copy:
@@ -23,16 +29,22 @@ class Copy:
         self._process = subprocess.Popen([python, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.folder: str = pickle.load(self._process.stdout)
 
-    def fit(self, X: Any, y: Any, totals: dict[str, int], **parameters: Any) -> dict[str, Any]:
-        """Fit an `S2OCTClassifier` and return what is worth comparing."""
-        return self._answer("S2OCTClassifier", X, y, {"totals": totals}, parameters)
+    def fit(
+        self, X: Any, y: Any, totals: Any = None, *, known: dict[str, Any] | None = None, **parameters: Any
+    ) -> dict[str, Any]:
+        """Fit an `S2OCTClassifier`; ``known`` has further arguments of ``fit``, such as domains and weights."""
+        return self._request("S2OCTClassifier", X, y, {"totals": totals, **(known or {})}, parameters)
 
     def fit_octh(self, X: Any, y: Any, **parameters: Any) -> dict[str, Any]:
-        """The same for an `OCTHClassifier`."""
-        return self._answer("OCTHClassifier", X, y, {}, parameters)
+        """Fit an `OCTHClassifier`."""
+        return self._request("OCTHClassifier", X, y, {}, parameters)
 
-    def _answer(self, *question: Any) -> dict[str, Any]:
-        pickle.dump(question, self._process.stdin)
+    def exports(self) -> dict[str, Any]:
+        """The tree of the last fit in every export format."""
+        return self._request("exports")
+
+    def _request(self, *request: Any) -> dict[str, Any]:
+        pickle.dump(request, self._process.stdin)
         self._process.stdin.flush()
         return pickle.load(self._process.stdout)
 
@@ -50,27 +62,33 @@ def two_copies(python: Path) -> tuple[Copy, Copy]:
 
 
 def serve() -> None:
+    """Fit what standard input asks for, with the public names of the package alone: its modules may have moved."""
     import s2oct
 
     warnings.simplefilter("ignore")
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    pickle.dump(str(Path(s2oct.__file__).parent), answers)
-    answers.flush()
+    reply, clf = str(Path(s2oct.__file__).parent), None
     while True:
+        pickle.dump(reply, replies)
+        replies.flush()
         try:
-            classifier, X, y, known, parameters = pickle.load(sys.stdin.buffer)
+            name, *request = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        clf = getattr(s2oct, classifier)(**parameters)
+        if name == "exports":
+            reply = exports_of(clf)
+            continue
+        X, y, known, parameters = request
+        clf = getattr(s2oct, name)(**parameters)
         began, used = time.perf_counter(), time.process_time()
         clf.fit(X, y, **known)
         seconds, cpu = time.perf_counter() - began, time.process_time() - used
-        pickle.dump({**facts(clf), "wall": seconds, "cpu": cpu}, answers)
-        answers.flush()
+        reply = {**facts_of(clf), "wall": seconds, "cpu": cpu}
 
 
-def facts(clf: Any) -> dict[str, Any]:
+def facts_of(clf: Any) -> dict[str, Any]:
+    """What is worth comparing."""
     tree, certificate = clf.tree_, clf.certificate_
     bits = tree.omega.tobytes() + tree.gamma.tobytes() + tree.leaf_classes.tobytes()
     return {
@@ -84,6 +102,39 @@ def facts(clf: Any) -> dict[str, Any]:
         "history": [(now.seconds, now.objective) for now in certificate.history],
         "rules": clf.rules_,
         "transduction": getattr(clf, "transduction_", None),
+    }
+
+
+def exports_of(clf: Any) -> dict[str, Any]:
+    """A fitted tree in every export format; of the model file each field except the clock's and the checksum."""
+    import s2oct
+    from s2oct import export
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.json")
+        s2oct.save(clf, path)
+        stored, model = json.loads(path.read_text()), export.read_model(path)
+    del stored["sha256"]
+    for name in VOLATILE:
+        stored["provenance"].pop(name, None)
+    tree, names, classes = clf.tree_, model.feature_names, model.classes
+    encoded = {"encoding": model.encoding}
+    return {
+        "text": clf.rules_,
+        "plain text": export.tree_to_text(tree, names, classes),
+        "DOT": export.tree_to_dot(tree, names, classes),
+        **{
+            f"SQL {dialect}": export.tree_to_sql(tree, names, classes, dialect=dialect, table="data", **encoded)
+            for dialect in DIALECTS
+        },
+        "Python": export.tree_to_python(tree, names, classes, **encoded),
+        "R": export.tree_to_r(tree, names, classes, **encoded),
+        "ONNX": export.tree_to_onnx(tree, names, classes, **encoded),
+        **{
+            f"model file, {part}.{name}": value
+            for part, content in stored.items()
+            for name, value in (content if isinstance(content, dict) else {"": content}).items()
+        },
     }
 
 

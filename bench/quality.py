@@ -24,12 +24,11 @@ from pathlib import Path
 
 import numpy as np
 
-from s2oct.study.instances import manifest
+from s2oct.study.instances import DataSource, manifest
 from s2oct.study.measures import MEASURES, Confusion
 from s2oct.study.methods import METHODS
 from s2oct.study.records import Plan, StudySettings, TaskRecord, read_store
 from s2oct.study.run import Run, run_local
-from s2oct.study.sources import DataSource
 
 DEFAULT = "s2oct-guided"
 EARLIER = "s2oct-earlier"

@@ -17,9 +17,8 @@ import numpy as np
 
 from s2oct import S2OCTClassifier, S2OCTWarning, SelfTrainedForest
 from s2oct.study.designs import Draw, biased_draw
-from s2oct.study.instances import manifest
+from s2oct.study.instances import DataSource, manifest
 from s2oct.study.measures import Confusion
-from s2oct.study.sources import DataSource
 
 BUDGETS = (0, 1, 2, 3, 4, 6, 8, 10, 14, 20, 1000)
 

@@ -21,9 +21,8 @@ from s2oct import S2OCTClassifier, S2OCTWarning, SelfTrainedForest
 from s2oct.guides.rivals import N_TREES, strong
 from s2oct.p2.prepared import paper_depth
 from s2oct.study.designs import Draw, biased_draw
-from s2oct.study.instances import manifest
+from s2oct.study.instances import DataSource, manifest
 from s2oct.study.measures import Confusion
-from s2oct.study.sources import DataSource
 
 
 def main() -> None:

@@ -159,7 +159,7 @@ def test_r_reads_numbers_as_numbers_and_text_as_text(workplace):
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (["--confidence", "95"], ("--confidence", 0, 1, 95)),
+        (["--confidence", "95"], ("--confidence", 0, 1, 95.0)),
         (["--jobs", "0"], ("--jobs", "replicates", -1, 0)),
         (["--by", "regoin"], ("'regoin'", "domain", "column")),
         (["--folder", "people.csv"], ("people.csv", "folder")),

@@ -40,7 +40,7 @@ def test_no_room_below_the_command_line_names_a_flag():
     assert len(below) > 50
     found = {str(path.relative_to(ROOM)): flags for path in below if (flags := known.intersection(named_flags(path)))}
     # The page shows the command that gives the same model.
-    assert found.pop(str(Path("app", "command.py"))) <= flags_of(load_command("fit"))
+    assert found.pop(str(Path("app", "choices.py"))) <= flags_of(load_command("fit"))
     assert found == {}
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-import time
 from pathlib import Path
 
 import pytest
 
 from s2oct.cli.app import load_command, run
-from s2oct.cli.study import Pace
+from s2oct.cli.study import time_left
 from s2oct.study.designs import LABELED_SHARE
 from s2oct.study.methods import DEFAULT_METHODS, METHODS
-from s2oct.study.records import Task, read_store
+from s2oct.study.records import read_store
 from tests.messages import names
 
 ROOT = Path(__file__).parents[2]
@@ -126,16 +125,10 @@ def test_a_folder_without_a_study_ends_in_one_sentence(tmp_path, capsys, command
     assert names(capsys.readouterr().err, "s2oct: ", "study", "folder")
 
 
-def test_time_left_is_shown_once_every_method_has_finished_a_fit(finished):
-    (record, *_) = read_store(finished).records.values()
-    method = record.task.method
-    pace = Pace([record.task, Task("iris", 0, "biased", method), Task("iris", 0, "biased", "rf")])
-    pace.note(record)
-    assert pace.time_left(time.monotonic()) == "time left not known yet"
-    alone = Pace([record.task, *(Task("iris", sample, "biased", method) for sample in range(3))])
-    alone.note(record)
+def test_time_left_is_shown_once_every_method_has_finished_a_fit():
+    assert time_left({"cart": 1, "rf": 1}, {"cart": [0.1]}, 1.0) == "time left not known yet"
     # One of four took an hour in total.
-    assert alone.time_left(alone._began + 3600) == "about 3 h 00 min left"
+    assert time_left({"cart": 3}, {"cart": [0.1]}, 3600) == "about 3 h 00 min left"
 
 
 def test_the_share_of_the_paper_is_the_default():

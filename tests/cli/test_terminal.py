@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from s2oct.cli.app import run
-from s2oct.cli.show import FORMS
+from s2oct.cli.models import FORMS
 from tests.output.model_files.test_model import signed
 from tests.processes import started
 

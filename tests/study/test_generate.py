@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from s2oct.study import load_instance, manifest
-from s2oct.study.sources import GENERATED, generate
+from s2oct.study.instances import GENERATED, generate
 
 CLASS_A_ROWS = {
     "monk1": 216,

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from s2oct.errors import MissingExtra
+from s2oct.fit.context import Budget
 from s2oct.study import StudyData, biased_draw, methods, simple_draw
 from s2oct.study.designs import Draw
-from s2oct.study.methods import DEFAULT_METHODS, METHODS, MethodOptions
+from s2oct.study.methods import DEFAULT_METHODS, METHODS
 from tests.conftest import require_package
 from tests.messages import naming
 
-OPTIONS = MethodOptions(time_limit=2.0)
-PATIENT = MethodOptions(time_limit=60.0)
+OPTIONS = Budget(time_limit=2.0)
+PATIENT = Budget(time_limit=60.0)
 """For fits that end by themselves: the forests of a guide may need some seconds on a busy machine."""
 
 
@@ -51,10 +52,9 @@ def one_class_draw(request):
 def test_every_method_separates_distant_clouds(name, draw):
     require_method(name)
     outcome = METHODS[name].run(draw, PATIENT)
-    assert outcome.predicted_a.dtype == bool
-    assert outcome.predicted_a.shape == draw.is_labeled.shape
+    assert outcome.codes.shape == draw.is_labeled.shape
     # OCT-H knows only the labeled rows, and scales the others by their own range in one variant.
-    assert np.mean(outcome.predicted_a == draw.data.is_a) > 0.85
+    assert np.mean(outcome.codes == draw.data.codes) > 0.85
     assert (outcome.certificate is not None) == METHODS[name].is_tree
     assert outcome.seconds > 0
 
@@ -66,14 +66,14 @@ def test_every_method_copes_with_one_labeled_class(name, one_class_draw):
     unlabeled = ~one_class_draw.is_labeled
     # A solver alone may not get there in the time.
     if name.endswith(("-top", "-strong")) or (name.startswith("s2oct") and name != "s2oct-plain"):
-        assert outcome.predicted_a[unlabeled].sum() == one_class_draw.totals["A"]
+        assert (outcome.codes[unlabeled] == 0).sum() == one_class_draw.totals["A"]
     if name in ("octh", "octh-separate", "cart", "lr", "rf", "et", "self-training"):
-        assert len(set(outcome.predicted_a)) == 1
+        assert len(set(outcome.codes)) == 1
 
 
 @pytest.mark.parametrize("name", ["cart", "cart-strong", "rf-top", "et-prior", "self-training-top", "s2oct", "octh"])
 def test_a_method_gives_the_same_answer_for_the_same_random_state(name, draw):
-    first, again = (METHODS[name].run(draw, OPTIONS).predicted_a for _ in range(2))
+    first, again = (METHODS[name].run(draw, OPTIONS).codes for _ in range(2))
     np.testing.assert_array_equal(first, again)
 
 
@@ -82,14 +82,14 @@ def test_octh_scaled_separately_differs_where_the_ranges_do():
     X = np.concatenate([np.linspace(0, 1, 20), np.linspace(0, 2, 40)])[:, None]
     is_labeled = np.arange(60) < 20
     draw = Draw(StudyData.of_targets("iris", X, X[:, 0] < 0.5), is_labeled)
-    together, separate = (METHODS[name].run(draw, OPTIONS).predicted_a for name in ("octh", "octh-separate"))
+    together, separate = (METHODS[name].run(draw, OPTIONS).codes == 0 for name in ("octh", "octh-separate"))
     assert (X[together & ~is_labeled] < 0.55).all()
     assert (X[separate & ~is_labeled] > 0.55).any()
 
 
 def test_self_training_uses_the_unlabeled_rows_and_says_their_classes():
     draw = simple_draw(blobs(200), seed=1, share=0.05)
-    assert np.mean(METHODS["self-training"].run(draw, OPTIONS).predicted_a == draw.data.is_a) > 0.9
+    assert np.mean(METHODS["self-training"].run(draw, OPTIONS).codes == draw.data.codes) > 0.9
 
 
 def test_default_methods_are_known_and_hold_the_rivals():
@@ -118,7 +118,7 @@ def test_ties_of_a_strong_rival_depend_on_the_seed_of_the_study():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(200, 2)).astype(float)
     draw = simple_draw(StudyData.of_targets("iris", X, X.sum(axis=1) != 1), seed=0)
-    found = [METHODS["cart-strong"].run(draw, MethodOptions(2.0, seed)).predicted_a for seed in (0, 0, 1)]
+    found = [METHODS["cart-strong"].run(draw, Budget(time_limit=2.0, seed=seed)).codes == 0 for seed in (0, 0, 1)]
     assert (found[0] == found[1]).all()
     assert all((each & ~draw.is_labeled).sum() == draw.totals["A"] for each in found)
 

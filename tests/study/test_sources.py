@@ -12,8 +12,8 @@ import threading
 import numpy as np
 import pytest
 
-from s2oct.study import instances, sources
-from s2oct.study.sources import DataSource, MissingData
+from s2oct.study import instances
+from s2oct.study.instances import DataSource, MissingData
 from tests.messages import naming
 
 TABLE = "x\ttarget\n1\t1\n2\t0\n3\t1\n3\t1\n"
@@ -32,7 +32,8 @@ def pmlb(tmp_path, monkeypatch):
     path = write(served / "_deprecated_pima" / "_deprecated_pima.tsv.gz")
     facts = instances.manifest()["pima"]
     known = dataclasses.replace(facts, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
-    monkeypatch.setattr(sources, "facts_of", lambda name: known if name == "pima" else instances.facts_of(name))
+    facts_of = instances.facts_of
+    monkeypatch.setattr(instances, "facts_of", lambda name: known if name == "pima" else facts_of(name))
     write(served / "iris" / "iris.tsv.gz")
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(served))
     monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *_: None)

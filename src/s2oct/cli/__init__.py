@@ -1,4 +1,4 @@
-"""The command ``s2oct``: argument parsing and printing only. One module per command, joined in ``app``."""
+"""The command ``s2oct``: argument parsing and printing only. `s2oct.cli.app` lists the commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command; if a package is missing, say how to install it."""
+    """Run the command; if a package is missing, print how to install it."""
     try:
         from s2oct.cli.app import run
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""All commands under one name, and one way to fail: a sentence on stderr and exit code 2."""
+"""All commands under one name. A command that fails prints one sentence to stderr and exits with code 2."""
 
 from __future__ import annotations
 
@@ -17,25 +17,30 @@ from s2oct.version import __version__
 
 COMMANDS = {
     "fit": "Fit a tree to a table in which some rows are labeled and the total of a class is known.",
-    "assess": "Assess how many unlabeled rows a model classifies correctly, by labels that are held out of its fit.",
+    "assess": "Assess how many unlabeled rows a model classifies correctly, using labels held out of its fit.",
     "compare": "Compare the tree with other classifiers that know the total, by cross-validation over labeled rows.",
     "predict": "Predict the rows of a table and write them with their classes and leaves.",
-    "explain": "Explain the class of one row of a table: each rule on its way, with the row's values.",
+    "explain": "Explain the class of one row of a table: each rule on its path, with the row's values.",
     "estimate": "Estimate how many rows of each class the domains of a table have, with standard errors and intervals.",
-    "show": "Show a model in a form that people or other programs read.",
+    "show": "Show a model in a form for people or for other programs.",
     "check": "Recompute a model's certificate from the model and the data alone; exit 1 if it does not hold.",
-    "app": "Open a page in the browser: load a table, say what is known, watch the fit, take the results away.",
-    "doctor": "Show versions and solvers or, for a table, how large its model is and what to expect of a fit.",
+    "app": "Open a page in the browser: load a table, enter what is known, watch the fit, save the results.",
+    "doctor": "Show versions and solvers or, for a table, the size of its model and what to expect of a fit.",
     "study": "Rerun the paper's experiments, on this machine or on a Dask cluster, and report on them.",
 }
-"""Each command, in a module of its name, and what it does."""
+"""Each command and what it does."""
 
-_MODULES = {"app": "app_command"}
-"""Commands in a module of another name: ``app`` is this one."""
+MODULES = {
+    "compare": "fit",
+    "assess": "estimate",
+    **dict.fromkeys(("predict", "explain", "show", "check"), "models"),
+    **dict.fromkeys(("app", "doctor"), "machine"),
+}
+"""Modules of the commands that share one."""
 
 
 class _PastTyper(Exception):
-    """Carries Ctrl-C or a closed pipe past typer, which would end the command with a code of its own and no word."""
+    """Carries Ctrl-C or a closed pipe past typer, which would end the command with its own exit code and no message."""
 
     def __init__(self, carried: BaseException) -> None:
         super().__init__(carried)
@@ -43,7 +48,7 @@ class _PastTyper(Exception):
 
 
 class _OnDemand(TyperGroup):
-    """Imports a command when it is called, so that ``--help`` does not wait seconds for all their packages."""
+    """Imports a command when it is called: ``--help`` would wait seconds for the packages of all commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -65,7 +70,7 @@ class _OnDemand(TyperGroup):
 def load_command(name: str) -> Any:
     """Import a command with its options."""
     try:
-        command = getattr(import_module(f"s2oct.cli.{_MODULES.get(name, name)}"), name)
+        command = getattr(import_module(f"s2oct.cli.{MODULES.get(name, name)}"), name)
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("s2oct"):
             raise
@@ -98,7 +103,7 @@ def _print_version(wanted: bool) -> None:
 def _root(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Show the version."),
 ) -> None:
-    """Take the options that belong to no command."""
+    """Take the options of no command."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -107,7 +112,7 @@ def run(arguments: Sequence[str]) -> int:
         code = _call(arguments)
         _flush()
     except BrokenPipeError:
-        _give_up_standard_output()  # its reader has seen enough
+        _give_up_standard_output()  # its reader has stopped reading
         return 0
     except InvalidColumns as error:
         print_failure(all_with_options(error))
@@ -117,8 +122,8 @@ def run(arguments: Sequence[str]) -> int:
     except S2OCTError as error:
         return _fail(str(error))
     except MemoryError:
-        # Its text is about an array or a block of bytes, which says nothing to a user.
-        return _fail("There is not enough memory for this table: use a machine with more, or fewer rows or columns.")
+        # Its text is about an array or a block of bytes, which does not help a user.
+        return _fail("Not enough memory for this table: use fewer rows or columns, or a machine with more memory.")
     except OSError as error:
         return _fail(f"{error.strerror}: {str(error.filename)!r}." if error.filename else f"{error.strerror or error}.")
     except (KeyboardInterrupt, typer.Abort) as interrupt:
@@ -150,10 +155,10 @@ def _fail(message: str) -> int:
 
 
 def _flush() -> None:
-    if sys.stdout is not None:  # it is None where it was closed before the start
+    if sys.stdout is not None:  # None if it was closed before the start
         sys.stdout.flush()
 
 
 def _give_up_standard_output() -> None:
-    """Write nothing more to standard output: Python would try again at exit, and fail in its own words."""
+    """Write nothing more to standard output: Python would try again at exit, and print a traceback."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,7 @@
-"""The commands estimate and assess."""
+"""Commands that fit a model's tree again: ``s2oct estimate``, counts by domain with errors, and ``s2oct assess``.
+
+Options and files are checked before anything is imported that only a model needs, so that refusals come at once.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,17 @@ import typer
 
 from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.cli.messages import print_warning, say
-from s2oct.cli.options import DataOptions, KeepFormulas, ModelPath, check_model, split_names, takes_groups
+from s2oct.cli.options import (
+    DataOptions,
+    GivenTotals,
+    KeepFormulas,
+    ModelPath,
+    TableToWrite,
+    check_model,
+    split_names,
+    takes_groups,
+)
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
-from s2oct.cli.total_options import GivenTotals
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import AUTO, DIFFERENCE, METHODS, REPLICATES
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE
@@ -26,45 +37,45 @@ from s2oct.tables.partly_labeled import Roles, domain_of_rows, margin_name, repl
 from s2oct.tables.source import Source
 from s2oct.tables.target import Target, check_table_name
 from s2oct.wording import listed, plural
-from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_again
+from s2oct.workflow.encoded_table import EncodedTable, FitRequest, RememberedTotals, encode_again
 
 if TYPE_CHECKING:
     from s2oct.estimates.table import Estimates
     from s2oct.output.model_files.model import Model
     from s2oct.workflow.fitted_table import FittedTable
 
-# ``s2oct estimate``: how many rows of each class the domains of a table have, with standard errors.
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicateOptions:
-    """How often the fit is replicated, and where that is kept."""
+    """Number and kind of the replicates, and the folder that keeps them."""
 
     panel: ClassVar[str] = "Replicates"
 
     replicates: Annotated[
         int | None,
-        typer.Option(min=2, help="Replicates of the fit, 200 by default; each takes about as long as the fit."),
+        typer.Option(
+            min=2, help="Number of replicates of the fit, 200 by default; each takes about as long as the fit."
+        ),
     ] = None
     replicate_weights: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns with replicate weights of the survey, one for each replicate; * stands for any text. Without "
-            "them, labeled rows are drawn anew."
+            help="Columns with the replicate weights of the survey, one for each replicate; * matches any text. "
+            "Without them, each replicate draws the labeled rows again."
         ),
     ] = None
     replicate_scale: Annotated[
         float | None,
         typer.Option(
-            help="What the sum of squared differences over replicate weights is multiplied with to be a variance. By "
-            "default 1 / R, for R columns; (R - 1) / R is for the jackknife."
+            help="Factor that turns the sum of squared differences over replicate weights into a variance. By default "
+            "1 / R for R columns; (R - 1) / R for the jackknife."
         ),
     ] = None
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals, between 0 and 1.")] = 0.95
     jobs: Annotated[int, typer.Option(help="Replicates to run at a time; -1 for all cores.")] = 1
     folder: Annotated[
         Path | None,
-        typer.Option(help="Folder that keeps every replicate, so that an interrupted command can go on where it was."),
+        typer.Option(help="Folder that keeps every replicate: an interrupted command can be continued from there."),
     ] = None
 
     def check(self) -> None:
@@ -73,36 +84,34 @@ class ReplicateOptions:
         if self.replicate_scale is not None:
             POSITIVE.read("--replicate-scale", self.replicate_scale)
             if not self.replicate_weights:
-                raise InvalidProblem("Expected --replicate-scale with --replicate-weights only, got it alone.")
+                raise InvalidProblem("--replicate-scale needs --replicate-weights: give both, or neither.")
         if self.jobs == 0:
             raise InvalidProblem("Expected --jobs to be a number of replicates at a time, or -1 for all cores, got 0.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EstimationOptions:
-    """How the estimates are made, and how the labels came about."""
+    """How the estimates are made, and how the labels were sampled."""
 
     panel: ClassVar[str] = "Method"
 
     method: Annotated[
         str,
         typer.Option(
-            help="replicates fits the tree again and replicates that fit; difference takes the tree of the model and "
-            "fits ten times at most, also for tables of millions of rows. auto: replicates up to 100,000 rows."
+            help="replicates: fit the tree again and replicate that fit. difference: use the tree of the model and fit "
+            "at most ten times, also for millions of rows. auto: replicates up to 100,000 rows."
         ),
     ] = "auto"
     design_weight: Annotated[
         str | None,
         typer.Option(
-            help="Column that says how many rows each labeled row of a probability sample stands for. Without --total "
-            "totals are then estimated, too."
+            help="Column with the number of rows that each labeled row of a probability sample represents. Without "
+            "--total, totals are then estimated, too."
         ),
     ] = None
     held_out: Annotated[
         bool,
-        typer.Option(
-            "--held-out", help="No label of this table took part in the fit of the model: nothing is fitted again."
-        ),
+        typer.Option("--held-out", help="No label of this table was used to fit the model: nothing is fitted again."),
     ] = False
 
     def chosen(self, source: Source, replicates: ReplicateOptions) -> str:
@@ -119,7 +128,9 @@ class EstimationOptions:
         if method == AUTO:
             method = DIFFERENCE if of_difference or source.has_more_rows_than(MOST_WHOLE) else REPLICATES
         if method == REPLICATES and of_difference:
-            raise InvalidProblem(f"{listed(of_difference)} cannot go with --method replicates.")
+            raise InvalidProblem(
+                f"{listed(of_difference)} cannot go with --method replicates: use --method difference."
+            )
         if method == DIFFERENCE and (replicates.replicates is not None or replicates.replicate_weights):
             raise InvalidProblem(
                 "The difference estimator has no replicates: leave --replicates and --replicate-weights out, or use "
@@ -132,17 +143,15 @@ class EstimationOptions:
 def estimate(
     model: ModelPath,
     data: DataOptions,
-    out: Annotated[
-        Path, typer.Option(help="Table to write: CSV (.csv, .tsv, .txt) or Parquet (.parquet); - prints CSV.")
-    ],
+    out: TableToWrite,
     totals: GivenTotals,
     how: EstimationOptions,
     replicates: ReplicateOptions,
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column whose values are the domains, as a region is; several columns with commas divide the rows "
-            "together. May be repeated; without it, the whole table is the only domain."
+            help="Column with the domains, for instance a region; several columns with commas form domains together. "
+            "May be repeated; by default the whole table is the only domain."
         ),
     ] = None,
     keep_formulas: KeepFormulas = False,
@@ -159,24 +168,50 @@ def estimate(
     columns_of_weights = split_names(replicates.replicate_weights, source.columns)
     source.require(columns_of_weights, "replicate weight")
     method = how.chosen(source, replicates)
-    # Refusals should not wait for the packages that a model needs.
-    from s2oct.export import read_model
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
-        read = read_model(model)
-    encoded = encoded_again(read, data, totals, needs_guide=not how.held_out, remembers=how.design_weight is None)
+    read = _read_quietly(model)
+    encoded = _encoded_again(read, data, totals, needs_guide=not how.held_out, remembers=how.design_weight is None)
     table, dialect = encoded.table, encoded.table.source.dialect
     domains = {margin_name(columns): domain_of_rows(table.cells, columns, dialect) for columns in divisions}
     if method == DIFFERENCE:
         found = _by_difference(read, encoded, domains, how, replicates)
     else:
         weights = replicate_weights_of_rows(table.cells, columns_of_weights, dialect)
-        found = _estimated(refit_model(read, encoded), domains, replicates, weights)
+        found = _estimated(_refit_model(read, encoded), domains, replicates, weights)
     _write(found, encoded, out, keep_formulas=keep_formulas)
 
 
-def encoded_again(
+@takes_groups
+def assess(
+    model: ModelPath,
+    data: DataOptions,
+    totals: GivenTotals,
+    label: Annotated[str | None, typer.Option(help="Column with the labels; by default that of the fit.")] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Number of parts into which the labeled rows are divided.")] = 10,
+) -> None:
+    """Assess how many unlabeled rows a model classifies correctly, using labels held out of its fit."""
+    check_model(model)
+    data.source()
+    read = _read_quietly(model)
+    clf = _refit_model(read, _encoded_again(read, data, totals, label)).classifier
+    from s2oct.cli.progress import repeat_progress
+
+    with repeat_progress(folds, "fold", clf.certificate_.seconds, 1) as progress:
+        found = clf.assess(n_folds=folds, progress=progress)
+    say(found.text)
+    for caution in found.cautions:
+        print_warning(caution)
+
+
+def _read_quietly(path: Path) -> Model:
+    """Read a model file without its warnings: a guide that it does not hold is refused if it is needed."""
+    from s2oct.export import read_model
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read_model(path)
+
+
+def _encoded_again(
     model: Model,
     data: DataOptions,
     totals: GivenTotals,
@@ -190,16 +225,17 @@ def encoded_again(
     ``needs_guide`` says whether the guide is fitted again, and ``remembers`` whether the totals of the fit still hold.
     """
     from s2oct.estimators import S2OCTClassifier
-    from s2oct.workflow.encoded_table import RememberedTotals
 
     clf, origin = model.estimator, model.origin
     if not isinstance(clf, S2OCTClassifier):
-        raise InvalidProblem(f"Expected a model of S2OCTClassifier, got {type(clf).__name__}.")
+        raise InvalidProblem(f"Expected a model of S2OCTClassifier, got one of {type(clf).__name__}.")
     if needs_guide:
         _refuse_lost_guide(model)
     label = label or origin.label
     if label is None:
-        raise InvalidProblem("Expected a model that s2oct fit has written, got one that names no column of labels.")
+        raise InvalidProblem(
+            "The model does not name a label column: use a model that s2oct fit has written, or Python."
+        )
     given = totals.totals()
     known = (
         given
@@ -220,13 +256,13 @@ def _refuse_lost_guide(model: Model) -> None:
     guide: Any = model.provenance.get("parameters", {}).get("guide")
     if isinstance(guide, Mapping):
         raise InvalidProblem(
-            f"Expected a model whose guide is the default one or none, got one with {guide.get('not_kept')}, which a "
-            "model file does not keep: use Python instead."
+            f"The guide of the model is {guide.get('not_kept')}, which a model file does not keep: use Python, or "
+            "a model with the default guide or none."
         )
 
 
-def refit_model(model: Model, encoded: EncodedTable) -> FittedTable:
-    """Fit the tree again, and say where the data or the tree are not those of the model."""
+def _refit_model(model: Model, encoded: EncodedTable) -> FittedTable:
+    """Fit the tree again, and warn if the data or the tree differ from those of the model."""
     from s2oct.cli.progress import live_progress
     from s2oct.workflow.fitted_table import fit_encoded
 
@@ -235,11 +271,9 @@ def refit_model(model: Model, encoded: EncodedTable) -> FittedTable:
         fitted = fit_encoded(encoded, listener=listener)
     clf = fitted.classifier
     if clf.data_summary_ != model.estimator.data_summary_:
-        print_warning(
-            "The data or totals are not those of the fit: the result is about a tree that was fitted to these."
-        )
+        print_warning("The data or totals are not those of the fit: the result is about a tree fitted to the new ones.")
     elif clf.rules_ != model.estimator.rules_:
-        print_warning("The tree that was fitted again is not that of the model: the result is about the new one.")
+        print_warning("The tree fitted again is not that of the model: the result is about the new tree.")
     return fitted
 
 
@@ -308,7 +342,7 @@ def _estimated(
                 progress=progress,
             )
         except KeyboardInterrupt as interrupt:
-            kept = "" if options.folder is None else "; the same command goes on from there"
+            kept = "" if options.folder is None else "; the same command continues from there"
             raise KeyboardInterrupt(f"interrupted after {plural(done, 'replicate')}{kept}") from interrupt
 
 
@@ -331,32 +365,3 @@ def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas:
         for note in found.notes:
             say(note)
         say(f"wrote {name_of(out)}")
-
-
-# ``s2oct assess``: how many unlabeled rows a model classifies correctly, by labels held out of its fit.
-
-
-@takes_groups
-def assess(
-    model: ModelPath,
-    data: DataOptions,
-    totals: GivenTotals,
-    label: Annotated[str | None, typer.Option(help="Column with the labels; by default that of the fit.")] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts into which the labeled rows are divided.")] = 10,
-) -> None:
-    """Assess how many unlabeled rows a model classifies correctly, by labels that are held out of its fit."""
-    check_model(model)
-    data.source()
-    # Refusals should not wait for the packages that a model needs.
-    from s2oct.cli.progress import repeat_progress
-    from s2oct.export import read_model
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is not kept of a guide is refused below
-        read = read_model(model)
-    clf = refit_model(read, encoded_again(read, data, totals, label)).classifier
-    with repeat_progress(folds, "fold", clf.certificate_.seconds, 1) as progress:
-        found = clf.assess(n_folds=folds, progress=progress)
-    say(found.text)
-    for caution in found.cautions:
-        print_warning(caution)

@@ -1,4 +1,7 @@
-"""The command fit."""
+"""Commands that fit a table: ``s2oct fit``, and ``s2oct compare``, which compares the tree with other classifiers.
+
+Options, files and totals are checked before anything is imported that only a fit needs, so that refusals come at once.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from s2oct.cli.messages import print_note, print_warning, printed_warnings, say
-from s2oct.cli.options import ColumnOptions, DataOptions, EstimatorOptions, LabelName, OutputOptions, takes_groups
+from s2oct.cli.options import (
+    ColumnOptions,
+    DataOptions,
+    EstimatorOptions,
+    LabelName,
+    OutputOptions,
+    TotalOptions,
+    takes_groups,
+)
 from s2oct.cli.outputs import Outputs, UnwrittenFiles, messages_beside, name_of, table_name
-from s2oct.cli.total_options import TotalOptions
 from s2oct.errors import Message
 from s2oct.problem.batches import MOST_WHOLE
 from s2oct.tables.columns import FEATURE, ID, ColumnUse
@@ -25,84 +35,25 @@ from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table,
 if TYPE_CHECKING:
     from s2oct.fit.certificate import Cell, Certificate
     from s2oct.output.model_files.model import Model
+    from s2oct.workflow.comparison import TableComparison
     from s2oct.workflow.fitted_table import FittedTable
 
-# What became of the columns of a table, as `fit` prints it.
+MOST_PLAIN_COLUMNS = 20
+"""Numeric columns without missing values or warnings that are listed one by one."""
 
-_MOST_PLAIN = 20
-"""Columns of numbers without anything to say of them that are listed one by one."""
-
-_LONGEST_NAME = 40
-
-
-def print_columns(uses: Sequence[ColumnUse]) -> None:
-    """Print one line for each column: name, role, treatment, and missing values."""
-    plain = [use for use in uses if _is_plain(use)]
-    hidden = plain[_MOST_PLAIN:]
-    shown = [use for use in uses if use not in hidden]
-    rows = [("column", "role", "treatment", "missing"), *map(_cells, shown)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    if hidden:
-        print(f"and {plural(len(hidden), 'more column')} of numbers")
-
-
-def warn_of_columns(uses: Sequence[ColumnUse]) -> None:
-    """Print a warning for each column that may not be a feature, with options that help."""
-    for use in uses:
-        if use.doubt and use.role != ID:
-            problem = f"{_short(use.name)} is a feature, but {use.doubt}"
-            print_warning(Message(problem, *use.remedies, column=use.name))
-
-
-def _is_plain(use: ColumnUse) -> bool:
-    return use.role == FEATURE and use.treatment == "number" and not use.n_missing and not use.doubt
-
-
-def _cells(use: ColumnUse) -> tuple[str, str, str, str]:
-    missing = f"{count(use.n_missing)}: {use.filling}" if use.n_missing else ""
-    return _short(use.name), use.role, printable(" ".join(use.treatment.split())), missing
-
-
-def _short(name: object) -> str:
-    text = printable(name)
-    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
-
-
-# Known totals beside what the tree puts there, as `fit` prints them.
-
-_MOST = 12
+MOST_TOTALS = 12
 """Totals that are listed."""
 
+LONGEST_NAME = 40
+"""Characters of a column, domain or class in a list."""
 
-def print_cells(certificate: Certificate, classes: Sequence[Any]) -> None:
-    """Print a line for each total, the worst first, and where the others are."""
-    cells = sorted(certificate.cells, key=lambda cell: -abs(cell.excess))
-    margins = list(dict.fromkeys(cell.margin for cell in cells))
-    heading = margins[0] or "domain" if len(margins) == 1 else "domain"
-    rows = [(heading, "class", "known", "achieved", "off")]
-    rows += [_texts(cell, classes, names_margin=len(margins) > 1) for cell in cells[:_MOST]]
-    if all(cell.domain == "" for cell in cells):
-        rows = [("", *row[1:]) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        left = [text.ljust(width) for text, width in zip(row[:2], widths, strict=False) if width]
-        right = [text.rjust(width) for text, width in zip(row[2:], widths[2:], strict=True)]
-        say("  ".join([*left, *right]).rstrip())
-    if len(cells) > _MOST:
-        print(f"and {plural(len(cells) - _MOST, 'more total')}; the model file and the report have all of them")
+COMPARISON_WIDTH = 120
+"""Columns of a terminal that the comparison needs; a narrower one would break the words in it."""
 
-
-def _texts(cell: Cell, classes: Sequence[Any], *, names_margin: bool) -> tuple[str, str, str, str, str]:
-    domain = f"{cell.margin} {cell.domain}" if names_margin else cell.domain
-    known = amount(cell.low, 6) if cell.low == cell.high else f"{amount(cell.low, 6)} to {amount(cell.high, 6)}"
-    known += f" ± {amount(cell.se, 2)} (estimated)" if cell.is_aim else ""
-    off = f"{'+' if cell.excess > 0 else ''}{amount(cell.excess, 6)}"
-    return _short(domain), _short(classes[cell.class_index]), known, amount(cell.assigned, 6), off
-
-
-# ``s2oct fit``: from a table with gaps in its labels and a known total to a tree, and to files that use it.
+COMPARISON_HEADINGS = (
+    *("method", "accuracy\nas sampled", "MCC\nas sampled", "accuracy\nby known shares", "MCC\nby known shares"),
+    *("features\na split", "terms", "seconds\na fit"),
+)
 
 
 @takes_groups
@@ -117,23 +68,19 @@ def fit(
     scheduler: Annotated[
         str | None,
         typer.Option(
-            help="Address of a Dask scheduler; its workers then read a Parquet file of more than 100,000 rows.",
+            help="Address of a Dask scheduler, whose workers read a Parquet file of more than 100,000 rows.",
             rich_help_panel=EstimatorOptions.panel,
         ),
     ] = None,
 ) -> None:
     """Fit a tree to a table in which some rows are labeled and the total of a class is known."""
     outputs.check([data.data, *totals.paths])
-    treatment, parameters, known = columns.treatment(), estimator.parameters(), totals.totals()
-    source = data.source()
-    roles = columns.roles(source, label, totals.margins(source))
-    request = FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source))
-    if may_be_register(request) and source.has_more_rows_than(MOST_WHOLE):
+    request = _request(label, columns, totals, estimator, data)
+    if may_be_register(request) and request.source.has_more_rows_than(MOST_WHOLE):
         outputs.refuse_report(MOST_WHOLE)
         fitted = _fitted_register(request, scheduler)
     else:
         fitted = _fitted(encode_table(request))
-    # Refusals should not wait for the packages that a fit needs.
     import numpy as np
 
     from s2oct.output.model_files.model import fitted_model
@@ -147,17 +94,49 @@ def fit(
         failure, written = error, list(error.written)
     with messages_beside(written):
         _print_summary(fitted, written)
-    # Last, so that no rules push them off the screen.
-    warn_of_columns(fitted.encoded.uses)
+    # Last: the rules would push them off the screen.
+    _warn_of_columns(fitted.encoded.uses)
     clf = fitted.classifier
     for note in fitted.notes:
         print_warning(note)
     if outputs.predictions in written and clf.stability_note_:
         name = AddedColumns(label).stability
-        state = "is empty" if np.isnan(clf.stability_).all() else "is to be read with care"
+        state = "is empty" if np.isnan(clf.stability_).all() else "should be read with care"
         print_warning(f"The column {name!r} {state}. {clf.stability_note_}")
     if failure is not None:
         raise failure
+
+
+@takes_groups
+def compare(
+    label: LabelName,
+    columns: ColumnOptions,
+    totals: TotalOptions,
+    estimator: EstimatorOptions,
+    data: DataOptions,
+    folds: Annotated[int, typer.Option(min=2, help="Number of parts into which the labeled rows are divided.")] = 5,
+) -> None:
+    """Compare the tree with other classifiers that know the total, by cross-validation over labeled rows."""
+    encoded = encode_table(_request(label, columns, totals, estimator, data))
+    from rich.console import Console
+
+    from s2oct.workflow.comparison import compare_encoded
+
+    with printed_warnings(), Console(stderr=True).status("reading the table") as status:
+        comparison = compare_encoded(encoded, n_folds=folds, announce=status.update)
+    for note in comparison.notes:
+        print_warning(note)
+    _print_comparison(comparison)
+
+
+def _request(
+    label: str, columns: ColumnOptions, totals: TotalOptions, estimator: EstimatorOptions, data: DataOptions
+) -> FitRequest:
+    """Read the options of a fit; a wrong one is refused before the table is opened."""
+    treatment, parameters, known = columns.treatment(), estimator.parameters(), totals.totals()
+    source = data.source()
+    roles = columns.roles(source, label, totals.margins(source))
+    return FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source))
 
 
 def _fitted(encoded: EncodedTable) -> FittedTable:
@@ -165,7 +144,7 @@ def _fitted(encoded: EncodedTable) -> FittedTable:
     from s2oct.workflow.fitted_table import fit_encoded
 
     with warnings.catch_warnings(), live_progress(encoded.request.parameters["time_limit"]) as listener:
-        # They are printed at the end, as sentences and once.
+        # They are printed at the end, each once.
         warnings.simplefilter("ignore")
         return fit_encoded(encoded, listener=listener)
 
@@ -198,7 +177,7 @@ def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: s
 
 
 def _assessed(fitted: FittedTable) -> bool:
-    """Assess the tree and simpler ones for the report; Ctrl-C leaves that out, but not the report."""
+    """Assess the tree and simpler ones for the report; Ctrl-C skips the assessment, but not the report."""
     from s2oct.cli.progress import repeat_progress
     from s2oct.estimates.assessment import N_FOLDS
 
@@ -233,7 +212,7 @@ def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions)
 
 
 def _known_totals(fitted: FittedTable) -> str:
-    """Say which totals are known; those of domains are too many for a line."""
+    """Describe the known totals; those of domains are only counted."""
     cells, classes = fitted.classifier.certificate_.cells, fitted.classifier.classes_.tolist()
     if cells and all(cell.is_aim and not cell.domain for cell in cells):
         found = [f"{printable(classes[cell.class_index])}: {amount(cell.low, 6)}" for cell in cells]
@@ -251,15 +230,106 @@ def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
     unlabeled = plural(rows.n_unlabeled, "unlabeled row")
     say(f"{count(rows.n_labeled)} labeled and {unlabeled}; {_known_totals(fitted)}")
     print()
-    print_columns(fitted.encoded.uses)
+    _print_columns(fitted.encoded.uses)
     print()
     say(fitted.classifier.rules_)
     print()
     say("\n".join(certificate.sentences(classes)))
     if certificate.cells:
         print()
-        print_cells(certificate, classes)
+        _print_totals(certificate, classes)
         if written:
             print()
     for path in written:
         say(f"wrote {name_of(path)}")
+
+
+def _print_columns(uses: Sequence[ColumnUse]) -> None:
+    """Print a line for each column: name, role, treatment and missing values."""
+    plain = [use for use in uses if _is_plain(use)]
+    hidden = plain[MOST_PLAIN_COLUMNS:]
+    shown = [use for use in uses if use not in hidden]
+    _print_aligned([("column", "role", "treatment", "missing"), *map(_column_cells, shown)], n_left=4)
+    if hidden:
+        print(f"and {plural(len(hidden), 'more column')} of numbers")
+
+
+def _warn_of_columns(uses: Sequence[ColumnUse]) -> None:
+    """Print a warning for each column that should perhaps not be a feature, with options that help."""
+    for use in uses:
+        if use.doubt and use.role != ID:
+            problem = f"{_short(use.name)} is a feature, but {use.doubt}"
+            print_warning(Message(problem, *use.remedies, column=use.name))
+
+
+def _is_plain(use: ColumnUse) -> bool:
+    return use.role == FEATURE and use.treatment == "number" and not use.n_missing and not use.doubt
+
+
+def _column_cells(use: ColumnUse) -> tuple[str, str, str, str]:
+    missing = f"{count(use.n_missing)}: {use.filling}" if use.n_missing else ""
+    return _short(use.name), use.role, printable(" ".join(use.treatment.split())), missing
+
+
+def _short(name: object) -> str:
+    text = printable(name)
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 3]}..."
+
+
+def _print_totals(certificate: Certificate, classes: Sequence[Any]) -> None:
+    """Print a line for each total, the worst first, and say where the others are."""
+    cells = sorted(certificate.cells, key=lambda cell: -abs(cell.excess))
+    margins = list(dict.fromkeys(cell.margin for cell in cells))
+    heading = margins[0] or "domain" if len(margins) == 1 else "domain"
+    rows = [(heading, "class", "known", "achieved", "off")]
+    rows += [_total_cells(cell, classes, names_margin=len(margins) > 1) for cell in cells[:MOST_TOTALS]]
+    if all(cell.domain == "" for cell in cells):
+        rows = [("", *row[1:]) for row in rows]
+    _print_aligned(rows, n_left=2)
+    if len(cells) > MOST_TOTALS:
+        print(f"and {plural(len(cells) - MOST_TOTALS, 'more total')}; the model file and the report have all of them")
+
+
+def _total_cells(cell: Cell, classes: Sequence[Any], *, names_margin: bool) -> tuple[str, str, str, str, str]:
+    domain = f"{cell.margin} {cell.domain}" if names_margin else cell.domain
+    known = amount(cell.low, 6) if cell.low == cell.high else f"{amount(cell.low, 6)} to {amount(cell.high, 6)}"
+    known += f" ± {amount(cell.se, 2)} (estimated)" if cell.is_aim else ""
+    off = f"{'+' if cell.excess > 0 else ''}{amount(cell.excess, 6)}"
+    return _short(domain), _short(classes[cell.class_index]), known, amount(cell.assigned, 6), off
+
+
+def _print_aligned(rows: Sequence[Sequence[str]], n_left: int) -> None:
+    """Print a table without its empty columns; the first columns are aligned on the left, the others on the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            text.ljust(width) if place < n_left else text.rjust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+            if width
+        ]
+        say("  ".join(cells).rstrip())
+
+
+def _print_comparison(comparison: TableComparison) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in COMPARISON_HEADINGS:
+        table.add_column(heading, justify="left" if heading == "method" else "right")
+    for score in comparison.scores:
+        table.add_row(
+            score.name,
+            f"{score.accuracy:.3f}",
+            f"{score.mcc:.3f}",
+            f"{score.weighted_accuracy:.3f} ± {score.standard_error:.3f}",
+            f"{score.weighted_mcc:.3f}",
+            *("-" if value is None else f"{value:.1f}" for value in (score.features_per_split, score.n_terms)),
+            f"{score.seconds:.1f}",
+        )
+    console = Console(highlight=False)
+    console.width = max(console.width, COMPARISON_WIDTH)
+    console.print(table)
+    print()
+    for sentence in comparison.findings():
+        say(sentence)

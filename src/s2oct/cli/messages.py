@@ -1,4 +1,4 @@
-"""Sentences on the console: results, failures, warnings, and remedies in terms of options."""
+"""Messages on the console: results, failures and warnings, with remedies in terms of options."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ REMEDIES = {
     Remedy.MAKE_NUMBER: (
         "use a number instead, for instance a year or an age, and leave the column out with --exclude {column}"
     ),
-    Remedy.MARK_GAPS: "say that it is a gap with --missing {value}",
+    Remedy.MARK_GAPS: "mark it as missing with --missing {value}",
     Remedy.KNOWN_LEVEL: (
-        "replace it by one of these, call it a gap with --missing {value}, or fit a model to a table that has it"
+        "replace it by one of these, mark it as missing with --missing {value}, or fit a model to a table that has it"
     ),
-    Remedy.OWN_MARKS: "give --missing '', so that only empty cells and the marks of other --missing are gaps",
+    Remedy.OWN_MARKS: "give --missing '': then only empty cells and the texts of other --missing are missing values",
     Remedy.OTHER_DECIMAL: "name the decimal sign with --decimal , or --decimal .",
     Remedy.OTHER_CHARSET: "name the right encoding with --encoding, for instance --encoding latin-1",
-    Remedy.NAME_WEIGHT: "weigh the rows with --weight {column}",
-    Remedy.NO_WEIGHTS: "say --weight none if it is a feature, as a body weight is",
+    Remedy.NAME_WEIGHT: "use it as the survey weight with --weight {column}",
+    Remedy.NO_WEIGHTS: "give --weight none if it is a feature, for instance a body weight",
     Remedy.MULTIPLY_SHARES: "write a share in percent, as in --total A=38%",
     Remedy.SAY_SHARES: "give --shares",
     Remedy.DIVIDE_PERCENTAGES: "divide percentages by 100 with --shares",
@@ -37,11 +37,11 @@ REMEDIES = {
     Remedy.ANY_PRICE: "pass --total-price inf to meet the totals at any price",
     Remedy.DEEPER_TREE: "raise --depth",
     Remedy.MORE_FEATURES: "raise --max-features",
-    Remedy.NAME_BOTH_CLASSES: "one class is enough if --total A=120 says how many of the other rows are of a class A",
+    Remedy.NAME_BOTH_CLASSES: "one class is enough if --total A=120 gives the unlabeled rows of another class A",
     Remedy.GIVE_TOTALS: "give --total or --population-total",
     Remedy.LABEL_SOME: "label some rows of this class in the column of --label",
     Remedy.LABEL_MORE: "label at least 10 rows of each class in the column of --label",
-    Remedy.MORE_EVIDENCE: "label more rows in the column of --label, or add columns that tell the classes apart",
+    Remedy.MORE_EVIDENCE: "label more rows in the column of --label, or add columns that separate the classes",
     Remedy.COMPLETE_TOTALS: "give --total for every class but one",
     Remedy.COUNT_ROWS: "note that --total counts the unlabeled rows and --population-total all rows",
 }
@@ -49,18 +49,18 @@ REMEDIES = {
 
 
 def with_options(message: str) -> str:
-    """Word a message with options as its remedies; a plain sentence has none."""
+    """Word a message with options as its remedies; a plain string has none."""
     return message.worded(REMEDIES, shlex.quote) if isinstance(message, Message) else message
 
 
 def all_with_options(error: InvalidColumns) -> str:
-    """Say what is wrong with several columns, each on a line, and which options would repair them."""
+    """List the problems of several columns, each on a line, with options that would repair them."""
     lines = [f"  {on_one_line(with_options(problem.message))}" for problem in error.problems]
     return "\n".join([f"{plural(len(lines), 'column')} cannot be used as they are:", *lines])
 
 
 def say(text: str) -> None:
-    """Print lines on standard output, without characters that steer a terminal."""
+    """Print lines on standard output, without control characters."""
     print(_harmless(text))
 
 
@@ -75,13 +75,13 @@ def print_note(message: str) -> None:
 
 
 def print_warning(message: str) -> None:
-    """Print a message about a result that the command gives nevertheless, with options as its remedies."""
+    """Print a warning about a result, with options as its remedies."""
     print(f"s2oct: warning: {_harmless(on_one_line(with_options(message)))}", file=sys.stderr)
 
 
 @contextmanager
 def printed_warnings() -> Iterator[None]:
-    """Print the warnings of the package as sentences when the block ends without an error."""
+    """Print the warnings of the package when the block ends without an error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", S2OCTWarning)
         yield
@@ -91,7 +91,7 @@ def printed_warnings() -> Iterator[None]:
 
 
 def on_one_line(message: str) -> str:
-    """Join the lines of a message, as those of a cell with line ends."""
+    """Join the lines of a message: a cell that it quotes may have line ends."""
     return " ".join(message.split())
 
 

@@ -1,4 +1,8 @@
-"""The options of the commands, in groups that commands share."""
+"""The options of the commands, in groups that commands share.
+
+A group is a dataclass whose fields are declared as typer options, with methods that turn them into objects. A command
+decorated by `takes_groups` gets one object for each group.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
 from s2oct.output.exports.sql import DIALECTS, sql_dialect
 from s2oct.parameters import OPTIONS, PARAMETERS, Parameter, check_together
+from s2oct.problem.totals import is_to_estimate
+from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import MEDIAN
 from s2oct.tables.partly_labeled import Roles
@@ -27,15 +33,375 @@ from s2oct.tables.target import check_table_name
 from s2oct.tables.treatment import Treatment
 from s2oct.trees.features import ONEHOT, ORDINAL
 
-# Commands that take groups of options: a group is a dataclass whose fields are declared as typer options.
+TABLE_FILES = "CSV (also .gz), Parquet, Arrow, Excel (.xlsx), SPSS (.sav), Stata (.dta) or SAS (.sas7bdat, .xpt)"
+
+ModelPath = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model file that s2oct fit or s2oct.save has written.")
+]
+LabelName = Annotated[
+    str,
+    typer.Option("--label", help="Column with the labels; rows without one are unlabeled.", rich_help_panel="Columns"),
+]
+IdNames = Annotated[
+    list[str] | None,
+    typer.Option("--id", help="Column to keep in the output but not to use. May be repeated, or use commas."),
+]
+KeepFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--keep-formulas",
+        help="Write text that a spreadsheet would execute, such as =A1, unchanged instead of after an apostrophe.",
+    ),
+]
+TableToWrite = Annotated[
+    Path,
+    typer.Option("--out", help="Table to write: CSV (.csv, .tsv, .txt) or Parquet (.parquet); - prints CSV."),
+]
+SqlTable = Annotated[str, typer.Option("--table", help="Table that the SQL query reads.")]
+SqlDialectName = Annotated[
+    str, typer.Option("--dialect", help=f"Database that runs the SQL query: {', '.join(DIALECTS)}.")
+]
+
+Margins = tuple[tuple[str, ...], ...]
+"""For each margin of the totals, the columns that divide the rows into its domains."""
+
+_ENTRY = re.compile(r'(?:^|,)(\s*"(?:[^"]|"")*"[^,]*|[^,]*)')
+_QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
+_QUOTED_NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*=([^=]*)')
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialectOptions:
+    """The dialect of a file."""
+
+    panel: ClassVar[str] = "Format of the table"
+
+    delimiter: Annotated[
+        str | None, typer.Option(help="Character between the cells of a CSV file; detected by default.")
+    ] = None
+    encoding: Annotated[str | None, typer.Option(help="Character encoding of a CSV file; detected by default.")] = None
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal sign of a CSV file, '.' or ','; detected by default.")
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Text that marks a missing value, in addition to the usual ones such as NA; '' drops the usual ones. "
+            "May be repeated."
+        ),
+    ] = None
+    sheet: Annotated[str | None, typer.Option(help="Sheet of an Excel file; the first one by default.")] = None
+
+    def open(self, path: Path, usual: Dialect | None = None) -> Source:
+        """Open the table in a file; ``usual`` is the dialect to try first."""
+        dialect = Dialect(
+            delimiter={"\\t": "\t", "tab": "\t"}.get(self.delimiter or "", self.delimiter),
+            charset=self.encoding,
+            decimal=self.decimal,
+            missing=tuple(self.missing or ()),
+        )
+        return Source(path, dialect, usual or Dialect(), sheet=self.sheet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(DialectOptions):
+    """A table and its dialect."""
+
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"Table: {TABLE_FILES}.")]
+
+    def source(self, usual: Dialect | None = None) -> Source:
+        """Open the table; ``usual`` is the dialect to try first."""
+        return self.open(self.data, usual)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """Roles of the columns, and how they become features."""
+
+    panel: ClassVar[str] = "Columns"
+
+    id: IdNames = None
+    features: Annotated[
+        list[str] | None,
+        typer.Option(help="Feature column; by default every column without another role. May be repeated."),
+    ] = None
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Column not to use as a feature; * matches any text. May be repeated.")
+    ] = None
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with survey weights, which is not a feature. none: the table has no weights, and a column "
+            "named like one is a feature."
+        ),
+    ] = None
+    keep_by: Annotated[bool, typer.Option("--keep-by", help="Also use the columns of --by as features.")] = False
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Encode text: onehot (the default), ordinal, or COLUMN=onehot for one column. May be repeated."
+        ),
+    ] = None
+    order: Annotated[
+        list[str] | None, typer.Option(help="Ordinal column with its values in order, as in school=none,some,much.")
+    ] = None
+    impute: Annotated[
+        str,
+        typer.Option(
+            help="Replacement for a missing number: median or most-frequent. A missing category is a separate level."
+        ),
+    ] = MEDIAN
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse rare categories, and text columns and ids that no option names.")
+    ] = False
+
+    def roles(self, source: Source, label: str, margins: Margins = ()) -> Roles:
+        """Read the roles of the columns of a table; ``margins`` are the columns with domains."""
+        known = source.columns
+        ids, features, excluded = (split_names(names, known) for names in (self.id, self.features, self.exclude))
+        unweighted = self.weight is not None and self.weight.lower() == "none" and self.weight not in known
+        return Roles(
+            label,
+            ids,
+            features,
+            excluded,
+            margins=margins,
+            keeps_domains=self.keep_by,
+            weight=None if unweighted else self.weight,
+            unweighted=unweighted,
+        )
+
+    def treatment(self) -> Treatment:
+        """Read how columns become features."""
+        general: str | None = None
+        kinds: dict[str, str] = {}
+        for entry in self.categorical or ():
+            name, equals, kind = entry.rpartition("=")
+            if kind not in (ONEHOT, ORDINAL):
+                raise InvalidProblem(f"Expected --categorical onehot, ordinal or COLUMN=onehot, got {entry!r}.")
+            if equals:
+                kinds[name] = kind
+            else:
+                general = kind
+        return Treatment(general, kinds, dict(map(_order, self.order or ())), self.impute, self.strict)
+
+
+class ParameterOptions:
+    """Parameters of the classifier; the fields follow from `s2oct.parameters.OPTIONS`."""
+
+    panel: ClassVar[str] = "The fit"
+
+    rule_features: list[str] | None
+
+    def rule_columns(self, source: Source) -> tuple[str, ...]:
+        """Read which columns of a table the rules may use."""
+        return split_names(self.rule_features, source.columns)
+
+    def parameters(self) -> dict[str, Any]:
+        """Read the parameters under the classifier's own names; a wrong one is refused by the name of its option."""
+        found = {
+            parameter.name: parameter.read_text(getattr(self, _field(parameter)), f"--{parameter.option}")
+            for parameter in OPTIONS
+            if parameter.number or parameter.words
+        }
+        check_together(found, lambda name: f"--{PARAMETERS[name].option}")
+        return found
+
+
+def _field(parameter: Parameter) -> str:
+    return str(parameter.option).replace("-", "_").lower()
+
+
+def _declared(parameter: Parameter) -> tuple[str, Any, Any]:
+    """The field of a parameter and its option; one that takes neither numbers nor words takes column names."""
+    option = f"--{parameter.option}"
+    if not parameter.number and not parameter.words:
+        return _field(parameter), Annotated[list[str] | None, typer.Option(option, help=parameter.help)], None
+    kinds = [] if parameter.number is None else ["<int>" if parameter.number.whole else "<float>"]
+    declared = typer.Option(option, help=parameter.help, metavar="|".join([*parameter.choices, *kinds]))
+    return _field(parameter), Annotated[str, declared], parameter.default_text
+
+
+if TYPE_CHECKING:
+    EstimatorOptions = ParameterOptions
+else:
+    EstimatorOptions = make_dataclass(
+        "EstimatorOptions",
+        [(name, kind, field(default=default)) for name, kind, default in map(_declared, OPTIONS)],
+        bases=(ParameterOptions,),
+        frozen=True,
+        kw_only=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenTotals:
+    """Known totals of classes, one by one or in files."""
+
+    panel: ClassVar[str] = "Known totals"
+
+    total: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Known totals of classes among the unlabeled rows: yes=1840, yes=38%, yes=1800..1880 (an interval), "
+            "yes=1840±20 (an estimate, its standard error; also +-). Several with commas; may be repeated. The word "
+            "estimate, alone or after yes=, estimates unknown totals."
+        ),
+    ] = None
+    population_total: Annotated[
+        list[str] | None, typer.Option(help="The same among all rows, including the labeled ones. May be repeated.")
+    ] = None
+    totals_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--totals",
+            metavar="FILE",
+            help="Table of totals among the unlabeled rows, in any format of DATA: a row for each domain of --by and a "
+            "column for each class; or columns domain, class and total (also total and se, or low and high). "
+            "Without --by there are no domains. May be repeated, with --by.",
+        ),
+    ] = None
+    population_totals_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--population-totals", metavar="FILE", help="The same among all rows, including the labeled ones."
+        ),
+    ] = None
+    shares: Annotated[
+        bool, typer.Option("--shares", help="All totals are shares of the rows of their domain, between 0 and 1.")
+    ] = False
+
+    def totals(self) -> ClassTotals | TotalFiles:
+        """Read the totals, or open their files."""
+        given = {
+            "--total": self.total,
+            "--population-total": self.population_total,
+            "--totals": self.totals_file,
+            "--population-totals": self.population_totals_file,
+        }
+        one_by_one = [name for name in ("--total", "--population-total") if given[name]]
+        in_files = [name for name in ("--totals", "--population-totals") if given[name]]
+        if one_by_one and in_files:
+            raise InvalidProblem(
+                f"{one_by_one[0]} and {in_files[0]} cannot go together: give totals one by one or in files."
+            )
+        if len(in_files) > 1:
+            raise InvalidProblem("--totals and --population-totals cannot go together: give one of them.")
+        if self.estimates_all:
+            if len(self.total or ()) > 1 or self.population_total or in_files:
+                raise InvalidProblem(
+                    "--total estimate cannot go with other totals: leave them out, or write CLASS=estimate."
+                )
+            return ClassTotals(estimates_all=True)
+        if in_files:
+            return TotalFiles(tuple(map(Source, self.paths)), of_all=not self.totals_file, as_shares=self.shares)
+        return ClassTotals(
+            tuple(_class_totals("--total", self.total)),
+            tuple(_class_totals("--population-total", self.population_total)),
+            self.shares,
+        )
+
+    @property
+    def estimates_all(self) -> bool:
+        """Whether all totals are to be estimated."""
+        return any(is_to_estimate(entry) for entry in self.total or ())
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files of totals."""
+        return tuple(self.totals_file or self.population_totals_file or ())
+
+    @property
+    def are_given(self) -> bool:
+        """Whether there are any."""
+        return bool(self.total or self.population_total or self.paths)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalOptions(GivenTotals):
+    """Known totals, and the columns with their domains."""
+
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column with the domains of --totals, for instance a region; several columns with commas form domains "
+            "together. For several files, one --by for each, in the same order. With --total estimate, totals are "
+            "estimated for each domain."
+        ),
+    ] = None
+
+    def totals(self) -> ClassTotals | TotalFiles:
+        """Read the totals, or open their files."""
+        found = super().totals()
+        if isinstance(found, TotalFiles):
+            self._check_pairs()
+        elif self.by and not found.estimates_all:
+            raise InvalidProblem(
+                f"--by {self.by[0]} needs totals by domain: give --totals, --population-totals or --total estimate."
+            )
+        return found
+
+    def margins(self, source: Source, usual: Margins = ()) -> Margins:
+        """For each file, the columns with its domains; ``usual`` if none are named."""
+        named = tuple(split_names([entry], source.columns) for entry in self.by or ())
+        return named or (usual if len(usual) == len(self.paths) else ())
+
+    def _check_pairs(self) -> None:
+        n_files, n_by = len(self.paths), len(self.by or ())
+        if n_by not in (0, n_files) or (n_files > 1 and not n_by):
+            wanted = (
+                "at most one --by for one file of totals" if n_files == 1 else f"one --by for each of {n_files} files"
+            )
+            raise InvalidProblem(f"Expected {wanted}, in the same order, got {n_by}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Files that a fit writes; one of them may be standard output."""
+
+    panel: ClassVar[str] = "Files to write"
+
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Model file to write (JSON). For this and the other files, - means standard output."),
+    ] = None
+    report: Annotated[Path | None, typer.Option(help="Report to write: one HTML page, from the data to the proof.")] = (
+        None
+    )
+    predictions: Annotated[
+        Path | None, typer.Option(help="Table to write: the data with a label for every row (CSV or Parquet).")
+    ] = None
+    sql: Annotated[Path | None, typer.Option(help="SQL query to write, which predicts in a database.")] = None
+    table: SqlTable = "data"
+    dialect: SqlDialectName = "sqlite"
+    keep_formulas: KeepFormulas = False
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files, in the order in which they are listed at the end."""
+        return [path for path in (self.out, self.report, self.predictions, self.sql) if path is not None]
+
+    def check(self, inputs: Iterable[Path]) -> None:
+        """Refuse files that cannot be written, before any work is done."""
+        check_writable(self.paths, inputs)
+        sql_dialect(self.dialect)
+        if self.predictions is not None:
+            check_table_name(table_name(self.predictions))
+
+    def refuse_report(self, most: int) -> None:
+        """Refuse a report, which shows single rows, of a table that is not in memory."""
+        if self.report is not None:
+            raise InvalidProblem(
+                f"Cannot write the report {str(self.report)!r}: a table of more than {most:,} rows is read in batches. "
+                "Fit fewer rows to get a report, or look at the model with s2oct show."
+            )
 
 
 def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Replace every parameter of a command whose type is a dataclass by the fields of that dataclass.
 
-    Typer sees a function with one parameter for each option. When it is called, the options of each group are put
-    together, and the command gets one object for each group. A group with a ``panel`` gets its own part of ``--help``
-    with that title.
+    Typer sees a function with one parameter for each option; the command gets one object for each group. The options of
+    a group with a ``panel`` appear under that title in ``--help``.
     """
     hints = get_type_hints(command, include_extras=True)
     parameters = inspect.signature(command).parameters
@@ -70,7 +436,7 @@ def _options(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parame
 
 
 def _in_panel(annotation: Any, panel: str | None) -> Any:
-    """Declare in which part of ``--help`` an option appears; arguments have their own part."""
+    """Put an option under a title of ``--help``; arguments have their own."""
     kind, declared = get_args(annotation)
     if panel is None or not isinstance(declared, OptionInfo):
         return annotation
@@ -83,248 +449,16 @@ def _put_together(group: Any, options: dict[str, Any]) -> Any:
     return group(**{field.name: options.pop(field.name) for field in dataclasses.fields(group)})
 
 
-# The options that commands share, in groups; each group turns its options into objects.
-
-TABLE_FILES = "CSV (also .gz), Parquet, Arrow, Excel (.xlsx), SPSS (.sav), Stata (.dta) or SAS (.sas7bdat, .xpt)"
-
-ModelPath = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Model file that s2oct fit or s2oct.save has written.")
-]
-LabelName = Annotated[
-    str,
-    typer.Option("--label", help="Column of the labels; its gaps are the unlabeled rows.", rich_help_panel="Columns"),
-]
-IdNames = Annotated[
-    list[str] | None, typer.Option("--id", help="Column to keep and not to use. May be repeated, or use commas.")
-]
-KeepFormulas = Annotated[
-    bool,
-    typer.Option(
-        "--keep-formulas",
-        help="Write text that a spreadsheet would execute, such as =A1, as it is; otherwise after an apostrophe.",
-    ),
-]
-SqlTable = Annotated[str, typer.Option("--table", help="Table that the SQL query reads.")]
-SqlDialectName = Annotated[
-    str, typer.Option("--dialect", help=f"Database that runs the SQL query: {', '.join(DIALECTS)}.")
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DialectOptions:
-    """How the cells of a file are written."""
-
-    panel: ClassVar[str] = "Format of the table"
-
-    delimiter: Annotated[
-        str | None, typer.Option(help="Character between the cells of a CSV file; detected if not given.")
-    ] = None
-    encoding: Annotated[str | None, typer.Option(help="Character encoding of a CSV file; detected if not given.")] = (
-        None
-    )
-    decimal: Annotated[
-        str | None, typer.Option(help="Decimal sign of a CSV file, '.' or ','; detected if not given.")
-    ] = None
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Cell that is a gap, in addition to the usual ones such as NA; '' replaces the usual ones. "
-            "May be repeated."
-        ),
-    ] = None
-    sheet: Annotated[str | None, typer.Option(help="Sheet of an Excel file; the first one if not given.")] = None
-
-    def open(self, path: Path, usual: Dialect | None = None) -> Source:
-        """Open the table in a file; ``usual`` is how such tables are usually written."""
-        dialect = Dialect(
-            delimiter={"\\t": "\t", "tab": "\t"}.get(self.delimiter or "", self.delimiter),
-            charset=self.encoding,
-            decimal=self.decimal,
-            missing=tuple(self.missing or ()),
-        )
-        return Source(path, dialect, usual or Dialect(), sheet=self.sheet)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataOptions(DialectOptions):
-    """A table and how its cells are written."""
-
-    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"Table: {TABLE_FILES}.")]
-
-    def source(self, usual: Dialect | None = None) -> Source:
-        """Open the table; ``usual`` is how such tables are usually written."""
-        return self.open(self.data, usual)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ColumnOptions:
-    """Roles of the columns, and how they become features."""
-
-    panel: ClassVar[str] = "Columns"
-
-    id: IdNames = None
-    features: Annotated[
-        list[str] | None,
-        typer.Option(help="Feature column; all that have no other role if none is named. May be repeated."),
-    ] = None
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="Column that is no feature; * is any text. May be repeated.")
-    ] = None
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of survey weights, which is no feature; none says that there are no weights, so that a column "
-            "that is called like one is a feature."
-        ),
-    ] = None
-    keep_by: Annotated[
-        bool, typer.Option("--keep-by", help="Use the columns of --by as features, too; by default they are not.")
-    ] = False
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Encode text: onehot (the default), ordinal, or COLUMN=onehot for one column. May be repeated."
-        ),
-    ] = None
-    order: Annotated[
-        list[str] | None, typer.Option(help="Ordinal column with its values in order: school=none,some,much.")
-    ] = None
-    impute: Annotated[
-        str,
-        typer.Option(
-            help="What stands for a missing number: median or most-frequent. A missing category is a level of its own."
-        ),
-    ] = MEDIAN
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse text columns and ids that no option names, and rare categories.")
-    ] = False
-
-    def roles(self, source: Source, label: str, margins: tuple[tuple[str, ...], ...] = ()) -> Roles:
-        """Read the roles of the columns of a table; ``margins`` are the columns of domains."""
-        known = source.columns
-        ids, features, excluded = (split_names(names, known) for names in (self.id, self.features, self.exclude))
-        unweighted = self.weight is not None and self.weight.lower() == "none" and self.weight not in known
-        return Roles(
-            label,
-            ids,
-            features,
-            excluded,
-            margins=margins,
-            keeps_domains=self.keep_by,
-            weight=None if unweighted else self.weight,
-            unweighted=unweighted,
-        )
-
-    def treatment(self) -> Treatment:
-        """Read how columns become features."""
-        general: str | None = None
-        kinds: dict[str, str] = {}
-        for entry in self.categorical or ():
-            name, equals, kind = entry.rpartition("=")
-            if kind not in (ONEHOT, ORDINAL):
-                raise InvalidProblem(f"Expected --categorical onehot, ordinal or COLUMN=onehot, got {entry!r}.")
-            if equals:
-                kinds[name] = kind
-            else:
-                general = kind
-        return Treatment(general, kinds, dict(map(_order, self.order or ())), self.impute, self.strict)
-
-
-class ParameterOptions:
-    """Parameters of the classifier; its fields are those of the table that the command line offers."""
-
-    panel: ClassVar[str] = "The fit"
-
-    rule_features: list[str] | None
-
-    def rule_columns(self, source: Source) -> tuple[str, ...]:
-        """Read which columns of a table the rules may use."""
-        return split_names(self.rule_features, source.columns)
-
-    def parameters(self) -> dict[str, Any]:
-        """Read the parameters under the classifier's own names; refuse what it would refuse, in terms of options."""
-        found = {
-            parameter.name: parameter.read_text(getattr(self, _field(parameter)), f"--{parameter.option}")
-            for parameter in OPTIONS
-            if parameter.number or parameter.words
-        }
-        check_together(found, lambda name: f"--{PARAMETERS[name].option}")
-        return found
-
-
-def _field(parameter: Parameter) -> str:
-    return str(parameter.option).replace("-", "_").lower()
-
-
-def _declared(parameter: Parameter) -> tuple[str, Any, Any]:
-    """The field of a parameter with its option; one that takes neither numbers nor words takes names of columns."""
-    option = f"--{parameter.option}"
-    if not parameter.number and not parameter.words:
-        return _field(parameter), Annotated[list[str] | None, typer.Option(option, help=parameter.help)], None
-    kinds = [] if parameter.number is None else ["<int>" if parameter.number.whole else "<float>"]
-    declared = typer.Option(option, help=parameter.help, metavar="|".join([*parameter.choices, *kinds]))
-    return _field(parameter), Annotated[str, declared], parameter.default_text
-
-
-if TYPE_CHECKING:
-    EstimatorOptions = ParameterOptions
-else:
-    EstimatorOptions = make_dataclass(
-        "EstimatorOptions",
-        [(name, kind, field(default=default)) for name, kind, default in map(_declared, OPTIONS)],
-        bases=(ParameterOptions,),
-        frozen=True,
-        kw_only=True,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutputOptions:
-    """Files that a fit writes; one of them may be standard output."""
-
-    panel: ClassVar[str] = "Files to write"
-
-    out: Annotated[Path | None, typer.Option(help="Model file to write (JSON); - prints it, here and below.")] = None
-    report: Annotated[Path | None, typer.Option(help="Report to write: one HTML page, from data to proof.")] = None
-    predictions: Annotated[
-        Path | None, typer.Option(help="Table to write: the data with a label for every row (CSV or Parquet).")
-    ] = None
-    sql: Annotated[Path | None, typer.Option(help="SQL query to write that predicts in a database.")] = None
-    table: SqlTable = "data"
-    dialect: SqlDialectName = "sqlite"
-    keep_formulas: KeepFormulas = False
-
-    @property
-    def paths(self) -> list[Path]:
-        """The files, in the order in which they are listed at the end."""
-        return [path for path in (self.out, self.report, self.predictions, self.sql) if path is not None]
-
-    def check(self, inputs: Iterable[Path]) -> None:
-        """Refuse files that cannot be written, before any work is done."""
-        check_writable(self.paths, inputs)
-        sql_dialect(self.dialect)
-        if self.predictions is not None:
-            check_table_name(table_name(self.predictions))
-
-    def refuse_report(self, most: int) -> None:
-        """Refuse a report, which shows single rows, of a table that is not in memory."""
-        if self.report is not None:
-            raise InvalidProblem(
-                f"Expected no --report of a table of more than {most:,} rows, which is read in batches, got "
-                f"{str(self.report)!r}. Fit fewer rows to get a report, or look at the model with s2oct show."
-            )
-
-
 def check_model(path: Path) -> None:
-    """Refuse a model file that is not there."""
+    """Refuse a model file that does not exist."""
     if not path.exists():
-        raise InvalidProblem(f"Expected a model file, got {str(path)!r}, which does not exist.")
+        raise InvalidProblem(f"The model file {str(path)!r} does not exist.")
     if path.is_dir():
-        raise InvalidProblem(f"Expected a model file, got the folder {str(path)!r}.")
+        raise InvalidProblem(f"Expected a model file, but {str(path)!r} is a folder.")
 
 
 def split_names(given: Iterable[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Read column names that were given one by one or with commas between them; * stands for any text."""
+    """Read column names, given one by one or with commas between them; * matches any text."""
     names: list[str] = []
     for entry in given or ():
         parts = [entry] if entry in known else [part.strip() for part in entry.split(",") if part.strip()]
@@ -334,7 +468,7 @@ def split_names(given: Iterable[str] | None, known: Sequence[str]) -> tuple[str,
 
 
 def _matching(pattern: str, known: Sequence[str]) -> list[str]:
-    """Columns whose names a pattern with stars describes."""
+    """Columns whose names match a pattern with stars."""
     expression = ".*".join(map(re.escape, pattern.split("*")))
     return [name for name in known if re.fullmatch(expression, name)] if "*" in pattern else []
 
@@ -344,3 +478,36 @@ def _order(entry: str) -> tuple[str, list[str]]:
     if not equals:
         raise InvalidProblem(f"Expected --order COLUMN=lowest,...,highest, got {entry!r}.")
     return name, [value.strip() for value in values.split(",")]
+
+
+def _class_totals(option: str, entries: Sequence[str] | None) -> Iterator[ClassTotal]:
+    """Read totals with commas between them; a name with commas is quoted, as in CSV files."""
+    for entry in entries or ():
+        beginning = ""
+        for part in _ENTRY.findall(entry):
+            name, amount = _name_and_amount(beginning + part)
+            # A part without a total is the beginning of a name with commas.
+            beginning = f"{beginning}{part}," if amount is None else ""
+            if amount is not None and not name:
+                raise _unreadable(option, entry)
+            if amount is not None:
+                yield ClassTotal(name, amount)
+        if beginning:
+            raise _unreadable(option, entry)
+
+
+def _name_and_amount(text: str) -> tuple[str, str | None]:
+    """The class, with spaces only if they are quoted, and its total; None if there is no equals sign."""
+    name_in_quotes, all_in_quotes = _QUOTED_NAME.fullmatch(text), _QUOTED.fullmatch(text)
+    if name_in_quotes:
+        return name_in_quotes[1].replace('""', '"'), name_in_quotes[2].strip()
+    plain = all_in_quotes[1].replace('""', '"') if all_in_quotes else text
+    name, equals, amount = plain.rpartition("=")
+    return name.strip(), amount.strip() if equals else None
+
+
+def _unreadable(option: str, entry: str) -> InvalidProblem:
+    return InvalidProblem(
+        f"Expected {option} CLASS=COUNT or CLASS=SHARE%, with commas between several totals but not inside numbers, "
+        f"as in yes=1840 or yes=38%,no=50%, got {entry!r}."
+    )

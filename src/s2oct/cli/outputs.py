@@ -1,4 +1,4 @@
-"""What a command writes at its end: each file complete or not at all. ``-`` is standard output."""
+"""The files that a command writes, each completely or not at all; ``-`` is standard output."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def check_writable(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> No
         try:
             here = STANDARD_OUTPUT if is_standard_output(path) else Path(os.path.realpath(path))
             if any(_is_same(here, other) for other in seen):
-                raise InvalidProblem(f"Expected a different file for every output, got {str(path)!r} twice.")
+                raise InvalidProblem(f"Two outputs have the same file, {str(path)!r}: give each its own.")
             if any(_is_same(here, other) for other in inputs):
-                raise InvalidProblem(f"Expected outputs that are not inputs, got {str(path)!r} as both.")
+                raise InvalidProblem(f"{str(path)!r} is both an input and an output: write to another file.")
             _try_to_write(path, here)
         except OSError as error:
             raise _refusal(path, error) from error
@@ -47,18 +47,18 @@ def is_standard_output(path: Path) -> bool:
 
 
 def name_of(path: Path) -> str:
-    """How messages call an output."""
+    """The name of an output in messages."""
     return "standard output" if is_standard_output(path) else str(path)
 
 
 def table_name(path: Path) -> Path:
-    """The name that says the format of a table; a table on its way to a reader is CSV unless its name says else."""
+    """The name that gives the format of a table; standard output and streams are CSV unless their name has a suffix."""
     return Path("table.csv") if not path.suffix and (is_standard_output(path) or is_stream(path)) else path
 
 
 @contextmanager
 def messages_beside(outputs: Iterable[Path | None]) -> Iterator[None]:
-    """Print messages to standard error if standard output is one of the outputs, so that nothing mixes with it."""
+    """Print messages to standard error if standard output is one of the outputs, to keep them apart."""
     is_taken = any(path is not None and is_standard_output(path) for path in outputs)
     with redirect_stdout(sys.stderr if is_taken else sys.stdout):
         yield
@@ -70,9 +70,9 @@ class UnwrittenFiles(InvalidProblem):
     Parameters
     ----------
     failures : mapping of Path to OSError
-        What went wrong with each of them.
+        The error of each file that could not be written.
     written : sequence of Path
-        The others.
+        The other files.
     """
 
     def __init__(self, failures: Mapping[Path, OSError], written: Sequence[Path]) -> None:
@@ -86,8 +86,8 @@ class UnwrittenFiles(InvalidProblem):
 class Outputs:
     """Drafts that become files together when the block succeeds, and are deleted when it fails.
 
-    A file that cannot be written, because the disk is full say, does not keep the others from being written. At the end
-    an `UnwrittenFiles` names it.
+    A file that cannot be written, for instance because the disk is full, does not keep the others from being written.
+    An `UnwrittenFiles` at the end names it.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Outputs:
     def write(self, path: Path, content: str | bytes | Callable[[Path], None]) -> None:
         """Write a whole file: its content, or what a function writes to the draft whose path it gets."""
         try:
-            draft = _Printed.apart(path) if is_standard_output(path) else Draft.beside(path)
+            draft = Draft.apart(path) if is_standard_output(path) else Draft.beside(path)
         except OSError as error:
             self._failures[path] = error
             return
@@ -128,7 +128,7 @@ class Outputs:
                 self._publish()
 
     def _publish(self) -> None:
-        """Hand out what others read first: that can fail or be interrupted, and no file is replaced until then."""
+        """Write to streams first: that can fail or be interrupted, and no file is replaced until then."""
         streams = [(path, draft) for path, draft in self._drafts if is_standard_output(path) or is_stream(path)]
         for path, draft in streams:
             _hand_out(path, draft)
@@ -143,19 +143,15 @@ class Outputs:
             raise UnwrittenFiles(self._failures, [path for path, _ in self._drafts if path not in self._failures])
 
 
-class _Printed(Draft):
-    """A draft whose target is standard output."""
-
-    def publish(self) -> None:
-        sys.stdout.flush()
-        with self.path.open("rb") as draft:
-            shutil.copyfileobj(draft, sys.stdout.buffer)
-        sys.stdout.flush()
-
-
 def _hand_out(path: Path, draft: Draft) -> None:
     try:
-        draft.publish()
+        if is_standard_output(path):
+            sys.stdout.flush()
+            with draft.path.open("rb") as content:
+                shutil.copyfileobj(content, sys.stdout.buffer)
+            sys.stdout.flush()
+        else:
+            draft.publish()
     except OSError as error:
         if isinstance(error, BrokenPipeError) and is_standard_output(path):
             raise
@@ -164,7 +160,7 @@ def _hand_out(path: Path, draft: Draft) -> None:
 
 @contextmanager
 def _without_ctrl_c() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment: some files would be new and others old."""
+    """Ignore Ctrl-C for a moment: it would leave some files new and others old."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -185,14 +181,14 @@ def _is_same(one: Path, other: Path) -> bool:
 def _try_to_write(path: Path, here: Path) -> None:
     if here == STANDARD_OUTPUT:
         if sys.stdout is None:
-            raise InvalidProblem(f"Expected an open standard output for {str(path)!r}, got a closed one.")
+            raise InvalidProblem(f"Cannot write {str(path)!r}: standard output is closed.")
         return
     if not here.parent.is_dir():
         asked = path.parent if not path.is_symlink() else Path(os.path.relpath(here.parent))
-        raise InvalidProblem(f"Expected a folder to write {path.name!r} to, got {str(asked)!r}, which is not a folder.")
+        raise InvalidProblem(f"Cannot write {path.name!r} to {str(asked)!r}, which is not a folder.")
     Draft.beside(path).discard()
 
 
 def _refusal(path: Path, error: OSError) -> InvalidProblem:
     reason = str(error) if error.errno is None else os.strerror(error.errno)
-    return InvalidProblem(f"Expected to be able to write {str(path)!r}: {reason.rstrip('.')}.")
+    return InvalidProblem(f"Cannot write {str(path)!r}: {reason.rstrip('.')}.")

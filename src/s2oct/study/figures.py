@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from s2oct.arrays import FloatArray
 from s2oct.files import replaced, write_whole
 from s2oct.output.pages import STRONG, Picture, embed, page_style, svg_file
 from s2oct.output.plots.style import open_frame
-from s2oct.study.summary import Solved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,39 +24,33 @@ FASTEST = 1e-3
 """Left end of the time axis; quicker proofs are drawn there."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a figure is kept: its folder, the name of its files, and its title on the page."""
+def draw_ecdf(found: Sequence[Mapping[str, Any]], time_limit: float, path: Path, title: str) -> Picture:
+    """Share of draws proved over time, one line per method, as `s2oct.study.summary.solved` counts them.
 
-    folder: Path
-    name: str
-    title: str
-
-
-def draw_ecdf(found: Sequence[Solved], time_limit: float, place: Place) -> Picture:
-    """Share of draws proved over time, one line per method."""
+    ``path`` is that of the files without their suffix.
+    """
     with page_style(FONT_SIZE):
         figure, axes = _new_figure(5.2, 3.4)
         for number, method in enumerate(found):
-            seconds = np.maximum(method.seconds, FASTEST)
-            shares = np.arange(1, len(seconds) + 1) / method.n_draws
+            seconds = np.maximum(method["seconds"], FASTEST)
+            shares = np.arange(1, len(seconds) + 1) / method["draws"]
             x = np.concatenate([[FASTEST], seconds, [max(time_limit, *seconds, FASTEST)]])
-            y = np.concatenate([[0.0], shares, [method.share]])
+            y = np.concatenate([[0.0], shares, [method["share"]]])
             axes.step(
                 x,
                 y,
                 where="post",
                 color=COLOURS[number % len(COLOURS)],
                 linestyle=DASHES[number % len(DASHES)],
-                label=f"{method.method}: {method.share:.0%} of {method.n_draws}",
+                label=f"{method['method']}: {method['share']:.0%} of {method['draws']}",
             )
         axes.set(xscale="log", ylim=(0, 1.02), xlabel="seconds", ylabel="share of draws proved")
         axes.grid(alpha=0.25)
         axes.legend(loc="best", frameon=False, fontsize=8)
-        return _keep(figure, place, "the numbers are in the table below")
+        return _keep(figure, path, title, "the numbers are in the table below")
 
 
-def draw_boxes(groups: Sequence[tuple[str, Sequence[float]]], place: Place, *, zero: bool) -> Picture:
+def draw_boxes(groups: Sequence[tuple[str, Sequence[float]]], path: Path, title: str, *, zero: bool) -> Picture:
     """A horizontal box per group: quartiles, whiskers to the last value within 1.5 times the box, points beyond."""
     with page_style(FONT_SIZE):
         figure, axes = _new_figure(4.3, 0.7 + 0.25 * len(groups))
@@ -71,7 +63,7 @@ def draw_boxes(groups: Sequence[tuple[str, Sequence[float]]], place: Place, *, z
         axes.set_yticklabels([f"{label} ({len(values)})" for label, values in groups], fontsize=8)
         axes.tick_params(axis="x", labelsize=8)
         axes.grid(axis="x", alpha=0.25)
-        return _keep(figure, place, "box plots, whose values are in records.csv")
+        return _keep(figure, path, title, "box plots, whose values are in records.csv")
 
 
 def _box(axes: Axes, height: float, values: FloatArray, colour: str) -> None:
@@ -95,10 +87,10 @@ def _new_figure(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _keep(figure: Figure, place: Place, note: str) -> Picture:
+def _keep(figure: Figure, path: Path, title: str, note: str) -> Picture:
     """Write the figure as PNG and SVG, black on white, and return it for the page."""
-    place.folder.mkdir(parents=True, exist_ok=True)
-    write_whole(place.folder / f"{place.name}.svg", svg_file(figure))
-    with replaced(place.folder / f"{place.name}.png") as file:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path.with_name(f"{path.name}.svg"), svg_file(figure))
+    with replaced(path.with_name(f"{path.name}.png")) as file:
         figure.savefig(file, format="png", dpi=150, facecolor="white")
-    return embed(figure, place.name, place.title, label=f"{place.title}: {note}")
+    return embed(figure, path.name, title, label=f"{title}: {note}")

@@ -1,19 +1,25 @@
-"""The 97 instances of the paper's Table 1: facts about them, and their rows from a local folder."""
+"""The 97 instances of the paper's Table 1: facts about them, and their rows.
+
+The rows come from a local folder, from the definition of the instance, or from the Penn Machine Learning Benchmarks.
+"""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import string
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, StudyError
 
 LABEL_COLUMN = "target"
 
@@ -21,7 +27,10 @@ TWO_CLASSES = 2
 """Classes of an instance in the paper."""
 
 CLASS_NAMES = np.array(list(string.ascii_uppercase), dtype=object)
-"""What the classes of an instance are called, in their order."""
+"""Names of the classes of an instance, in their order."""
+
+PMLB_URL = "https://github.com/EpistasisLab/pmlb/raw/master/datasets"
+SECONDS_TO_ANSWER = 30.0
 
 
 @dataclass(frozen=True)
@@ -126,18 +135,103 @@ def facts_of(name: str) -> InstanceFacts:
     return manifest()[name]
 
 
+class MissingData(StudyError):
+    """The rows of an instance are not available; the message says why."""
+
+
+class DataSource:
+    """Looks for instances in a folder, then among the generated ones, then in the benchmarks' repository.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Has files ``<instance>.tsv.gz``, or is the folder ``datasets`` of a clone of the benchmarks.
+    download : bool
+        Whether to fetch files that are not there. The SHA-256 of every file is checked against the manifest.
+    url : str
+        Where the benchmarks' folder ``datasets`` is served.
+    cache : Path, optional
+        Where fetched files are kept; by default the user's cache folder.
+    """
+
+    def __init__(
+        self, folder: Path | None = None, *, download: bool = True, url: str = PMLB_URL, cache: Path | None = None
+    ) -> None:
+        self.folder = folder
+        self.download = download
+        self.url = url
+        self.cache = cache
+        self._offline: str | None = None
+
+    def load(self, name: str, n_classes: int = TWO_CLASSES) -> tuple[StudyData, str]:
+        """The rows of an instance and where they come from; `MissingData` if they are not available.
+
+        At most ``n_classes`` classes are kept apart, see `StudyData.of_targets`.
+        """
+        facts = facts_of(name)
+        local = self._local_file(facts)
+        if local is not None:
+            return _read(name, local, n_classes), "local file"
+        if name in GENERATED:
+            return generate(name, n_classes), "generated"
+        if not self.download:
+            where = f"is not in the folder {self.folder}" if self.folder is not None else "is in no local folder"
+            raise MissingData(f"{name}.tsv.gz {where}, and nothing is downloaded.")
+        return _read(name, self._fetch(facts), n_classes), "PMLB"
+
+    def _local_file(self, facts: InstanceFacts) -> Path | None:
+        if self.folder is None:
+            return None
+        names = (f"{facts.name}.tsv.gz", f"{facts.pmlb_name}.tsv.gz", f"{facts.pmlb_name}/{facts.pmlb_name}.tsv.gz")
+        return next((path for name in names if (path := self.folder / name).is_file()), None)
+
+    def _fetch(self, facts: InstanceFacts) -> Path:
+        try:
+            import pooch
+        except ModuleNotFoundError as error:
+            raise MissingData("Downloads need pooch: run pip install pooch.") from error
+        if self._offline is not None:
+            raise MissingData(self._offline)
+        pooch.get_logger().setLevel("ERROR")
+        url = f"{self.url}/{facts.pmlb_name}/{facts.pmlb_name}.tsv.gz"
+        try:
+            return Path(
+                pooch.retrieve(
+                    url,
+                    known_hash=f"sha256:{facts.sha256}",
+                    fname=f"{facts.pmlb_name}.tsv.gz",
+                    path=self.cache or pooch.os_cache("s2oct") / "pmlb",
+                    downloader=pooch.HTTPDownloader(timeout=SECONDS_TO_ANSWER),
+                )
+            )
+        except ValueError as error:
+            raise MissingData(f"The file at {url} is not the one of the manifest: its SHA-256 differs.") from error
+        except OSError as error:
+            reason = f"{url} could not be fetched ({type(error).__name__})."
+            if getattr(error, "response", None) is None:
+                # No answer at all: every other file would wait as long and fail as well.
+                self._offline = reason
+            raise MissingData(reason) from error
+
+
+def _read(name: str, path: Path, n_classes: int) -> StudyData:
+    try:
+        return read_instance(name, path, n_classes)
+    except (OSError, EOFError, ValueError, IndexError, StopIteration, zlib.error) as error:
+        raise MissingData(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
+
+
 def load_instance(name: str, folder: str | Path, n_classes: int = TWO_CLASSES) -> StudyData:
     """Complete rows of an instance, without duplicates.
 
-    By default, labels other than the manifest's class A are class B. With ``n_classes`` of 3 and more, so many
-    classes are kept apart, where there are so many.
+    By default, labels other than the manifest's class A are class B. At most ``n_classes`` classes are kept apart.
     """
-    facts_of(name)
     return read_instance(name, Path(folder) / f"{name}.tsv.gz", n_classes)
 
 
 def read_instance(name: str, path: Path, n_classes: int = TWO_CLASSES) -> StudyData:
     """The rows of an instance, as in `load_instance`, from the file at ``path``."""
+    class_a = facts_of(name).class_a
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter="\t")
         header = next(reader)
@@ -146,6 +240,99 @@ def read_instance(name: str, path: Path, n_classes: int = TWO_CLASSES) -> StudyD
     _, first = np.unique(table, axis=0, return_index=True)
     table = table[np.sort(first)]
     label = header.index(LABEL_COLUMN)
-    return StudyData.of_targets(
-        name, np.delete(table, label, axis=1), table[:, label], facts_of(name).class_a, n_classes
-    )
+    return StudyData.of_targets(name, np.delete(table, label, axis=1), table[:, label], class_a, n_classes)
+
+
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+"""Three in a row on a board of nine fields."""
+
+BLANK, NOUGHT, CROSS = 0, 1, 2
+
+
+def generate(name: str, n_classes: int = TWO_CLASSES) -> StudyData:
+    """All rows of an instance in `GENERATED` and their classes, of which at most ``n_classes`` are kept apart."""
+    rows, concept = GENERATED[name]
+    X = rows()
+    return StudyData.of_targets(name, X, concept(X), facts_of(name).class_a, n_classes)
+
+
+def _grid(*values: Sequence[int]) -> Callable[[], FloatArray]:
+    return lambda: np.array(list(product(*values)), dtype=float)
+
+
+def _bits(n: int) -> Callable[[], FloatArray]:
+    return _grid(*[(0, 1)] * n)
+
+
+def _monk1(X: FloatArray) -> BoolArray:
+    """Head and body have the same shape, or the jacket is red (2 of blue, green, red, yellow)."""
+    return np.asarray((X[:, 0] == X[:, 1]) | (X[:, 4] == 2))
+
+
+def _monk2(X: FloatArray) -> BoolArray:
+    """Exactly two of the six attributes have their first value."""
+    return np.asarray((X == 1).sum(axis=1) == 2)
+
+
+def _parity(*bits: int) -> Callable[[FloatArray], BoolArray]:
+    return lambda X: np.asarray(X[:, bits].sum(axis=1) % 2 == 1)
+
+
+def _multiplexer(X: FloatArray) -> BoolArray:
+    """Two address bits, the higher one first, select which of the four other bits is the class."""
+    address = (2 * X[:, 0] + X[:, 1]).astype(int)
+    return np.asarray(X[np.arange(len(X)), 2 + address] == 1)
+
+
+def _xd6(X: FloatArray) -> BoolArray:
+    """Three conjunctions of three bits each, joined by or."""
+    return np.asarray((X == 1).reshape(-1, 3, 3).all(axis=2).any(axis=1))
+
+
+def _balance(X: FloatArray) -> FloatArray:
+    """The scale is balanced (0), tips to the left (1, class A) or to the right (2)."""
+    left, right = X[:, 0] * X[:, 1], X[:, 2] * X[:, 3]
+    return np.where(left > right, 1.0, np.where(left < right, 2.0, 0.0))
+
+
+def _finished_boards() -> FloatArray:
+    """Every final position of tic-tac-toe in which crosses move first."""
+    ended: set[tuple[int, ...]] = set()
+    boards: set[tuple[int, ...]] = {(BLANK,) * 9}
+    for turn in range(9):
+        player = NOUGHT if turn % 2 else CROSS
+        boards = {
+            (*board[:field], player, *board[field + 1 :])
+            for board in boards
+            for field in range(9)
+            if board[field] == BLANK
+        }
+        over = {board for board in boards if _has_won(board, player) or BLANK not in board}
+        ended |= over
+        boards -= over
+    return np.array(sorted(ended), dtype=float)
+
+
+def _has_won(board: tuple[int, ...], player: int) -> bool:
+    return any(all(board[field] == player for field in line) for line in LINES)
+
+
+def _crosses_won(X: FloatArray) -> BoolArray:
+    return np.asarray((X[:, np.array(LINES)] == CROSS).all(axis=2).any(axis=1))
+
+
+_THREE, _FOUR, _TWO = (0, 1, 2), (0, 1, 2, 3), (0, 1)
+_FIVE = (1, 2, 3, 4, 5)
+
+GENERATED: dict[str, tuple[Callable[[], FloatArray], Callable[[FloatArray], FloatArray | BoolArray]]] = {
+    "monk1": (_grid(_THREE, _THREE, _TWO, _THREE, _FOUR, _TWO), _monk1),
+    "monk2": (_grid((1, 2, 3), (1, 2, 3), (1, 2), (1, 2, 3), (1, 2, 3, 4), (1, 2)), _monk2),
+    "parity5": (_bits(5), _parity(0, 1, 2, 3, 4)),
+    # Five of the ten bits count; which ones is part of the definition of the benchmark's file.
+    "parity5+5": (_bits(10), _parity(1, 2, 3, 5, 7)),
+    "mux6": (_bits(6), _multiplexer),
+    "xd6": (_bits(9), _xd6),
+    "balance_scale": (_grid(_FIVE, _FIVE, _FIVE, _FIVE), _balance),
+    "tic_tac_toe": (_finished_boards, _crosses_won),
+}
+"""By name, the rows of an instance, and the function that gives the benchmark's label of each row."""

@@ -1,4 +1,4 @@
-"""Running a study: tasks in processes of this machine or on a Dask cluster."""
+"""Running a study: tasks in worker processes of this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -12,28 +12,108 @@ import threading
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from s2oct.errors import ClusterError, StudyError
-from s2oct.study.instances import manifest
-from s2oct.study.records import Missing, Plan, Store, StudySettings, Task, TaskRecord
-from s2oct.study.sources import DataSource, MissingData
+from s2oct.study.instances import DataSource, MissingData, manifest
+from s2oct.study.records import Missing, Plan, Store, StudySettings, TaskRecord
 from s2oct.study.tasks import Job, execute, failed, pack, provenance, tasks_of
 from s2oct.study.worker import MEMORY_VARIABLE, READY, receive, send
 from s2oct.workflow.register_table import connected
 
-# The study on this machine: worker processes that run one task at a time; if a worker dies, only its task fails.
-
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
-"""Processes that share a machine must not each take all of it."""
+"""One thread for each worker, because workers share the machine."""
 
 GRACE_FACTOR, GRACE_SECONDS = 3.0, 300.0
-"""A task is stuck, and is ended, if it takes longer than this factor times its limit plus these seconds."""
+"""A task that takes longer than this factor times its limit, plus these seconds, is stuck and is ended."""
 
 MOST_STARTS, PAUSE_SECONDS = 3, 1.0
-"""How often to start a worker that is killed during its start, and how long to wait before the next attempt."""
+"""Attempts to start a worker that is killed while it starts, and the pause between two attempts."""
+
+AHEAD = 2
+"""Tasks sent per thread of the cluster: one that runs and one that waits."""
+
+Workers = Callable[[Iterable[Job]], Generator[TaskRecord, None, None]]
+"""Runs jobs somewhere and yields each record when its job ends."""
+
+
+class Run:
+    """A study while it runs. Use it as a context manager, because it keeps the store open.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the study.
+    settings : StudySettings
+        What all fits share.
+    plan : Plan
+        The tasks that are wanted.
+    source : DataSource
+        Where rows come from.
+    retry_failed : bool
+        Whether tasks whose record is an error are run again.
+
+    Attributes
+    ----------
+    tasks : list of Task
+        Tasks to run now.
+    n_finished : int
+        Tasks of the plan that an earlier run has finished.
+    missing : dict of str to str
+        Instances whose rows are not available, and why.
+    """
+
+    def __init__(
+        self, folder: Path, settings: StudySettings, plan: Plan, source: DataSource, *, retry_failed: bool = False
+    ) -> None:
+        self._store = Store(folder, settings)
+        self._settings = settings
+        self._rows: dict[str, tuple[bytes, str]] = {}
+        self.missing: dict[str, str] = {}
+        try:
+            if plan not in self._store.contents.plans:
+                self._store.append(plan)
+            records, planned = self._store.contents.records, tasks_of([plan])
+            to_do = [
+                task for task in planned if task not in records or (retry_failed and records[task].error is not None)
+            ]
+            self._find_rows({task.instance for task in to_do}, source)
+        except BaseException:
+            self.close()
+            raise
+        self.tasks = [task for task in to_do if task.instance not in self.missing]
+        self.n_finished = len(planned) - len(to_do)
+
+    def _find_rows(self, instances: set[str], source: DataSource) -> None:
+        """Load instances, and store which are not available."""
+        for name in (name for name in manifest() if name in instances):
+            try:
+                data, origin = source.load(name, self._settings.classes)
+            except MissingData as error:
+                self.missing[name] = str(error)
+                if self._store.contents.missing.get(name) != str(error):
+                    self._store.append(Missing(name, str(error)))
+            else:
+                self._rows[name] = (pack(data), origin)
+
+    def go(self, workers: Workers) -> Generator[TaskRecord, None, None]:
+        """Run the tasks; yields every record after it is stored."""
+        jobs = (Job(task, self._settings, *self._rows[task.instance]) for task in self.tasks)
+        with closing(workers(jobs)) as records:
+            for record in records:
+                self._store.append(record)
+                yield record
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def run_local(jobs: Iterable[Job], *, n_workers: int, memory: int) -> Generator[TaskRecord, None, None]:
@@ -48,9 +128,14 @@ def run_local(jobs: Iterable[Job], *, n_workers: int, memory: int) -> Generator[
     memory : int
         Bytes that a worker may take; 0 for no limit.
     """
-    source = _SharedJobs(jobs)
+    waiting, lock, closed = iter(jobs), threading.Lock(), threading.Event()
     done: queue.SimpleQueue[TaskRecord | BaseException | None] = queue.SimpleQueue()
-    supervisors = [_Supervisor(source, done, memory) for _ in range(n_workers)]
+
+    def take() -> Job | None:
+        with lock:
+            return None if closed.is_set() else next(waiting, None)
+
+    supervisors = [_Supervisor(take, done, memory) for _ in range(n_workers)]
     for supervisor in supervisors:
         supervisor.start()
     try:
@@ -64,42 +149,29 @@ def run_local(jobs: Iterable[Job], *, n_workers: int, memory: int) -> Generator[
             else:
                 yield item
     finally:
-        source.close()
+        closed.set()
         for supervisor in supervisors:
             supervisor.dismiss()
-
-
-class _SharedJobs:
-    """Jobs that several threads take from, until they are used up or closed."""
-
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        self._jobs = iter(jobs)
-        self._lock = threading.Lock()
-        self._closed = False
-
-    def take(self) -> Job | None:
-        with self._lock:
-            return None if self._closed else next(self._jobs, None)
-
-    def close(self) -> None:
-        self._closed = True
 
 
 class _Supervisor(threading.Thread):
     """A thread that keeps one worker process busy, and replaces it when it has ended."""
 
     def __init__(
-        self, source: _SharedJobs, done: queue.SimpleQueue[TaskRecord | BaseException | None], memory: int
+        self,
+        take: Callable[[], Job | None],
+        done: queue.SimpleQueue[TaskRecord | BaseException | None],
+        memory: int,
     ) -> None:
         super().__init__(daemon=True)
-        self._source, self._done, self._memory = source, done, memory
+        self._take, self._done, self._memory = take, done, memory
         self._process: subprocess.Popen[bytes] | None = None
         self._dismissed = threading.Event()
         self._lock = threading.Lock()
 
     def run(self) -> None:
         try:
-            while (job := self._source.take()) is not None:
+            while (job := self._take()) is not None:
                 self._done.put(self._perform(job))
             self._done.put(None)
         except BaseException as error:
@@ -195,12 +267,6 @@ def _how_it_ended(process: subprocess.Popen[bytes]) -> str:
     return f"The worker process was ended by {name}{hint}."
 
 
-# The study on a Dask cluster: the same tasks, run by its workers.
-
-AHEAD = 2
-"""Tasks sent per thread of the cluster: one that runs and one that waits."""
-
-
 def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, None, None]:
     """Records of the jobs, in the order in which they end.
 
@@ -251,104 +317,3 @@ def _record(future: Any, job: Job) -> TaskRecord:
         return failed(job, f"{type(error).__name__}: {error}")
     record: TaskRecord = future.result()
     return record
-
-
-# A run of the study: find the data, leave out finished tasks, and store every record when it comes.
-
-Workers = Callable[[Iterable[Job]], Generator[TaskRecord, None, None]]
-"""Runs jobs somewhere and yields each record when its job ends."""
-
-
-@dataclass(frozen=True)
-class Agenda:
-    """What a run will do.
-
-    Attributes
-    ----------
-    tasks : tuple of Task
-        Tasks to run now.
-    n_finished : int
-        Tasks of the plan that an earlier run has finished.
-    missing : dict
-        Instances whose rows are not available, and why.
-    """
-
-    tasks: tuple[Task, ...]
-    n_finished: int
-    missing: dict[str, str]
-
-
-class Run:
-    """A study while it runs. Use it as a context manager, because it keeps the store open.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the study.
-    settings : StudySettings
-        What all fits share.
-    plan : Plan
-        The tasks that are wanted.
-    source : DataSource
-        Where rows come from.
-    retry_failed : bool
-        Whether tasks whose record is an error are run again.
-    """
-
-    def __init__(
-        self, folder: Path, settings: StudySettings, plan: Plan, source: DataSource, *, retry_failed: bool = False
-    ) -> None:
-        self._store = Store(folder, settings)
-        self._settings = settings
-        self._rows: dict[str, tuple[bytes, str]] = {}
-        try:
-            if plan not in self._store.contents.plans:
-                self._store.append(plan)
-            self.agenda = self._agenda(plan, source, retry_failed)
-        except BaseException:
-            self.close()
-            raise
-
-    def _find_rows(self, instances: set[str], source: DataSource) -> dict[str, str]:
-        """Load instances, and store which are not available."""
-        missing = {}
-        for name in (name for name in manifest() if name in instances):
-            try:
-                data, origin = source.load(name, self._settings.classes)
-            except MissingData as error:
-                missing[name] = str(error)
-                if self._store.contents.missing.get(name) != str(error):
-                    self._store.append(Missing(name, str(error)))
-            else:
-                self._rows[name] = (pack(data), origin)
-        return missing
-
-    def _agenda(self, plan: Plan, source: DataSource, retry_failed: bool) -> Agenda:
-        records = self._store.contents.records
-        finished = {task for task, record in records.items() if not (retry_failed and record.error is not None)}
-        planned = tasks_of([plan])
-        to_do = [task for task in planned if task not in finished]
-        missing = self._find_rows({task.instance for task in to_do}, source)
-        possible = tuple(task for task in to_do if task.instance not in missing)
-        return Agenda(possible, len(planned) - len(to_do), missing)
-
-    def go(self, workers: Workers) -> Generator[TaskRecord, None, None]:
-        """Run the agenda; yields every record after it is stored."""
-        with closing(workers(self._jobs())) as records:
-            for record in records:
-                self._store.append(record)
-                yield record
-
-    def _jobs(self) -> Iterator[Job]:
-        for task in self.agenda.tasks:
-            yield Job(task, self._settings, *self._rows[task.instance])
-
-    def close(self) -> None:
-        """Close the store."""
-        self._store.close()
-
-    def __enter__(self) -> Run:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

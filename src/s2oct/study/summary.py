@@ -1,22 +1,22 @@
-"""The numbers of a study, from its records."""
+"""The numbers of a study, computed from its records. A table is a list of rows, whose keys are the names of columns."""
 
 from __future__ import annotations
 
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from s2oct.p2.milp import octh_size, p2_size
 from s2oct.p2.prepared import paper_depth
+from s2oct.study import paper
 from s2oct.study.designs import n_labeled_rows
-from s2oct.study.instances import manifest
-from s2oct.study.measures import ConfusionTable
+from s2oct.study.instances import TWO_CLASSES, manifest
+from s2oct.study.measures import measures_of
 from s2oct.study.methods import METHODS
-from s2oct.study.paper import QUANTILES
-from s2oct.study.records import FitFacts, TaskRecord
+from s2oct.study.records import FitFacts, StudySettings, TaskRecord
 
 ROWS = ("all", "unlabeled")
 """The rows over which a measure is taken."""
@@ -24,15 +24,24 @@ ROWS = ("all", "unlabeled")
 BASELINES = ("octh", "octh-separate")
 """The methods with which the paper compares trees."""
 
+EQUAL = 1e-9
+"""Two accuracies closer than this are the same number of rows."""
+
 DrawKey = tuple[str, int]
 """The name of a draw of a design: an instance and a sample."""
+
+Row = dict[str, Any]
+"""A row of a table, by column."""
 
 
 class Results:
     """The fits of one design, by method and draw; errors are left out."""
 
-    def __init__(self, records: Iterable[TaskRecord], design: str) -> None:
+    def __init__(self, records: Iterable[TaskRecord], design: str, settings: StudySettings) -> None:
         self.design = design
+        self.measures = measures_of(settings.classes)
+        self.beside_paper = design == "biased" and settings.classes == TWO_CLASSES
+        """Whether the paper prints numbers for this design and these classes."""
         self.fits: dict[str, dict[DrawKey, FitFacts]] = defaultdict(dict)
         for record in records:
             if record.task.design == design and record.fit is not None:
@@ -48,6 +57,17 @@ class Results:
         """Those of them that fit a tree with a certificate."""
         return [name for name in self.methods if METHODS[name].is_tree]
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Trees that use the total, with each baseline that has results."""
+        return [
+            (first, second)
+            for second in BASELINES
+            if second in self.methods
+            for first in self.trees
+            if first not in BASELINES
+        ]
+
     def values(self, method: str, measure: str, rows: str) -> list[float]:
         """A measure of every draw."""
         return [measured(fit, measure, rows) for fit in self.fits[method].values()]
@@ -62,14 +82,9 @@ class Results:
         ]
 
 
-def counts_of(fit: FitFacts, rows: str) -> ConfusionTable:
-    """The counts over all or over the unlabeled rows."""
-    return fit.all_rows if rows == "all" else fit.unlabeled_rows
-
-
 def measured(fit: FitFacts, measure: str, rows: str) -> float:
-    """One measure of one fit."""
-    value: float = getattr(counts_of(fit, rows), measure)
+    """One measure of one fit, over all or over the unlabeled rows."""
+    value: float = getattr(fit.all_rows if rows == "all" else fit.unlabeled_rows, measure)
     return value
 
 
@@ -78,61 +93,144 @@ def finished(fit: FitFacts) -> bool:
     return fit.certificate is None or fit.certificate.settled
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Mean and sample standard deviation of some values; None where there are too few values."""
-
-    n: int
-    mean: float | None
-    sd: float | None
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
-        """The spread of any number of values, even of no values."""
-        return cls(
-            len(values),
-            statistics.fmean(values) if values else None,
-            statistics.stdev(values) if len(values) > 1 else None,
+def solved(results: Results) -> list[Row]:
+    """How many draws each tree method proved, and the seconds to each proof in ascending order."""
+    rows = []
+    for name in results.trees:
+        fits = list(results.fits[name].values())
+        seconds = sorted(
+            fit.seconds if fit.certificate is None else fit.certificate.seconds for fit in fits if finished(fit)
         )
+        row = {
+            "design": results.design,
+            "method": name,
+            "draws": len(fits),
+            "proved": len(seconds),
+            "share": len(seconds) / len(fits),
+            "median_seconds": statistics.median(seconds) if seconds else None,
+            "paper_share": paper.SOLVED.get(name) if results.beside_paper else None,
+            "seconds": seconds,
+        }
+        rows.append(row)
+    return rows
 
 
-@dataclass(frozen=True)
-class Solved:
-    """How many draws a method proved, and when."""
+def differences(results: Results) -> list[Row]:
+    """The paper's tables of differences, for all pairs of methods, with its own numbers where it prints some."""
+    rows = []
+    for first, second in results.pairs:
+        is_printed = results.beside_paper and first in ("s2oct", "s2oct-plain")
+        for measure in results.measures:
+            for over in ROWS:
+                for both in (False, True):
+                    values = results.differences(first, second, measure, over, both)
+                    printed = paper.DIFFERENCES.get((measure, over, both)) if is_printed else None
+                    row = {
+                        "design": results.design,
+                        "first": first,
+                        "second": second,
+                        "measure": measure,
+                        "rows": over,
+                        "draws": "both finished" if both else "all",
+                        "n": len(values),
+                        "mean": _mean(values),
+                        "sd": _sd(values),
+                        "paper_mean": printed[0] if printed else None,
+                        "paper_sd": printed[1] if printed else None,
+                    }
+                    rows.append(row)
+    return rows
 
-    method: str
-    n_draws: int
-    seconds: tuple[float, ...]
 
-    @property
-    def share(self) -> float:
-        """Share of draws that were proved."""
-        return len(self.seconds) / self.n_draws
+def standings(results: Results, reference: str) -> list[Row]:
+    """Every method over the unlabeled rows of the draws they share, best mean accuracy first.
 
-    @property
-    def median_seconds(self) -> float | None:
-        """Median of the seconds to a proof; None if nothing was proved."""
-        return statistics.median(self.seconds) if self.seconds else None
+    Better, equal and worse count draws in which the method's accuracy is above, at or below the reference's. Rows off
+    are unlabeled rows that would have to change their class to meet the totals.
+    """
+    if not results.methods:
+        return []
+    common = sorted(set.intersection(*(set(results.fits[name]) for name in results.methods)))
+    rows = []
+    for name in results.methods:
+        counts = [results.fits[name][draw].unlabeled_rows for draw in common]
+        others = [results.fits[reference][draw].unlabeled_rows for draw in common]
+        ahead = [mine.accuracy - other.accuracy for mine, other in zip(counts, others, strict=True)]
+        accuracy, mcc, macro_f1 = (
+            [getattr(each, measure) for each in counts] for measure in ("accuracy", "mcc", "macro_f1")
+        )
+        row = {
+            "design": results.design,
+            "method": name,
+            "draws": len(common),
+            "accuracy_unlabeled_mean": _mean(accuracy),
+            "accuracy_unlabeled_sd": _sd(accuracy),
+            "mcc_unlabeled_mean": _mean(mcc),
+            "mcc_unlabeled_sd": _sd(mcc),
+            "macro_f1_unlabeled_mean": _mean(macro_f1),
+            "macro_f1_unlabeled_sd": _sd(macro_f1),
+            "mean_rows_off": _mean([each.n_off for each in counts]) or 0.0,
+            "reference": reference,
+            "better": sum(value > EQUAL for value in ahead),
+            "equal": sum(abs(value) <= EQUAL for value in ahead),
+            "worse": sum(value < -EQUAL for value in ahead),
+            "mean_seconds": _mean([results.fits[name][draw].seconds for draw in common]) or 0.0,
+        }
+        rows.append(row)
+    return sorted(rows, key=lambda row: -(row["accuracy_unlabeled_mean"] or 0.0))
 
 
-def solved(results: Results) -> list[Solved]:
-    """Times to proof of every tree method, in ascending order."""
+def per_instance(records: Iterable[TaskRecord]) -> list[Row]:
+    """Means over the samples of every instance, design and method with a record, in the paper's order."""
+    groups: dict[tuple[str, str, str], list[TaskRecord]] = defaultdict(list)
+    for record in records:
+        groups[record.task.instance, record.task.design, record.task.method].append(record)
+    names, methods = list(manifest()), list(METHODS)
+    rows = []
+    for instance, design, method in sorted(
+        groups, key=lambda key: (names.index(key[0]), key[1], methods.index(key[2]))
+    ):
+        group = groups[instance, design, method]
+        fits = [record.fit for record in group if record.fit is not None]
+        row = {
+            "instance": instance,
+            "n_rows": group[0].draw.n_rows,
+            "n_features": group[0].draw.n_features,
+            "design": design,
+            "method": method,
+            "samples": len(group),
+            "errors": len(group) - len(fits),
+            "solved": sum(finished(fit) for fit in fits) if METHODS[method].is_tree else None,
+            "seconds": _mean([fit.seconds for fit in fits]),
+            "accuracy": _mean([fit.all_rows.accuracy for fit in fits]),
+            "mcc": _mean([fit.all_rows.mcc for fit in fits]),
+            "accuracy_unlabeled": _mean([fit.unlabeled_rows.accuracy for fit in fits]),
+            "mcc_unlabeled": _mean([fit.unlabeled_rows.mcc for fit in fits]),
+        }
+        rows.append(row)
+    return rows
+
+
+def model_sizes(records: Iterable[TaskRecord], share: float) -> list[Row]:
+    """Table 2: the paper's numbers, ours for its 97 instances, and ours for those with records."""
+    everything = variable_quantiles(manifest(), share)
+    here = variable_quantiles({record.task.instance for record in records}, share)
     return [
-        Solved(
-            name,
-            len(results.fits[name]),
-            tuple(sorted(_seconds(fit) for fit in results.fits[name].values() if finished(fit))),
-        )
-        for name in results.trees
+        {
+            "kind": kind,
+            "model": model,
+            "quantile": quantile,
+            "printed": printed[place],
+            "computed": everything[kind, model][place],
+            "here": here[kind, model][place],
+        }
+        for (kind, model), printed in paper.VARIABLES.items()
+        for place, quantile in enumerate(paper.QUANTILES)
     ]
 
 
-def _seconds(fit: FitFacts) -> float:
-    return fit.seconds if fit.certificate is None else fit.certificate.seconds
-
-
 def variable_quantiles(instances: Iterable[str], share: float) -> dict[tuple[str, str], tuple[int, ...]]:
-    """Table 2: quantiles of the numbers of variables over some instances, by kind of variable and model."""
+    """Quantiles of the numbers of variables over some instances, by kind of variable and model."""
     found: dict[tuple[str, str], list[int]] = defaultdict(list)
     for name in instances:
         facts = manifest()[name]
@@ -143,114 +241,15 @@ def variable_quantiles(instances: Iterable[str], share: float) -> dict[tuple[str
         ):
             found["continuous", model].append(size.n_continuous)
             found["binary", model].append(size.n_binary)
-    return {key: tuple(round(float(at)) for at in np.quantile(counts, QUANTILES)) for key, counts in found.items()}
+    return {
+        key: tuple(round(float(at)) for at in np.quantile(counts, paper.QUANTILES)) for key, counts in found.items()
+    }
 
 
-@dataclass(frozen=True)
-class Standing:
-    """How a method did over the draws for which every method of the study has a result.
-
-    Attributes
-    ----------
-    n_off : float
-        Mean number of unlabeled rows that would have to change their class to meet the totals.
-    """
-
-    method: str
-    n_draws: int
-    accuracy: Spread
-    mcc: Spread
-    macro_f1: Spread
-    n_off: float
-    better: int
-    equal: int
-    worse: int
-    seconds: float
+def _mean(values: Sequence[float]) -> float | None:
+    return statistics.fmean(values) if values else None
 
 
-EQUAL = 1e-9
-"""Two accuracies closer than this are the same number of rows."""
-
-
-def standings(results: Results, reference: str) -> list[Standing]:
-    """Every method over the unlabeled rows of the draws they share, best mean accuracy first.
-
-    Better, equal and worse count draws in which the method's accuracy is above, at or below the reference's.
-    """
-    if not results.methods:
-        return []
-    common = set.intersection(*(set(results.fits[name]) for name in results.methods))
-    found = [_standing(results, name, reference, sorted(common)) for name in results.methods]
-    return sorted(found, key=lambda standing: -(standing.accuracy.mean or 0.0))
-
-
-def _standing(results: Results, name: str, reference: str, draws: list[DrawKey]) -> Standing:
-    fits = [results.fits[name][draw] for draw in draws]
-    ahead = [
-        fit.unlabeled_rows.accuracy - results.fits[reference][draw].unlabeled_rows.accuracy
-        for fit, draw in zip(fits, draws, strict=True)
-    ]
-    return Standing(
-        method=name,
-        n_draws=len(draws),
-        accuracy=Spread.of([fit.unlabeled_rows.accuracy for fit in fits]),
-        mcc=Spread.of([fit.unlabeled_rows.mcc for fit in fits]),
-        macro_f1=Spread.of([fit.unlabeled_rows.macro_f1 for fit in fits]),
-        n_off=statistics.fmean(fit.unlabeled_rows.n_off for fit in fits) if fits else 0.0,
-        better=sum(value > EQUAL for value in ahead),
-        equal=sum(abs(value) <= EQUAL for value in ahead),
-        worse=sum(value < -EQUAL for value in ahead),
-        seconds=statistics.fmean(fit.seconds for fit in fits) if fits else 0.0,
-    )
-
-
-@dataclass(frozen=True)
-class Line:
-    """One method on one instance under one design: means over its samples."""
-
-    instance: str
-    n_rows: int
-    n_features: int
-    design: str
-    method: str
-    samples: int
-    errors: int
-    solved: int | None
-    seconds: float | None
-    accuracy: float | None
-    mcc: float | None
-    accuracy_unlabeled: float | None
-    mcc_unlabeled: float | None
-
-
-def per_instance(records: Iterable[TaskRecord]) -> list[Line]:
-    """A line for every instance, design and method with a record, in the paper's order."""
-    groups: dict[tuple[str, str, str], list[TaskRecord]] = defaultdict(list)
-    for record in records:
-        groups[record.task.instance, record.task.design, record.task.method].append(record)
-    names, methods = list(manifest()), list(METHODS)
-    order = sorted(groups, key=lambda key: (names.index(key[0]), key[1], methods.index(key[2])))
-    return [_line(*key, groups[key]) for key in order]
-
-
-def _line(instance: str, design: str, method: str, records: list[TaskRecord]) -> Line:
-    fits = [record.fit for record in records if record.fit is not None]
-
-    def mean(values: list[float]) -> float | None:
-        return statistics.fmean(values) if values else None
-
-    return Line(
-        instance=instance,
-        n_rows=records[0].draw.n_rows,
-        n_features=records[0].draw.n_features,
-        design=design,
-        method=method,
-        samples=len(records),
-        errors=len(records) - len(fits),
-        solved=sum(finished(fit) for fit in fits) if METHODS[method].is_tree else None,
-        seconds=mean([fit.seconds for fit in fits]),
-        accuracy=mean([fit.all_rows.accuracy for fit in fits]),
-        mcc=mean([fit.all_rows.mcc for fit in fits]),
-        accuracy_unlabeled=mean([fit.unlabeled_rows.accuracy for fit in fits]),
-        mcc_unlabeled=mean([fit.unlabeled_rows.mcc for fit in fits]),
-    )
+def _sd(values: Sequence[float]) -> float | None:
+    """Sample standard deviation; None for fewer than two values."""
+    return statistics.stdev(values) if len(values) > 1 else None

@@ -19,10 +19,11 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import S2OCTWarning
+from s2oct.fit.context import Budget
 from s2oct.study.designs import DESIGNS, Draw
 from s2oct.study.instances import StudyData
 from s2oct.study.measures import confusion_of
-from s2oct.study.methods import METHODS, MethodOptions, Outcome
+from s2oct.study.methods import METHODS, Outcome
 from s2oct.study.records import CertificateFacts, DrawFacts, FitFacts, Plan, Provenance, StudySettings, Task, TaskRecord
 
 PACKAGES = (
@@ -90,12 +91,12 @@ def tasks_of(plans: Iterable[Plan]) -> list[Task]:
 def execute(job: Job) -> TaskRecord:
     """Fit one draw by one method. An error of the fit becomes part of the record."""
     draw = job.draw()
-    options = MethodOptions(job.settings.time_limit, job.settings.seed, job.settings.solver)
+    budget = Budget(job.settings.solver, job.settings.time_limit, seed=job.settings.seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", S2OCTWarning)
         try:
-            outcome = METHODS[job.task.method].run(draw, options)
+            outcome = METHODS[job.task.method].run(draw, budget)
         except Exception as error:
             return failed(job, f"{type(error).__name__}: {error}")
     messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))

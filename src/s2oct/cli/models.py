@@ -1,0 +1,308 @@
+"""Commands that use a model file: ``s2oct predict``, ``explain``, ``show`` and ``check``.
+
+Options and files are checked before anything is imported that only a model needs, so that refusals come at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from s2oct.cli.messages import print_warning, say, with_options
+from s2oct.cli.options import (
+    DataOptions,
+    IdNames,
+    KeepFormulas,
+    LabelName,
+    Margins,
+    ModelPath,
+    SqlDialectName,
+    SqlTable,
+    TableToWrite,
+    TotalOptions,
+    check_model,
+    split_names,
+    takes_groups,
+)
+from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
+from s2oct.errors import InvalidProblem
+from s2oct.output.exports.sql import sql_dialect
+from s2oct.tables.class_totals import ClassTotals, TotalFiles
+from s2oct.tables.columns import encode_rows
+from s2oct.tables.encoding import Unseen
+from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
+from s2oct.tables.source import TableRow
+from s2oct.tables.target import Target, check_table_name
+from s2oct.wording import amount, plural, printable
+from s2oct.workflow.encoded_table import RememberedTotals
+
+if TYPE_CHECKING:
+    from s2oct.fit.certificate import Certificate
+    from s2oct.output.model_files.checking import Checked
+    from s2oct.output.model_files.model import Model
+    from s2oct.problem.problem import Problem
+
+FORMS = ("text", "certificate", "sql", "dot", "json", "python", "r", "onnx")
+
+NO_SIGNATURE = (
+    "The checksum shows that the file was not damaged. It is not a signature: anyone can change a model and compute a "
+    "new checksum."
+)
+
+
+@takes_groups
+def predict(
+    model: ModelPath,
+    data: DataOptions,
+    out: TableToWrite,
+    id: IdNames = None,
+    only_ids: Annotated[
+        bool, typer.Option("--only-ids", help="Write only the id columns and the predictions.")
+    ] = False,
+    keep_formulas: KeepFormulas = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse categories and missing values that did not occur in the fit.")
+    ] = False,
+) -> None:
+    """Predict the rows of a table and write them with their classes and leaves."""
+    check_writable([out], [model, data.data])
+    check_table_name(table_name(out))
+    check_model(model)
+    data.source()
+    from s2oct.export import read_model
+    from s2oct.output.model_files.model import predictor_of
+
+    read = read_model(model)
+    predictor, source = predictor_of(read), data.source(read.origin.dialect)
+    source.require(predictor.encoding.names, "feature")
+    ids = split_names(id, source.columns) or tuple(name for name in read.origin.ids if name in source.columns)
+    source.require(ids, "id")
+    n_rows, unseen = 0, Unseen()
+
+    def write(draft: Path) -> None:
+        nonlocal n_rows
+        with closing(Target(draft, table_name(out), source.dialect, keep_formulas=keep_formulas)) as target:
+            for batch in predictor.batches(source, ids if only_ids else source.columns, unseen):
+                target.write(batch)
+                n_rows += batch.num_rows
+        if strict:
+            unseen.refuse(predictor.encoding.columns)
+
+    with Outputs() as outputs:
+        outputs.write(out, write)
+    if unseen:
+        print_warning(unseen.sentence(predictor.encoding.columns))
+    with messages_beside([out]):
+        say(f"{plural(n_rows, 'row')} predicted; wrote {name_of(out)}")
+
+
+@takes_groups
+def explain(
+    model: ModelPath,
+    data: DataOptions,
+    row: Annotated[
+        int | None, typer.Option(min=1, help="Row number; the first row after the column names is 1.")
+    ] = None,
+    id: Annotated[str | None, typer.Option(help="Value of the row in the id column of the model.")] = None,
+) -> None:
+    """Explain the class of one row of a table: each rule on its path, with the row's values."""
+    if (row is None) == (id is None):
+        raise InvalidProblem(f"Expected either --row or --id, got {'neither' if row is None else 'both'}.")
+    check_model(model)
+    data.source()
+    from s2oct.export import read_model
+    from s2oct.trees.explanation import explain_row
+
+    read = read_model(model)
+    encoding, source = read.encoding, data.source(read.origin.dialect)
+    source.require(encoding.names, "feature")
+    ids = [name for name in read.origin.ids if name in source.columns]
+    columns = list(dict.fromkeys([*encoding.names, *ids]))
+    if id is None:
+        found = TableRow.by_number(source, columns, row or 0)
+    elif read.origin.ids:
+        source.require(read.origin.ids[:1], "id")
+        found = TableRow.by_id(source, columns, read.origin.ids[0], id)
+    else:
+        raise InvalidProblem("The model has no id column, so --id cannot find a row: use --row.")
+    values = found.features(encoding)
+    named = "".join(f", {printable(name)} {printable(found.text(name))}" for name in ids)
+    say(f"Row {found.number}{named}:")
+    say(str(explain_row(read.estimator.tree_, values, encoding.described, read.classes, found.texts(encoding))))
+
+
+def show(
+    model: ModelPath,
+    form: Annotated[str, typer.Option("--as", help=f"One of {', '.join(FORMS)}.")] = "text",
+    out: Annotated[Path | None, typer.Option(help="File to write instead of standard output; ONNX needs one.")] = None,
+    table: SqlTable = "data",
+    dialect: SqlDialectName = "sqlite",
+) -> None:
+    """Show a model in a form for people or for other programs."""
+    if form not in FORMS:
+        raise InvalidProblem(f"Expected --as to be one of {', '.join(FORMS)}, got {form!r}.")
+    if form == "onnx" and out is None:
+        raise InvalidProblem("--as onnx needs --out: ONNX is binary, and a terminal cannot show it.")
+    sql_dialect(dialect)
+    check_writable([out], [model])
+    check_model(model)
+    from s2oct.export import read_model
+    from s2oct.output.model_files.model import query_of
+
+    stored = read_model(model)
+    content = query_of(stored, table, dialect) if form == "sql" else rendered(stored, form, model)
+    if out is None:
+        _print(content if isinstance(content, str) else content.decode())
+        return
+    with Outputs() as outputs:
+        outputs.write(out, content if isinstance(content, bytes) else content + "\n")
+    with messages_beside([out]):
+        say(f"wrote {name_of(out)}")
+
+
+def _print(content: str) -> None:
+    """Print a form of the model; control characters in names are left out in a terminal."""
+    if sys.stdout.isatty():
+        say(content)
+    else:
+        print(content)
+
+
+def rendered(model: Model, form: str, path: Path) -> str | bytes:
+    """Write the model in any of `FORMS` except SQL; ``path`` is its file."""
+    from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r
+    from s2oct.output.model_files.file import derived_json
+
+    tree, names, classes, encoding = model.estimator.tree_, model.feature_names, model.classes, model.encoding
+    if form == "certificate":
+        return "\n".join(_certificate(model))
+    if form == "dot":
+        return tree_to_dot(tree, model.estimator._features(), classes)
+    if form == "json":
+        return derived_json(path).rstrip("\n")
+    if form == "python":
+        return tree_to_python(tree, names, classes, encoding=encoding).rstrip("\n")
+    if form == "r":
+        return tree_to_r(tree, names, classes, encoding=encoding).rstrip("\n")
+    if form == "onnx":
+        return tree_to_onnx(tree, names, classes, encoding=encoding)
+    return model.estimator.rules_
+
+
+def _certificate(model: Model) -> list[str]:
+    """The certificate of a model, with its cost in P2 whatever was fitted, and the shortcomings of the fit."""
+    from s2oct.fit.certificate import Certificate, about_fit
+
+    certificate, classes = model.estimator.certificate_, model.classes
+    lines = [str(certificate)]
+    if isinstance(certificate, Certificate):
+        lines = [*about_fit(certificate, classes), *certificate.in_p2]
+    return lines + [with_options(shortcoming) for shortcoming in certificate.shortcomings(classes)]
+
+
+@takes_groups
+def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOptions) -> None:
+    """Recompute a model's certificate from the model and the data alone; exit 1 if it does not hold."""
+    check_model(model)
+    data.source()
+    known = totals.totals()
+    from s2oct.export import read_model
+    from s2oct.output.model_files.checking import checked_model
+    from s2oct.problem.problem import DataSummary
+
+    read = read_model(model)
+    own = _own_totals(read, totals)
+    table = _read_table(read, data, label, read.origin.margins if own else None, totals)
+    problem = _read_problem(read, table, own or known)
+    checked = checked_model(read, problem, table)
+    is_same = DataSummary.of(problem) == read.estimator.data_summary_
+    say(f"The data are {'those' if is_same else 'not those'} of the fit.")
+    for line in checked.differences or _verdict(read, checked):
+        say(line)
+    if checked.differences:
+        raise typer.Exit(1)
+
+
+def _own_totals(model: Model, totals: TotalOptions) -> RememberedTotals | None:
+    """The totals that the fit of a model estimated, unless others are given: only the model has them."""
+    clf: Any = model.estimator
+    cells = getattr(clf.certificate_, "cells", ())
+    if not any(cell.is_aim for cell in cells) or (totals.are_given and not totals.estimates_all):
+        return None
+    return RememberedTotals(tuple(model.classes), clf.data_summary_.totals, cells)
+
+
+def _read_table(
+    model: Model, data: DataOptions, label: str, margins: Margins | None, totals: TotalOptions
+) -> PartlyLabeledTable:
+    """Read a table, with domains and weights from the columns of the fit unless options name others."""
+    origin = model.origin
+    source = data.source(origin.dialect)
+    margins = totals.margins(source, origin.margins) if margins is None else margins
+    return read_partly_labeled(
+        source, Roles(label, features=model.encoding.names, margins=margins, weight=origin.weight)
+    )
+
+
+def _read_problem(
+    model: Model, table: PartlyLabeledTable, totals: ClassTotals | TotalFiles | RememberedTotals
+) -> Problem:
+    """Read the problem that the tree of a model would solve for a table."""
+    from s2oct.problem.problem import Problem
+
+    rows = encode_rows(table.cells, model.encoding, table.source.dialect)
+    known = totals.known(table, also=model.classes)
+    if known.classes.tolist() != model.classes:
+        raise InvalidProblem(f"Expected labels of the classes {model.classes}, got {known.classes.tolist()}.")
+    return Problem.from_known(known.of_counted(rows), known, model.encoding.described)
+
+
+def _verdict(model: Model, checked: Checked) -> list[str]:
+    """Lines about what was recomputed, and about what had to be taken from the file."""
+    from s2oct.fit.certificate import about_tree, p2_cost
+
+    found, own_bound = checked.found, checked.own_bound
+    return [
+        "The certificate holds. Recomputed from the tree and the table:",
+        *about_tree(found, model.classes),
+        p2_cost(found),
+        *_recomputed_proof(found, own_bound),
+        "",
+        "Taken from the model file, and not recomputed:",
+        *_believed(model.estimator.certificate_, checked),
+        NO_SIGNATURE,
+    ]
+
+
+def _recomputed_proof(found: Certificate, own_bound: float) -> Iterator[str]:
+    from s2oct.p2.proof import DECIDED_TOLERANCE
+
+    yield f"lower bound without a solver {amount(own_bound, 6)}"
+    if not found.feasible:
+        yield f"not feasible for P2 ({plural(found.n_margin_violations, 'row')} too near a hyperplane)"
+    elif own_bound >= found.objective - DECIDED_TOLERANCE:
+        yield "proved optimal in P2 by this bound"
+
+
+def _believed(stored: Any, checked: Checked) -> Iterator[str]:
+    """What only the fit knows: the file has no predictions of the guide, and a solver would have to run again."""
+    from s2oct.fit.certificate import about_end
+    from s2oct.output.model_files.checking import TRUSTED, TRUSTED_OF_SAMPLES
+    from s2oct.p2.proof import DECIDED_TOLERANCE
+
+    yield from about_end(stored)
+    n_estimated = sum(cell.is_aim for cell in getattr(stored, "cells", ()))
+    if n_estimated:
+        yield f"{plural(n_estimated, 'total')} that the fit has estimated"
+    if stored.chance is not None:
+        yield f"held-out labels tested against chance: p = {stored.chance:.2g}"
+    if stored.lower_bound > checked.own_bound + DECIDED_TOLERANCE:
+        proof = ", which proves the tree optimal" if checked.found.proved else ""
+        yield f"lower bound {amount(stored.lower_bound, 6)} from {stored.bound_source}{proof}"
+    fields = (*TRUSTED, *(TRUSTED_OF_SAMPLES if checked.is_sampled else ()))
+    yield f"fields of the file: {', '.join(fields)}"
