@@ -21,6 +21,6 @@ def names(text: object, *values: object) -> bool:
 def _pattern(value: str) -> str:
     if re.fullmatch(r"-?\d+([.,]\d+)*", value):
         return rf"(?<![\w.,-]){re.escape(value)}(?!\w|[.,]\d)"
-    if re.fullmatch(r"[A-Za-z]+", value):
+    if re.fullmatch(r"[A-Za-z]+( [A-Za-z]+)*", value):
         return rf"\b(?i:{value})"
     return re.escape(value)

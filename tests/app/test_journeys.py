@@ -15,6 +15,7 @@ from s2oct.datasets import REGIONS, make_labour_force
 from tests.app.looks import faults
 from tests.app.running import opened, serving
 from tests.conftest import require_package
+from tests.messages import names
 
 VOLATILE = {"seconds", "history", "written", "sha256"}
 
@@ -68,7 +69,7 @@ def test_two_classes_with_estimates_and_single_rows(server, browser, tmp_path, m
     with opened(browser, server.base) as hands:
         hands.drop("people.csv", content)
         hands.see("#label-counts")
-        assert "30 rows are labeled, 90 are not" in hands.text("#label-counts")
+        assert names(hands.text("#label-counts"), 30, 90)
         hands.choose("#role-0", "id")
         hands.choose(f"#role-{frame.columns.get_loc('district')}", "left out")
         hands.settle()
@@ -174,7 +175,7 @@ def test_three_classes_with_regions_and_weights_typed_into_the_grid(server, brow
     with opened(browser, server.base) as hands:
         hands.drop("three.csv", content)
         hands.see("#column-3-complaint")  # w is called like a weight
-        assert "its name says that it is a weight" in hands.text("#column-3-complaint")
+        assert names(hands.text("#column-3-complaint"), "weight")
         hands.choose("#role-3", "weight")
         hands.page.click("#totals-form-grid")
         hands.choose("#by", "region")
@@ -215,7 +216,7 @@ def test_totals_are_estimated_by_region_where_none_is_known(server, browser, tmp
         hands.fit()
         model = hands.download("model.json")
         said = str(hands.page.evaluate("document.body.textContent"))
-        assert "8 totals estimated, as if labeling depended on the class alone" in said
+        assert names(said, "8 totals")
         assert "--total estimate --by region" in hands.text("#command")
         assert faults(hands) == []
         written = by_command_line(hands, tmp_path, monkeypatch, {"people.csv": content})
@@ -293,7 +294,7 @@ def test_a_broken_table_says_at_each_column_what_the_command_line_says(server, b
         )
         finding, remedy = hands.text("#complaint-totals").split(": ")
         assert finding in capsys.readouterr().err
-        assert remedy == "say whether the totals count the unlabeled rows or all rows."
+        assert names(remedy, "unlabeled rows", "all rows")
 
 
 def test_gaps_are_counted_at_their_columns_and_totals_that_are_not_typed_are_no_mistake(server, browser):

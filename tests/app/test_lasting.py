@@ -11,6 +11,7 @@ import pytest
 
 from tests.app.running import Hands, opened, serving
 from tests.conftest import require_package
+from tests.messages import names
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +56,11 @@ def test_stop_shows_the_best_tree_and_another_page_is_not_disturbed(server, brow
     """How soon, bench/app.py measures: a machine that also does other work cannot tell."""
     with opened(browser, server.address) as hands:
         start(hands)
-        assert "Rows off the totals" in hands.text("#progress")
+        assert names(hands.text("#progress"), "totals")
         assert "Cost" in hands.text("#progress")
         hands.page.click("#stop")
         hands.see("#verdict")
-        assert "The search was stopped" in hands.text("#verdict")
+        assert names(hands.text("#verdict"), "stopped")
         assert "if " in hands.text("#rules")
         hands.wait("!document.querySelector('#stop')")
         other = server.ask(f"api/sessions/{server.session}")
@@ -107,6 +108,6 @@ def test_a_killed_server_loses_nothing_and_the_fit_goes_on(server, folder, brows
     with serving(folder) as second, opened(browser, f"{second.base}#{session}") as hands:
         hands.see("#stop")
         hands.page.click("#stop")
-        hands.wait("document.querySelector('#verdict')?.textContent.includes('The search was stopped')")
+        hands.wait("document.querySelector('#verdict')?.textContent.includes('stopped')")
         assert hands.text("#table-heading").endswith("noise.csv")
         assert hands.page.evaluate("document.querySelector('#total-0').value") == "160"

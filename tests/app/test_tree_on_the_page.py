@@ -15,6 +15,7 @@ from tests.app.looks import faults
 from tests.app.running import LONG, opened, serving
 from tests.conftest import require_package
 from tests.legibility import illegible
+from tests.messages import names
 
 RULES = (
     "years_of_education - 0.125 * household_size + 3 * age <= 12.5",
@@ -151,7 +152,7 @@ def test_totals_are_shown_as_they_were_given(server, browser):
     headings = "[...document.querySelectorAll('#totals-table thead th')].map((cell) => cell.textContent)"
     with opened(browser, server.address) as hands:
         hands.see("#totals-table")
-        assert "totals of all rows" in hands.text("#totals-given")
+        assert names(hands.text("#totals-given"), "all rows")
         assert hands.page.evaluate(headings)[2:4] == ["As given", "Of the unlabeled rows"]
         assert [row[2] for row in hands.table("#totals-table")] == ["110 to 120", "\u2013"]
         assert "totals" in hands.text("#verdict")

@@ -115,22 +115,22 @@ def test_every_changed_field_is_found_or_taken_on_trust(model, capsys):
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "named"),
     [
-        ({"ended": "proved", "lower_bound": 0.0, "objective": 3.0}, "ended: the model says 'proved', but its cost is"),
-        ({"ended": "bored"}, "ended: the model says 'bored'"),
-        ({"evidence_cost": 3.0}, "model: the model file says"),
-        ({"proved_among": "trees of depth 1"}, "proved_among: the model says 'trees of depth 1'"),
-        ({"n_register": 7}, "n_register: the model says"),
+        ({"ended": "proved", "lower_bound": 0.0, "objective": 3.0}, ("ended: ", "'proved'")),
+        ({"ended": "bored"}, ("ended: ", "'bored'")),
+        ({"evidence_cost": 3.0}, ("model: ",)),
+        ({"proved_among": "trees of depth 1"}, ("proved_among: ", "'trees of depth 1'")),
+        ({"n_register": 7}, ("n_register: ",)),
     ],
     ids=str,
 )
 @pytest.mark.parametrize("model", ["p2"], indirect=True)
-def test_contradictions_are_named(model, capsys, changes, sentence):
+def test_contradictions_are_named(model, capsys, changes, named):
     content, command, changed = model
     changed.write_text(signed({**content, "certificate": {**content["certificate"], **changes}}))
     assert run(["check", *command]) == 1
-    assert sentence in capsys.readouterr().out
+    assert names(capsys.readouterr().out, *named)
 
 
 def test_rules_of_another_tree_are_found(model, capsys):

@@ -31,7 +31,7 @@ def test_every_method_has_a_line_and_no_word_is_broken(folder, monkeypatch, caps
         "extremely randomised trees",
         "decision tree of depth 2",
     ]
-    assert lines[6].startswith("Each of 40 labeled rows was held back once, in 2 folds.")
+    assert names(lines[6], 40, 2, "fold")
     assert "standard error" in lines[-1]
     assert names(printed.err, "'no'", 5)
 

@@ -21,6 +21,7 @@ import s2oct
 from s2oct.cli.app import COMMANDS, load_command, run
 from s2oct.export import read_model
 from tests.cli.conftest import QUICK
+from tests.messages import names
 from tests.output.exports.r_reader import run_r
 from tests.processes import started
 
@@ -159,7 +160,7 @@ def test_model_that_python_saved_is_predicted_shown_and_checked(folder, people, 
     assert run(["predict", "saved.json", "people.csv", "--out", "out.parquet"]) == 0
     assert pd.read_parquet("out.parquet")["predicted"].tolist() == clf.predict(X).tolist()
     assert run(["check", "saved.json", "people.csv", "--label", "employed", "--total", "yes=185"]) == 0
-    assert "The data are those of the fit." in capsys.readouterr().out
+    assert names(capsys.readouterr().out, "certificate", "hold")
     assert run(["show", "saved.json"]) == 0
     assert capsys.readouterr().out.startswith("if ")
 
@@ -174,16 +175,14 @@ def test_command_as_a_process_says_what_it_did(folder):
     with command("fit", "people.csv", *chosen) as fit:
         out, err = fit.communicate()
     assert fit.returncode == 0
-    assert err == (
-        "s2oct: warning: Too few labels to recognise class 'no' (5 labels) reliably. What may help: label at least 10 "
-        "rows of each class in the column of --label.\n"
-    )
-    assert out.startswith(
-        "40 labeled and 360 unlabeled rows; totals of the unlabeled ones: no: 175, yes: 185\n\ncolumn "
-    )
+    assert names(err, "s2oct: warning: ", "'no'", 5, 10, "--label")
+    assert err.count("\n") == 1
+    first, _ = out.split("\n\ncolumn ", 1)
+    assert names(first, "40 label", "360 unlabel", "no: 175", "yes: 185")
     assert "\nregion           left out  not used\n" in out
     assert "\n\nif " in out
-    assert "\n0 of 40 labels contradicted\ntotal met exactly (0 rows off)\n" in out
+    assert names(out, 0, 40, "label")
+    assert names(out, "total", "0 rows off")
     assert "\nP2 cost 0 = " in out
 
 
@@ -202,7 +201,7 @@ def test_ctrl_c_keeps_the_best_tree_and_writes_every_file(folder, people):
         fit.send_signal(signal.SIGINT)
         out, err = fit.communicate()
     assert fit.returncode == 0, err
-    assert "s2oct: warning: The fit was interrupted after" in err
+    assert names(err, "s2oct: warning: ", "interrupt")
     assert s2oct.load("hard.json").certificate_.feasible
     assert len(pd.read_parquet("hard.parquet")) == 300
     assert "wrote hard.json" in out
@@ -237,4 +236,5 @@ def test_a_package_that_a_command_lacks_is_named_with_the_command_that_installs_
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == "s2oct: The command s2oct predict needs pyarrow: run pip install pyarrow.\n"
+    assert names(done.stderr, "s2oct: ", "s2oct predict", "pip install pyarrow")
+    assert done.stderr.count("\n") == 1

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from s2oct.cli.app import run
-from tests.cli.conftest import QUICK
 from tests.messages import names
 
 FIT = [
@@ -30,7 +29,7 @@ FIT = [
     "person",
     "--exclude",
     "region",
-    *QUICK,
+    *["--time-limit", "0.5", "--solver", "none", "--guide", "none"],
 ]
 PREDICT = ["predict", "model.json", "people.csv"]
 

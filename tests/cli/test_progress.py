@@ -9,6 +9,7 @@ from s2oct.cli.progress import Ticker, live_progress, repeat_progress
 from s2oct.fit.context import SEARCHING
 from s2oct.p2.proof import Moment
 from tests.cli.test_outputs import FIT
+from tests.messages import names
 
 
 def test_seconds_are_counted_from_the_first_stage_to_the_last(stepping_clock):
@@ -39,7 +40,7 @@ def test_replicates_are_forecast_and_counted_outside_a_terminal(stepping_clock, 
             stepping_clock.advance(2)
             progress(done, 200)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "s2oct: running 200 replicates of the fit, which took 3 s: about 2 min"
+    assert names(lines[0], "s2oct: ", 200, "replicate", "3 s", "2 min")
     assert lines[1:] == [
         "s2oct: 10.0 s   5 of 200 replicates   about 6 min left",
         "s2oct: 40.0 s   20 of 200 replicates   about 6 min left",
@@ -63,19 +64,19 @@ def test_nothing_is_said_where_nothing_is_fitted(capsys):
 
 
 @pytest.mark.parametrize(
-    ("command", "sentence"),
+    ("command", "named"),
     [
         (
             [*FIT, "--report", "r.html"],
-            "s2oct: writing the report to r.html, for which the tree is assessed and other classifiers are fitted",
+            ("s2oct: ", "r.html"),
         ),
         (
             ["estimate", "model.json", "people.csv", "--replicates", "2", "--out", "e.csv"],
-            "s2oct: running 2 replicates of the fit, which took",
+            ("s2oct: ", 2, "replicate"),
         ),
     ],
     ids=["report", "estimate"],
 )
-def test_what_takes_long_is_said_before_it_begins(folder, capsys, command, sentence):
+def test_what_takes_long_is_said_before_it_begins(folder, capsys, command, named):
     assert run(command) == 0
-    assert sentence in capsys.readouterr().err
+    assert names(capsys.readouterr().err, *named)

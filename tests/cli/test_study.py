@@ -37,12 +37,11 @@ def test_a_run_says_what_it_left_out_and_what_is_next_and_is_quiet_otherwise(tmp
     assert run(["study", "run", "--out", str(tmp_path), "--jobs", "1", *SMALL]) == 0
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.splitlines() == [
-        f"4 tasks to run. Records: {tmp_path}",
-        "Instances left out (1):",
-        "  lupus: lupus.tsv.gz is in no local folder, and nothing is downloaded.",
-        f"4 tasks finished, 0 of them with an error. Next: s2oct study report --out {tmp_path}",
-    ]
+    begun, left_out, lupus, finished = printed.err.splitlines()
+    assert names(begun, 4, tmp_path)
+    assert names(left_out, 1)
+    assert names(lupus, "lupus: ", "lupus.tsv.gz")
+    assert names(finished, 4, 0, f"s2oct study report --out {tmp_path}")
 
 
 def test_classes_are_kept_apart_if_asked_and_the_folder_remembers_it(tmp_path, capsys):
@@ -53,28 +52,27 @@ def test_classes_are_kept_apart_if_asked_and_the_folder_remembers_it(tmp_path, c
     assert [sum(row) for row in record.fit.all_rows.table] == [288, 49, 288]
     capsys.readouterr()
     assert run(command) == 2
-    assert "was begun (classes 3), got classes 2" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "classes", 3, 2)
     assert run(["study", "status", "--out", str(tmp_path)]) == 0
-    assert "at most 3 classes" in capsys.readouterr().out
+    assert names(capsys.readouterr().out, "3 classes")
 
 
 def test_a_second_run_has_nothing_to_do(finished, capsys):
     assert run(["study", "run", "--out", str(finished), "--jobs", "1", *SMALL]) == 0
-    assert "0 tasks to run, 4 finished before" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "0 tasks", 4)
 
 
 def test_methods_whose_package_is_missing_are_left_out_with_a_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     asked = [*SMALL, "--method", "catboost*"]
     assert run(["study", "run", "--out", str(tmp_path / "some"), "--jobs", "1", *asked]) == 0
-    sentence = "The method catboost-strong needs catboost: run pip install catboost."
-    assert capsys.readouterr().err.splitlines()[:2] == [
-        f"Left out: {sentence}",
-        f"4 tasks to run. Records: {tmp_path / 'some'}",
-    ]
+    left_out, begun, *_ = capsys.readouterr().err.splitlines()
+    assert names(left_out, "catboost-strong", "pip install catboost")
+    assert names(begun, 4, tmp_path / "some")
     alone = [*SMALL[:5], "--method", "catboost-strong"]
     assert run(["study", "run", "--out", str(tmp_path / "none"), "--jobs", "1", *alone]) == 2
-    assert capsys.readouterr().err.strip() == f"s2oct: {sentence}"
+    (refusal,) = capsys.readouterr().err.splitlines()
+    assert names(refusal, "s2oct: ", "catboost-strong", "pip install catboost")
     assert not (tmp_path / "none").exists()
 
 
@@ -84,7 +82,7 @@ def test_status_counts_by_method(finished, capsys):
     counts = {cells[0]: cells[1:] for line in printed.splitlines() if (cells := re.findall(r"[\w-]+", line))}
     assert counts["cart-top"] == ["2", "1", "0", "0", "1", "0"]
     assert counts["all"] == ["8", "4", "0", "0", "4", "0"]
-    assert "Left out because their data are missing: lupus." in printed
+    assert names(printed, "lupus", "missing")
 
 
 def test_report_names_its_page(finished, tmp_path, capsys):

@@ -9,7 +9,7 @@ from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem
 from s2oct.estimates.assessment import HeldOut, held_out_folds
 from s2oct.problem.known import read_known
 from s2oct.problem.totals import Estimate
-from tests.messages import naming
+from tests.messages import names, naming
 
 
 def known_with(labels, totals, weights=None, n_unlabeled=100):
@@ -154,20 +154,20 @@ def test_labels_none_of_which_can_be_held_out_are_refused():
 def test_the_cautions_tell_chance_from_too_few_labels():
     worse = held_out(["a"] * 50 + ["b"] * 50, {"a": 50}).assess(assigned([1] * 40 + [0] * 10 + [1] * 25 + [0] * 25))
     assert worse.cautions[0].category is ChanceLevelWarning
-    assert "not better than chance" in worse.cautions[0]
+    assert names(worse.cautions[0], "chance")
     unclear = held_out(["a"] * 10 + ["b"] * 10, {"a": 50}).assess(assigned([0] * 6 + [1] * 4 + [1] * 6 + [0] * 4))
-    assert "too few labels to tell" in unclear.cautions[0]
+    assert names(unclear.cautions[0], "too few labels")
     good = held_out(["a"] * 50 + ["b"] * 50, {"a": 50}).assess(assigned([0] * 45 + [1] * 55))
     assert good.cautions == ()
     few = held_out(["a"] * 50 + ["b"] * 9, {"a": 50}).assess(assigned([0] * 50 + [1] * 9))
-    assert "'b' (9 labels)" in few.cautions[0]
+    assert names(few.cautions[0], "'b'", 9)
     assert few.cautions[0].category is FewLabelsWarning
 
 
 def test_it_prints_the_accuracy_chance_and_a_line_for_each_class():
     text = str(held_out(LABELS, {"a": 20, "b": 80}).assess(assigned(GIVEN)))
-    assert text.startswith("About 79 % of the unlabeled rows")
-    assert "chance with the same totals gives 68 %" in text
+    assert names(text, "79 %", "unlabeled rows")
+    assert names(text, "chance", "68 %")
     lines = [line.split("  ") for line in text.splitlines()]
     assert ["a", "20", "20.0 %", "75.0 % ± 9.4 %"] in [
         [cell.strip() for cell in line if cell.strip()][:4] for line in lines
@@ -202,9 +202,9 @@ def test_chance_that_is_always_right_is_no_reason_for_a_caution():
 
 
 def test_the_words_tell_estimated_shares_from_known_ones_and_from_those_of_the_labels():
-    assert "their known shares" in held_out(LABELS, {"a": 20}).assess(assigned(GIVEN)).method
-    assert "their estimated shares" in held_out(LABELS, {"a": Estimate(20, se=4)}).assess(assigned(GIVEN)).method
+    assert names(held_out(LABELS, {"a": 20}).assess(assigned(GIVEN)).method, "known")
+    assert names(held_out(LABELS, {"a": Estimate(20, se=4)}).assess(assigned(GIVEN)).method, "estimated")
     complete = str(held_out(LABELS, None, n_unlabeled=0).assess(assigned(GIVEN, n_unlabeled=0)))
-    assert complete.startswith("About 77 % of further rows like the labeled ones")
+    assert names(complete, "77 %", "label")
     assert "unlabeled" not in complete
     assert "totals" not in complete

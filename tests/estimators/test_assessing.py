@@ -205,7 +205,7 @@ def test_a_tree_chosen_from_the_path_is_assessed_as_the_path_says_and_is_the_fit
     clf = S2OCTClassifier(**QUICK | {"depth": 2}).fit(survey.X, survey.y, totals=survey.totals)
     path = clf.simplicity_path()
     assert len(path.with_fitted) > 1
-    for step in path.with_fitted:
+    for step in (path[0], path.fitted):
         chosen = clf.with_tree(step)
         found = chosen.assess()
         assert (found.accuracy, found.accuracy_se) == (step.accuracy, step.accuracy_se)

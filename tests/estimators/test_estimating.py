@@ -185,29 +185,28 @@ def test_estimated_totals_are_taken():
 
 def test_a_classifier_from_a_pickle_says_that_it_lacks_the_rows(two_classes):
     clf, region = two_classes
-    with pytest.raises(InvalidProblem, match="neither model files nor pickles keep them") as refusal:
+    with pytest.raises(InvalidProblem, match=naming("session", "model file", "pickle")):
         pickle.loads(pickle.dumps(clf)).estimate(region)
-    assert str(refusal.value).startswith("Expected a classifier that was fitted in this session, got one without")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "named"),
     [
-        ({"by": "region"}, "Expected domains to be a column of X, got 'region'; "),
-        ({"by": ["east"] * 7}, "Expected "),
-        ({"by": 7}, "Expected domains to be one value per row or a column name of X, got 7."),
-        ({"replicates": 1}, "Expected replicates to be a whole number of at least 2, got 1."),
-        ({"replicates": 2.5}, "Expected replicates to be a whole number of at least 2, got 2.5."),
-        ({"confidence": 95}, "Expected confidence to be a number between 0 and 1, got 95."),
-        ({"confidence": 1.0}, "Expected confidence to be a number between 0 and 1, got 1.0."),
-        ({"confidence": float("nan")}, "Expected confidence to be a number between 0 and 1, got nan."),
+        ({"by": "region"}, ("'region'", "domain", "column")),
+        ({"by": ["east"] * 7}, ("'east'", "column")),
+        ({"by": 7}, (7, "domain", "column")),
+        ({"replicates": 1}, ("replicates", 2, 1)),
+        ({"replicates": 2.5}, ("replicates", 2, "2.5")),
+        ({"confidence": 95}, ("confidence", 0, 1, 95)),
+        ({"confidence": 1.0}, ("confidence", 0, 1, "1.0")),
+        ({"confidence": float("nan")}, ("confidence", 0, 1, "nan")),
     ],
 )
-def test_bad_arguments_are_refused_in_one_sentence(two_classes, arguments, message):
+def test_bad_arguments_are_refused_in_one_sentence(two_classes, arguments, named):
     clf, _ = two_classes
     with pytest.raises(InvalidProblem) as refusal:
         clf.estimate(**arguments)
-    assert str(refusal.value).startswith(message)
+    assert names(refusal.value, *named)
 
 
 @pytest.mark.parametrize(
@@ -393,27 +392,27 @@ def test_a_table_with_many_rows_is_judged_by_a_sample_and_counted_in_full(two_cl
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "named"),
     [
-        ({"method": "bootstrap"}, "Expected method to be one of 'auto', 'replicates', 'difference', got 'bootstrap'."),
-        ({"method": "difference", "replicates": 5}, "The difference estimator has no replicates"),
-        ({"totals": {"a": 3}}, "totals without X"),
-        ({"held_out": True}, "held_out without X"),
-        ({"X": "table", "method": "replicates"}, "Replicates repeat the fit of this session"),
-        ({"X": "table"}, "No totals are known: pass totals or population_totals, or design_weight"),
-        ({"X": "table", "y": None}, "Expected some labeled rows in y, got none"),
-        ({"X": "table", "total": 5}, "Expected arguments among totals, population_totals, domains, as_shares, "),
-        ({"X": "table", "design_weight": np.zeros(120)}, "At least one weight must be positive, but design_weight "),
+        ({"method": "bootstrap"}, ("method", "'auto'", "'replicates'", "'difference'", "'bootstrap'")),
+        ({"method": "difference", "replicates": 5}, ("difference", "replicates")),
+        ({"totals": {"a": 3}}, ("totals", "X")),
+        ({"held_out": True}, ("held_out", "X")),
+        ({"X": "table", "method": "replicates"}, ("replicate", "session")),
+        ({"X": "table"}, ("population_totals", "design_weight")),
+        ({"X": "table", "y": None}, ("label",)),
+        ({"X": "table", "total": 5}, ("population_totals", "as_shares")),
+        ({"X": "table", "design_weight": np.zeros(120)}, ("weight",)),
     ],
 )
-def test_what_does_not_go_together_is_refused_in_one_sentence(two_classes, arguments, message):
+def test_what_does_not_go_together_is_refused_in_one_sentence(two_classes, arguments, named):
     clf, _ = two_classes
     X, y, _, _ = people()
     if "X" in arguments:
         arguments = {"y": y} | arguments | {"X": X}
     with pytest.raises(InvalidProblem) as refusal:
         clf.estimate(**arguments)
-    assert str(refusal.value).startswith(message)
+    assert names(refusal.value, *named)
 
 
 @pytest.mark.filterwarnings("ignore::s2oct.S2OCTWarning")

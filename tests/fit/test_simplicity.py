@@ -24,7 +24,7 @@ from tests.messages import naming
 from tests.oracles import walk
 
 GUIDE_WEIGHT = AUTO_GUIDE_WEIGHT
-NO_PATH = "Expected a classifier that was fitted with a guide in this session"
+NO_PATH = naming("guide", "session")
 
 
 def guide():
@@ -40,7 +40,7 @@ def fitted(seed: int = 2, **parameters) -> Fit:
     return Fit(clf.fit(X, survey.y, totals=survey.totals), X, survey.y, survey.totals)
 
 
-@pytest.fixture(scope="module", params=[2, 3, 5])
+@pytest.fixture(scope="module", params=[2, 5])
 def fit(request) -> Fit:
     return fitted(request.param)
 

@@ -97,10 +97,14 @@ class Request(Notebook):
 
 
 @pytest.mark.filterwarnings("ignore:.*Gurobi")
-@pytest.mark.parametrize("solver", [None, "highs", "scip", "gurobi"])
 @pytest.mark.parametrize(
-    ("guide", "stage", "delay"),
-    [(None, SEARCHING, 1.0), (None, SOLVING, 1.0), ("auto", ASKING_GUIDE, 0.2), ("auto", SEARCHING, 0.2)],
+    ("guide", "stage", "delay", "solver"),
+    [
+        *[(None, SEARCHING, 1.0, solver) for solver in (None, "highs", "scip", "gurobi")],
+        *[(None, SOLVING, 1.0, solver) for solver in (None, "highs", "scip", "gurobi")],
+        ("auto", ASKING_GUIDE, 0.2, None),
+        ("auto", SEARCHING, 0.2, None),
+    ],
 )
 def test_a_fit_in_another_thread_stops_soon_and_keeps_its_best_tree(
     noise, much_noise, solver, guide, stage, delay, stepping_clock

@@ -181,7 +181,7 @@ def test_tables_go_to_the_classifier_as_they_are(biased, wrapper):
 @pytest.mark.parametrize("wrapper", WRAPPERS)
 def test_without_totals_the_labeled_shares_are_taken_with_a_warning(biased, wrapper):
     X, y, _ = biased
-    with pytest.warns(S2OCTWarning, match=naming("total", "estimate")):
+    with pytest.warns(S2OCTWarning, match=naming("totals", "share")):
         wrapper(LogisticRegression()).fit(X, y)
 
 

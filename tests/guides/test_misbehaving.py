@@ -17,7 +17,7 @@ from s2oct.guides.rivals import assign_classes
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
 from s2oct.problem.targets import Targets
-from tests.messages import naming
+from tests.messages import names, naming
 
 X = np.arange(24.0).reshape(12, 2)
 Y = ["no", "yes", "no", "yes", *[None] * 8]
@@ -240,6 +240,6 @@ def test_a_guide_that_the_time_limit_leaves_behind_is_ended_and_the_fit_says_so(
     warned = [str(warning.message) for warning in caught]
     assert clf.certificate_.ended == "time limit"
     assert not clf.certificate_.proved_best, "nothing is proved without the guide's answer"
-    assert any(message.startswith("The guide gave no answer within") for message in warned)
-    assert any(message.startswith("The time limit cut the fit off") for message in warned)
+    assert any(names(message, "guide", " s") for message in warned)
+    assert any(names(message, "time limit") for message in warned)
     assert Endless.ended.wait(60)

@@ -48,6 +48,7 @@ def test_the_first_tree_has_the_errors_of_cart_where_gaps_are_wide_enough(seed):
     assert errors_of(problem, first) <= cart_errors(X, y, 2, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*time limit")
 @pytest.mark.parametrize(("seed", "n", "p", "depth"), [(0, 60, 3, 2), (1, 300, 4, 3), (2, 1200, 5, 3)])
 def test_a_fit_has_at_most_the_errors_of_cart(seed, n, p, depth):
@@ -59,6 +60,7 @@ def test_a_fit_has_at_most_the_errors_of_cart(seed, n, p, depth):
     assert clf.certificate_.n_errors <= cart_errors(X, y, depth, min_leaf)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*time limit")
 def test_a_narrower_mu_brings_cart_back_where_a_wide_one_leaves_no_gaps():
     """Among 900 rows in a square a strip of 0.005 is rarely free of rows; the fit says so, and what cures it."""

@@ -27,7 +27,7 @@ from s2oct.study.records import FILE_NAME, Plan, StudySettings, Task, read_store
 from s2oct.study.run import Run, run_local, run_on_cluster
 from s2oct.study.tasks import tasks_of
 from tests.conftest import require_package
-from tests.messages import naming
+from tests.messages import names, naming
 from tests.processes import started
 
 SETTINGS = StudySettings(labeled_share=0.1, time_limit=20.0, solver="highs", seed=0)
@@ -211,7 +211,7 @@ def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(tmp_path):
         found = {record.task.method: record for record in records}
         killer.wait()
     assert found["s2oct-plain"].fit is None
-    assert "SIGKILL, as happens when memory runs out" in found["s2oct-plain"].error
+    assert names(found["s2oct-plain"].error, "SIGKILL", "memory")
     assert found["cart"].error is None
 
 
@@ -244,7 +244,7 @@ def test_a_task_beyond_its_memory_becomes_a_record():
     (record,) = run_local([job], n_workers=1, memory=2 * 2**30)
     assert record.fit is None
     assert record.draw.n_rows == 15_000
-    assert record.error.startswith("ModelTooLarge: The model for highs needs about")
+    assert names(record.error, "ModelTooLarge: ", "highs")
 
 
 def test_a_worker_that_cannot_start_ends_the_run_instead_of_failing_every_task(tmp_path, monkeypatch):
@@ -304,7 +304,7 @@ def test_a_task_that_never_ends_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "GRACE_SECONDS", 0.05)
     plan = Plan(("monk1",), 1, ("biased",), ("rf",))
     (record,) = run(tmp_path, ONE_WORKER, plan)
-    assert record.error == "The task was ended because it took longer than 0.05 s."
+    assert names(record.error, "0.05 s")
 
 
 @pytest.fixture

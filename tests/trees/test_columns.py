@@ -30,6 +30,7 @@ def narrow() -> Problem:
     return Problem.from_arrays(X, [*["A", "B"] * 6, *[None] * 28], totals={"A": 12})
 
 
+@pytest.mark.slow
 def test_a_fit_to_some_columns_is_the_fit_to_a_table_without_the_others(narrow):
     """Tree, cost, bound and s are the same; the tree over all columns has zeros elsewhere."""
     wide = spread_over((1, 4), narrow, 6)

@@ -182,6 +182,7 @@ def test_what_is_seen_in_parts_is_what_is_seen_in_the_whole(small: Table, tmp_pa
     assert (whole.n_rows, whole.n_gaps) == (added.n_rows, added.n_gaps)
 
 
+@pytest.mark.slow
 def test_the_workers_of_a_cluster_give_the_same_tree(small: Table, tmp_path: Path) -> None:
     distributed = require_package("distributed")
     path = write(small, tmp_path / "people.parquet")

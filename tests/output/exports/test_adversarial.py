@@ -16,6 +16,7 @@ def cases():
     return [adversarial_case(seed) for seed in range(N_TABLES)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("export", EXPORTS)
 def test_every_row_gets_the_class_that_predict_gives_it_or_none_where_it_refuses(cases, export):
     """The long run of the same comparison is bench/exports.py."""

@@ -43,6 +43,7 @@ def as_columns(X):
     return {name: column.tolist() for name, column in zip(NAMES, X.T, strict=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 def test_100_000_rows_get_the_class_that_predict_gives_them(table, reader):
     rng = np.random.default_rng(8)

@@ -63,6 +63,7 @@ def learned():
     return Treatment().learn(table, table.column_names, IN_MEMORY).encoding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", [*READERS, *TRANSLATED])
 def test_every_export_reads_raw_rows_as_predict_does(learned, reader):
     new = new_table(fitted_table())

@@ -148,7 +148,7 @@ def test_halves_of_characters_are_refused(text):
     """No file and no terminal can take them, so they would end later commands with an error of Python."""
     content = json.loads(text)
     content["provenance"]["table"]["label"] = "\ud800"
-    with pytest.raises(InvalidModelFile, match="got halves of characters"):
+    with pytest.raises(InvalidModelFile, match=naming("character")):
         model_from_json(signed(content))
 
 

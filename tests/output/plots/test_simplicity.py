@@ -83,5 +83,5 @@ def test_labels_do_not_touch():
 def test_what_has_no_path_is_refused(labour_force):
     with pytest.raises(InvalidProblem, match=naming("guide", "class")):
         plot_simplicity(labour_force.clf)
-    with pytest.raises(InvalidProblem, match="Expected a fitted S2OCTClassifier, got OCTHClassifier"):
+    with pytest.raises(InvalidProblem, match=naming("S2OCTClassifier", "OCTHClassifier")):
         plot_simplicity(OCTHClassifier())

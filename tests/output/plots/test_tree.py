@@ -170,8 +170,7 @@ def test_rules_in_words_stand_on_lines_that_fit(tree_of, monkeypatch, parts, lin
     assert set(display.titles_.values()) == {" ".join(parts)}
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize(("depth", "long"), [(1, False), (2, True), (3, False), (4, True), (5, True)])
 def test_nothing_overlaps_and_every_text_stays_in_its_frame(tree_of, depth, long):
     tail = " and some more words that no reader will read to the end" if long else ""
     names = [f"${j}_feature{tail} {j}" for j in range(9)]
@@ -236,7 +235,7 @@ def test_what_is_no_fitted_tree_is_refused(labour_force):
     from sklearn.exceptions import NotFittedError
     from sklearn.pipeline import make_pipeline
 
-    with pytest.raises(InvalidProblem, match="Expected a fitted S2OCTClassifier or OCTHClassifier, got Pipeline"):
+    with pytest.raises(InvalidProblem, match=naming("S2OCTClassifier", "OCTHClassifier", "Pipeline")):
         plot_tree(make_pipeline(labour_force.clf), labour_force.X)
     with pytest.raises(NotFittedError):
         plot_tree(s2oct.S2OCTClassifier(), labour_force.X)

@@ -11,6 +11,7 @@ from s2oct.estimators.fitted import known_of_rows, read_fit, see_totals
 from s2oct.export import report_html, write_report
 from s2oct.output.report.data import describe_sample
 from tests.cells_of_iris import fitted_iris, iris
+from tests.messages import names, naming
 from tests.output.report.test_report import assert_in_order, table
 
 matplotlib.use("Agg")
@@ -50,7 +51,7 @@ def test_every_total_is_in_the_table_with_what_is_known_labeled_and_assigned(by_
     assert lines[3][1] == f"{cells[3].low:g} to {cells[3].high:g}"
     assert lines[4][1].startswith(f"{iris().count('versicolor', 'south')} (")
     n_met = sum(cell.is_met() for cell in cells)
-    assert met == ("The tree meets all 9 totals." if n_met == 9 else f"The tree meets {n_met} of 9 totals.")
+    assert names(met, n_met, 9, "total")
 
 
 def test_labels_stand_against_the_classes_of_the_tree_where_there_are_three(by_region, browser):
@@ -66,7 +67,7 @@ def test_labels_stand_against_the_classes_of_the_tree_where_there_are_three(by_r
 def test_a_report_with_weights_says_that_counts_are_weighted():
     data = iris()
     page = report_html(fitted_iris("weighted"), data.X, data.y, sample_weight=data.weight)
-    assert "Rows have survey weights." in page
+    assert names(page, "survey weights")
     assert ", sample_weight=weights)" in page
     lines = sample("weighted", sample_weight=data.weight).classes
     assert sum(line.population for line in lines) == pytest.approx(data.weight.sum())
@@ -90,7 +91,7 @@ def test_bias_before_and_after_is_there_for_every_class():
 def test_totals_that_are_not_exact_are_called_by_their_middle():
     found = sample("by region", domains=iris().region)
     assert not found.is_exact
-    assert "by the middle of what is known" in found.bias
+    assert names(found.bias, "middle")
     assert "simple random sample" not in found.bias
 
 
@@ -100,7 +101,7 @@ def test_a_missed_total_is_marked():
     found = sample("by region", totals=wrong, domains=data.region)
     n_met, n_cells = found.n_met
     assert n_cells == 9
-    assert found.met == f"The tree meets {n_met} of 9 totals. Those that it misses are marked in the table."
+    assert names(found.met, n_met, 9, "total", "marked")
     assert not found.is_met
     off = [line.off for domain in found.cells.margins[0].domains for line in domain.lines if not line.is_met]
     assert len(off) == 9 - n_met
@@ -111,9 +112,9 @@ def test_of_many_totals_the_worst_come_first_and_all_are_behind_a_heading():
     data = iris()
     streets = np.array([f"street {i % 25:02d}" for i in range(len(data.y))])
     totals = {street: {"setosa": 0} for street in np.unique(streets)}
-    with pytest.warns(S2OCTWarning, match="not those of the fit"):
+    with pytest.warns(S2OCTWarning, match=naming("data", "fit")):
         page = report_html(fitted_iris("plain"), data.X, data.y, totals=totals, domains=streets, rivals=False)
-    assert "The totals that are missed most" in page
+    assert names(page, "total", "missed most")
     assert "<summary>All 75 totals</summary>" in page
 
 
@@ -137,7 +138,7 @@ def test_code_that_repeats_a_fit_by_domain_names_its_tables():
 )
 def test_totals_stand_as_they_were_given_beside_those_of_the_unlabeled_rows(browser, tmp_path, known, heading, given):
     data = iris()
-    with pytest.warns(S2OCTWarning, match="not those of the fit"):
+    with pytest.warns(S2OCTWarning, match=naming("data", "fit")):
         path = write_report(fitted_iris("by region"), data.X, data.y, tmp_path / "r.html", rivals=False, **known)
     with browser.page(path) as page:
         assert_in_order(page)
