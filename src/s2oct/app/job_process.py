@@ -31,10 +31,10 @@ from s2oct.output.model_files.file import model_to_json
 from s2oct.output.model_files.model import Model, fitted_model, query_of
 from s2oct.output.pages import svg_file
 from s2oct.output.plots.tree import TreeDisplay
-from s2oct.output.report.assessment import CAVEATS
-from s2oct.output.report.data import Sample, describe_certificate, describe_sample, give_verdict
-from s2oct.output.report.leaves import describe_leaves
+from s2oct.output.report.claims import describe_certificate, give_verdict
 from s2oct.output.report.page import write_table_report
+from s2oct.output.report.sample import CAVEATS, describe_sample
+from s2oct.output.report.trees import describe_leaves
 from s2oct.p2.proof import INTERRUPTED, Moment
 from s2oct.tables.partly_labeled import domain_of_rows, margin_name
 from s2oct.tables.target import write_table
@@ -96,7 +96,7 @@ class TreeViews:
                 return {"node": here.node, "rule": short_sets(rule), "whole_rule": rule, **sides}
             colour = class_colour(here.class_index)
             look = {"colour": colour, "ink": text_on(colour)}
-            return {"leaves": list(here.ids), **dataclasses.asdict(cards[here.node]), **look}
+            return {"leaves": list(here.ids), **cards[here.node], **look}
 
         return {
             "number": number,
@@ -115,13 +115,13 @@ def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str
     return {
         "classes": list(names),
         "tree": views.fitted(),
-        "sample": _sample_view(sample),
+        "sample": sample,
         "certificate": {
             "ended": certificate.ended,
             "seconds": certificate.seconds,
-            "verdict": dataclasses.asdict(give_verdict(certificate, depth, names)),
+            "verdict": give_verdict(certificate, depth, names),
             "sentences": list(certificate.sentences(clf.classes_.tolist())),
-            **dataclasses.asdict(describe_certificate(certificate, depth, clf.C, names)),
+            **describe_certificate(certificate, depth, clf.C, names),
             "n_contradicted": certificate.n_contradicted,
             "n_against_guide": certificate.n_against_guide,
             "depth": depth,
@@ -169,14 +169,6 @@ def assessment_view(found: Assessment) -> dict[str, Any]:
 def _or_none(value: float) -> float | None:
     """A number that JSON has."""
     return None if math.isnan(value) else value
-
-
-def _sample_view(sample: Sample) -> dict[str, Any]:
-    found = dataclasses.asdict(sample)
-    for line, shown in zip(sample.classes, found["classes"], strict=True):
-        shown["missed"] = line.missed
-    n_met, n_totals = sample.n_met
-    return found | {"n_met": n_met, "n_totals": n_totals, "has_total": sample.has_total}
 
 
 def _columns_in_rules(fitted: FittedTable) -> list[str]:
