@@ -7,6 +7,7 @@ import pytest
 
 from s2oct.datasets import EMPLOYED_ANSWER, FEATURES, employment_points, make_labour_force
 from s2oct.errors import InvalidProblem
+from tests.messages import naming
 
 
 def test_same_seed_makes_the_same_survey_and_another_seed_another():
@@ -88,5 +89,5 @@ def test_columns_hold_the_table_with_the_labels_last():
 
 @pytest.mark.parametrize("n_labeled", [0, 50, 51, -1])
 def test_labeled_people_must_be_some_but_not_all(n_labeled):
-    with pytest.raises(InvalidProblem, match="Expected between 1 and 49 labeled people of 50"):
+    with pytest.raises(InvalidProblem, match=naming(1, 49, 50)):
         make_labour_force(n_people=50, n_labeled=n_labeled)

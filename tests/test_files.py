@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from s2oct.files import Draft, replaced, write_whole
+from tests.messages import naming
 
 
 def test_file_is_replaced_when_the_block_ends_well(tmp_path):
@@ -83,7 +84,7 @@ def test_a_folder_is_no_file(tmp_path):
         with replaced(Path(tmp_path)):
             pass
 
-    with pytest.raises(IsADirectoryError, match="Expected a file to write to, got the folder"):
+    with pytest.raises(IsADirectoryError, match=naming("folder")):
         write()
 
 
@@ -281,7 +282,7 @@ def test_a_socket_is_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # names of sockets are short
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
-        with pytest.raises(OSError, match="Expected a file to write to, got the socket 'socket'"):
+        with pytest.raises(OSError, match=naming("'socket'")):
             write_whole(Path("socket"), b"new")
     assert os.listdir(tmp_path) == ["socket"]
 

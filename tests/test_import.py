@@ -8,6 +8,7 @@ import pytest
 
 import s2oct
 import s2oct.export
+from tests.messages import naming
 
 HEAVY = ["highspy", "gurobipy", "pyscipopt", "pandas", "polars", "matplotlib"]
 
@@ -62,7 +63,7 @@ def test_a_module_that_the_documentation_names_needs_no_import_of_its_own(name):
 
 @pytest.mark.parametrize("module", [s2oct, s2oct.export])
 def test_an_unknown_name_is_an_attribute_error(module):
-    with pytest.raises(AttributeError, match=f"module '{module.__name__}' has no attribute 'Forest'"):
+    with pytest.raises(AttributeError, match=naming(f"'{module.__name__}'", "'Forest'")):
         _ = module.Forest
 
 

@@ -12,6 +12,7 @@ import pytest
 from s2oct import memory
 from s2oct.errors import ModelTooLarge
 from s2oct.solvers.worker import available_memory, require_memory
+from tests.messages import naming
 
 
 def test_memory_that_is_there_is_granted():
@@ -26,7 +27,7 @@ def test_what_the_system_has_left_is_available(monkeypatch):
 
 def test_memory_that_is_not_there_is_refused_with_a_remedy(monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 2.0**30)
-    with pytest.raises(ModelTooLarge, match=r"The model needs about 3\.0 GiB and 1\.0 GiB are .* without a solver"):
+    with pytest.raises(ModelTooLarge, match=naming("3.0", "1.0", "solver")):
         require_memory(3 * 2**30, "The model")
 
 

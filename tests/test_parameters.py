@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import InvalidProblem
 from s2oct.parameters import FIELDS, OPTIONS, PARAMETERS, Parameter, checked
+from tests.messages import naming
 
 TEXTS = {
     ("depth", "Auto"): "auto",
@@ -72,7 +73,7 @@ def test_a_text_becomes_the_value_that_python_would_pass(name, text):
 
 @pytest.mark.parametrize(("name", "text"), REFUSED_TEXTS, ids=str)
 def test_other_texts_are_refused_in_terms_of_the_front_end(name, text):
-    with pytest.raises(InvalidProblem, match="Expected --it to be ") as refused:
+    with pytest.raises(InvalidProblem, match=naming("--it")) as refused:
         PARAMETERS[name].read_text(text, "--it")
     assert REFUSED_TEXTS[name, text] in str(refused.value)
     assert str(refused.value).endswith(f"got {text!r}.")
@@ -86,15 +87,13 @@ def test_values_are_read_as_the_fit_takes_them(name, value):
 def test_a_guide_is_a_classifier_and_no_class():
     guide = RandomForestClassifier()
     assert checked({"guide": guide}) == {"guide": guide}
-    with pytest.raises(InvalidProblem, match="'auto', None or a classifier with fit and predict_proba, got <class"):
+    with pytest.raises(InvalidProblem, match=naming("'auto'", "None", "predict_proba")):
         checked({"guide": RandomForestClassifier})
 
 
 @pytest.mark.parametrize("without", [{"guide": None}, {"guide_weight": 0}, {"guide": None, "guide_weight": "auto"}])
 def test_only_a_guide_with_a_weight_allows_a_minimum_of_rows_in_a_leaf(without):
-    with pytest.raises(
-        InvalidProblem, match=r"Expected min_rows_per_leaf to be 1 without a guide .*, got 10: the paper"
-    ):
+    with pytest.raises(InvalidProblem, match=naming("min_rows_per_leaf", 1, "guide", 10)):
         checked({"min_rows_per_leaf": 10, **without})
     assert checked({"min_rows_per_leaf": 1, **without})["min_rows_per_leaf"] == 1
     assert checked({"min_rows_per_leaf": 10, "guide_weight": 0.5})["min_rows_per_leaf"] == 10

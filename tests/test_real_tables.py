@@ -13,6 +13,7 @@ from s2oct import S2OCTClassifier, load
 from s2oct.cli.app import run
 from s2oct.errors import S2OCTWarning
 from tests.conftest import require_package
+from tests.messages import naming
 
 TITANIC = {"number": ["age", "sibsp", "parch"], "onehot": ["pclass", "sex"]}
 PENGUINS = {
@@ -51,7 +52,7 @@ def test_a_real_table_is_fitted_at_the_first_attempt_by_command_and_by_call(
     table.frame.to_csv("table.csv", index=False)
     assert run(["fit", "table.csv", *table.options, "--out", "model.json", "--predictions", "labeled.csv"]) == 0
     printed = capsys.readouterr().out
-    with pytest.warns(S2OCTWarning, match="'rownames' has a different value in every row"):
+    with pytest.warns(S2OCTWarning, match=naming("'rownames'")):
         clf = S2OCTClassifier(random_state=0).fit(table.X, table.y, totals=table.totals)
 
     assert columns_by_kind(clf.encoding_) == kinds

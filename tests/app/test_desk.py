@@ -14,6 +14,7 @@ from s2oct.app.choices import fit_arguments, read_choices
 from s2oct.tables.class_totals import ClassTotals
 from tests.app.asking import Asked
 from tests.app.conftest import TABLE
+from tests.messages import names
 
 
 def complaints(view):
@@ -63,7 +64,7 @@ def test_totals_by_region_are_taken_from_a_file_and_its_name_is_in_the_complaint
     assert "north" in message
     asked("PUT", f"api/sessions/{session}/totals?name=regions.csv", b"")
     (message,) = complaints(asked.look(session, **choices)).values()
-    assert message == "Expected a table in 'regions.csv', got an empty file."
+    assert names(message, "'regions.csv'", "empty")
 
 
 @pytest.mark.parametrize(
@@ -97,27 +98,21 @@ def test_typed_totals_are_checked_as_the_command_line_checks_them(asked, session
     assert list(complaints(asked.look(session, **choices, totals=grid))) == [("totals", None)]
     amounts = {"form": "classes", "amounts": {"yes": "5"}}
     (message,) = complaints(asked.look(session, **choices, totals=amounts)).values()
-    assert message == (
-        "Expected a total of class 'yes' between 0 and 4 (the unlabeled rows), got 5: say whether the totals count the "
-        "unlabeled rows or all rows."
-    )
+    assert names(message, "'yes'", 0, 4, 5)
 
 
 def test_a_wrong_option_is_said_at_its_field(asked, session):
     view = asked.look(session, label="employed", roles={"person": "id"}, options={"depth": "deep", "C": "-1"})
     said = complaints(view)
-    assert said["option:depth", None] == "Expected the depth to be auto or a whole number from 1 to 12, got 'deep'."
-    assert said["option:C", None] == "Expected the price C of a row off the total to be a positive number, got '-1'."
+    assert names(said["option:depth", None], "depth", 1, 12, "'deep'")
+    assert names(said["option:C", None], "C", "'-1'")
 
 
 def test_options_that_contradict_each_other_are_said_at_the_field_that_can_be_changed(asked, session):
     options = {"min_rows_per_leaf": "10", "guide": "none", "total_price": "inf"}
     view = asked.look(session, label="employed", roles={"person": "id"}, options=options)
     said = {entry["field"]: entry["message"] for entry in view["complaints"]}
-    assert said["option:min_rows_per_leaf"] == (
-        "Expected the minimum number of rows in a leaf to be 1 without a guide or with a guide of weight 0, got 10: "
-        "the paper's model has no such constraint."
-    )
+    assert names(said["option:min_rows_per_leaf"], 1, "guide", 0, 10)
     view = asked.look(session, label="employed", roles={"person": "id"}, options=options | {"guide": "auto"})
     assert not [entry for entry in view["complaints"] if entry["field"].startswith("option:")]
 

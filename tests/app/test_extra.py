@@ -10,6 +10,7 @@ import pytest
 
 from s2oct.cli.app import run
 from tests.conftest import require_package
+from tests.messages import names
 from tests.test_repository import PROJECT
 
 MOST_PACKAGES = 8
@@ -53,10 +54,10 @@ def test_a_port_that_is_taken_is_refused(tmp_path, capsys):
         taken.listen()
         port = taken.getsockname()[1]
         assert run(["app", "--no-browser", "--port", str(port), "--folder", str(tmp_path / "sessions")]) == 2
-    assert f"Expected a free port, got {port}" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, port, "port")
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert run(["app", "--no-browser", "--folder", str(tmp_path / "file" / "sessions")]) == 2
-    assert "Expected a folder for sessions" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "folder", "session")

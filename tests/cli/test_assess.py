@@ -8,6 +8,7 @@ import pytest
 
 from s2oct import S2OCTClassifier
 from s2oct.cli.app import run
+from tests.messages import names
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def test_it_prints_what_python_says(model, survey, capsys):
     clf.fit(frame[["age", "education"]], frame["employed"], totals={"yes": model})
     found = clf.assess(n_folds=4)
     assert printed.out.strip() == found.text.strip()
-    assert "running 4 folds of the fit" in printed.err
+    assert names(printed.err, 4, "fold")
     assert (found.cautions == ()) == ("warning" not in printed.err)
 
 
@@ -60,9 +61,9 @@ def test_few_labels_of_a_class_are_a_warning(model, survey, capsys):
     total = int((truth[few["employed"].isna()] == "yes").sum())
     assert run(["assess", "model.json", "few.csv", "--total", f"yes={total}", "--folds", "2"]) == 0
     said = capsys.readouterr().err
-    assert "Too few labels to assess class 'no' (5 labels) reliably" in said
+    assert names(said, "'no'", 5)
     assert "column of --label" in said
-    assert "The data or totals are not those of the fit" in said
+    assert names(said, "warning", "data", "totals", "fit")
 
 
 def test_a_missing_file_is_refused_with_a_sentence(model, capsys):

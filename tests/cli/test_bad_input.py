@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from s2oct.cli.app import run
 from s2oct.tables.source import Source
+from tests.messages import names
 from tests.output.model_files.test_model import signed
 
 SMALL = "id,x,y,label\n1,1.0,5,a\n2,2.0,6,b\n3,3.0,7,\n4,4.0,8,\n"
@@ -31,316 +32,312 @@ def changed_model(model, *way, value):
     return content
 
 
-# Name -> (files beside model.json and people.csv, command line, part of the sentence).
+# Name -> (files beside model.json and people.csv, command line, what the sentence names).
 CASES = {
-    "no such data file": ({}, FIT, "Expected a data file, got 'd.csv', which does not exist."),
-    "a folder for a data file": ({}, ["fit", ".", "--label", "label"], "Expected a data file, got the folder '.'."),
-    "empty file": ({"d.csv": ""}, FIT, "got an empty file."),
-    "blank lines only": ({"d.csv": "\n\n\n"}, FIT, "Expected column names in the first line of 'd.csv', got nothing."),
-    "header only": ({"d.csv": "id,x,y,label\n"}, FIT, "Expected rows in 'd.csv', got column names only."),
-    "one column": ({"d.csv": "label\na\nb\n"}, FIT, "Expected feature columns beside the label 'label', got none"),
+    "no such data file": ({}, FIT, ("'d.csv'",)),
+    "a folder for a data file": ({}, ["fit", ".", "--label", "label"], ("'.'", "folder")),
+    "empty file": ({"d.csv": ""}, FIT, ("empty",)),
+    "blank lines only": ({"d.csv": "\n\n\n"}, FIT, ("'d.csv'", "column names")),
+    "header only": ({"d.csv": "id,x,y,label\n"}, FIT, ("'d.csv'", "column names")),
+    "one column": ({"d.csv": "label\na\nb\n"}, FIT, ("'label'", "feature", "column")),
     "wrong label column": (
         {"d.csv": SMALL},
         [*FIT[:3], "labels", *FIT[4:]],
-        "Expected the label column 'labels' among",
+        ("'labels'", "column"),
     ),
-    "no label option": ({"d.csv": SMALL}, ["fit", "d.csv"], "Missing option '--label'. Try --help."),
-    "label all missing": ({"d.csv": "x,label\n1,\n2,\n3,NA\n"}, FIT, "Expected at least one labeled row, got none"),
+    "no label option": ({"d.csv": SMALL}, ["fit", "d.csv"], ("'--label'", "--help")),
+    "label all missing": ({"d.csv": "x,label\n1,\n2,\n3,NA\n"}, FIT, ("label",)),
     "one class only": (
         {"d.csv": "x,label\n1,a\n2,a\n3,\n"},
         FIT[:4],
-        "Expected labeled rows of two classes, got one class only: 'a': one class is enough if --total",
+        ("'a'", "--total"),
     ),
-    "three classes": ({"d.csv": "x,label\n1,a\n2,b\n3,c\n4,\n"}, FIT, "got 3 different ones in 3 labeled rows"),
-    "labels that are no classes": ({"d.csv": "x,label\n1,0.5\n2,0.7\n3,\n"}, FIT, "Expected"),
+    "three classes": ({"d.csv": "x,label\n1,a\n2,b\n3,c\n4,\n"}, FIT, (3, "label")),
+    "labels that are no classes": ({"d.csv": "x,label\n1,0.5\n2,0.7\n3,\n"}, FIT, ("classes",)),
     "wrong encoding": (
         {"d.csv": "größe,label\n1,a\n".encode("latin-1")},
         [*FIT, "--encoding", "utf-8"],
-        "Expected text in the encoding UTF-8",
+        ("UTF-8", "encoding"),
     ),
     "wrong encoding later on": (
         {"d.csv": ("x,label\n" + "1,a\n2,b\n" * 40_000).encode() + "3,ü\n".encode("latin-1")},
         [*FIT, "--encoding", "UTF-8"],
-        "Expected text in the encoding UTF-8 in 'd.csv', got bytes that it does not allow: name the right encoding "
-        "with --encoding, for instance --encoding latin-1.",
+        ("UTF-8", "'d.csv'", "--encoding latin-1"),
     ),
-    "unknown encoding": ({"d.csv": SMALL}, [*FIT, "--encoding", "klingon"], "Expected an encoding that Python knows"),
+    "unknown encoding": ({"d.csv": SMALL}, [*FIT, "--encoding", "klingon"], ("encoding",)),
     "encoding with a zero byte": (
         {"d.csv": SMALL},
         [*FIT, "--encoding", "utf-8\0"],
-        "Expected an encoding that Python",
+        ("encoding",),
     ),
-    "bytes for text": ({"d.csv": bytes(range(256)) * 4}, FIT, "Expected text in"),
-    "zeros for text": ({"d.csv": bytes(100)}, FIT, "Expected text in 'd.csv', got a file with zero bytes."),
+    "bytes for text": ({"d.csv": bytes(range(256)) * 4}, FIT, ("text",)),
+    "zeros for text": ({"d.csv": bytes(100)}, FIT, ("'d.csv'", "zero", "bytes")),
     "text for Parquet": (
         {"d.parquet": SMALL},
         ["fit", "d.parquet", *FIT[2:]],
-        "The Parquet file 'd.parquet' is damaged, or is not a Parquet file.",
+        ("'d.parquet'", "Parquet", "damaged"),
     ),
     "truncated gzip": (
         {"d.csv.gz": gzip.compress(SMALL.encode())[:-12]},
         ["fit", "d.csv.gz", *FIT[2:]],
-        "Expected a complete gzip file in 'd.csv.gz', got other or damaged bytes.",
+        ("'d.csv.gz'", "gzip", "damaged"),
     ),
-    "ragged rows": ({"d.csv": SMALL + "5,5.0,9,b,surplus\n"}, FIT, "Expected rows of 4 cells in 'd.csv'"),
-    "duplicate columns": ({"d.csv": "x,x,label\n1,2,a\n"}, FIT, "Expected distinct column names in 'd.csv', got ['x']"),
+    "ragged rows": ({"d.csv": SMALL + "5,5.0,9,b,surplus\n"}, FIT, (4, "'d.csv'")),
+    "duplicate columns": ({"d.csv": "x,x,label\n1,2,a\n"}, FIT, ("'d.csv'", "['x']")),
     "unnamed column": (
         {"d.csv": "x,,label\n0,1,a\n"},
         FIT,
-        "Expected a name for every column of 'd.csv', got none for",
+        ("'d.csv'", "column"),
     ),
     "non-numeric feature": (
         {"d.csv": "x,y,label\n1,7,a\n2,low,b\n"},
         FIT,
-        "Expected numbers in column 'y', got 'low' in row 2: say that it is a gap with --missing low, or encode it "
-        "with --categorical y=onehot or --categorical y=ordinal, or leave the column out with --exclude y.",
+        ("'y'", "'low'", 2, "--missing low", "--categorical", "--exclude y"),
     ),
     "infinite feature": (
         {"d.csv": "x,label\n1,a\ninf,b\n3,\n"},
         FIT,
-        "Expected finite numbers in column 'x', got infinity",
+        ("'x'", "finite", "column"),
     ),
-    "column without any value": ({"d.csv": "x,y,label\n1,,a\n2,,b\n"}, FIT, "Expected values in column 'y', got none"),
+    "column without any value": ({"d.csv": "x,y,label\n1,,a\n2,,b\n"}, FIT, ("'y'", "column")),
     "too many categories": (
         {"d.csv": "x,label\n" + "".join(f"name {i},a\n" for i in range(60)) + "name,b\n"},
         [*FIT, "--categorical", "x=ordinal"],
-        "Expected at most 50 categories in column 'x', got 61",
+        (50, "'x'", 61),
     ),
     "unknown imputation": (
         {"d.csv": SMALL},
         [*FIT, "--impute", "mean"],
-        "filled with median or most-frequent, got 'mean'.",
+        ("median", "most-frequent", "'mean'"),
     ),
-    "unknown kind of categories": ({"d.csv": SMALL}, [*FIT, "--categorical", "hash"], "Expected --categorical onehot"),
-    "category of no column": ({"d.csv": SMALL}, [*FIT, "--categorical", "z=onehot"], "got 'z'"),
-    "order without a column": ({"d.csv": SMALL}, [*FIT, "--order", "low,high"], "Expected --order COLUMN=lowest"),
-    "order of no column": ({"d.csv": SMALL}, [*FIT, "--order", "z=low,high"], "Expected ordered columns among"),
+    "unknown kind of categories": ({"d.csv": SMALL}, [*FIT, "--categorical", "hash"], ("--categorical onehot",)),
+    "category of no column": ({"d.csv": SMALL}, [*FIT, "--categorical", "z=onehot"], ("'z'",)),
+    "order without a column": ({"d.csv": SMALL}, [*FIT, "--order", "low,high"], ("--order COLUMN=lowest",)),
+    "order of no column": ({"d.csv": SMALL}, [*FIT, "--order", "z=low,high"], ("column",)),
     "order that lacks a value": (
         {"d.csv": "x,label\nlow,a\nhigh,b\n"},
         [*FIT, "--order", "x=low"],
-        "Expected the order of column 'x' to name all its values, got no ['high'].",
+        ("'x'", "['high']"),
     ),
-    "id column not there": ({"d.csv": SMALL}, [*FIT, "--id", "key"], "Expected the id column 'key' among"),
-    "feature column not there": ({"d.csv": SMALL}, [*FIT, "--features", "z"], "Expected the feature column 'z' among"),
-    "excluded column not there": ({"d.csv": SMALL}, [*FIT, "--exclude", "z"], "Expected the excluded column 'z' among"),
+    "id column not there": ({"d.csv": SMALL}, [*FIT, "--id", "key"], ("'key'", "id", "column")),
+    "feature column not there": ({"d.csv": SMALL}, [*FIT, "--features", "z"], ("'z'", "feature", "column")),
+    "excluded column not there": ({"d.csv": SMALL}, [*FIT, "--exclude", "z"], ("'z'", "column")),
     "label as a feature": (
         {"d.csv": SMALL},
         [*FIT, "--features", "x,label"],
-        "Expected the label 'label' to be no feature",
+        ("'label'", "feature"),
     ),
-    "id as a feature": ({"d.csv": SMALL}, [*FIT, "--features", "x", "--id", "x"], "Expected features that are no ids"),
+    "id as a feature": ({"d.csv": SMALL}, [*FIT, "--features", "x", "--id", "x"], ("feature", "id")),
     "everything excluded": (
         {"d.csv": SMALL},
         [*FIT, "--exclude", "id,x,y"],
-        "Expected feature columns beside the label",
+        ("feature", "column"),
     ),
     "column of an earlier fit": (
         {"d.csv": "x,label,label_predicted\n1,a,a\n2,b,b\n"},
         FIT,
-        "got 'label_predicted', which an earlier fit has written: leave the column out with --exclude label_predicted.",
+        ("'label_predicted'", "--exclude label_predicted"),
     ),
     "total larger than the rows": (
         {"d.csv": SMALL},
         [*FIT[:4], "--total", "a=3", *FIT[6:]],
-        "Expected a total of class 'a' between 0 and 2 (the unlabeled rows), got 3: note that --total counts",
+        ("'a'", 0, 2, 3, "--total"),
     ),
     "population total below the labels": (
         {"d.csv": SMALL},
         [*FIT[:4], "--population-total", "a=0", *FIT[6:]],
-        "Expected a population total of class 'a' of at least 1",
+        ("'a'", 1),
     ),
-    "unknown class in the total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "c=1", *FIT[6:]], "got 'c'"),
-    "class of another case": ({"d.csv": SMALL}, [*FIT[:4], "--total", "A=1", *FIT[6:]], "Did you mean 'a'?"),
-    "totals that do not add up": ({"d.csv": SMALL}, [*FIT, "--total", "b=2"], "Expected totals that add up to 2"),
-    "two totals of one class": ({"d.csv": SMALL}, [*FIT, "--total", "a=2"], "Expected one total for every class"),
-    "both kinds of totals": ({"d.csv": SMALL}, [*FIT, "--population-total", "a=2"], "Expected either totals"),
-    "total without a number": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a", *FIT[6:]], "Expected --total CLASS=COUNT"),
+    "unknown class in the total": ({"d.csv": SMALL}, [*FIT[:4], "--total", "c=1", *FIT[6:]], ("'c'",)),
+    "class of another case": ({"d.csv": SMALL}, [*FIT[:4], "--total", "A=1", *FIT[6:]], ("'a'",)),
+    "totals that do not add up": ({"d.csv": SMALL}, [*FIT, "--total", "b=2"], (2, "total")),
+    "two totals of one class": ({"d.csv": SMALL}, [*FIT, "--total", "a=2"], ("total", "class")),
+    "both kinds of totals": ({"d.csv": SMALL}, [*FIT, "--population-total", "a=2"], ("totals", "population")),
+    "total without a number": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a", *FIT[6:]], ("--total CLASS=COUNT",)),
     "negative total": (
         {"d.csv": SMALL},
         [*FIT[:4], "--total", "a=-1", *FIT[6:]],
-        "to be a count, a share, an interval",
+        ("share", "interval"),
     ),
     "broken total": (
         {"d.csv": SMALL},
         [*FIT[:4], "--total", "a=0.5", *FIT[6:]],
-        "got 0.5: write a share in",
+        ("0.5", "share"),
     ),
     "share beyond 100%": (
         {"d.csv": SMALL},
         [*FIT[:4], "--total", "a=120%", *FIT[6:]],
-        "Expected a share of at most 100%",
+        ("100%", "share"),
     ),
     "depth that is no number": (
         {"d.csv": SMALL},
         [*FIT, "--depth", "deep"],
-        "Expected --depth to be auto or a whole number from",
+        ("--depth", "auto"),
     ),
     "depth of 0": (
         {"d.csv": SMALL},
         [*FIT, "--depth", "0"],
-        "Expected --depth to be auto or a whole number from 1 to 12, got '0'.",
+        ("--depth", 1, 12, "'0'"),
     ),
     "features per rule in words": (
         {"d.csv": SMALL},
         [*FIT, "--max-features", "few"],
-        "Expected --max-features to be auto, none or a whole number of at least 1, got 'few'.",
+        ("--max-features", 1, "'few'"),
     ),
     "no feature per rule": (
         {"d.csv": SMALL},
         [*FIT, "--max-features", "0"],
-        "Expected --max-features to be auto, none or a whole number of at least 1, got '0'.",
+        ("--max-features", 1, "'0'"),
     ),
     "term price in words": (
         {"d.csv": SMALL},
         [*FIT, "--term-price", "low"],
-        "Expected --term-price to be auto or a finite number",
+        ("--term-price", "finite"),
     ),
     "rule feature not there": (
         {"d.csv": SMALL},
         [*FIT, "--id", "id", "--rule-features", "x,z"],
-        "Expected rules to use feature columns such as ['x', 'y'], got 'z'.",
+        ("['x', 'y']", "'z'"),
     ),
-    "rule feature that is an id": ({"d.csv": SMALL}, [*FIT, "--id", "id", "--rule-features", "id"], "got 'id'."),
-    "time limit of 0": ({"d.csv": SMALL}, [*FIT, "--time-limit", "0"], "Expected --time-limit to be a positive number"),
+    "rule feature that is an id": ({"d.csv": SMALL}, [*FIT, "--id", "id", "--rule-features", "id"], ("'id'",)),
+    "time limit of 0": ({"d.csv": SMALL}, [*FIT, "--time-limit", "0"], ("--time-limit", "positive")),
     "time limit in words": (
         {"d.csv": SMALL},
         [*FIT, "--time-limit", "soon"],
-        "Expected --time-limit to be a positive number, got 'soon'.",
+        ("--time-limit", "'soon'"),
     ),
     "negative seed": (
         {"d.csv": SMALL},
         [*FIT, "--seed", "-1"],
-        "Expected --seed to be a whole number from 0 to 4294967295, got '-1'.",
+        ("--seed", 0, 4294967295, "'-1'"),
     ),
     "seed that is too large": (
         {"d.csv": SMALL},
         [*FIT, "--seed", "99999999999"],
-        "Expected --seed to be a whole number from 0",
+        ("--seed", 0),
     ),
     "unknown solver": (
         {"d.csv": SMALL},
         [*FIT, "--solver", "cplex"],
-        "Expected --solver to be highs, scip, gurobi or none, got 'cplex'.",
+        ("--solver", "highs", "scip", "gurobi", "none", "'cplex'"),
     ),
-    "no jobs": ({"d.csv": SMALL}, [*FIT, "--jobs", "0"], "Expected --jobs to be a whole number other than 0"),
-    "price of 0": ({"d.csv": SMALL}, [*FIT, "--C", "0"], "Expected --C to be a positive number"),
-    "unknown guide": ({"d.csv": SMALL}, [*FIT, "--guide", "svm"], "Expected --guide to be auto or none, got 'svm'."),
+    "no jobs": ({"d.csv": SMALL}, [*FIT, "--jobs", "0"], ("--jobs", 0)),
+    "price of 0": ({"d.csv": SMALL}, [*FIT, "--C", "0"], ("--C", "positive")),
+    "unknown guide": ({"d.csv": SMALL}, [*FIT, "--guide", "svm"], ("--guide", "'svm'")),
     "negative weight of the guide": (
         {"d.csv": SMALL},
         [*FIT, "--guide-weight", "-1"],
-        "Expected --guide-weight to be auto or a finite number of at least 0, got '-1'.",
+        ("--guide-weight", 0, "'-1'"),
     ),
     "total of a third class": (
         {"d.csv": "x,label\n1,class_1\n2,class_2\n3,\n"},
         ["fit", "d.csv", "--label", "label", "--total", "class_3=1"],
-        "got 'class_3'. If 'class_3' is another class, name the total of a labeled class, too.",
+        ("'class_3'", "total", "label"),
     ),
-    "unknown option": ({"d.csv": SMALL}, [*FIT, "--deep"], "No such option: --deep"),
-    "unknown command": ({}, ["train"], "No such command 'train'"),
+    "unknown option": ({"d.csv": SMALL}, [*FIT, "--deep"], ("--deep",)),
+    "unknown command": ({}, ["train"], ("'train'",)),
     "delimiter of two characters": (
         {"d.csv": SMALL},
         [*FIT, "--delimiter", "::"],
-        "Expected a delimiter of one character",
+        ("delimiter",),
     ),
-    "invalid decimal sign": ({"d.csv": SMALL}, [*FIT, "--decimal", "x"], "Expected the decimal sign"),
+    "invalid decimal sign": ({"d.csv": SMALL}, [*FIT, "--decimal", "x"], ("decimal",)),
     "output in no folder": (
         {"d.csv": SMALL},
         [*FIT[:6], "--out", "no/o.json"],
-        "Expected a folder to write 'o.json' to",
+        ("'o.json'", "folder"),
     ),
-    "output that is a folder": ({"d.csv": SMALL}, [*FIT[:6], "--out", "."], "Expected to be able to write '.'"),
+    "output that is a folder": ({"d.csv": SMALL}, [*FIT[:6], "--out", "."], ("'.'",)),
     "output over the input": (
         {"d.csv": SMALL},
         [*FIT[:6], "--predictions", "d.csv"],
-        "Expected outputs that are not inputs",
+        ("output", "input"),
     ),
     "one file for two outputs": (
         {"d.csv": SMALL},
         [*FIT[:6], "--out", "o", "--sql", "./o"],
-        "Expected a different file for every output",
+        ("output",),
     ),
     "predictions of no known format": (
         {"d.csv": SMALL},
         [*FIT[:6], "--predictions", "o.xlsx"],
-        "Expected a table to write to, .csv, .tsv, .txt or .parquet, got 'o.xlsx'.",
+        ("'o.xlsx'", "parquet"),
     ),
     "no such model": (
         {},
         ["predict", "m.json", "people.csv", "--out", "o.csv"],
-        "Expected a model file, got 'm.json', which does not exist.",
+        ("'m.json'",),
     ),
     "truncated model": (
         {"m.json": lambda model: model[: len(model) // 2]},
         ["predict", "m.json", "people.csv", "--out", "o.csv"],
-        "not complete JSON",
+        ("JSON",),
     ),
     "tampered model": (
         {"m.json": lambda model: json.dumps(changed_model(model, "tree", "splits", 0, "offset", value=0.0))},
         ["predict", "m.json", "people.csv", "--out", "o.csv"],
-        "The model file 'm.json' was changed after it was written: its checksum does not match.",
+        ("'m.json'", "checksum"),
     ),
     "model of a later version": (
         {"m.json": lambda model: signed(changed_model(model, "format_version", value=99))},
         ["show", "m.json"],
-        "comes from a later version of s2oct",
+        ("later version",),
     ),
-    "model that is a table": ({}, ["show", "people.csv"], "Expected a model file in 'people.csv'"),
-    "model that is other JSON": ({"m.json": "{}"}, ["show", "m.json"], "Expected a model file of s2oct in 'm.json'"),
+    "model that is a table": ({}, ["show", "people.csv"], ("'people.csv'",)),
+    "model that is other JSON": ({"m.json": "{}"}, ["show", "m.json"], ("'m.json'",)),
     "unknown form": (
         {},
         ["show", "model.json", "--as", "pdf"],
-        "Expected --as one of text, certificate, sql, dot, json, python, r, onnx",
+        ("--as", "text", "certificate", "sql", "dot", "json", "python", "r", "onnx"),
     ),
     "unknown SQL dialect": (
         {},
         ["show", "model.json", "--as", "sql", "--dialect", "oracle"],
-        "Expected one of the SQL dialects sqlite, duckdb, postgresql, spark, bigquery, got 'oracle'.",
+        ("'oracle'", "sqlite", "duckdb", "postgresql", "spark", "bigquery"),
     ),
-    "unknown SQL dialect of a fit": ({"d.csv": SMALL}, [*FIT, "--dialect", "oracle"], "got 'oracle'."),
-    "ONNX for a terminal": ({}, ["show", "model.json", "--as", "onnx"], "Expected --out with --as onnx"),
+    "unknown SQL dialect of a fit": ({"d.csv": SMALL}, [*FIT, "--dialect", "oracle"], ("'oracle'",)),
+    "ONNX for a terminal": ({}, ["show", "model.json", "--as", "onnx"], ("--out", "--as onnx")),
     "new table without a feature": (
         {"new.csv": "person,region\n1,hills\n"},
         ["predict", "model.json", "new.csv", "--out", "o.csv"],
-        "Expected the feature column 'urbanity' among ['person', 'region'] of 'new.csv'.",
+        ("'urbanity'", "['person', 'region']", "'new.csv'"),
     ),
     "new table without rows": (
         {"new.csv": lambda people: people.splitlines()[0] + "\n"},
         ["predict", "model.json", "new.csv", "--out", "o.csv"],
-        "Expected rows in 'new.csv', got column names only.",
+        ("'new.csv'", "column names"),
     ),
     "new table with an unknown category": (
         {"new.csv": lambda people: people.replace("hills", "lake")},
         ["predict", "model.json", "new.csv", "--out", "o.csv", "--strict"],
-        "Column 'region' has 'lake' in 100 rows, the first of them row 1, but the model knows only ['capital', "
-        "'coast', 'hills', 'plain']: replace it by one of these, call it a gap with --missing lake, or fit a model "
-        "to a table that has it.",
+        ("'region'", "'lake'", 100, 1, "['capital', 'coast', 'hills', 'plain']", "--missing lake"),
     ),
     "new table with a word for a number": (
         {"new.csv": lambda people: "\n".join([*people.splitlines(), "9999,hills,2,far,57,14,1,0,4,"])},
         ["predict", "model.json", "new.csv", "--out", "o.csv"],
-        "Expected numbers in column 'distance_km', got 'far' in row 401.",
+        ("'distance_km'", "'far'", 401),
     ),
     "checked with other classes": (
         {"d.csv": lambda people: people.replace(",yes", ",maybe")},
         ["check", "model.json", "d.csv", "--label", "employed", "--total", "no=100"],
-        "Expected labels of the classes ['no', 'yes']",
+        ("['no', 'yes']", "label", "class"),
     ),
     "comparison with one fold": (
         {"d.csv": SMALL},
         ["compare", "d.csv", "--label", "label", "--total", "a=1", "--folds", "1"],
-        "Invalid value for '--folds'",
+        ("'--folds'",),
     ),
     "doctor for no splits": (
         {"d.csv": SMALL},
         ["doctor", "d.csv", "--label", "label", "--depth", "0"],
-        "Invalid value for '--depth'",
+        ("'--depth'",),
     ),
     "doctor for a depth beyond reason": (
         {"d.csv": SMALL},
         ["doctor", "d.csv", "--label", "label", "--depth", "99999999999"],
-        "Invalid value for '--depth'",
+        ("'--depth'",),
     ),
-    "doctor without a label": ({"d.csv": SMALL}, ["doctor", "d.csv"], "Expected --label with a table, got none."),
+    "doctor without a label": ({"d.csv": SMALL}, ["doctor", "d.csv"], ("--label",)),
 }
 
 
@@ -354,12 +351,12 @@ def write_files(folder, files):
 
 @pytest.mark.parametrize("name", CASES)
 def test_bad_input_ends_with_one_sentence_and_leaves_no_file(folder, capsys, name):
-    files, arguments, sentence = CASES[name]
+    files, arguments, named = CASES[name]
     write_files(folder, files)
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert run(arguments) == 2
     printed = capsys.readouterr()
-    assert sentence in printed.err
+    assert names(printed.err, *named)
     assert printed.err.startswith("s2oct: ")
     assert printed.err.count("\n") == 1
     assert printed.err.rstrip()[-1] in ".?"
@@ -377,12 +374,12 @@ def test_write_protected_output_is_found_before_the_fit(folder, capsys):
     (folder / "o.json").write_text("precious")
     (folder / "o.json").chmod(0o444)
     assert run([*FIT[:6], "--out", "o.json"]) == 2
-    assert "Expected to be able to write 'o.json'" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "'o.json'")
 
 
 def test_output_is_found_unwritable_before_anything_is_read(folder, capsys):
     assert run(["fit", "not there.csv", "--label", "label", "--out", "no/o.json"]) == 2
-    assert "Expected a folder to write 'o.json' to" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "'o.json'", "folder")
 
 
 def test_a_table_for_which_there_is_no_room_leaves_nothing_behind_but_the_model(folder, capsys, monkeypatch):
@@ -414,7 +411,7 @@ def test_dates_in_parquet_are_refused_by_name(folder, capsys):
     )
     frame.to_parquet("d.parquet")
     assert run(["fit", "d.parquet", "--label", "label", "--total", "a=1", "--categorical", "onehot"]) == 2
-    assert "in column 'born', got timestamp" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "'born'", "timestamp")
 
 
 def test_damaged_parquet_is_refused(folder, capsys, people):
@@ -447,9 +444,9 @@ def test_an_unknown_level_is_counted_over_the_whole_file(folder, capsys, monkeyp
     monkeypatch.setattr(Source.batches, "__defaults__", (50,))
     assert run(["predict", "model.json", "new.csv", "--out", "o.csv", "--strict"]) == 2
     said = capsys.readouterr().err
-    assert f"Column 'region' has 'lake' in {len(where)} rows, the first of them row {where[0]}, but" in said
+    assert names(said, "'region'", "'lake'", len(where), where[0])
     assert not (folder / "o.csv").exists()
     assert run(["predict", "model.json", "new.csv", "--out", "o.csv"]) == 0
     said = capsys.readouterr().err
-    assert f"column 'region' has 'lake' in {len(where)} rows, treated as '" in said
+    assert names(said, "'region'", "'lake'", len(where))
     assert said.count("\n") == 1

@@ -15,6 +15,7 @@ import pytest
 from s2oct.cli.app import run
 from s2oct.export import read_model
 from tests.cli.conftest import QUICK
+from tests.messages import names
 
 N_ROWS = 60
 EDUCATION = {1: "primary", 2: "secondary", 3: "tertiary"}
@@ -164,9 +165,7 @@ def test_a_missing_reader_is_named_with_the_command_that_installs_it(folder, mon
     WRITERS["people.sav"](folder / "people.sav")
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     assert run(["fit", *asked("people.sav")]) == 2
-    assert capsys.readouterr().err == (
-        "s2oct: SPSS files need pyreadstat, which is not installed: run pip install pyreadstat.\n"
-    )
+    assert names(capsys.readouterr().err, "pip install pyreadstat", "SPSS")
 
 
 def test_a_date_in_a_sheet_is_refused_with_a_remedy(folder, capsys):

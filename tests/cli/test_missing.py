@@ -6,6 +6,7 @@ import pytest
 
 from s2oct.cli.app import run
 from tests.cli.conftest import QUICK
+from tests.messages import names
 
 FIT = ["fit", "d.csv", "--label", "job", *QUICK]
 
@@ -27,7 +28,7 @@ def test_an_empty_mark_replaces_the_usual_ones(jobs, capsys):
     n_none = jobs()
     assert run([*FIT, "--total", "None=30", "--missing", ""]) == 0
     printed = capsys.readouterr()
-    assert "20 labeled and 60 unlabeled rows; totals of the unlabeled ones: None: 30, Some: 30" in printed.out
+    assert names(printed.out, 20, 60, "None: 30", "Some: 30")
     assert n_none > 2
     assert "None" not in printed.err
 
@@ -35,7 +36,7 @@ def test_an_empty_mark_replaces_the_usual_ones(jobs, capsys):
 def test_marks_beside_an_empty_one_are_gaps(jobs, capsys):
     jobs(unlabeled="-")
     assert run([*FIT, "--total", "None=30", "--missing", "", "--missing", "-"]) == 0
-    assert "20 labeled and 60 unlabeled rows" in capsys.readouterr().out
+    assert names(capsys.readouterr().out, "20 label", "60 unlabel")
 
 
 @pytest.mark.parametrize("total", ["None=30", "Some=30"])

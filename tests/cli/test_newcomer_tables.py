@@ -9,6 +9,7 @@ import pytest
 
 from s2oct.cli.app import run
 from s2oct.export import read_model
+from tests.messages import names
 from tests.newcomer_tables import N_ROWS, write_tables
 
 OUT = ["--out", "model.json", "--predictions", "labeled.csv"]
@@ -78,7 +79,7 @@ def test_dates_are_refused_together_and_the_remedy_can_be_pasted(tables, capsys)
     asked = ["fit", "dates.csv", "--label", "employed", "--total", "ja=20"]
     assert run(asked) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "s2oct: 2 columns cannot be used as they are:"
+    assert names(lines[0], 2, "column")
     assert lines[1].startswith("  Expected no dates in column 'born', got '19")
     assert lines[2].startswith("  Expected no dates in column 'called', got '00:30' in row 1: use a number instead")
     cures = [re.search(r"--exclude (\w+)", line).groups() for line in lines[1:]]
@@ -88,7 +89,7 @@ def test_dates_are_refused_together_and_the_remedy_can_be_pasted(tables, capsys)
 
 def test_one_labeled_class_is_enough_and_the_other_gets_a_name(tables, capsys):
     assert run(["fit", "one_class.csv", "--label", "employed", "--total", "ja=20", *OUT]) == 0
-    assert "s2oct: warning: No labeled row has class 'not ja'." in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "warning", "'not ja'", "label", "class")
     assert read_model("model.json").classes == ["ja", "not ja"]
 
 
@@ -96,7 +97,7 @@ def test_strict_refuses_what_would_be_guessed(tables, capsys):
     assert run(["fit", "umlauts.csv", "--label", "Tätigkeit", "--total", "berufstätig=20", "--strict"]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
-    assert "keep it as an id with --id 'Schlüssel'" in lines[1]
+    assert names(lines[1], "--id", "'Schlüssel'")
     assert "--categorical 'Wohnort'=onehot" in lines[2] or "--categorical Wohnort=onehot" in lines[2]
 
 
@@ -104,15 +105,12 @@ def test_weights_and_running_numbers_are_pointed_out(tables, capsys):
     rows = [f"{i + 1},{0.5 + i % 7},{i % 13},{'a' if i < 4 else 'b' if i < 8 else ''}" for i in range(30)]
     (tables / "survey.csv").write_text("\n".join(["nr,design_weight,x,y", *rows]))
     assert run(["fit", "survey.csv", "--label", "y", "--total", "a=11", *OUT]) == 2
-    assert "Expected to be told what column 'design_weight' is" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "'design_weight'", "column")
     (tables / "survey.csv").write_text("\n".join(["nr,design_weight,x,y,w", *(f"{row},1" for row in rows)]))
     assert run(["fit", "survey.csv", "--label", "y", "--total", "a=11", "--weight", "w", *OUT]) == 0
     printed = capsys.readouterr().err
-    assert (
-        "warning: nr is a feature, but its name says that it is an id, and every value differs: keep it as an id with"
-        in printed
-    )
-    assert "design_weight is a feature, but its name says that it is a weight:" in printed
+    assert names(printed, "warning", "nr", "feature", "--id")
+    assert names(printed, "warning", "design_weight", "feature", "weight")
     assert "x is a feature, but" not in printed
 
 

@@ -10,6 +10,7 @@ import typer
 
 from s2oct.cli.app import load_command
 from s2oct.cli.options import takes_groups
+from tests.messages import naming
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,7 @@ def test_group_without_a_needed_option_is_refused():
     def paint(size: Size) -> None:
         """Paint."""
 
-    with pytest.raises(Exception, match="Missing parameter: width"):
+    with pytest.raises(Exception, match=naming("Missing", "width")):
         run(paint)
 
 

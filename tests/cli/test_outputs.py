@@ -17,6 +17,7 @@ import pytest
 
 from s2oct.cli.app import run
 from tests.cli.conftest import QUICK
+from tests.messages import names
 
 FIT = [
     "fit",
@@ -65,7 +66,7 @@ def test_standard_output_has_nothing_but_what_a_fit_writes_to_it(folder, capsys,
     assert run([*FIT, option, "-"]) == 0
     printed = capsys.readouterr()
     assert IS_COMPLETE[option](printed.out)
-    assert "40 labeled and 360 unlabeled rows" in printed.err
+    assert names(printed.err, "40 label", "360 unlabel")
     # After it there are warnings alone: too few other trees were found to know the stability of rows.
     _, after = printed.err.split("wrote standard output\n")
     assert all(line.startswith("s2oct: warning: ") for line in after.splitlines())
@@ -77,7 +78,8 @@ def test_other_files_of_a_fit_are_written_beside_standard_output(folder, capsys)
     printed = capsys.readouterr()
     assert IS_COMPLETE["--out"](printed.out)
     assert IS_COMPLETE["--sql"]((folder / "o.sql").read_text())
-    assert "wrote standard output\nwrote o.sql\n" in printed.err
+    assert names(printed.err, "standard output")
+    assert names(printed.err, "o.sql")
 
 
 def test_predictions_are_printed_as_csv(folder, capsys):
@@ -85,7 +87,8 @@ def test_predictions_are_printed_as_csv(folder, capsys):
     printed = capsys.readouterr()
     assert run([*PREDICT, "--out", "o.csv"]) == 0
     assert printed.out == (folder / "o.csv").read_text()
-    assert printed.err == "400 rows predicted; wrote standard output\n"
+    assert names(printed.err, 400, "standard output")
+    assert printed.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("form", ["text", "certificate", "sql", "dot", "json", "python", "onnx"])
@@ -110,19 +113,19 @@ def test_another_name_of_standard_output_is_standard_output(folder, kind):
         printed = (folder / "o.json").read_text()
     assert done.returncode == 0
     assert IS_COMPLETE["--out"](printed)
-    assert "40 labeled and 360 unlabeled rows" in done.stderr
+    assert names(done.stderr, "40 label", "360 unlabel")
 
 
 def test_standard_output_is_given_once(folder, capsys):
     assert run([*FIT, "--out", "-", "--sql", "-"]) == 2
-    assert capsys.readouterr().err == "s2oct: Expected a different file for every output, got '-' twice.\n"
+    assert names(capsys.readouterr().err, "'-'", "output")
 
 
 def test_a_closed_standard_output_is_refused_before_the_fit(folder):
     closed = ["sh", "-c", '"$0" "$@" >&-', sys.executable, "-c", "from s2oct.cli import main; main()"]
     done = subprocess.run([*closed, *FIT, "--out", "-"], capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == "s2oct: Expected an open standard output for '-', got a closed one.\n"
+    assert names(done.stderr, "'-'", "standard output")
 
 
 def test_a_command_without_output_works_where_standard_output_is_closed(folder):
@@ -189,7 +192,7 @@ def test_a_fifo_whose_reader_is_gone_leaves_every_file_as_it_was(folder, capsys)
     with ThreadPoolExecutor() as pool:
         pool.submit(read_a_little)
         assert run([*FIT, "--out", "o.json", "--report", "fifo"]) == 2
-    assert said(capsys) == "s2oct: Expected to be able to write 'fifo': Broken pipe.\n"
+    assert names(said(capsys), "'fifo'", "Broken pipe")
     assert (folder / "o.json").read_text() == "old"
     assert sorted(os.listdir(folder)) == ["fifo", "model.json", "o.json", "people.csv"]
 
@@ -209,7 +212,7 @@ def test_an_input_under_a_second_name_is_not_overwritten(folder, capsys):
     before = (folder / "people.csv").read_bytes()
     (folder / "twin.csv").hardlink_to(folder / "people.csv")
     assert run([*FIT, "--predictions", "twin.csv"]) == 2
-    assert "Expected outputs that are not inputs, got 'twin.csv' as both." in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "'twin.csv'", "output", "input")
     assert (folder / "people.csv").read_bytes() == before
 
 
@@ -217,31 +220,33 @@ def test_one_file_under_two_names_is_one_output(folder, capsys):
     (folder / "one").write_text("old")
     (folder / "two").hardlink_to(folder / "one")
     assert run([*FIT, "--out", "one", "--sql", "two"]) == 2
-    assert "Expected a different file for every output, got 'two' twice." in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "'two'", "output")
 
 
 @pytest.mark.parametrize(
-    ("out", "sentence"),
+    ("out", "named"),
     [
-        ("here", "Expected to be able to write 'here': Expected a file to write to, got the folder 'here'."),
-        ("no/o.json", "Expected a folder to write 'o.json' to, got 'no', which is not a folder."),
-        ("people.csv/o.json", "Expected a folder to write 'o.json' to, got 'people.csv', which is not a folder."),
-        ("loop", "Expected to be able to write 'loop': Too many levels of symbolic links."),
-        ("nowhere", "Expected a folder to write 'nowhere' to, got 'here/no', which is not a folder."),
-        ("n" * 300, f"Expected to be able to write '{'n' * 300}': File name too long."),
-        ("", "Expected to be able to write '.': Expected a file to write to, got the folder '.'."),
+        ("here", ("'here'", "folder")),
+        ("no/o.json", ("'o.json'", "'no'")),
+        ("people.csv/o.json", ("'o.json'", "'people.csv'")),
+        ("loop", ("'loop'", "symbolic links")),
+        ("nowhere", ("'nowhere'", "'here/no'")),
+        ("n" * 300, (f"'{'n' * 300}'", "too long")),
+        ("", ("'.'", "folder")),
     ],
 )
 @pytest.mark.parametrize(
     "command", [["fit", "not there.csv", "--label", "x"], PREDICT, ["show", "model.json"]], ids=str
 )
-def test_an_output_that_cannot_be_written_is_refused_before_any_work(folder, capsys, command, out, sentence):
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(folder, capsys, command, out, named):
     (folder / "here").mkdir()
     (folder / "loop").symlink_to("loop")
     (folder / "nowhere").symlink_to("here/no/file")
     before = sorted(os.listdir(folder))
     assert run([*command, "--out", out]) == 2
-    assert capsys.readouterr().err == f"s2oct: {sentence}\n"
+    said = capsys.readouterr().err
+    assert names(said, "s2oct: ", *named)
+    assert said.count("\n") == 1
     assert sorted(os.listdir(folder)) == before
 
 
@@ -262,7 +267,7 @@ def test_a_disk_without_room_ends_with_one_sentence_and_leaves_nothing(folder, c
     before = sorted(os.listdir(folder))
     with full_after(1000):
         assert run(arguments) == 2
-    assert said(capsys) == f"s2oct: Expected to be able to write '{name}': File too large.\n"
+    assert names(said(capsys), f"'{name}'", "too large")
     assert (folder / name).read_text() == "old"
     assert sorted(os.listdir(folder)) == before
 
@@ -272,9 +277,7 @@ def test_what_fits_on_a_disk_is_written_beside_what_does_not(folder, capsys):
     with full_after(50_000):
         assert run([*FIT, "--out", "o.json", "--report", "o.html", "--sql", "o.sql"]) == 2
     printed = capsys.readouterr()
-    assert printed.err.splitlines()[-1] == (
-        "s2oct: Expected to be able to write 'o.html': File too large. The other files are complete: o.json, o.sql."
-    )
+    assert names(printed.err.splitlines()[-1], "'o.html'", "too large", "o.json", "o.sql")
     assert "wrote o.json" in printed.out
     assert "wrote o.html" not in printed.out
     assert IS_COMPLETE["--out"]((folder / "o.json").read_text())
@@ -286,10 +289,7 @@ def test_what_fits_on_a_disk_is_written_beside_what_does_not(folder, capsys):
 def test_every_file_that_does_not_fit_on_a_disk_is_named(folder, capsys):
     with full_after(1000):
         assert run([*FIT, "--out", "o.json", "--predictions", "o.csv"]) == 2
-    assert said(capsys) == (
-        "s2oct: Expected to be able to write 'o.json': File too large. "
-        "Expected to be able to write 'o.csv': File too large.\n"
-    )
+    assert names(said(capsys), "'o.json'", "'o.csv'", "too large")
 
 
 @pytest.mark.parametrize("place", ["out", "folder"])

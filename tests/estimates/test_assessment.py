@@ -9,6 +9,7 @@ from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem
 from s2oct.estimates.assessment import HeldOut, held_out_folds
 from s2oct.problem.known import read_known
 from s2oct.problem.totals import Estimate
+from tests.messages import naming
 
 
 def known_with(labels, totals, weights=None, n_unlabeled=100):
@@ -146,7 +147,7 @@ def test_folds_hold_every_label_out_once_and_leave_some_of_every_class(n_a, n_b)
 
 
 def test_labels_none_of_which_can_be_held_out_are_refused():
-    with pytest.raises(InvalidProblem, match="No class has two labeled rows"):
+    with pytest.raises(InvalidProblem, match=naming("class", "label")):
         held_out_folds(np.array([0, 1, 2, -1, -1]))
 
 

@@ -10,6 +10,7 @@ import pytest
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.replicates import run_replicates
 from tests.estimates.nearest_mean import NearestMean, same
+from tests.messages import naming
 from tests.processes import started
 
 N = 6
@@ -90,7 +91,7 @@ def test_progress_counts_the_replicates_of_earlier_runs(tmp_path):
 
 def test_a_folder_that_is_a_file_is_refused_in_one_sentence(tmp_path):
     (tmp_path / "taken").write_text("")
-    with pytest.raises(InvalidProblem, match=r"^Expected a folder that can be written, got .*taken.*\.$"):
+    with pytest.raises(InvalidProblem, match=naming("folder", "taken")):
         run_replicates(NearestMean.example(), 0, 2, folder=tmp_path / "taken")
 
 

@@ -18,6 +18,7 @@ from s2oct.datasets import make_labour_force
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import COLUMNS
 from tests.conftest import require_package
+from tests.messages import names, naming
 
 NUMBERS = [name for name in COLUMNS if name not in ("domain", "class", "by")]
 
@@ -221,7 +222,7 @@ def test_rows_without_a_domain_are_a_domain_of_their_own(two_classes, levels, na
     domains = [row["domain"] for row in found]
     assert domains == [*sorted([*levels, *levels], key=str), name, name]
     assert {row["rows"] for row in found if row["domain"] == name} == {5.0}
-    assert f"5 rows have no value of 'region': domain '{name}'." in found.notes
+    assert names(found.notes, 5, "'region'", f"'{name}'")
 
 
 def test_without_gaps_there_is_no_domain_of_missing_values(two_classes):
@@ -308,17 +309,17 @@ def test_replicate_weights_of_a_survey_stand_for_drawing(two_classes):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "named"),
     [
-        ({"replicate_scale": 0.9}, "Expected replicate_scale with replicate_weights only"),
-        ({"replicate_weights": np.ones((120, 3)), "replicates": 5}, "columns of replicate weights, 3, or none given"),
-        ({"replicate_weights": np.ones((120, 3)), "replicate_scale": 0}, "replicate_scale"),
-        ({"replicate_weights": np.ones((4, 3))}, "got shape"),
+        ({"replicate_scale": 0.9}, ("replicate_scale", "replicate_weights")),
+        ({"replicate_weights": np.ones((120, 3)), "replicates": 5}, (3, "column", "weight")),
+        ({"replicate_weights": np.ones((120, 3)), "replicate_scale": 0}, ("replicate_scale",)),
+        ({"replicate_weights": np.ones((4, 3))}, ("shape",)),
     ],
 )
-def test_what_does_not_go_with_replicate_weights_is_refused(two_classes, given, said):
+def test_what_does_not_go_with_replicate_weights_is_refused(two_classes, given, named):
     clf, region = two_classes
-    with pytest.raises(InvalidProblem, match=said):
+    with pytest.raises(InvalidProblem, match=naming(*named)):
         clf.estimate(region, **given)
 
 
@@ -331,7 +332,7 @@ def difference(two_classes):
 def test_the_difference_estimator_adds_up_and_says_what_it_is(two_classes, difference):
     _, y, truth, region = people()
     assert difference.n_replicates == 0
-    assert repr(difference) == "<Estimates of 6 domains and classes by the difference estimator>"
+    assert names(repr(difference), 6, "Estimate", "difference")
     for label in ("a", "b"):
         total = (y == label).sum() + totals_of(y, truth)[label]
         assert sum(row["estimate"] for row in difference if row["class"] == label) == pytest.approx(total)

@@ -9,6 +9,7 @@ from s2oct import S2OCTClassifier
 from s2oct.errors import InvalidProblem
 from s2oct.evidence.evidence import EvidenceSpec
 from tests.fit.register_tables import PLAIN, Table, table
+from tests.messages import names, naming
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def test_a_register_is_fitted_by_its_sample_and_meets_the_total_of_all_rows(
     assert (clf.predict(small.X[unlabeled]) == "A").sum() == small.totals["A"]
     found = clf.certificate_
     assert (found.assigned[0], found.n_unlabeled, found.xi) == (small.totals["A"], 1960, 0)
-    assert "guide and questions from a sample of 340 rows, tree and totals from all 2,000 rows" in str(found)
+    assert names(str(found), "guide", 340, "2,000")
     assert found.n_contradicted == (clf.predict(small.X[~unlabeled]) != small.y[~unlabeled]).sum()
     assert clf.data_summary_.totals == (small.totals["A"], 1960 - small.totals["A"])
 
@@ -44,7 +45,7 @@ def test_estimates_of_a_register_need_its_rows_again_and_simpler_trees_are_those
     fitted: tuple[Table, S2OCTClassifier],
 ) -> None:
     small, clf = fitted
-    with pytest.raises(InvalidProblem, match="a sample of 340 of 2,000 rows"):
+    with pytest.raises(InvalidProblem, match=naming(340, "2,000")):
         clf.estimate()
     found = clf.estimate(np.arange(2000) % 2, X=small.X, y=small.y, totals=small.totals)
     observed = (small.y == "A").sum()
@@ -59,7 +60,7 @@ def test_a_fit_that_has_no_time_to_count_says_so() -> None:
     clf._fit_register(small.register(most=300), PLAIN, stop=lambda: True)
     assert any("not counted over all 2,000 rows" in notice for notice in clf.notices_)
     assert not clf.certificate_.counted
-    assert "totals not counted over all 2,000 rows, because the time ended" in str(clf.certificate_)
+    assert names(str(clf.certificate_), "2,000", "total", "time")
 
 
 def test_a_large_array_is_a_register_and_is_not_copied_to_double_precision() -> None:

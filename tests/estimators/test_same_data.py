@@ -10,6 +10,7 @@ from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import are_data_of_fit, known_of_rows, read_fit
 from s2oct.export import TotalsDisplay
 from tests.cells_of_iris import fitted_iris, iris
+from tests.messages import naming
 
 
 def are_same(clf, X, y, **known):
@@ -53,7 +54,7 @@ def test_a_supervised_tree_knows_its_rows():
 
 def test_totals_of_a_fit_are_not_drawn_for_other_rows():
     data, clf = iris(), fitted_iris("plain")
-    with pytest.warns(S2OCTWarning, match="its totals are not drawn: pass the totals of these rows"):
+    with pytest.warns(S2OCTWarning, match=naming("total")):
         display = TotalsDisplay.from_estimator(clf, data.X.iloc[:-5], data.y[:-5])
     assert display.target is None
     assert TotalsDisplay.from_estimator(clf, data.X, data.y).target is not None

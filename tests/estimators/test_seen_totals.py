@@ -8,6 +8,7 @@ import pytest
 from s2oct import Estimate
 from s2oct.estimators.fitted import known_of_rows, read_fit, see_totals
 from tests.cells_of_iris import fitted_iris, iris
+from tests.messages import names, naming
 
 
 def seen(kind, **known):
@@ -80,11 +81,11 @@ def test_totals_of_all_rows_and_shares_are_kept_as_they_were_given():
     assert [total.given for total in of_all.cells] == ["40 to 60", "50 ± 2.5", "50"]
     assert of_all.cells[2].cell.low == 50 - (data.y == "virginica").sum()
     shares = seen("by region", population_totals=dict.fromkeys(species, 1 / 3), as_shares=True)
-    assert shares.given_of == "shares of all rows"
+    assert names(shares.given_of, "share", "all rows")
     assert [total.given for total in shares.cells] == ["33.3333 %"] * 3
     by_region = {"north": {"setosa": (None, 0.5)}, "south": {"setosa": (0.1, None)}, "west": {"setosa": (0.0, 1.0)}}
     by_domain = seen("by region", totals=by_region, domains=data.region, as_shares=True)
-    assert by_domain.given_of == "shares of the unlabeled rows"
+    assert names(by_domain.given_of, "share", "unlabel")
     given = {total.cell.domain: total.given for total in by_domain.cells if total.cell.class_index == 0}
     assert given == {"north": "at most 50 %", "south": "at least 10 %", "west": "0 to 100 %"}
     assert {total.given for total in by_domain.cells if total.cell.class_index} == {""}
@@ -97,5 +98,5 @@ def test_counts_of_the_unlabeled_rows_are_what_they_were_given_as():
 
 
 def test_what_fit_does_not_know_is_refused():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'total'"):
+    with pytest.raises(TypeError, match=naming("'total'")):
         known_of_rows(None, None, None, None, total={"a": 1})

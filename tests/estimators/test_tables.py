@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import InvalidProblem
 from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT
+from tests.messages import naming
 
 NAMES = ["age", "income"]
 
@@ -108,7 +109,7 @@ def test_octh_reads_every_kind_of_label_and_marker(survey, kind):
 @pytest.mark.parametrize("sparse", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix])
 def test_sparse_tables_are_refused(survey, estimator, sparse):
     X, y, _ = survey
-    with pytest.raises(TypeError, match=r"Sparse data was passed .* Use '\.toarray\(\)'"):
+    with pytest.raises(TypeError, match=naming("'.toarray()'", "Sparse")):
         estimator().fit(sparse(X), y)
 
 
@@ -116,7 +117,7 @@ def test_a_frame_of_dates_is_refused_by_name(survey):
     """A date would silently be a number of nanoseconds."""
     X, y, totals = survey
     frame = pd.DataFrame({"age": X[:, 0], "born": pd.date_range("1950-01-01", periods=len(X))})
-    with pytest.raises(InvalidProblem, match=r"Expected no dates in column 'born', got timestamp.*a year or an age"):
+    with pytest.raises(InvalidProblem, match=naming("'born'", "dates", "column")):
         classifier().fit(frame, y, totals=totals)
 
 

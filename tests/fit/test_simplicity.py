@@ -20,6 +20,7 @@ from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT, AUTO_TOTAL_PRICE
 from s2oct.stopping import now
 from tests.fitted import Fit
+from tests.messages import naming
 from tests.oracles import walk
 
 GUIDE_WEIGHT = AUTO_GUIDE_WEIGHT
@@ -246,7 +247,7 @@ def test_only_a_fit_with_a_guide_has_a_path(survey):
 
 def test_a_fit_without_unlabeled_rows_has_a_path_by_its_labels(survey):
     X, y, _ = survey
-    with pytest.warns(S2OCTWarning, match="Every row is labeled"):
+    with pytest.warns(S2OCTWarning, match=naming("every row", "label")):
         clf = S2OCTClassifier(depth=1, random_state=0).fit(X[:6], y[:6])
     assert any(step.tree is clf.tree_ for step in clf.simplicity_path())
 
@@ -262,7 +263,7 @@ def test_a_path_is_fitted_once_and_anew_after_another_fit(survey):
     assert clf.fit(X, y, totals=totals).simplicity_path() is not assessed
 
 
-@pytest.mark.filterwarnings("ignore:The tree misses the total")
+@pytest.mark.filterwarnings("ignore:.*total.* row")
 def test_a_fit_at_the_price_of_a_step_costs_what_the_step_says_at_least():
     """With one feature per split all fits have the same questions, so that their bounds are about the same trees."""
     fit = fitted(max_features_per_split=1)

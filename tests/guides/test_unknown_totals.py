@@ -16,6 +16,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.guides.unknown_totals import Ratios, ShareSpec, calibrate, maximise_shares, with_estimated_totals
 from s2oct.problem.known import read_known
 from s2oct.stopping import Deadline
+from tests.messages import names, naming
 
 CENTRES = np.array([[0.0, 0.0], [2.5, 0.0], [0.0, 2.5]])
 
@@ -195,7 +196,7 @@ def test_minus_one_still_marks_unlabeled_rows():
 
 def test_a_class_without_labels_is_refused():
     X, y, _ = shifted_table((20, 20), (30, 30))
-    with pytest.raises(InvalidProblem, match="every class has labeled rows; 'z' has none"):
+    with pytest.raises(InvalidProblem, match=naming("'z'", "class", "label")):
         estimated(X, y, {"a": "estimate", "b": "estimate", "z": 5})
 
 
@@ -336,7 +337,7 @@ def test_shares_that_features_say_nothing_about_are_called_a_guess(totals):
     assert value.tolist() == [500, 500]
     assert se == pytest.approx(1000 / np.sqrt(12))
     (notice,) = known.doubts
-    assert "The features do not tell the classes apart" in str(notice)
+    assert names(str(notice), "feature", "class")
     assert "a guess" in str(notice)
 
 
@@ -352,8 +353,8 @@ def test_the_warning_about_estimates_names_what_they_are_of():
     X, y, _ = shifted_table((40, 40), (100, 100))
     (rows,) = estimated(X, y, None).doubts
     (weight,) = estimated(X, y, None, sample_weight=np.tile([1.0, 2.5], 140)).doubts
-    assert "of 200 unlabeled rows" in str(rows)
-    assert "of a weight of 350" in str(weight)
+    assert names(str(rows), 200, "unlabel")
+    assert names(str(weight), 350, "weight")
 
 
 def test_slow_forests_have_fewer_trees_and_leave_time_for_an_estimate(monkeypatch):

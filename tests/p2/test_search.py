@@ -87,8 +87,8 @@ def test_a_round_returns_by_its_deadline(stepping_clock, number):
 
 
 @pytest.mark.usefixtures("real_time")
-@pytest.mark.filterwarnings("ignore:The time limit cut the fit off")
-@pytest.mark.filterwarnings("ignore:The tree misses the total")
+@pytest.mark.filterwarnings("ignore:.*time limit")
+@pytest.mark.filterwarnings("ignore:.*total.* row")
 def test_a_fit_keeps_its_deadline_in_real_time():
     """Users set a limit on the clock of the machine: a fit that would not end by itself ends there."""
     rng = np.random.default_rng(0)
@@ -98,7 +98,7 @@ def test_a_fit_keeps_its_deadline_in_real_time():
     assert clf.certificate_.seconds >= 0.4
 
 
-@pytest.mark.filterwarnings("ignore:The tree misses the total")
+@pytest.mark.filterwarnings("ignore:.*total.* row")
 def test_ctrl_c_during_the_search_returns_the_best_tree(ctrl_c):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 4)), [*rng.choice(["A", "B"], 60).tolist(), *[None] * 540]
@@ -118,7 +118,7 @@ def test_extreme_totals_are_met(total):
     assert clf.certificate_.xi == 0
 
 
-@pytest.mark.filterwarnings("ignore:No labeled row has class 'B'")
+@pytest.mark.filterwarnings("ignore:.*class 'B'")
 def test_labels_of_one_class_leave_only_the_total_to_meet():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(80, 3))

@@ -4,11 +4,12 @@ import pytest
 from s2oct.errors import InvalidProblem
 from s2oct.p2.prepared import ModelSpec, paper_depth, prepare
 from s2oct.problem.problem import Problem
+from tests.messages import naming
 
 
 @pytest.mark.parametrize("C", [0, -1, np.nan, np.inf, "x", None, True], ids=str)
 def test_a_price_that_is_no_positive_number_is_refused(C):
-    with pytest.raises(InvalidProblem, match="Expected C to be a positive number, got"):
+    with pytest.raises(InvalidProblem, match=naming("C", "positive")):
         ModelSpec(C=C)
 
 
@@ -19,13 +20,13 @@ def test_any_positive_real_number_is_a_price(C):
 
 @pytest.mark.parametrize("coefficient_bound", [0, -1, np.inf, np.nan])
 def test_a_coefficient_bound_that_bounds_nothing_is_refused(coefficient_bound):
-    with pytest.raises(InvalidProblem, match="Expected a coefficient bound s between 0 and infinity, got"):
+    with pytest.raises(InvalidProblem, match=naming("coefficient", 0, "infinit")):
         ModelSpec(coefficient_bound=coefficient_bound)
 
 
 @pytest.mark.parametrize("most", [0, -1, 1.5, True, "x"], ids=repr)
 def test_a_number_of_features_that_no_split_has_is_refused(most):
-    with pytest.raises(InvalidProblem, match="Expected at least 1 feature per split, got"):
+    with pytest.raises(InvalidProblem, match=naming(1, "feature", "split")):
         ModelSpec(max_features_per_split=most)
 
 
@@ -38,7 +39,7 @@ def test_columns_that_are_none_or_out_of_order_are_refused(columns):
 @pytest.mark.parametrize("depth", [-1, 13, 2.0])
 def test_a_depth_that_no_tree_has_is_refused_once_the_tree_is_laid_out(depth):
     problem = Problem.from_arrays([[0.0], [1.0]], ["A", None], totals={"A": 0, "B": 1})
-    with pytest.raises(InvalidProblem, match=f"Expected a depth between 1 and 12, got {depth}"):
+    with pytest.raises(InvalidProblem, match=naming("depth", 1, 12, depth)):
         prepare(problem, ModelSpec(depth=depth))
 
 

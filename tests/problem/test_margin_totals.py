@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from s2oct import Estimate
 from s2oct.errors import InvalidProblem
 from s2oct.problem.labels import read_labels
+from tests.messages import naming
 from tests.totals import read_targets
 
 Y = ["a", "b", "c", *[None] * 12]
@@ -96,7 +97,7 @@ def test_a_domain_with_labeled_rows_only_needs_no_totals():
 def test_a_labeled_row_needs_a_domain_only_if_all_rows_are_counted():
     region = np.array([None, *REGION[1:]], dtype=object)
     assert read({"n": NORTH, "s": SOUTH}, domains=[("", region)]).margins[0].low.tolist() == [[2, 3, 0], [1, 2, 4]]
-    with pytest.raises(InvalidProblem, match="a domain for all rows, got 1 row without one"):
+    with pytest.raises(InvalidProblem, match=naming(1, "domain")):
         read(None, {"n": NORTH, "s": SOUTH}, domains=[("", region)])
 
 
@@ -125,82 +126,82 @@ BOTH = {"n": NORTH, "s": SOUTH}
 REFUSED = {
     "a total above the rows of the domain": (
         {"totals": {"n": {"a": 6}, "s": SOUTH}},
-        r"class 'a' in domain 'n' between 0 and 5 \(its unlabeled rows\), got 6",
+        ("'a'", "'n'", 0, 5, 6),
     ),
     "totals of a domain that do not add up": (
         {"totals": {"n": NORTH, "s": {"a": 1, "b": 2, "c": 5}}},
-        r"add up to 7 in domain 's' \(its unlabeled rows\), got \{'a': 1, 'b': 2, 'c': 5\}, 8 in all",
+        (7, "'s'", "{'a': 1, 'b': 2, 'c': 5}", 8),
     ),
     "shares of a domain that do not add up": (
         {"totals": {"n": {"a": 0.5, "b": 0.5}, "s": {"a": 0.5, "b": 0.4, "c": 0}}, "as_shares": True},
-        r"shares that add up to 1 in domain 's' \(its unlabeled rows\), got .*, 0\.9 in all",
+        (1, "'s'", "0.9"),
     ),
     "bounds of a domain": (
         {"totals": {"n": {"a": (3, 4), "b": (3, 4)}, "s": SOUTH}},
-        r"lower bounds add up to at most 5 in domain 'n'",
+        (5, "'n'"),
     ),
     "a population total below the labeled rows": (
         {"population_totals": {"n": {"a": 0, "b": 6, "c": 1}, "s": {"a": 1, "b": 3}}},
-        r"population total of class 'a' in domain 'n' of at least 1 \(its labeled rows\), got 0",
+        ("'a'", "'n'", 1, 0),
     ),
     "bounds of the population below the labeled rows": (
         {"population_totals": {"n": {"a": (0, 0.5)}, "s": {"a": 1, "b": 3}}},
-        r"class 'a' in domain 'n' of at least 1 \(its labeled rows\), got 0\.5",
+        ("'a'", "'n'", 1, "0.5"),
     ),
     "bounds of the population above all unlabeled rows": (
         {"population_totals": {"n": {"b": (6, 7)}, "s": {"a": 1, "b": 3}}},
-        r"class 'b' in domain 'n' of at most 5 \(its labeled and all unlabeled rows\), got 6",
+        ("'b'", "'n'", 5, 6),
     ),
     "bounds of the population that leave too many": (
         {"population_totals": {"n": {"a": (0, 7), "b": (4, 5), "c": (3, 7)}, "s": {"a": 1, "b": 3}}},
-        r"leave 5 unlabeled rows in domain 'n' beside the labeled ones, got totals that leave at least 6",
+        (5, "'n'", 6),
     ),
     "an empty domain with a positive total": (
         {"totals": {**BOTH, "w": {"a": 0, "b": 1}}},
-        r"got a total of 1 of class 'b' in domain 'w', an empty domain with a positive total",
+        (1, "'b'", "'w'"),
     ),
     "an empty domain with an estimate": (
         {"totals": {**BOTH, "w": {"a": Estimate(4, 1)}}},
-        r"got a total of 4 of class 'a' in domain 'w', an empty domain with a positive total",
+        (4, "'a'", "'w'"),
     ),
-    "a misspelled domain": ({"totals": {"n": NORTH, "S": SOUTH}}, r"in domain 'S', .* Did you mean 's'\?"),
-    "a domain without totals": ({"totals": {"n": NORTH}}, r"every domain of the unlabeled rows, got none for 's'\."),
+    "a misspelled domain": ({"totals": {"n": NORTH, "S": SOUTH}}, ("'S'", "'s'")),
+    "a domain without totals": ({"totals": {"n": NORTH}}, ("'s'", "domain", "unlabel")),
     "many domains without totals": (
         {"totals": {"1": {"a": 1}}, "domains": [("", np.arange(15).astype(object))]},
-        r"got none for 3, 4, 5, 6, 7 and 7 more\.",
+        (3, 4, 5, 6, 7),
     ),
     "a domain whose text is not clear": (
         {"totals": {"1": {"a": 1}}, "domains": [("", np.array([1, "1 ", 1.0, *["1", 1] * 6], dtype=object))]},
-        r"got none for 1\.",
+        (1,),
     ),
     "a domain twice": (
         {"totals": {1: BY_SEX[1], "1": BY_SEX[1], 2: BY_SEX[2]}, "domains": [("", SEX)]},
-        "of each domain once, got domain '1' twice",
+        ("'1'", "domain"),
     ),
     "rows without a domain": (
         {"totals": BOTH, "domains": [("region", np.array([*REGION[:-2], None, np.nan], dtype=object))]},
-        r"a domain of 'region' for the unlabeled rows, got 2 unlabeled rows without one",
+        ("'region'", 2),
     ),
-    "too few domains": ({"totals": BOTH, "domains": [("", REGION[1:])]}, "one domain per row, got 14 domains for 15"),
+    "too few domains": ({"totals": BOTH, "domains": [("", REGION[1:])]}, (14, 15)),
     "margins that disagree": (
         {"totals": [{"n": {**NORTH, "b": 2, "c": 1}, "s": SOUTH}, BY_SEX], "domains": [("region", REGION), ("", SEX)]},
-        r"agree on the unlabeled rows of class 'c', got 5 in margin 'region' and 4 in margin 2\.",
+        ("'c'", 5, "'region'", 4, 2),
     ),
     "bounds that disagree": (
         {
             "totals": [{d: {"a": (0, 1)} for d in "ns"}, {1: {"a": (2, 3)}, 2: {"a": (1, 3)}}],
             "domains": [("region", REGION), ("sex", SEX)],
         },
-        r"class 'a', got 3 to 6 in margin 'sex' and 0 to 2 in margin 'region'\.",
+        ("'a'", 3, 6, "'sex'", 0, 2, "'region'"),
     ),
     "a misspelled class in one domain": (
         {"totals": {"n": NORTH, "s": {"A": 1, "b": 2, "c": 4}}},
-        r"totals of the classes \['a', 'b', 'c'\], got 'A'\. Did you mean 'a'\?",
+        ("['a', 'b', 'c']", "'A'", "'a'"),
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_totals_that_cannot_be_name_their_cell(arguments, sentence):
-    with pytest.raises(InvalidProblem, match=sentence):
+@pytest.mark.parametrize(("arguments", "named"), REFUSED.values(), ids=REFUSED)
+def test_totals_that_cannot_be_name_their_cell(arguments, named):
+    with pytest.raises(InvalidProblem, match=naming(*named)):
         read(**arguments)

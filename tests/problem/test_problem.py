@@ -5,6 +5,7 @@ from hypothesis import given
 from s2oct.errors import InvalidProblem
 from s2oct.problem.labels import read_labels
 from s2oct.problem.problem import DataSummary, Problem
+from tests.messages import naming
 from tests.preparing import score_of
 from tests.strategies import problems_with_trees
 from tests.totals import read_targets
@@ -23,29 +24,29 @@ def test_labeled_and_unlabeled_rows_are_kept_apart():
 
 
 @pytest.mark.parametrize(
-    ("X", "sentence"),
+    ("X", "named"),
     [
-        ([1.0, 2.0], r"a table of rows and features, got shape \(2,\)"),
-        (np.empty((0, 2)), r"a table of rows and features, got shape \(0, 2\)"),
-        (np.empty((2, 0)), r"a table of rows and features, got shape \(2, 0\)"),
-        ([["a"], ["b"]], "Expected numeric features, got values that are not numbers"),
-        ([[np.nan], [1.0]], "Expected finite features, got NaN or infinity"),
-        ([[np.inf], [1.0]], "Expected finite features, got NaN or infinity"),
+        ([1.0, 2.0], ("(2,)", "feature", "shape")),
+        (np.empty((0, 2)), ("(0, 2)", "feature", "shape")),
+        (np.empty((2, 0)), ("(2, 0)", "feature", "shape")),
+        ([["a"], ["b"]], ("feature",)),
+        ([[np.nan], [1.0]], ("NaN", "finite", "feature")),
+        ([[np.inf], [1.0]], ("NaN", "finite", "feature")),
     ],
     ids=["one axis", "no rows", "no features", "text", "NaN", "infinity"],
 )
-def test_tables_that_are_no_features_are_refused(X, sentence):
-    with pytest.raises(InvalidProblem, match=sentence):
+def test_tables_that_are_no_features_are_refused(X, named):
+    with pytest.raises(InvalidProblem, match=naming(*named)):
         Problem.from_arrays(X, ["a", None], totals={"a": 0, "b": 1})
 
 
 def test_names_that_do_not_fit_the_features_are_refused():
-    with pytest.raises(InvalidProblem, match="Expected 1 feature names, got 2"):
+    with pytest.raises(InvalidProblem, match=naming(1, 2)):
         Problem.from_arrays([[0.0], [1.0]], ["a", None], totals={"a": 0, "b": 1}, feature_names=["age", "income"])
 
 
 def test_one_label_per_row_is_required():
-    with pytest.raises(InvalidProblem, match="Expected one label per row, got 1 labels for 2 rows"):
+    with pytest.raises(InvalidProblem, match=naming(1, 2)):
         Problem.from_arrays([[0.0], [1.0]], ["a"])
 
 

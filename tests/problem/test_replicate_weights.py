@@ -6,6 +6,7 @@ import pytest
 
 from s2oct.errors import InvalidProblem
 from s2oct.problem.known import read_replicate_weights
+from tests.messages import naming
 
 CODES = np.array([0, -1, 1, 0, -1, 1])
 CLASSES = np.array(["a", "b"], dtype=object)
@@ -30,19 +31,19 @@ def test_without_weights_of_the_fit_factors_and_weights_say_the_same():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "named"),
     [
-        (FACTORS[:3], r"Expected replicate weights with 6 rows and a column for each .*, got shape \(3, 3\)"),
-        (FACTORS[:, :1] * 10, r"got shape \(6, 1\)"),
-        (WEIGHTS, r"got shape \(6,\)"),
-        (["r1", "r9"], "columns of X, got 'r9'"),
-        ([["x"] * 3] * 6, "to be numbers"),
-        (-FACTORS * WEIGHTS[:, None], "at least 0, got -20.0 in row 0 of replicate 1"),
-        (np.where(np.arange(6)[:, None] == 3, np.nan, 10 * FACTORS), "got nan in row 3 of replicate 0"),
-        (pd.DataFrame({"one": WEIGHTS, "two": WEIGHTS * (CODES == 0)}), "'two', which is 0 for all labels of 'b'"),
-        (FACTORS, "0.04 times as large on average: factors must be multiplied by the weights before"),
+        (FACTORS[:3], (6, "(3, 3)")),
+        (FACTORS[:, :1] * 10, ("(6, 1)", "shape")),
+        (WEIGHTS, ("(6,)", "shape")),
+        (["r1", "r9"], ("'r9'", "column")),
+        ([["x"] * 3] * 6, ("number",)),
+        (-FACTORS * WEIGHTS[:, None], (0, "-20.0", 1)),
+        (np.where(np.arange(6)[:, None] == 3, np.nan, 10 * FACTORS), ("nan", 3, 0)),
+        (pd.DataFrame({"one": WEIGHTS, "two": WEIGHTS * (CODES == 0)}), ("'two'", 0, "'b'")),
+        (FACTORS, ("0.04", "weight")),
     ],
 )
-def test_what_cannot_be_replicate_weights_is_refused(given, said):
-    with pytest.raises(InvalidProblem, match=said):
+def test_what_cannot_be_replicate_weights_is_refused(given, named):
+    with pytest.raises(InvalidProblem, match=naming(*named)):
         read(given, X=pd.DataFrame({"r1": WEIGHTS}))

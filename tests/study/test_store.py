@@ -26,6 +26,7 @@ from s2oct.study.records import (
     read_store,
     to_line,
 )
+from tests.messages import naming
 
 SETTINGS = StudySettings(labeled_share=0.1, time_limit=5.0, solver="highs", seed=0)
 RECORD = TaskRecord(
@@ -98,7 +99,7 @@ def test_counts_of_three_classes_are_kept(tmp_path):
 
 
 def test_a_study_of_two_classes_is_not_continued_with_three(store):
-    with pytest.raises(StudyError, match=r"was begun \(classes 2\), got classes 3"):
+    with pytest.raises(StudyError, match=naming(2, 3)):
         Store(store, dataclasses.replace(SETTINGS, classes=3))
 
 
@@ -132,7 +133,7 @@ def test_a_damaged_line_in_the_middle_is_named(store):
     path = store / FILE_NAME
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([*lines[:2], "{]\n", *lines[2:]]))
-    with pytest.raises(StudyError, match=r"Line 3 of .*records\.jsonl cannot be read"):
+    with pytest.raises(StudyError, match=naming(3, "records.jsonl")):
         read_store(store)
 
 
@@ -154,5 +155,5 @@ def test_other_settings_need_another_folder(store):
 
 
 def test_a_folder_without_a_study_is_named(tmp_path):
-    with pytest.raises(StudyError, match="Expected a study in the folder"):
+    with pytest.raises(StudyError, match=naming("study", "folder")):
         read_store(tmp_path)

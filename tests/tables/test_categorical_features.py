@@ -7,6 +7,7 @@ import pytest
 
 from s2oct.errors import InvalidProblem
 from s2oct.tables.treatment import read_categorical_features
+from tests.messages import naming
 
 NAMES = ("age", "region", "owner")
 
@@ -31,19 +32,19 @@ def test_columns_are_named_by_type_name_position_or_mask(given, names):
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("given", "named"),
     [
-        ("auto", "'from_dtype' or a list, got 'auto'"),
-        (["land"], "among the columns .*, got 'land'"),
-        ([3], "between 0 and 2, the positions of the columns, got 3"),
-        ([-1], "between 0 and 2"),
-        ([True], "to have 3 entries, one for each column, got 1"),
-        ([0, "age"], "a list of names, positions or booleans"),
-        ([1.5], "a list of names, positions or booleans"),
-        (7, "a list of names, positions or booleans, got 7"),
+        ("auto", ("'from_dtype'", "'auto'")),
+        (["land"], ("'land'", "column")),
+        ([3], (0, 2, 3)),
+        ([-1], (0, 2)),
+        ([True], (3, 1)),
+        ([0, "age"], ("boolean",)),
+        ([1.5], ("boolean",)),
+        (7, (7, "boolean")),
     ],
     ids=str,
 )
-def test_other_forms_are_refused(given, sentence):
-    with pytest.raises(InvalidProblem, match=sentence):
+def test_other_forms_are_refused(given, named):
+    with pytest.raises(InvalidProblem, match=naming(*named)):
         read_categorical_features(given, NAMES)

@@ -8,6 +8,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.problem.totals import WHOLE, Estimate
 from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.partly_labeled import Roles, read_partly_labeled
+from tests.messages import naming
 
 LABELS = ["no", "yes", *[""] * 7]
 
@@ -133,11 +134,11 @@ def test_blanks_around_a_class_in_the_file_need_not_be_typed(known):
 
 
 def test_two_totals_of_one_class_are_refused_however_they_are_written(known):
-    with pytest.raises(InvalidProblem, match="Expected one total for every class, got several for '01'"):
+    with pytest.raises(InvalidProblem, match=naming("'01'", "total", "class")):
         known(("1", "1"), ("01", "1"), labels=["1", "0", ""])
 
 
 def test_counts_beside_shares_are_refused_unless_all_are_shares(known):
-    with pytest.raises(InvalidProblem, match="Expected totals that are all counts or all shares, got some of each"):
+    with pytest.raises(InvalidProblem, match=naming("total", "share")):
         known(("yes", "50%"), ("no", "3"))
     assert known(("yes", "50%"), ("no", "0.5"), as_shares=True).stated.as_shares

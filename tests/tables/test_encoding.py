@@ -8,6 +8,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from s2oct.errors import InvalidProblem
 from s2oct.tables.encoding import Column, Encoding, Unseen, learn_column, plain_encoding
+from tests.messages import names, naming
 
 
 def text(*values):
@@ -83,10 +84,8 @@ def test_what_the_fit_did_not_see_is_counted_over_batches_and_named_in_one_sente
         table = {"c": text(*c), "x": np.array([np.nan, 1.0]), "o": text(*"ab")}
         encoding.encode(table, first_row, unseen)
     assert unseen.rows["c", "new"] == (2, 1)
-    assert unseen.sentence(encoding.columns) == (
-        "Some values were not seen in the fit: column 'c' has 'new' in 2 rows, treated as 'u'; column 'c' has 1 "
-        "missing value, treated as 'u'; column 'x' has 2 missing values, treated as 41; column 'o' has 'a' and 'b' in "
-        "4 rows, treated as 'low'."
+    assert names(
+        unseen.sentence(encoding.columns), "'c'", "'new'", 2, "'u'", 1, "'x'", 41, "'o'", "'a'", "'b'", 4, "'low'"
     )
 
 
@@ -131,7 +130,7 @@ def test_booleans_are_known_in_every_spelling():
     assert column.features == ("c",)
     spelled = column.encode(text("true", "False", "TRUE", "0", "1", "1.0", "0.0"), Unseen())
     assert spelled.ravel().tolist() == [1, 0, 1, 0, 1, 1, 0]
-    with pytest.raises(InvalidProblem, match=r"has 'yes' in row 1, but the model knows only \['False', 'True'\]"):
+    with pytest.raises(InvalidProblem, match=naming("'yes'", 1, "['False', 'True']")):
         Encoding((column,)).encode({"c": text("yes")})
 
 
@@ -156,42 +155,42 @@ def test_features_stand_in_the_order_of_the_columns():
 
 
 @pytest.mark.parametrize(
-    ("column", "values", "sentence"),
+    ("column", "values", "named"),
     [
-        (Column("c", "number"), np.array([1.0, np.nan, np.nan]), "column 'c', got 2, the first in row 12"),
-        (Column("c", "number"), np.array([1.0, -np.inf]), "finite numbers in column 'c', got infinity in row 12"),
-        (Column("c", "number", fill=1.0), np.array([np.nan, np.inf]), "got infinity in row 12"),
-        (Column("c", "number", fill=1.0), np.array([1.0, np.nan]), "has 1 missing value in row 12, but had none"),
-        (Column("c", "number"), text("1", None, "one"), "numbers in column 'c', got 'one' in row 13"),
+        (Column("c", "number"), np.array([1.0, np.nan, np.nan]), ("'c'", 2, 12)),
+        (Column("c", "number"), np.array([1.0, -np.inf]), ("'c'", 12)),
+        (Column("c", "number", fill=1.0), np.array([np.nan, np.inf]), (12, "infinit")),
+        (Column("c", "number", fill=1.0), np.array([1.0, np.nan]), (1, 12)),
+        (Column("c", "number"), text("1", None, "one"), ("'c'", "'one'", 13)),
         (
             Column("c", "onehot", ("u", "v"), "u", "u"),
             text("u", "x", "x"),
-            r"Column 'c' has 'x' in 2 rows, the first of them row 12, but the model knows only \['u', 'v'\]",
+            ("'c'", "'x'", 2, 12, "['u', 'v']"),
         ),
         (
             Column("c", "ordinal", ("u", "v"), "u", "u"),
             text(None, "u", None),
-            "has 2 missing values, the first in row 11, but had none in the fit",
+            (2, 11),
         ),
-        (Column("c", "ordinal", ("u", "v"), "u", "u", gaps=True), text(None, "x"), "has 'x' in row 12"),
+        (Column("c", "ordinal", ("u", "v"), "u", "u", gaps=True), text(None, "x"), ("'x'", 12)),
     ],
     ids=str,
 )
-def test_what_cannot_be_encoded_is_refused_with_column_and_row(column, values, sentence):
-    with pytest.raises(InvalidProblem, match=sentence):
+def test_what_cannot_be_encoded_is_refused_with_column_and_row(column, values, named):
+    with pytest.raises(InvalidProblem, match=naming(*named)):
         Encoding((column,)).encode({"c": values}, first_row=11)
 
 
 @pytest.mark.parametrize(
-    ("values", "kind", "sentence"),
+    ("values", "kind", "named"),
     [
-        (np.array([np.nan, np.nan]), "number", "Expected values in column 'c', got none"),
-        (text(None, None), "onehot", "Expected values in column 'c', got none"),
-        (text(*map(str, range(51))), "onehot", "Expected at most 30 categories in column 'c', got 51"),
-        (text("1", "x"), "number", "Expected numbers in column 'c', got 'x' in row 2"),
+        (np.array([np.nan, np.nan]), "number", ("'c'", "column")),
+        (text(None, None), "onehot", ("'c'", "column")),
+        (text(*map(str, range(51))), "onehot", (30, "'c'", 51)),
+        (text("1", "x"), "number", ("'c'", "'x'", 2)),
     ],
     ids=["no number", "no text", "names", "words"],
 )
-def test_columns_that_teach_nothing_are_refused(values, kind, sentence):
-    with pytest.raises(InvalidProblem, match=sentence):
+def test_columns_that_teach_nothing_are_refused(values, kind, named):
+    with pytest.raises(InvalidProblem, match=naming(*named)):
         learn_column("c", values, kind, may_join=False)

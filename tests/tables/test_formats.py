@@ -22,6 +22,7 @@ from s2oct.tables.columns import read_label_cells, read_texts
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.formats import SUFFIXES, Format, ReadingLimit, TooLarge
 from s2oct.tables.source import Source
+from tests.messages import naming
 
 PEOPLE = pd.DataFrame(
     {
@@ -147,12 +148,12 @@ def test_a_format_whose_reader_is_missing_is_named_with_the_command_that_install
     WRITERS[name](tmp_path / name)
     for module in ("python_calamine", "pyreadstat"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtra, match=rf"{kind.value} files need .*run pip install (python-calamine|pyreadstat)"):
+    with pytest.raises(MissingExtra, match=naming(kind.value, "pip install")):
         _ = Source(tmp_path / name).columns
 
 
 def test_a_limit_holds_in_every_format(people):
-    with pytest.raises(TooLarge, match="more than 11 cells"):
+    with pytest.raises(TooLarge, match=naming(11, "cell")):
         Source(people, limit=ReadingLimit(10**6, 11)).whole()
     assert cells_of(Source(people, limit=ReadingLimit(10**6, 12 + 3))) == EXPECTED
 
@@ -287,29 +288,29 @@ def test_another_sheet_can_be_chosen(tmp_path):
     source = read_excel(tmp_path, [["a"], [1]], sheet="zwei ü", **{"zwei ü": [["b"], [2]]})
     assert source.sheets == ("first", "zwei ü")
     assert source.whole().to_pydict() == {"b": [2]}
-    with pytest.raises(InvalidProblem, match=r"Expected one of the sheets \['first', 'zwei ü'\] of .*, got 'three'"):
+    with pytest.raises(InvalidProblem, match=naming("['first', 'zwei ü']", "'three'")):
         _ = Source(tmp_path / "d.xlsx", sheet="three").columns
 
 
 def test_a_sheet_is_no_part_of_other_files(tmp_path):
     (tmp_path / "d.csv").write_text("a\n1\n")
-    with pytest.raises(InvalidProblem, match="Expected an Excel file for the sheet 's'"):
+    with pytest.raises(InvalidProblem, match=naming("'s'", "Excel", "sheet")):
         Source(tmp_path / "d.csv", sheet="s")
 
 
 @pytest.mark.parametrize(
-    ("rows", "sentence"),
+    ("rows", "named"),
     [
-        ([], "got an empty sheet"),
-        ([[None, None], ["", None]], "got an empty sheet"),
-        ([["a", "b"]], "Expected rows in .*, got column names only"),
-        ([["a", "a"], [1, 2]], "Expected distinct column names"),
-        ([["a", None, "c"], [1, 2, 3]], "got none for column 2"),
+        ([], ("empty", "sheet")),
+        ([[None, None], ["", None]], ("empty", "sheet")),
+        ([["a", "b"]], ("column names",)),
+        ([["a", "a"], [1, 2]], ("distinct", "column names")),
+        ([["a", None, "c"], [1, 2, 3]], (2, "column")),
     ],
     ids=["no cells", "blank cells", "names alone", "a name twice", "no name"],
 )
-def test_a_sheet_without_a_table_is_refused(tmp_path, rows, sentence):
-    with pytest.raises(InvalidProblem, match=sentence):
+def test_a_sheet_without_a_table_is_refused(tmp_path, rows, named):
+    with pytest.raises(InvalidProblem, match=naming(*named)):
         read_excel(tmp_path, rows).whole()
 
 
@@ -373,7 +374,7 @@ def test_a_file_of_another_program_is_named_with_a_way_out(tmp_path, name, conte
 )
 def test_a_file_that_only_begins_like_a_format_is_called_damaged(tmp_path, content, kind):
     (tmp_path / "d.csv").write_bytes(content)
-    with pytest.raises(InvalidProblem, match=f"is damaged, or is not {kind} file"):
+    with pytest.raises(InvalidProblem, match=naming(kind, "damaged")):
         Source(tmp_path / "d.csv").whole()
 
 

@@ -9,6 +9,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.tables.class_totals import TotalFiles
 from s2oct.tables.partly_labeled import Roles, read_partly_labeled
 from s2oct.tables.source import Source
+from tests.messages import naming
 
 ROWS = [("01", "f", "a"), ("01", "m", "b"), ("02", "f", "c"), *[("01", "f", "")] * 4, *[("02", "m", "")] * 3]
 EXPECTED = [[[1, 2, 1], [0, 1, 2]]]
@@ -76,7 +77,7 @@ def test_two_columns_divide_the_rows_together(people, totals_of):
     known = totals_of(text).known(people(("region", "sex")))
     assert low(known) == EXPECTED
     assert known.domains[0][1][-1] == "02, m"
-    with pytest.raises(InvalidProblem, match="Expected the domain column 'sex' among"):
+    with pytest.raises(InvalidProblem, match=naming("'sex'", "domain", "column")):
         totals_of(BY_REGION["wide"]).known(people(("region", "sex")))
 
 
@@ -125,25 +126,25 @@ def test_parquet_files_with_numbers_meet_text_domains(people, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "margins", "sentence"),
+    ("text", "margins", "named"),
     [
-        ("region,a,b,c\n01,1,2,1\n", [("region",)], "Expected totals for every domain of the unlabeled rows, got none"),
-        ("region,a,b,c\n01,1,2,1\n02,0,1,2\n03,1,0,0\n", [("region",)], "an empty domain with a positive total"),
-        ("region,a,b,c\n01,1,2,3\n02,0,1,2\n", [("region",)], "Expected totals that add up to 4 in domain '01'"),
-        ("region,a,b,c\n01,1,2,1\n01,1,2,1\n02,0,1,2\n", [("region",)], "got '01' twice"),
-        ("region,a,b,C\n01,1,2,1\n02,0,1,2\n", [("region",)], "Did you mean 'c'?"),
-        ("region,a,b,c\n01,1,2,1\n02,0,1,2\n", [], "Expected domains for totals of 2 rows"),
-        ("region,a,b,c\n01,1,many,1\n02,0,1,2\n", [("region",)], "got 'many'"),
-        ("region,a,b,c\n", [("region",)], "got column names only"),
+        ("region,a,b,c\n01,1,2,1\n", [("region",)], ("total", "domain")),
+        ("region,a,b,c\n01,1,2,1\n02,0,1,2\n03,1,0,0\n", [("region",)], ("empty", "domain")),
+        ("region,a,b,c\n01,1,2,3\n02,0,1,2\n", [("region",)], (4, "'01'")),
+        ("region,a,b,c\n01,1,2,1\n01,1,2,1\n02,0,1,2\n", [("region",)], ("'01'",)),
+        ("region,a,b,C\n01,1,2,1\n02,0,1,2\n", [("region",)], ("'c'",)),
+        ("region,a,b,c\n01,1,2,1\n02,0,1,2\n", [], (2, "domain", "total")),
+        ("region,a,b,c\n01,1,many,1\n02,0,1,2\n", [("region",)], ("'many'",)),
+        ("region,a,b,c\n", [("region",)], ("column names",)),
     ],
     ids=str,
 )
-def test_files_that_contradict_the_table_are_refused(people, totals_of, text, margins, sentence):
-    with pytest.raises(InvalidProblem, match=sentence):
+def test_files_that_contradict_the_table_are_refused(people, totals_of, text, margins, named):
+    with pytest.raises(InvalidProblem, match=naming(*named)):
         totals_of(text).known(people(*margins))
 
 
 def test_margins_that_disagree_are_refused(people, totals_of):
     files = totals_of(BY_REGION["wide"], "sex,a,b,c\nf,2,2,0\nm,0,1,2\n")
-    with pytest.raises(InvalidProblem, match="Expected margins that agree on the unlabeled rows of class"):
+    with pytest.raises(InvalidProblem, match=naming("margin", "unlabel")):
         files.known(people(("region",), ("sex",)))

@@ -10,6 +10,7 @@ from s2oct.fit.context import Budget
 from s2oct.fit.training import recertify, train
 from s2oct.p2.prepared import ModelSpec, Scaling, narrowed_tree, prepare, uses_others, widened_scaling, widened_tree
 from s2oct.problem.problem import Problem
+from tests.messages import naming
 from tests.strategies import problems_with_trees
 
 
@@ -56,7 +57,7 @@ def test_rows_that_differ_in_other_columns_only_are_equal():
 
 
 def test_a_column_beyond_the_table_is_refused(narrow):
-    with pytest.raises(InvalidProblem, match="Expected columns below 2, got 2"):
+    with pytest.raises(InvalidProblem, match=naming(2, "column")):
         prepare(narrow, ModelSpec(features=(0, 2)))
 
 

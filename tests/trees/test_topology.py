@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from s2oct.errors import InvalidProblem
 from s2oct.trees.topology import MAX_DEPTH, Topology
+from tests.messages import naming
 from tests.oracles import paths
 
 depths = st.integers(1, 8)
@@ -65,13 +66,13 @@ def test_two_classes_part_at_the_last_level():
 
 @pytest.mark.parametrize("depth", [0, -1, MAX_DEPTH + 1])
 def test_a_depth_out_of_range_is_refused(depth):
-    with pytest.raises(InvalidProblem, match=rf"Expected a depth between 1 and {MAX_DEPTH}, got {depth}\."):
+    with pytest.raises(InvalidProblem, match=naming("depth", 1, MAX_DEPTH, depth)):
         Topology(depth)
 
 
 @pytest.mark.parametrize("n_classes", [0, 5])
 def test_more_classes_than_leaves_are_refused(n_classes):
-    with pytest.raises(InvalidProblem, match=rf"between 1 and 4 classes .* got {n_classes}\."):
+    with pytest.raises(InvalidProblem, match=naming(1, 4, n_classes)):
         Topology(2, n_classes)
 
 

@@ -21,6 +21,7 @@ from s2oct.tables.encoding import Features, plain_encoding
 from s2oct.tables.partly_labeled import Roles
 from s2oct.workflow.comparison import HeldOutScore, TableComparison, compare_encoded, cross_fit
 from s2oct.workflow.encoded_table import FitRequest, encode_table
+from tests.messages import naming
 
 QUICK = {"depth": 1, "guide": LogisticRegression(), "time_limit": 20, "random_state": 0}
 FITS = []
@@ -121,7 +122,7 @@ def test_a_single_label_of_a_class_is_not_held_out_and_the_notes_say_so(request_
 
 
 def test_labels_none_of_which_can_be_held_out_are_refused(request_for):
-    with pytest.raises(InvalidProblem, match="No class has two labeled rows"):
+    with pytest.raises(InvalidProblem, match=naming("class", "label")):
         compare_encoded(encode_table(request_for(["a", "b"])))
 
 

@@ -557,133 +557,33 @@ def labels_of(problem: Problem) -> tuple[int, ...]:
     return tuple(counts.astype(int).tolist())
 
 
-# Certificates of trees that meet totals, computed from the hyperplanes: their cost in P2, and what they do in rows.
-
 MINOR_MISS = 0.005
-"""A total that is missed by a smaller share of the rows is no reason for a warning."""
+"""A total that is missed by a smaller share of the rows does not cause a warning."""
 
 
-@dataclass(frozen=True)
-class Certificate(Claim):
-    """What is known about a tree: what it does in rows, and what it costs in the paper's P2.
+@dataclass(frozen=True, kw_only=True)
+class InRows:
+    """The first part of a certificate: what the tree does with the rows. `Certificate` documents the fields."""
 
-    ``objective``, ``lower_bound``, ``gap``, ``proved`` and ``proved_by`` are about P2, with or without a guide.
-    ``ended``, ``minimised`` and ``proved_best`` are about the model that was fitted.
-
-    Parameters
-    ----------
-    objective : float
-        Cost of the tree, evaluated from its hyperplanes on the rows.
-    lower_bound : float
-        No feasible tree costs less.
-    feasible : bool
-        Whether the tree satisfies every constraint of the model within the stated tolerances.
-    bound_source : str
-        Where the lower bound comes from.
-    min_margin : float
-        Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
-    seconds : float
-        Wall-clock seconds until the tree was final.
-    history : tuple of Moment
-        Best cost and lower bound over time.
-    leaf_error : float
-        Errors of the labeled rows, the first part of the cost.
-    xi : float
-        Rows by which the total is missed; C times this is the second part.
-    n_margin_violations : int
-        Unlabeled rows that are too near a hyperplane; 0 if the tree is feasible.
-    guide_cost : float or None
-        What the guide charges for the classes of the unlabeled rows, plus 1 for each row off the total; None without
-        a guide.
-    guide_weight : float or None
-        What an unlabeled row of which the guide is sure counted against a labeled one; 0 if the guide only chose
-        between trees of equal cost.
-    coefficient_bound : float
-        The paper's s in the P2 that was solved: the bound on the coefficients in model units.
-    max_features_per_split : int or None
-        Most features in a split of the P2 that was solved; None if there is no such constraint, as in the paper.
-    uncapped_lower_bound : float or None
-        With such a constraint: no tree costs less, however many features its splits use.
-    features : tuple of int or None
-        The columns that splits may use; None for all. Cost, bound and proof are about P2 with these columns alone.
-    ended : str
-        Why the fit ended: "proved", "converged", "time limit" or "interrupted".
-    labels : tuple of int
-        Labels of each class; a labeled row of weight 0 does not count.
-    chance : float or None
-        The p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held
-        out from forests; None if it was not tested.
-    n_labeled, n_unlabeled : int
-        Numbers of rows, each counted with its multiplicity like all numbers of rows here.
-    n_contradicted : int
-        Labeled rows that the tree puts into another class than their own.
-    n_against_guide : int or None
-        Unlabeled rows that the tree puts into another class than the one that the guide finds likeliest; None without
-        a guide.
-    n_splits : int
-        Splits that decide something.
-    n_terms : int
-        Columns in these splits, added up over the splits.
-    totals, assigned : tuple of float
-        Of each class, the unlabeled rows by the total and those that the tree puts there; weights are added up, if
-        there are any. Where a total is not known exactly, the first is the middle of what is known.
-    cells : tuple of Cell
-        Totals of all domains and classes, if there are several domains or totals that are not exact; else empty.
-    unit : float
-        Mean survey weight of an unlabeled row; 1 without weights. Costs, bounds and totals are in weights.
-    least_xi : float
-        Rows by which every tree misses the total, because rows with equal features get one class.
-    classes_without_label : tuple of int
-        Positions of the classes that no labeled row has.
-    model : str
-        The model that was fitted: "paper" for P2, or "evidence".
-    evidence_cost, evidence_bound : float or None
-        In the evidence model, the rows against the tree, and the fewest that a tree of its kind can have; None in the
-        paper's. Rows off the totals and terms are counted at their prices.
-    proved_among : str
-        In the evidence model, the trees that ``evidence_bound`` is about, as in "trees of depth 2 with one feature per
-        split"; empty in the paper's.
-    n_sampled, n_register : int or None
-        If the table is a register: the rows of the sample that the guide was fitted to, and all rows. The constants of
-        P2 are not known. If ``proved_among`` is empty, the sample chose the tree, and what the guide says of it is
-        scaled up.
-    counted : bool
-        Whether all numbers of rows are about all rows. If the time ended too soon, they are about the sample.
-    """
-
-    leaf_error: float
     xi: float
-    n_margin_violations: int
-    guide_cost: float | None = None
-    guide_weight: float | None = None
-    coefficient_bound: float = float("inf")
-    max_features_per_split: int | None = None
-    uncapped_lower_bound: float | None = None
-    features: tuple[int, ...] | None = None
-    n_labeled: int = field(kw_only=True)
-    n_unlabeled: int = field(kw_only=True)
-    n_contradicted: int = field(kw_only=True)
-    n_against_guide: int | None = field(default=None, kw_only=True)
-    n_splits: int = field(kw_only=True)
-    n_terms: int = field(kw_only=True)
-    totals: tuple[float, ...] = field(kw_only=True)
-    assigned: tuple[float, ...] = field(kw_only=True)
-    cells: tuple[Cell, ...] = field(default=(), kw_only=True)
-    unit: float = field(default=1.0, kw_only=True)
-    least_xi: float = field(default=0.0, kw_only=True)
-    classes_without_label: tuple[int, ...] = field(default=(), kw_only=True)
-    model: str = field(default=PAPER, kw_only=True)
-    evidence_cost: float | None = field(default=None, kw_only=True)
-    evidence_bound: float | None = field(default=None, kw_only=True)
-    proved_among: str = field(default="", kw_only=True)
-    n_sampled: int | None = field(default=None, kw_only=True)
-    n_register: int | None = field(default=None, kw_only=True)
-    counted: bool = field(default=True, kw_only=True)
-
-    @property
-    def tolerance(self) -> float:
-        """A cost this close to its lower bound counts as proved; costs are in survey weights."""
-        return DECIDED_TOLERANCE * max(self.unit, 1.0)
+    n_labeled: int
+    n_unlabeled: int
+    n_contradicted: int
+    n_against_guide: int | None = None
+    n_splits: int
+    n_terms: int
+    totals: tuple[float, ...]
+    assigned: tuple[float, ...]
+    cells: tuple[Cell, ...] = ()
+    unit: float = 1.0
+    least_xi: float = 0.0
+    classes_without_label: tuple[int, ...] = ()
+    evidence_cost: float | None = None
+    evidence_bound: float | None = None
+    proved_among: str = ""
+    n_sampled: int | None = None
+    n_register: int | None = None
+    counted: bool = True
 
     @property
     def known_cells(self) -> tuple[Cell, ...]:
@@ -706,21 +606,49 @@ class Certificate(Claim):
 
     @property
     def share_off(self) -> float:
-        """By which share of the unlabeled rows the totals are missed."""
+        """Share of the unlabeled rows by which the totals are missed."""
         everything = sum(self.assigned)
         return self.xi / everything if everything else 0.0
 
     @property
     def miss_matters(self) -> bool:
-        """Whether the totals are missed by more than a row and by more than 0.5 % of the rows."""
+        """Whether the totals are missed by more than one row and more than 0.5 % of the rows."""
         return self.xi > self.unit * (1 + 1e-9) and self.share_off > MINOR_MISS
 
     @property
     def meets_totals(self) -> bool:
-        """Whether every total is met, to within half a row of the mean weight."""
+        """Whether every total is met to within half a row of mean weight."""
         if not self.cells:
             return self.xi <= NEARLY_MET * self.unit * (1 + 1e-9)
         return all(cell.is_met(self.unit) for cell in self.cells)
+
+    @property
+    def misses_at_any_price(self) -> bool:
+        """Whether the totals are missed although the fit had to meet them at any price."""
+        is_missed = self.evidence_cost is not None and self.xi > 0
+        return is_missed and float(self.evidence_cost or 0.0) >= ANY_PRICE * self.xi / self.unit
+
+    @property
+    def features_per_split(self) -> float | None:
+        """Mean number of features per split; None without splits."""
+        return self.n_terms / self.n_splits if self.n_splits else None
+
+    @property
+    def has_splits(self) -> bool:
+        """Whether the tree puts rows into different leaves."""
+        return self.n_splits > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class InP2(Claim):
+    """The second part of a certificate: what the tree costs in P2. `Certificate` documents the fields."""
+
+    leaf_error: float
+    n_margin_violations: int
+    coefficient_bound: float = float("inf")
+    max_features_per_split: int | None = None
+    uncapped_lower_bound: float | None = None
+    features: tuple[int, ...] | None = None
 
     @property
     def proved_for_any_features(self) -> bool:
@@ -730,15 +658,101 @@ class Certificate(Claim):
         bound = self.uncapped_lower_bound
         return self.feasible and bound is not None and abs(self.objective - bound) <= self.tolerance
 
-    @property
-    def features_per_split(self) -> float | None:
-        """Features that a split has on average; None without splits."""
-        return self.n_terms / self.n_splits if self.n_splits else None
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate(InRows, InP2):
+    """What is known about a tree, in two parts: what it does in rows, and what it costs in the paper's P2.
+
+    ``objective``, ``lower_bound``, ``gap``, ``proved`` and ``proved_by`` refer to P2, with or without a guide.
+    ``ended``, ``minimised`` and ``proved_best`` refer to the model that was fitted.
+
+    Parameters
+    ----------
+    objective : float
+        Cost of the tree in P2, recomputed from its hyperplanes.
+    lower_bound : float
+        No feasible tree costs less.
+    feasible : bool
+        Whether the tree satisfies every constraint of P2 within the stated tolerances.
+    bound_source : str
+        Source of the lower bound.
+    min_margin : float
+        Minimum distance of an unlabeled row from a hyperplane, in units of omega.
+    seconds : float
+        Wall-clock seconds until the tree was final.
+    history : tuple of Moment
+        Best cost and lower bound over time.
+    ended : str
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted".
+    labels : tuple of int
+        Number of labels per class; labeled rows of weight 0 do not count.
+    chance : float or None
+        The p-value of the hypothesis that the features say nothing about the classes, from a permutation test on
+        held-out labels; None if it was not tested.
+    leaf_error : float
+        Errors of the labeled rows: the first part of the cost.
+    n_margin_violations : int
+        Unlabeled rows too near a hyperplane; 0 if the tree is feasible.
+    coefficient_bound : float
+        The paper's s: the bound on coefficients in model units.
+    max_features_per_split : int or None
+        Maximum number of features per split in the P2 that was solved; None if unlimited, as in the paper.
+    uncapped_lower_bound : float or None
+        With such a maximum: no tree costs less, whatever number of features its splits use.
+    features : tuple of int or None
+        Columns that splits may use; None for all. Cost, bound and proof refer to P2 with these columns.
+    xi : float
+        Rows by which the total is missed; C times this is the second part of the cost.
+    n_labeled, n_unlabeled : int
+        Numbers of rows. All numbers of rows here count duplicates.
+    n_contradicted : int
+        Misclassified labeled rows, out of ``n_labeled``.
+    n_against_guide : int or None
+        Unlabeled rows whose class differs from the guide's most likely class; None without a guide.
+    n_splits : int
+        Splits that decide something.
+    n_terms : int
+        Columns in these splits, summed over the splits.
+    totals, assigned : tuple of float
+        Per class, the known total of unlabeled rows and the rows that the tree assigns; with weights, sums of weights.
+        A total that is not known exactly appears as the midpoint of its bounds.
+    cells : tuple of Cell
+        Totals by domain and class, if there are several domains or inexact totals; otherwise empty.
+    unit : float
+        Mean survey weight of an unlabeled row; 1 without weights. Costs, bounds and totals are in weights.
+    least_xi : float
+        Minimum possible ``xi``: identical rows share a class.
+    classes_without_label : tuple of int
+        Positions of the classes without labels.
+    evidence_cost, evidence_bound : float or None
+        Rows against the tree, and the minimum for trees of its kind; None if P2 was fitted. Rows off the totals and
+        terms count at their prices.
+    proved_among : str
+        The trees that ``evidence_bound`` covers, such as "trees of depth 2 with one feature per split"; empty if P2
+        was fitted.
+    n_sampled, n_register : int or None
+        For a register: the rows of the sample that the guide was fitted to, and all rows. P2's constants are then
+        unknown. If ``proved_among`` is empty, the tree comes from the sample, and the guide's part is scaled up.
+    counted : bool
+        Whether all numbers of rows cover all rows. If the time ended too early, they cover the sample.
+    model : str
+        The model that was fitted: "paper" for P2, or "evidence".
+    guide_cost : float or None
+        The guide's charge for the classes of the unlabeled rows, plus 1 for each row off the total; None without a
+        guide.
+    guide_weight : float or None
+        Weight of an unlabeled row about which the guide is certain, relative to a labeled row; 0 if the guide only
+        chose between trees of equal cost.
+    """
+
+    model: str = PAPER
+    guide_cost: float | None = None
+    guide_weight: float | None = None
 
     @property
-    def has_splits(self) -> bool:
-        """Whether the tree puts rows into different leaves."""
-        return self.n_splits > 0
+    def tolerance(self) -> float:
+        """A cost this close to its lower bound counts as proved; costs are in survey weights."""
+        return DECIDED_TOLERANCE * max(self.unit, 1.0)
 
     @property
     def minimises_p2(self) -> bool:
@@ -747,33 +761,27 @@ class Certificate(Claim):
 
     @property
     def minimised(self) -> tuple[float, float]:
-        """What the fit minimised, and a lower bound of it: P2's cost, or the cost in rows."""
+        """What the fit minimised and its lower bound: P2's cost, or the cost in rows."""
         if self.model == EVIDENCE and self.evidence_cost is not None:
             return self.evidence_cost, self.evidence_bound or 0.0
         return self.objective, self.lower_bound
 
     @property
-    def misses_at_any_price(self) -> bool:
-        """Whether the totals are missed although they were to be met at any price."""
-        is_missed = self.evidence_cost is not None and self.xi > 0
-        return is_missed and float(self.evidence_cost or 0.0) >= ANY_PRICE * self.xi / self.unit
-
-    @property
     def proved_best(self) -> bool:
-        """Whether it is proved that no tree of its kind, see ``proved_among``, is better by what the fit minimised."""
+        """Whether no tree of its kind, see ``proved_among``, is better by what the fit minimised."""
         cost, bound = self.minimised
         if self.model == EVIDENCE:
-            # It has no margins, so a tree need not be feasible for P2, and it counts rows, not survey weights.
+            # The evidence model has no margins, so a tree need not be feasible for P2, and it counts rows, not weights.
             return bool(self.proved_among) and abs(cost - bound) <= DECIDED_TOLERANCE
         return self.feasible and abs(cost - bound) <= self.tolerance
 
     def sentences(self, classes: Sequence[Any] | None = None) -> tuple[str, ...]:
-        """Say what the tree does and how the fit ended, in rows; of a fit to P2 alone also what it costs there.
+        """Describe the tree and how the fit ended, in rows; for a fit of P2 alone also its cost there.
 
         Parameters
         ----------
         classes : sequence, optional
-            The class labels in their order, to name them.
+            The class labels in order.
 
         Returns
         -------
@@ -784,21 +792,21 @@ class Certificate(Claim):
 
     @property
     def in_p2(self) -> tuple[str, ...]:
-        """What the tree costs in the paper's model, as short sentences."""
+        """The tree's cost in the paper's model, as short sentences."""
         return tuple(about_p2(self))
 
     def shortcomings(self, classes: Sequence[Any]) -> tuple[Notice, ...]:
-        """Say what the fit did not reach, which its user should know.
+        """List what the fit did not achieve and the user should know.
 
         Parameters
         ----------
         classes : sequence
-            The class labels in their order, to name them.
+            The class labels in order.
 
         Returns
         -------
         tuple of Notice
-            The gravest first; empty if there are none.
+            The most serious first; empty if there are none.
         """
         return shortcomings_of(self, classes)
 

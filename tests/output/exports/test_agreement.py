@@ -21,6 +21,7 @@ from s2oct.tables.columns import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Column, Encoding, Unseen
 from s2oct.trees.rounding import rule_text
+from tests.messages import naming
 from tests.output.exports.readers import READERS, TRANSLATED, by_duckdb, by_sqlite
 
 N_ROWS = 100_000
@@ -287,11 +288,11 @@ def test_dot_names_every_split_and_leaf_once_and_escapes_names():
 
 @pytest.mark.parametrize("export", [tree_to_sql, tree_to_python, tree_to_r, tree_to_onnx, tree_to_dot])
 def test_number_of_names_must_be_that_of_the_features(export):
-    with pytest.raises(InvalidProblem, match="Expected 2 feature names, got 1"):
+    with pytest.raises(InvalidProblem, match=naming(2, 1)):
         export(ObliqueTree.constant(Topology(1), 2, right=False), ["a"], CLASSES)
 
 
 @pytest.mark.parametrize("export", [tree_to_sql, tree_to_python, tree_to_r, tree_to_onnx])
 def test_encoding_must_be_that_of_the_features(export):
-    with pytest.raises(InvalidProblem, match="Expected an encoding into the features"):
+    with pytest.raises(InvalidProblem, match=naming("encoding", "feature")):
         export(ObliqueTree.constant(Topology(1), 9, right=False), list("abcdefghi"), CLASSES, encoding=ENCODING)

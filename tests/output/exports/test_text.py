@@ -14,6 +14,7 @@ from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem
 from s2oct.export import tree_to_dot, tree_to_python, tree_to_sql, tree_to_text
 from s2oct.trees.rounding import as_rules, rule_text
+from tests.messages import naming
 from tests.output.exports.rule_readers import read_back
 
 CLASSES = ["no", "yes"]
@@ -129,14 +130,14 @@ def test_split_between_equal_classes_is_left_out():
 
 def test_number_of_names_must_be_that_of_the_features():
     tree = ObliqueTree.constant(Topology(1), 2, right=False)
-    with pytest.raises(InvalidProblem, match="Expected 2 feature names, got 3"):
+    with pytest.raises(InvalidProblem, match=naming(2, 3)):
         tree_to_text(tree, ["a", "b", "c"], CLASSES)
 
 
 def test_two_features_of_one_name_are_refused():
     """Rules could not tell them apart."""
     tree = ObliqueTree.of(Topology(1), np.array([[1.0, 2.0]]), np.array([3.0]))
-    with pytest.raises(InvalidProblem, match="Expected different feature names, got 'a' twice"):
+    with pytest.raises(InvalidProblem, match=naming("'a'", "feature")):
         tree_to_text(tree, ["a", "a"], CLASSES)
 
 

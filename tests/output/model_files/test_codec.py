@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.output.model_files.codec import Mismatch, decoded, encoded
+from tests.messages import naming
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +101,7 @@ def test_what_does_not_fit_is_named_with_its_place(change, sentence):
 
 
 def test_what_json_cannot_hold_is_refused_both_ways():
-    with pytest.raises(TypeError, match="Expected a value that JSON has, got complex"):
+    with pytest.raises(TypeError, match=naming("JSON", "complex")):
         encoded([1j])
-    with pytest.raises(TypeError, match="Expected a type that JSON can hold, got <class 'complex'>"):
+    with pytest.raises(TypeError, match=naming("complex", "JSON")):
         decoded(complex, 1)

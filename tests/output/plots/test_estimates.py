@@ -6,6 +6,7 @@ import pytest
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import COLUMNS, Estimates
 from s2oct.export import EstimatesDisplay, plot_estimates
+from tests.messages import naming
 
 pytestmark = pytest.mark.usefixtures("_quiet_pictures")
 
@@ -66,5 +67,5 @@ def test_without_a_guide_the_legend_has_none():
 
 
 def test_an_unknown_class_is_refused():
-    with pytest.raises(InvalidProblem, match=r"^Expected a class among \['no', 'yes'\], got 'maybe'\.$"):
+    with pytest.raises(InvalidProblem, match=naming("['no', 'yes']", "'maybe'")):
         plot_estimates(estimates(2, ["no", "yes"]), "maybe")

@@ -10,6 +10,7 @@ from matplotlib.path import Path
 
 from s2oct.errors import InvalidProblem
 from s2oct.export import PartitionDisplay, plot_partition
+from tests.messages import naming
 
 pytestmark = pytest.mark.usefixtures("_quiet_pictures")
 matplotlib.use("Agg")
@@ -136,17 +137,17 @@ def test_one_feature_is_shown_by_its_splits(tree_of):
 
 
 @pytest.mark.parametrize(
-    ("features", "complaint"),
+    ("features", "named"),
     [
-        ("tsne", "Expected features to be two features, 'splits', 'pca' or None, got 'tsne'"),
-        ([0], "Expected two different features"),
-        ([0, 0], "Expected two different features"),
-        ([0, 8], "by name or by position below 8, got 8"),
-        (["age", "wage"], "got 'wage'"),
+        ("tsne", ("'splits'", "'pca'", "None", "'tsne'")),
+        ([0], ("two", "feature")),
+        ([0, 0], ("two", "feature")),
+        ([0, 8], (8,)),
+        (["age", "wage"], ("'wage'",)),
     ],
 )
-def test_axes_that_do_not_exist_are_refused(labour_force, features, complaint):
-    with pytest.raises(InvalidProblem, match=complaint):
+def test_axes_that_do_not_exist_are_refused(labour_force, features, named):
+    with pytest.raises(InvalidProblem, match=naming(*named)):
         plot_partition(labour_force.clf, labour_force.X, labour_force.y, features=features)
 
 

@@ -16,6 +16,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.estimators.totals_path import TotalsPath, TotalsStep
 from s2oct.export import ProgressDisplay, plot_progress, plot_totals, plot_totals_path
 from tests.cells_of_iris import fitted_iris, iris
+from tests.messages import naming
 
 pytestmark = pytest.mark.usefixtures("_quiet_pictures")
 matplotlib.use("Agg")
@@ -53,7 +54,7 @@ def test_fit_without_a_history_is_two_level_lines():
 
 
 def test_estimator_without_a_certificate_is_refused():
-    with pytest.raises(InvalidProblem, match="Expected an estimator with a certificate, got LogisticRegression"):
+    with pytest.raises(InvalidProblem, match=naming("LogisticRegression")):
         plot_progress(LogisticRegression().fit([[0], [1]], [0, 1]))
 
 
@@ -92,7 +93,7 @@ def test_tree_without_a_known_total_shows_none(tree_of):
 def test_rows_that_are_all_labeled_have_no_totals():
     X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"]
     clf = OCTHClassifier(depth=1, solver=None, time_limit=1, random_state=0).fit(X, y)
-    with pytest.raises(InvalidProblem, match="Expected unlabeled rows"):
+    with pytest.raises(InvalidProblem, match=naming("unlabel")):
         plot_totals(clf, X, y)
 
 
@@ -173,5 +174,5 @@ def test_a_path_of_totals_is_drawn_with_what_must_change_at_least():
     assert list(lines["rows that must change at least"].get_ydata()) == [2, 0, 2]
     assert lines["known total"].get_xdata()[0] == 10
     assert "yes $x$" in display.ax_.get_xlabel()
-    with pytest.raises(InvalidProblem, match="Expected a path as totals_path returns it, got list"):
+    with pytest.raises(InvalidProblem, match=naming("totals_path")):
         plot_totals_path([])

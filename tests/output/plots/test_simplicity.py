@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import InvalidProblem
 from s2oct.export import SimplicityDisplay, plot_simplicity
+from tests.messages import naming
 
 pytestmark = pytest.mark.usefixtures("_quiet_pictures")
 matplotlib.use("Agg")
@@ -80,7 +81,7 @@ def test_labels_do_not_touch():
 
 
 def test_what_has_no_path_is_refused(labour_force):
-    with pytest.raises(InvalidProblem, match="Expected a classifier that was fitted with a guide"):
+    with pytest.raises(InvalidProblem, match=naming("guide", "class")):
         plot_simplicity(labour_force.clf)
     with pytest.raises(InvalidProblem, match="Expected a fitted S2OCTClassifier, got OCTHClassifier"):
         plot_simplicity(OCTHClassifier())

@@ -21,6 +21,7 @@ from s2oct.output.plots.style import fit_text, text_width, wrap_text
 from s2oct.problem.labels import read_labels
 from s2oct.trees.rounding import Leaf, conditions, pruned
 from s2oct.trees.rules import SplitRule
+from tests.messages import naming
 
 pytestmark = pytest.mark.usefixtures("_quiet_pictures")
 matplotlib.use("Agg")
@@ -227,7 +228,7 @@ def test_names_can_be_replaced(labour_force):
     words = [text.get_text() for text in display.ax_.texts]
     assert {"N", "Y"} <= set(words)
     assert any(re.search(r"\bq\d\b", word) for word in words)
-    with pytest.raises(InvalidProblem, match="Expected 8 feature names, got 2"):
+    with pytest.raises(InvalidProblem, match=naming(8, 2)):
         plot_tree(labour_force.clf, labour_force.X, feature_names=["a", "b"])
 
 
@@ -239,18 +240,18 @@ def test_what_is_no_fitted_tree_is_refused(labour_force):
         plot_tree(make_pipeline(labour_force.clf), labour_force.X)
     with pytest.raises(NotFittedError):
         plot_tree(s2oct.S2OCTClassifier(), labour_force.X)
-    with pytest.raises(InvalidProblem, match="Expected labels of the classes"):
+    with pytest.raises(InvalidProblem, match=naming("label", "class")):
         plot_tree(labour_force.clf, labour_force.X, ["maybe"] * len(labour_force.X))
-    with pytest.raises(InvalidProblem, match="Expected one label per row"):
+    with pytest.raises(InvalidProblem, match=naming("label")):
         plot_tree(labour_force.clf, labour_force.X, ["yes"])
-    with pytest.raises(InvalidProblem, match="Expected max_features of at least 1, got 0"):
+    with pytest.raises(InvalidProblem, match=naming("max_features", 1, 0)):
         plot_tree(labour_force.clf, labour_force.X, max_features=0)
 
 
 def test_without_matplotlib_one_sentence_names_the_package_to_install(labour_force, monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtra, match=r"Pictures need matplotlib, .* run pip install matplotlib"):
+    with pytest.raises(MissingExtra, match=naming("pip install matplotlib")):
         plot_tree(labour_force.clf, labour_force.X)
 
 

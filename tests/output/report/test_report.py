@@ -30,6 +30,7 @@ from s2oct.trees.rounding import conditions, pruned, rule_text
 from s2oct.wording import amount
 from tests.fitted import Fit
 from tests.legibility import illegible
+from tests.messages import naming
 
 pytestmark = [
     pytest.mark.filterwarnings("error::UserWarning"),
@@ -649,7 +650,7 @@ def test_the_data_of_the_fit_are_recognised_whatever_the_form_of_its_totals(prov
 
 
 def test_row_ids_that_are_too_few_are_refused(stable):
-    with pytest.raises(InvalidProblem, match="Expected one row id per row, got 2 for 200 rows"):
+    with pytest.raises(InvalidProblem, match=naming(2, 200)):
         report_html(stable.clf, stable.X, stable.y, row_ids=[1, 2])
 
 
@@ -677,7 +678,7 @@ def test_file_that_cannot_be_written_leaves_nothing_behind(labour_force, tmp_pat
 def test_without_its_packages_one_sentence_names_the_package_to_install(labour_force, monkeypatch, package):
     for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtra, match=rf"Reports need {package}, .* run pip install {package}"):
+    with pytest.raises(MissingExtra, match=naming(package, f"pip install {package}")):
         report_html(labour_force.clf, labour_force.X, labour_force.y, rivals=False)
 
 
