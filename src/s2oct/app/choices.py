@@ -116,16 +116,8 @@ class Malformed(InvalidProblem):
 
 
 @dataclass(frozen=True)
-class GridRow:
-    """Totals of one domain as typed: its cells in the columns of the domains, and a text for each class."""
-
-    domain: tuple[str, ...]
-    amounts: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class TotalChoices:
-    """What is known about totals, as typed."""
+    """What is known about totals, as typed; a row has the cells of a domain, and a text for each class."""
 
     form: str = NO_TOTALS
     of_all: bool = False
@@ -133,7 +125,7 @@ class TotalChoices:
     amounts: Mapping[str, str] = field(default_factory=dict)
     by: tuple[str, ...] = ()
     keeps_domains: bool = False
-    rows: tuple[GridRow, ...] = ()
+    rows: tuple[tuple[tuple[str, ...], Mapping[str, str]], ...] = ()
 
     @property
     def margins(self) -> tuple[tuple[str, ...], ...]:
@@ -143,7 +135,7 @@ class TotalChoices:
     @property
     def is_typed(self) -> bool:
         """Whether any total is typed that is to be typed."""
-        rows = {BY_CLASS: (self.amounts,), GRID: tuple(row.amounts for row in self.rows)}.get(self.form)
+        rows = {BY_CLASS: (self.amounts,), GRID: tuple(amounts for _, amounts in self.rows)}.get(self.form)
         return rows is None or any(text.strip() for amounts in rows for text in amounts.values())
 
 
@@ -217,14 +209,14 @@ class PageChoices:
 
 def write_grid(totals: TotalChoices, file: Path) -> None:
     """Write totals that were typed by domain as a table: a row for each domain, a column for each class."""
-    classes = list(dict.fromkeys(name for row in totals.rows for name in row.amounts))
+    classes = list(dict.fromkeys(name for _, amounts in totals.rows for name in amounts))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*totals.by, *classes])
-    for row in totals.rows:
-        amounts = [row.amounts.get(name, "").strip() for name in classes]
-        if any(amounts):
-            writer.writerow([*row.domain, *amounts])
+    for domain, amounts in totals.rows:
+        texts = [amounts.get(name, "").strip() for name in classes]
+        if any(texts):
+            writer.writerow([*domain, *texts])
     write_whole(file, text.getvalue())
 
 
@@ -280,7 +272,7 @@ def _totals(given: object) -> TotalChoices:
         _texts(entries.get("amounts"), "amounts"),
         _list(entries.get("by"), "columns of domains"),
         _flag(entries, "keeps_domains"),
-        tuple(GridRow(_list(row.get("domain"), "a domain"), _texts(row.get("amounts"), "amounts")) for row in read),
+        tuple((_list(row.get("domain"), "a domain"), _texts(row.get("amounts"), "amounts")) for row in read),
     )
 
 
