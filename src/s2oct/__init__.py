@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from s2oct.guides import TopTotalClassifier as TopTotalClassifier
     from s2oct.output.model_files.file import load as load
     from s2oct.output.model_files.file import save as save
-    from s2oct.output.plots.estimates import plot_estimates as plot_estimates
+    from s2oct.output.plots.curves import plot_progress as plot_progress
+    from s2oct.output.plots.curves import plot_simplicity as plot_simplicity
+    from s2oct.output.plots.curves import plot_totals_path as plot_totals_path
     from s2oct.output.plots.partition import plot_partition as plot_partition
-    from s2oct.output.plots.progress import plot_progress as plot_progress
-    from s2oct.output.plots.simplicity import plot_simplicity as plot_simplicity
-    from s2oct.output.plots.totals import plot_totals as plot_totals
-    from s2oct.output.plots.totals_path import plot_totals_path as plot_totals_path
+    from s2oct.output.plots.shares import plot_estimates as plot_estimates
+    from s2oct.output.plots.shares import plot_totals as plot_totals
     from s2oct.output.plots.tree import plot_tree as plot_tree
     from s2oct.problem.problem import Problem as Problem
     from s2oct.problem.totals import Estimate as Estimate
@@ -50,12 +50,9 @@ __getattr__, _lazy = import_on_use(
         "s2oct.trees.topology": ("Topology",),
         "s2oct.trees.tree": ("ObliqueTree",),
         "s2oct.output.model_files.file": ("load", "save"),
-        "s2oct.output.plots.estimates": ("plot_estimates",),
+        "s2oct.output.plots.curves": ("plot_progress", "plot_simplicity", "plot_totals_path"),
         "s2oct.output.plots.partition": ("plot_partition",),
-        "s2oct.output.plots.progress": ("plot_progress",),
-        "s2oct.output.plots.simplicity": ("plot_simplicity",),
-        "s2oct.output.plots.totals": ("plot_totals",),
-        "s2oct.output.plots.totals_path": ("plot_totals_path",),
+        "s2oct.output.plots.shares": ("plot_estimates", "plot_totals"),
         "s2oct.output.plots.tree": ("plot_tree",),
     },
     modules=("datasets", "export"),

@@ -21,12 +21,10 @@ from s2oct.fit.simplicity import SimplicityPath
 from s2oct.guides.rivals import assign_classes, usual_rivals
 from s2oct.looks import CLASS_COLOURS, IF_SO, OTHERWISE
 from s2oct.output.pages import Picture, drawn, page_style, page_template
-from s2oct.output.plots.estimates import EstimatesDisplay
+from s2oct.output.plots.curves import ProgressDisplay, SimplicityDisplay
 from s2oct.output.plots.partition import PartitionDisplay
-from s2oct.output.plots.progress import ProgressDisplay
-from s2oct.output.plots.simplicity import SimplicityDisplay
+from s2oct.output.plots.shares import EstimatesDisplay, TotalsDisplay
 from s2oct.output.plots.style import Ink, open_frame
-from s2oct.output.plots.totals import TotalsDisplay
 from s2oct.output.plots.tree import TreeDisplay
 from s2oct.output.report.claims import (
     describe_assessment,

@@ -16,7 +16,7 @@ from scipy.stats import hypergeom
 from s2oct.estimates.table import Estimates
 from s2oct.estimators.fitted import FittedRows, SeenCell, SeenTotals
 from s2oct.fit.certificate import Cell
-from s2oct.output.plots.totals import heading_of, worst_cells
+from s2oct.output.plots.shares import heading_of, worst_cells
 from s2oct.output.report.wording import clean, percent
 from s2oct.problem.targets import NEARLY_MET
 from s2oct.wording import amount, count, plural
