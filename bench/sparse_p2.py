@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from s2oct.fit.context import Budget
-from s2oct.fit.strategies import Paper
+from s2oct.fit.strategies import solve_p2
 from s2oct.fit.training import open_context, train
 from s2oct.p2.prepared import ModelSpec, prepare
 from s2oct.stopping import never
@@ -42,7 +42,7 @@ def main() -> None:
     for name in args.sets:
         problem = biased_draw(load_instance(name, args.data), args.draw).problem()
         context = open_context(budget, never, None)
-        solved = Paper().run(prepare(problem, ModelSpec()), context)
+        solved = solve_p2(prepare(problem, ModelSpec()), context)
         shown = {
             "P2": (solved.incumbent.is_decided, solved.incumbent.best_cost, solved.tree, context.clock.elapsed),
         }

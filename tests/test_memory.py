@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from s2oct import memory
 from s2oct.errors import ModelTooLarge
+from s2oct.solvers import worker as memory
 from s2oct.solvers.worker import available_memory, require_memory
 from tests.messages import naming
 
@@ -41,7 +41,7 @@ def test_the_limit_on_the_address_space_counts_less_what_is_in_use():
     code = (
         "import resource, types, psutil; resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32));"
         "psutil.virtual_memory = lambda: types.SimpleNamespace(available=2**50);"
-        "from s2oct.memory import available_memory; print(available_memory() / 2**32)"
+        "from s2oct.solvers.worker import available_memory; print(available_memory() / 2**32)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 0 < float(found.stdout) < 1

@@ -140,7 +140,7 @@ def test_a_limit_that_cuts_nothing_changes_nothing(case, stepping_clock):
 
 
 def test_a_guide_that_comes_too_late_to_break_ties_is_not_left_out_without_a_word(stepping_clock, monkeypatch):
-    monkeypatch.setattr(strategies, "LAST_SHARE", 2.0)  # all of the time is late
+    monkeypatch.setattr(strategies, "PARAMS", strategies.StrategyParams(last_share=2.0))  # all of the time is late
     late = fit_within(CASES["a guide that breaks ties"], UNLIMITED, stepping_clock)
     assert late.ended == "time limit"
     assert late.fitted.certificate_.proved

@@ -12,7 +12,7 @@ import pytest
 from s2oct import S2OCTClassifier
 from s2oct.fit.context import SOLVING, Budget, FitContext, Listeners
 from s2oct.fit.portfolio import Portfolio
-from s2oct.fit.strategies import Paper, open_incumbent, p2_formulation
+from s2oct.fit.strategies import open_incumbent, p2_formulation, solve_p2
 from s2oct.solvers import SolveResult
 from s2oct.stopping import Clock
 from tests.conftest import backend_or_skip
@@ -31,7 +31,7 @@ class Dying:
 def test_a_solver_that_dies_costs_its_bound_and_not_the_tree(medium, stepping_clock):
     stepping_clock.step = 0.002
     context = FitContext(Budget(solver="dying", time_limit=2.0), Dying(), Clock(2.0), Listeners())
-    outcome = Paper().run(medium.prepared, context)
+    outcome = solve_p2(medium.prepared, context)
     assert context.notices == ["The solver dying failed (error in LP solver!). The fit went on without it."]
     assert outcome.ended == "time limit"
     assert outcome.tree.omega.any()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from s2oct.fit.context import BREAKING_TIES, PREPARING, SEARCHING, Budget
-from s2oct.fit.strategies import Paper
+from s2oct.fit.strategies import solve_p2
 from s2oct.fit.training import open_context, train
 from s2oct.p2.prepared import ModelSpec, prepare
 from s2oct.p2.proof import DECIDED_TOLERANCE, INTERRUPTED
@@ -31,7 +31,7 @@ def planted(seed: int, n_rows: int = 120, p: int = 8, n_used: int = 1) -> Proble
 @pytest.mark.parametrize("seed", range(4))
 def test_cost_and_proof_are_those_of_p2_and_the_tree_has_fewer_features(seed):
     problem = planted(seed, n_used=2)
-    solved = Paper().run(prepare(problem, ModelSpec(2)), open_context(BUDGET, never, None))
+    solved = solve_p2(prepare(problem, ModelSpec(2)), open_context(BUDGET, never, None))
     trained = train(problem, ModelSpec(2), BUDGET)
     assert solved.incumbent.is_decided
     assert trained.certificate.proved

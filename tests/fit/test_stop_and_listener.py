@@ -21,7 +21,7 @@ from s2oct.fit.context import (
     Budget,
     Guidance,
 )
-from s2oct.fit.strategies import WeighEvidence
+from s2oct.fit.strategies import weigh_evidence
 from s2oct.fit.training import open_context, train
 from s2oct.p2.prepared import ModelSpec, prepare
 from s2oct.problem.problem import Advice, Problem
@@ -163,7 +163,7 @@ def test_a_search_that_is_cut_short_never_gives_a_tree_worse_than_one_class_for_
 
     guidance = Guidance(lambda deadline: Advice(np.full((problem.n_unlabeled, 2), 0.5)))
     context = open_context(Budget(solver=None), stop, heard)
-    found = WeighEvidence(guidance).run(prepared, context)
+    found = weigh_evidence(prepared, context, guidance)
     assert found.ended == "interrupted"
     evidence = found.weighed.evidence
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 
-from s2oct import OCTHClassifier, S2OCTClassifier, memory
+from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.datasets import make_labour_force
 from s2oct.errors import S2OCTWarning, SolverUnavailable
 from s2oct.fit.context import Budget, Guidance
@@ -18,6 +18,7 @@ from s2oct.p2.proof import TIME_LIMIT
 from s2oct.problem.known import read_known
 from s2oct.problem.problem import Problem
 from s2oct.solvers import SOLVERS
+from s2oct.solvers import worker as memory
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
 from tests.messages import naming

@@ -98,7 +98,7 @@ def test_a_class_without_labeled_rows_counts_0():
 
 
 def test_a_column_of_labels_is_read_as_a_vector():
-    """Without a warning: the estimators warn, see `s2oct.inputs.warn_of_column`."""
+    """Without a warning: the estimators warn, see `s2oct.problem.known.warn_of_column`."""
     assert read_labels(np.array([["a"], ["b"]])).codes.tolist() == [0, 1]
 
 

@@ -1,11 +1,14 @@
-"""Strategies: how a prepared problem becomes a tree."""
+"""Four ways from a prepared problem to a tree, one function each.
+
+`weigh_evidence` is the default, `solve_p2` the paper's model. `sparsest` and `break_ties` solve P2 first and then
+choose among its best trees: by the number of features, or by a guide of weight 0.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Protocol
 
 import numpy as np
 
@@ -36,20 +39,42 @@ from s2oct.solvers.model import Milp
 from s2oct.stopping import Clock, Deadline
 from s2oct.trees.tree import ObliqueTree
 
-# Ways to fit a tree: the paper's P2, P2 with a guide that breaks ties, or evidence. One small class each.
 
-PATIENCE, WORTH = 6, 0.25
-"""Rounds without a better tree after which breaking ties ends; and by how much a tree must be better to count, where 1
-is what the guide charges for a row of which it is sure."""
+@dataclass(frozen=True)
+class StrategyParams:
+    """Shares of time and effort.
 
-LAST_SHARE = 0.05
-"""The last share of the time limit, in which a guide that only breaks ties is no longer asked."""
+    Attributes
+    ----------
+    bound_share : float
+        Share of the remaining time for the bound without a solver: after a slow guide little time is left.
+    last_share : float
+        In this last share of the time limit, a guide of weight 0 is not asked: its answer would come too late.
+    tie_patience : int
+        Rounds without a better tree after which breaking ties ends; more rounds rarely changed the choice.
+    tie_worth : float
+        Minimum improvement that counts, where 1 is the guide's charge for a row about which it is certain.
+    tie_price : float
+        Price of the guide's charges while it breaks ties: small compared with a label or a row off the total, so that
+        P2's cost still leads the search.
+    sparse_share, sparse_seconds : float
+        Share of the time limit, and maximum seconds, kept for dropping features after P2.
+    sparse_rounds, sparse_work : int, float
+        Maximum rounds, and their work in rows times moves, for each number of features tried.
+    """
 
-BOUND_SHARE = 0.25
-"""Share of the remaining time that the bound without a solver may take: after a slow guide little is left."""
+    bound_share: float = 0.25
+    last_share: float = 0.05
+    tie_patience: int = 6
+    tie_worth: float = 0.25
+    tie_price: float = 0.05
+    sparse_share: float = 0.03
+    sparse_seconds: float = 0.5
+    sparse_rounds: int = 6
+    sparse_work: float = 2e7
 
-TIE_PRICE = 0.05
-"""Price of the guide's charges while it breaks ties: small beside a labeled row's error or a row off the total."""
+
+PARAMS = StrategyParams()
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,115 +130,128 @@ class Weighed:
         return found
 
 
-class Strategy(Protocol):
-    """A way from a prepared problem to a tree."""
+def weigh_evidence(prepared: Prepared, context: FitContext, guidance: Guidance) -> StrategyResult:
+    """Fit the default model: labels, guide and totals weighed in rows, with few features per split."""
+    # 1. Ask the guide about the unlabeled rows. If it gives no answer, labels and totals alone are the evidence.
+    advice = advised(prepared, guidance, context) if prepared.problem.n_unlabeled else prepared
+    if advice is None and context.clock.stopped():
+        # The user stopped the fit, so a full search without the guide would only delay the end.
+        return _without_answer(solve_p2(prepared, context), guidance, context)
+    guided = prepared if advice is None else advice
+    context.listener.stage(SEARCHING)
 
-    def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
-        """Work until the tree is proved optimal, nothing better is found, or the context's clock is over."""
+    # 2. Price every class of every row, in the user's units: rules are in these units, and so is their search.
+    merged, _ = guided.given.merged_groups()
+    evidence = guidance.evidence(merged, guided.topology)
+    price, scaling = guidance.spec.price_of(evidence.n_given), guided.scaling
+    least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "identical rows share a class")
+
+    # 3. Find the best tree over all questions. The search ends by itself; every better tree goes to the listener.
+    listener = replace(context.listener, convert=lambda tree: context.listener.convert(scaling.to_model(tree)))
+    incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, listener)
+    search = ExactSearch(evidence, guidance.spec, context.clock.deadline(), guidance.effort)
+    found = search.run(incumbent.offer if context.listener.wants_trees else None)
+    incumbent.offer(found.tree)
+
+    # 4. Return the tree with hyperplanes in the middle of their gaps, which the certificate evaluates in P2 as well.
+    result = StrategyResult(
+        guided,
+        lengthened(guided, scaling.to_model(found.middle)),
+        Bound(lower_bound(guided.problem, guided.spec.C), "a bound that needs no solver"),
+        ended_by(context.clock, PROVED if found.is_proved else CONVERGED),
+        incumbent,
+        Weighed(evidence, found.tree, evidence.cost_of(found.tree), search, found, is_advised=advice is not None),
+    )
+    return result if advice is not None else _without_answer(result, guidance, context)
 
 
-@dataclass(frozen=True)
-class Paper:
-    """The paper's P2 and nothing else."""
+def solve_p2(prepared: Prepared, context: FitContext) -> StrategyResult:
+    """Solve the paper's P2, until it is proved, nothing better is found, or the time is over."""
+    # 1. Open with a lower bound that needs no solver and the constant trees, which are always feasible.
+    incumbent = open_incumbent(prepared, context)
+    instance = Instance.of(prepared, incumbent.bound.value)
 
-    def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
-        """Search and solve until P2 is proved or the time is over."""
-        incumbent = open_incumbent(prepared, context)
-        instance = Instance.of(prepared, incumbent.bound.value)
-        exploration = Exploration(
-            instance,
-            incumbent,
-            partial(polish, prepared),
-            context.budget.seed,
-            context.budget.n_jobs,
-            Neighbourhoods(instance, partial(solve_small, incumbent)) if instance.has_one_number else None,
-        )
-        Portfolio(context, incumbent, exploration.run, p2_formulation(prepared)).run()
-        return StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
+    # 2. Search: rounds of moves from many starts. Each new best tree is refitted by linear programs.
+    exploration = Exploration(
+        instance,
+        incumbent,
+        partial(polish, prepared),
+        context.budget.seed,
+        context.budget.n_jobs,
+        Neighbourhoods(instance, partial(solve_small, incumbent)) if instance.has_one_number else None,
+    )
+
+    # 3. The search has a head start. If P2 is still open, a solver joins with the best tree as its start.
+    Portfolio(context, incumbent, exploration.run, p2_formulation(prepared)).run()
+    return StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
 
 
-@dataclass(frozen=True, eq=False)
-class TieBreak:
-    """P2 as without a guide. The guide then chooses between trees that cost no more than the best.
+def sparsest(prepared: Prepared, context: FitContext) -> StrategyResult:
+    """Solve P2; among trees that cost no more, return one with fewer features.
 
-    It is asked only if P2 was decided before the time limit. Otherwise the search for cheaper trees goes on to the end:
-    an undecided P2 has no ties yet.
+    Cost and proof are those of P2. Nothing proves that the number of features is the minimum.
     """
+    # 1. Solve P2, with a little time in reserve.
+    clock = context.clock
+    reserve = min(PARAMS.sparse_share * clock.limit, PARAMS.sparse_seconds)
+    solved = solve_p2(prepared, replace(context, clock=replace(clock, limit=clock.limit - reserve)))
+    if clock.stopped():
+        return solved
+    clock = clock.anew()
+    context.listener.stage(BREAKING_TIES)
+    incumbent = solved.incumbent
+    # A certificate is computed in other units: half of the tolerance is left for rounding.
+    least = incumbent.bound.value if incumbent.is_decided else incumbent.best_cost
+    most = max(incumbent.best_cost, least + 0.5 * DECIDED_TOLERANCE)
 
-    guidance: Guidance
+    # 2. Drop features while every row keeps its side. This incumbent counts features, so the listener does not see it.
+    sparse = Incumbent(clock, partial(_n_terms, prepared, most))
+    sparse.offer(solved.tree)
+    sparse.offer(fewer_features(prepared, sparse.winner, clock.deadline()))
 
-    def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
-        """Solve P2, then choose."""
-        solved = Paper().run(prepared, context)
-        clock = context.clock
-        if not solved.incumbent.is_decided or clock.stopped():
-            return solved
-        if clock.seconds_left < LAST_SHARE * clock.limit:
-            context.notices.append(
-                f"The tree of least cost was found too late in a time limit of {clock.limit:g} s to ask the guide: it "
-                "did not choose among trees of equal cost."
-            )
-            return replace(solved, ended=TIME_LIMIT)
-        clock = clock.anew()
-        context = replace(context, clock=clock)
-        guided = advised(prepared, self.guidance, context)
-        if guided is None or guided.problem.guide is None:
-            return _without_answer(solved, self.guidance, context)
-        context.listener.stage(BREAKING_TIES)
-        # The cost of this incumbent is the guide's charge, so the listener of the fit is not informed.
-        ties = Incumbent(clock, partial(_charge, guided, solved.incumbent.best_cost))
-        ties.offer(solved.tree)
-        instance = Instance.of(guided, solved.bound.value).charged(TIE_PRICE * guided.problem.guide.charges)
-        # The search ends by itself, so that it gives the same tree every time unless the time limit cuts it.
-        Exploration(
-            instance,
-            ties,
-            partial(polish, guided),
-            context.budget.seed,
-            context.budget.n_jobs,
-            patience=PATIENCE,
-            worth=WORTH,
-        ).run()
-        return StrategyResult(guided, ties.winner, solved.bound, ended_by(clock, solved.ended), solved.incumbent)
+    # 3. If P2 is decided, search with fewer and fewer features per split, by bisection.
+    if incumbent.is_decided:
+        _bisect(prepared, sparse, least, context.budget.seed, clock.deadline())
+    return StrategyResult(prepared, sparse.winner, solved.bound, ended_by(clock, solved.ended), incumbent)
 
 
-@dataclass(frozen=True, eq=False)
-class WeighEvidence:
-    """The evidence model: labels, guide and totals weighed in rows, few features a split."""
-
-    guidance: Guidance
-
-    def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
-        """Ask the guide, and search until nothing better is found; without unlabeled rows there is nothing to ask.
-
-        If the guide does not answer, labels and totals alone are the evidence.
-        """
-        said = advised(prepared, self.guidance, context) if prepared.problem.n_unlabeled else prepared
-        if said is None and context.clock.stopped():
-            # A tree without the guide is not worth keeping against somebody's will.
-            return _without_answer(Paper().run(prepared, context), self.guidance, context)
-        guided = prepared if said is None else said
-        context.listener.stage(SEARCHING)
-        # Rules are in the user's units, and so is the search for them.
-        merged, _ = guided.given.merged_groups()
-        evidence = self.guidance.evidence(merged, guided.topology)
-        price, scaling = self.guidance.spec.price_of(evidence.n_given), guided.scaling
-        least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "identical rows share a class")
-        listener = replace(context.listener, convert=lambda tree: context.listener.convert(scaling.to_model(tree)))
-        incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, listener)
-        search = ExactSearch(evidence, self.guidance.spec, context.clock.deadline(), self.guidance.effort)
-        found = search.run(incumbent.offer if context.listener.wants_trees else None)
-        incumbent.offer(found.tree)
-        ended = ended_by(context.clock, PROVED if found.is_proved else CONVERGED)
-        result = StrategyResult(
-            guided,
-            lengthened(guided, scaling.to_model(found.middle)),
-            Bound(lower_bound(guided.problem, guided.spec.C), "a bound that needs no solver"),
-            ended,
-            incumbent,
-            Weighed(evidence, found.tree, evidence.cost_of(found.tree), search, found, is_advised=said is not None),
+def break_ties(prepared: Prepared, context: FitContext, guidance: Guidance) -> StrategyResult:
+    """Solve P2; the guide chooses between trees that cost no more than the best."""
+    # 1. Solve P2. If it stays undecided, there are no ties yet, and the guide is not asked.
+    solved = solve_p2(prepared, context)
+    clock = context.clock
+    if not solved.incumbent.is_decided or clock.stopped():
+        return solved
+    if clock.seconds_left < PARAMS.last_share * clock.limit:
+        context.notices.append(
+            f"The best tree was found too late in a time limit of {clock.limit:g} s to ask the guide: it did not "
+            "choose among trees of equal cost."
         )
-        return result if said is not None else _without_answer(result, self.guidance, context)
+        return replace(solved, ended=TIME_LIMIT)
+
+    # 2. Ask the guide.
+    clock = clock.anew()
+    context = replace(context, clock=clock)
+    guided = advised(prepared, guidance, context)
+    if guided is None or guided.problem.guide is None:
+        return _without_answer(solved, guidance, context)
+
+    # 3. Search for the tree of least charge. This incumbent's cost is the charge, so the listener does not see it.
+    context.listener.stage(BREAKING_TIES)
+    ties = Incumbent(clock, partial(_charge, guided, solved.incumbent.best_cost))
+    ties.offer(solved.tree)
+    instance = Instance.of(guided, solved.bound.value).charged(PARAMS.tie_price * guided.problem.guide.charges)
+    # The search ends by itself, so it gives the same tree every time unless the time limit cuts it.
+    Exploration(
+        instance,
+        ties,
+        partial(polish, guided),
+        context.budget.seed,
+        context.budget.n_jobs,
+        patience=PARAMS.tie_patience,
+        worth=PARAMS.tie_worth,
+    ).run()
+    return StrategyResult(guided, ties.winner, solved.bound, ended_by(clock, solved.ended), solved.incumbent)
 
 
 def _without_answer(instead: StrategyResult, guidance: Guidance, context: FitContext) -> StrategyResult:
@@ -239,7 +277,7 @@ def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
     opening = NOT_NEGATIVE
     # Bounds of a large table take seconds, which a fit that is over does not have.
     if not context.clock.is_over:
-        deadline = context.clock.deadline(BOUND_SHARE * context.clock.seconds_left)
+        deadline = context.clock.deadline(PARAMS.bound_share * context.clock.seconds_left)
         least = bound_without_solver(prepared.problem, prepared.spec.C, prepared.bounds.s, deadline)
         opening = Bound(least, "a bound that needs no solver")
     incumbent = Incumbent(context.clock, partial(price_tree, prepared), opening, context.listener)
@@ -287,46 +325,6 @@ def p2_formulation(prepared: Prepared, build: Callable[[Prepared], Milp] = build
     )
 
 
-# Of the trees of P2's least cost, one that uses few features.
-
-RESERVE_SHARE, LONGEST_RESERVE = 0.03, 0.5
-"""Share of the time limit that P2 leaves for dropping features, and most seconds of it."""
-
-ROUNDS, ROUND_WORK = 6, 2e7
-"""Most rounds of search for each number of features, and most work of them, in rows times moves."""
-
-
-@dataclass(frozen=True)
-class Sparsest:
-    """P2 as in `Paper`, with the same cost and proof. Of trees that cost no more, it returns one with fewer features.
-
-    First features are dropped while every row keeps its side. If P2 is decided, short searches with few features a
-    split follow: by bisection between the numbers of features for which they found a tree of this cost and those for
-    which they did not. Nothing proves that the number of features is the least.
-    """
-
-    def run(self, prepared: Prepared, context: FitContext) -> StrategyResult:
-        """Solve P2, then choose."""
-        clock = context.clock
-        reserve = min(RESERVE_SHARE * clock.limit, LONGEST_RESERVE)
-        solved = Paper().run(prepared, replace(context, clock=replace(clock, limit=clock.limit - reserve)))
-        if clock.stopped():
-            return solved
-        clock = clock.anew()
-        context.listener.stage(BREAKING_TIES)
-        incumbent = solved.incumbent
-        # A certificate is computed in other units: half of the tolerance is left for rounding.
-        least = incumbent.bound.value if incumbent.is_decided else incumbent.best_cost
-        most = max(incumbent.best_cost, least + 0.5 * DECIDED_TOLERANCE)
-        # The cost of this incumbent is a number of features, so the listener of the fit is not informed.
-        sparse = Incumbent(clock, partial(_n_terms, prepared, most))
-        sparse.offer(solved.tree)
-        sparse.offer(fewer_features(prepared, sparse.winner, clock.deadline()))
-        if incumbent.is_decided:
-            _bisect(prepared, sparse, least, context.budget.seed, clock.deadline())
-        return StrategyResult(prepared, sparse.winner, solved.bound, ended_by(clock, solved.ended), incumbent)
-
-
 def _n_terms(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
     """A tree mended, and how many coefficients it has; None if it costs more than ``most`` in P2."""
     assignment = mended(prepared, tree)
@@ -352,9 +350,9 @@ def _search_with(prepared: Prepared, k: int, sparse: Incumbent, floor: float, se
     few = replace(prepared, spec=replace(prepared.spec, max_features_per_split=k))
     instance = Instance.of(few, floor)
     start, work = _cut_down(prepared, sparse.winner, k), 0.0
-    for number in range(ROUNDS):
+    for number in range(PARAMS.sparse_rounds):
         work += round_work(instance, number)
-        if work > ROUND_WORK or deadline.passed:
+        if work > PARAMS.sparse_work or deadline.passed:
             return False
         # The fourth round starts from the tree that is known.
         for tree in reversed(run_round(instance, seed, number, deadline, start)):

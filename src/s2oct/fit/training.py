@@ -15,19 +15,19 @@ from s2oct.fit.incumbent import Incumbent, agreement, all_starts_agree, distinct
 from s2oct.fit.portfolio import Portfolio
 from s2oct.fit.simplicity import Simplification
 from s2oct.fit.strategies import (
-    Sparsest,
-    Strategy,
     StrategyResult,
-    TieBreak,
-    WeighEvidence,
+    break_ties,
     offer_constant_trees,
     p2_formulation,
     price_tree,
+    sparsest,
+    weigh_evidence,
 )
 from s2oct.p2.milp import build_p2
 from s2oct.p2.prepared import (
     LARGEST_M,
     ModelSpec,
+    Prepared,
     Scaling,
     narrowed_tree,
     prepare,
@@ -147,7 +147,7 @@ def train(
     context = replace(context, listener=replace(context.listener, convert=for_user))
     if not prepared.bounds.is_exact and not context.clock.stopped():
         context.notices.append(NOT_EXACT)
-    outcome = _strategy(problem, guidance).run(prepared, context)
+    outcome = _tree(prepared, context, guidance)
     seconds = context.clock.elapsed
     others = [] if alone else _others(outcome, context)
     if outcome.weighed is not None and context.clock.has_cut and outcome.ended != INTERRUPTED:
@@ -189,10 +189,12 @@ def with_reserve(context: FitContext) -> FitContext:
     return replace(context, clock=replace(clock, reserve=min(2 * clock.elapsed, LARGEST_RESERVE * clock.limit)))
 
 
-def _strategy(problem: Problem, guidance: Guidance | None) -> Strategy:
+def _tree(prepared: Prepared, context: FitContext, guidance: Guidance | None) -> StrategyResult:
     if guidance is not None and guidance.weight > 0:
-        return WeighEvidence(guidance)
-    return Sparsest() if guidance is None or not problem.n_unlabeled else TieBreak(guidance)
+        return weigh_evidence(prepared, context, guidance)
+    if guidance is None or not prepared.given.n_unlabeled:
+        return sparsest(prepared, context)
+    return break_ties(prepared, context, guidance)
 
 
 def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree], context: FitContext) -> Trained:
