@@ -25,7 +25,11 @@ from s2oct.tables.treatment import Treatment
 from s2oct.wording import brief
 from s2oct.workflow.encoded_table import FitRequest
 
-# What is wrong with the choices of a user, each at the field that it belongs to.
+NO_TOTALS, BY_CLASS, GRID, UPLOADED = FORMS = ("none", "classes", "grid", "file")
+"""Ways to give totals: not at all, so that they are estimated, class by class, typed by domain, or in a file."""
+
+TYPED_TOTALS = "typed-totals.csv"
+"""What the table of totals that were typed is called."""
 
 PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.ENCODE_CATEGORIES: "choose categories or levels in order as its treatment",
@@ -103,12 +107,6 @@ class Complaints:
         }
         if entry not in self.found:
             self.found.append(entry)
-
-
-# What a user of the page chose, read from JSON and checked, and the request for a fit that it makes.
-
-NO_TOTALS, BY_CLASS, GRID, UPLOADED = FORMS = ("none", "classes", "grid", "file")
-"""Ways to give totals: not at all, so that they are estimated, class by class, typed by domain, or in a file."""
 
 
 class Malformed(InvalidProblem):
@@ -309,12 +307,6 @@ def _flag(entries: Mapping[str, Any], name: str) -> bool:
     return given
 
 
-# The command line that repeats what the page was asked for.
-
-TYPED_TOTALS = "typed-totals.csv"
-"""What the table of totals that were typed is called."""
-
-
 def command_line(session: StoredSession, choices: PageChoices, order: Mapping[str, Any]) -> str:
     """Write the command that gives the same model; files have the names that their user knows."""
     totals = order.get("totals_name") or TYPED_TOTALS
@@ -323,13 +315,8 @@ def command_line(session: StoredSession, choices: PageChoices, order: Mapping[st
 
 def fit_arguments(choices: PageChoices, totals_name: str) -> list[str]:
     """The options of `s2oct fit` for these choices."""
-    return [
-        *("--label", choices.label or ""),
-        *_columns(choices),
-        *_total_options(choices, totals_name),
-        *_dialect_options(choices),
-        *_parameters(choices),
-    ]
+    columns, totals = _columns(choices), _total_options(choices, totals_name)
+    return ["--label", choices.label or "", *columns, *totals, *_dialect_options(choices), *_parameters(choices)]
 
 
 def _columns(choices: PageChoices) -> Iterator[str]:
@@ -376,11 +363,9 @@ def _parameters(choices: PageChoices) -> Iterator[str]:
 
 def _dialect_options(choices: PageChoices) -> Iterator[str]:
     dialect = choices.dialect
-    named = (
-        *(("--delimiter", dialect.delimiter), ("--encoding", dialect.charset), ("--decimal", dialect.decimal)),
-        ("--sheet", choices.sheet),
-    )
-    for option, value in named:
+    options = ("--delimiter", "--encoding", "--decimal", "--sheet")
+    values = (dialect.delimiter, dialect.charset, dialect.decimal, choices.sheet)
+    for option, value in zip(options, values, strict=True):
         if value is not None:
             yield from (option, value)
     for mark in dialect.missing:

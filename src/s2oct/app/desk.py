@@ -16,21 +16,12 @@ from s2oct.errors import InvalidProblem, S2OCTError
 from s2oct.tables.source import Source
 from s2oct.wording import brief
 
-FILES = {
-    "model.json": "model.json",
-    "report.html": "report.html",
-    "completed.csv": "completed.csv",
-    "completed.parquet": "completed.parquet",
-    "predict.sql": "predict.sql",
-    "predict.R": "predict.R",
-    "tree.svg": "tree.svg",
-    "estimates.csv": "estimates.csv",
-    "estimates.parquet": "estimates.parquet",
-    "typed-totals.csv": "totals.csv",
-}
+_SAME = ("model.json", "report.html", "completed.csv", "completed.parquet", "predict.sql", "predict.R", "tree.svg")
+FILES = {name: name for name in (*_SAME, "estimates.csv", "estimates.parquet")} | {TYPED_TOTALS: "totals.csv"}
 """Downloads of a job by name, and the file of each; nothing else leaves the folder of a job."""
 
 MOST_REPLICATES = 5000
+"""Replicates that estimates may ask for."""
 
 MOST_JOBS = 4
 """Jobs that run at a time: each has a process of its own, with the table in its memory."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from s2oct.app.choices import GRID, UPLOADED, Complaints, PageChoices, write_grid
+from s2oct.app.choices import GRID, TYPED_TOTALS, UPLOADED, Complaints, PageChoices, write_grid
 from s2oct.app.store import StoredSession, UserFile, page_source
 from s2oct.errors import InvalidProblem
 from s2oct.parameters import FIELDS
@@ -108,7 +108,7 @@ def totals_file(session: StoredSession, choices: PageChoices, folder: Path) -> U
         return session.totals
     if choices.totals.form != GRID:
         return None
-    file = folder / "typed-totals.csv"
+    file = folder / TYPED_TOTALS
     write_grid(choices.totals, file)
     return UserFile(file, "typed totals")
 
